@@ -1,0 +1,23 @@
+/** What the rules tell to whoever counts. The words are label values of the metrics (spec 4.5). */
+export type Observer = {
+  authFailure(method: AuthMethod, reason: AuthFailureReason): void
+  keyValidation(status: KeyValidationStatus): void
+  loginAttempt(status: LoginStatus): void
+}
+
+export type AuthMethod = 'jwt' | 'refresh_token' | 'verify_email' | 'password_reset'
+export type AuthFailureReason =
+  | 'invalid_token'
+  | 'expired_token'
+  | 'user_not_found'
+  | 'banned_user'
+  | 'unverified_user'
+  | 'already_verified'
+export type KeyValidationStatus = 'valid' | 'invalid_format' | 'not_found' | 'inactive' | 'user_banned' | 'user_unverified'
+export type LoginStatus = 'success' | 'invalid_password' | 'banned' | 'not_verified'
+
+export const NO_OBSERVER: Observer = {
+  authFailure: () => undefined,
+  keyValidation: () => undefined,
+  loginAttempt: () => undefined,
+}

@@ -1,0 +1,95 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal, type RefusalCode } from '../model/refusal.ts'
+import { COMPLAINTS, InvalidRequest } from './faults.ts'
+
+export type Answer = { readonly status: number; readonly detail: string; readonly headers?: Readonly<Record<string, string>> }
+
+const NO_CREDENTIAL = { 'www-authenticate': 'Bearer' }
+const BAD_CREDENTIAL = { 'www-authenticate': 'Bearer error="invalid_token"' }
+const TRY_AGAIN = { 'retry-after': '2' }
+
+/** The one place where a refusal becomes an HTTP answer. */
+export const ANSWERS: Readonly<Record<RefusalCode, Answer>> = {
+  not_authenticated: { status: 401, detail: 'Not authenticated. Use either JWT token or API key.', headers: NO_CREDENTIAL },
+  token_invalid: { status: 401, detail: 'That token is Invalid', headers: BAD_CREDENTIAL },
+  token_expired: { status: 401, detail: 'That token has Expired', headers: BAD_CREDENTIAL },
+  key_invalid: { status: 401, detail: 'Invalid API key', headers: BAD_CREDENTIAL },
+  key_inactive: { status: 401, detail: 'API key is inactive', headers: BAD_CREDENTIAL },
+  not_permitted: { status: 403, detail: 'Not enough permissions' },
+  user_not_found: { status: 404, detail: 'User not Found' },
+  key_not_found: { status: 404, detail: 'API key not found' },
+  email_taken: { status: 400, detail: 'A User with this email already exists' },
+  wrong_credentials: { status: 400, detail: 'Wrong email or password' },
+  login_banned: { status: 401, detail: 'This User is banned', headers: NO_CREDENTIAL },
+  login_unverified: { status: 401, detail: 'You need to verify your Email before logging in', headers: NO_CREDENTIAL },
+  ban_self: { status: 400, detail: 'You cannot ban yourself' },
+  last_admin: { status: 400, detail: 'Cannot delete the last admin user' },
+  no_session: { status: 400, detail: 'Only a session can be logged out' },
+  unavailable: { status: 503, detail: 'Service Unavailable', headers: TRY_AGAIN },
+}
+
+const NOT_FOUND: Answer = { status: 404, detail: 'Not Found' }
+const TOO_LARGE: Answer = { status: 413, detail: 'Request body is too large' }
+const BAD_REQUEST: Answer = { status: 400, detail: 'Bad Request' }
+const INTERNAL: Answer = { status: 500, detail: 'Internal Server Error' }
+
+/** What the framework itself may complain about, in our words; it says nothing to a client in its own. */
+const FRAMEWORK_ANSWERS: Readonly<Record<string, Answer | InvalidRequest>> = {
+  FST_ERR_BAD_URL: NOT_FOUND,
+  FST_ERR_CTP_BODY_TOO_LARGE: TOO_LARGE,
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: BAD_REQUEST,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new InvalidRequest([{ loc: ['body'], ...COMPLAINTS.contentType }]),
+}
+
+export function installErrorAnswers(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => sendError(error, request, reply))
+  app.setNotFoundHandler((_request, reply) => sendAnswer(reply, NOT_FOUND))
+}
+
+/** For errors before a route is found, which Fastify hands to no error handler. */
+export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  sendError(error, request, reply)
+}
+
+export function sendMethodNotAllowed(reply: FastifyReply, allow: string): FastifyReply {
+  return sendAnswer(reply, { status: 405, detail: 'Method Not Allowed', headers: { allow } })
+}
+
+function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const answer = answerFor(error)
+  if (answer instanceof InvalidRequest) return sendJson(reply, 422, answer.faults)
+  // The reason stays in the log: the message of an unforeseen error may name anything.
+  if (answer.status >= 500) request.log.error({ err: error, route: request.routeOptions.url }, answer.detail)
+  else request.log.debug({ reason: error.message, status: answer.status }, 'refused')
+  return sendAnswer(reply, answer)
+}
+
+export function answerFor(error: FastifyError | Error): Answer | InvalidRequest {
+  if (error instanceof Refusal) return ANSWERS[error.code]
+  if (error instanceof InvalidRequest) return error
+  const code = 'code' in error ? error.code : ''
+  return FRAMEWORK_ANSWERS[code] ?? INTERNAL
+}
+
+function sendAnswer(reply: FastifyReply, { status, detail, headers }: Answer): FastifyReply {
+  if (headers) reply.headers(headers)
+  return sendJson(reply, status, detail)
+}
+
+function sendJson(reply: FastifyReply, status: number, detail: unknown): FastifyReply {
+  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify({ detail }))
+}
+
+/** The text of a whole response, for sockets on which no request could be read. */
+export function rawAnswer(status: number, headers: Readonly<Record<string, string>>): string {
+  const reason = STATUS_CODES[status] ?? 'Bad Request'
+  const body = JSON.stringify({ detail: reason })
+  const lines = Object.entries({
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(body.length),
+    connection: 'close',
+  })
+  return `HTTP/1.1 ${status} ${reason}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
+}

@@ -1,0 +1,3 @@
+import { Type } from 'typebox'
+
+export const HealthView = Type.Object({ status: Type.Literal('ok') })

@@ -1,0 +1,20 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type { LogLevel } from './config.ts'
+
+// Nothing logs these on purpose; this is for the day somebody does.
+const NEVER_LOGGED = ['authorization', '["x-api-key"]', 'password', 'new_password', 'token', 'refresh', 'code', 'key', 'secretKey'].flatMap(
+  (name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`, name.startsWith('[') ? `*.*${name}` : `*.*.${name}`],
+)
+
+/** One JSON object per line. */
+export function createLogger(level: LogLevel, destination: DestinationStream = createDestination()): Logger {
+  const redact = { paths: NEVER_LOGGED, censor: '[hidden]' }
+  return pino({ level, redact, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+}
+
+/** A log that cannot be written (a full disk, a closed pipe) must not stop the service. */
+function createDestination(): DestinationStream {
+  const destination = pino.destination({ dest: 1, sync: true })
+  destination.on('error', () => undefined)
+  return destination
+}

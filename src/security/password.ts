@@ -1,0 +1,89 @@
+import { availableParallelism } from 'node:os'
+import { hash, verify } from '@node-rs/argon2'
+import { Refusal } from '../model/refusal.ts'
+
+export type Passwords = {
+  hash(password: string, signal?: AbortSignal): Promise<string>
+  /** Without a hash it works as long as with one, and says no: the time tells nothing about an account. */
+  matches(password: string, passwordHash: string | undefined, signal?: AbortSignal): Promise<boolean>
+  needsRehash(passwordHash: string): boolean
+  /** How many wait, for the metrics. */
+  waiting(): number
+}
+
+export type PasswordOptions = { readonly memoryKiB: number; readonly passes: number; readonly maxWaitMs: number }
+
+// The value of Algorithm.Argon2id, which is declared in a way that TypeScript cannot erase.
+const ARGON2ID = 2
+
+export const PASSWORD_OPTIONS: PasswordOptions = { memoryKiB: 19 * 1024, passes: 2, maxWaitMs: 2000 }
+
+/** argon2id off the event loop, as many at once as there are cores, behind a queue that is bounded by waiting time. */
+export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOptions = PASSWORD_OPTIONS): Passwords {
+  const cost = { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: 1 }
+  const costPrefix = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=1$`
+  const queue = createQueue(availableParallelism(), maxWaitMs)
+  const decoy = hash('no account has this password', cost)
+
+  return {
+    hash: (password, signal) => queue.run(() => hash(password, cost), signal),
+    async matches(password, passwordHash, signal) {
+      const target = passwordHash ?? (await decoy)
+      const isMatch = await queue.run(() => verify(target, password), signal)
+      return isMatch && passwordHash !== undefined
+    },
+    needsRehash: (passwordHash) => !passwordHash.startsWith(costPrefix),
+    waiting: queue.waiting,
+  }
+}
+
+type Queue = { run<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result>; waiting(): number }
+
+function createQueue(slots: number, maxWaitMs: number): Queue {
+  const waiting: (() => void)[] = []
+  let running = 0
+  let meanDurationMs = 20
+
+  async function acquire(signal: AbortSignal | undefined): Promise<void> {
+    if (running < slots) {
+      running++
+      return
+    }
+    const expectedWaitMs = ((waiting.length + 1) / slots) * meanDurationMs
+    if (expectedWaitMs > maxWaitMs) throw new Refusal('unavailable', 'the password queue is full')
+    await new Promise<void>((resolve, reject) => {
+      const start = () => {
+        signal?.removeEventListener('abort', leave)
+        resolve()
+      }
+      // A client that has gone makes room for the others at once.
+      const leave = () => {
+        waiting.splice(waiting.indexOf(start), 1)
+        reject(new Refusal('unavailable', 'the client has gone'))
+      }
+      waiting.push(start)
+      signal?.addEventListener('abort', leave, { once: true })
+    })
+  }
+
+  /** Hands the slot to the one who waits longest, without freeing it in between. */
+  function release(): void {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+
+  return {
+    async run(work, signal) {
+      await acquire(signal)
+      const startedAt = performance.now()
+      try {
+        return await work()
+      } finally {
+        meanDurationMs += (performance.now() - startedAt - meanDurationMs) / 16
+        release()
+      }
+    },
+    waiting: () => waiting.length,
+  }
+}

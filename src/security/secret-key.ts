@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+const RANDOM_BYTES = 48
+
+export function generateSecretKey(): string {
+  return randomBytes(RANDOM_BYTES).toString('base64url')
+}
+
+/** The secret kept in a file of its own, made at the first call. Of several processes that start together, one makes it. */
+export function keptSecretKey(file: string): Uint8Array {
+  return readKept(file) ?? makeKept(file)
+}
+
+function readKept(file: string): Uint8Array | undefined {
+  try {
+    const text = readFileSync(file, 'utf8').trim()
+    if (text.length < 32)
+      throw new Error(
+        `${file} does not hold a secret key; restore it from a backup, or delete it to end all sessions and have a new one made`,
+      )
+    return new TextEncoder().encode(text)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function makeKept(file: string): Uint8Array {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.${process.pid}.new`
+  writeFileSync(draft, `${generateSecretKey()}\n`, { mode: 0o600, flush: true })
+  try {
+    // A link appears whole and never replaces what is there: the first process wins, the others read its secret.
+    linkSync(draft, file)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  const kept = readKept(file)
+  if (kept === undefined) throw new Error(`${file} vanished while it was made`)
+  return kept
+}

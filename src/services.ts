@@ -1,0 +1,34 @@
+import { type Accounts, createAccounts } from './domain/accounts.service.ts'
+import { type Authentication, createAuthentication } from './domain/authentication.service.ts'
+import { NO_OBSERVER, type Observer } from './domain/observer.ts'
+import { createPasswords, type Passwords } from './security/password.ts'
+import { createTokens, type Tokens } from './security/token.ts'
+import type { Database } from './storage/database.ts'
+
+/** What the rules stand on: in the service the real clock, in a test one that is moved. */
+export type Parts = {
+  readonly db: Database
+  readonly secretKey: Uint8Array
+  readonly now: () => number
+  readonly passwords?: Passwords
+  readonly observer?: Observer
+  /** Told after each commit that has put a mail into the outbox. */
+  readonly mailWaits?: () => void
+}
+
+export type Services = {
+  readonly tokens: Tokens
+  readonly authentication: Authentication
+  readonly accounts: Accounts
+}
+
+/** Builds the rules, for the service and for the command line alike. */
+export function createServices(parts: Parts): Services {
+  const { db, secretKey, now, passwords = createPasswords(), observer = NO_OBSERVER, mailWaits = () => undefined } = parts
+  const tokens = createTokens(secretKey, now)
+  return {
+    tokens,
+    authentication: createAuthentication({ db, tokens, observer, now }),
+    accounts: createAccounts({ db, tokens, passwords, now, mailWaits }),
+  }
+}

@@ -1,0 +1,96 @@
+import { dirname, join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import { buildApp } from './app.ts'
+import type { Config } from './config.ts'
+import type { App } from './http/app-type.ts'
+import { createLogger } from './logger.ts'
+import { keptSecretKey } from './security/secret-key.ts'
+import type { Database } from './storage/database.ts'
+import { migrate, openDatabase } from './storage/open.ts'
+import { welcome } from './welcome.ts'
+
+const DRAIN_DEADLINE_MS = 10_000
+
+/** Settings, migrations, listen: in that order, each with its own words when it fails. */
+export async function startService(config: Config): Promise<void> {
+  const logger = createLogger(config.logLevel)
+  const db = await openMigrated(config, logger)
+  const secretKey = config.secretKey ?? keptSecretKey(secretKeyFile(config))
+  const app = buildApp(config, { db, secretKey, now: Date.now, logger })
+  await listen(app, config)
+  stopOnSignal(app, db, logger)
+  catchLastResort(app, db, logger)
+  process.stdout.write(welcome(config, listeningUrl(app, config)))
+}
+
+/** Beside the SQLite file, named after it. */
+export function secretKeyFile({ database }: Config): string {
+  if (database.kind !== 'sqlite') throw new Error('SECRET_KEY: is required with PostgreSQL')
+  return join(dirname(database.file), 'secret.key')
+}
+
+async function openMigrated({ database }: Config, logger: FastifyBaseLogger): Promise<Database> {
+  try {
+    const applied = await migrate(database)
+    for (const { name } of applied) logger.debug({ migration: name }, 'migrated')
+    return await openDatabase(database)
+  } catch (error) {
+    const target = database.kind === 'sqlite' ? `the SQLite file ${database.file}` : 'the PostgreSQL database'
+    throw new Error(`DATABASE_URL: ${target} cannot be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
+
+async function listen(app: App, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : ''
+    if (code === 'EADDRINUSE')
+      throw new Error(`PORT: ${port} on ${host} is in use by another program; stop it, or set PORT to another number`)
+    if (code === 'EACCES') throw new Error(`PORT: ${port} may not be opened by this user; set PORT to a number above 1023`)
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') throw new Error(`HOST: ${host} is not an address of this machine`)
+    throw error
+  }
+}
+
+function listeningUrl(app: App, { host, port }: Config): string {
+  const address = app.server.address()
+  const actualPort = typeof address === 'object' && address !== null ? address.port : port
+  return `http://${host.includes(':') ? `[${host}]` : host}:${actualPort}`
+}
+
+/** Stops accepting, finishes what is in flight, lets go of the database. A second signal ends the process at once. */
+function stopOnSignal(app: App, db: Database, logger: FastifyBaseLogger): void {
+  let isStopping = false
+  const stop = (signal: NodeJS.Signals) => {
+    if (isStopping) process.exit(1)
+    isStopping = true
+    logger.info({ signal }, 'stopping')
+    void shutDown(app, db).then(() => {
+      logger.info('stopped')
+      process.exit(0)
+    })
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+async function shutDown(app: App, db: Database): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+  await app.close()
+  clearTimeout(timer)
+  await db.close()
+}
+
+/** What no handler caught. A promise that nobody waited for is told and survived; a thrown error leaves unknown state behind. */
+function catchLastResort(app: App, db: Database, logger: FastifyBaseLogger): void {
+  process.on('unhandledRejection', (reason) => logger.error({ err: reason }, 'unhandled rejection'))
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'uncaught exception, stopping')
+    setTimeout(() => process.exit(1), DRAIN_DEADLINE_MS).unref()
+    void shutDown(app, db).finally(() => process.exit(1))
+  })
+  // The reader of our output may go away; that is no reason to stop.
+  process.stdout.on('error', () => undefined)
+  process.stderr.on('error', () => undefined)
+}

@@ -1,0 +1,57 @@
+/** What a statement takes. Times are milliseconds since 1970, lists are JSON text: both databases keep them alike. */
+export type Value = string | number | boolean | null
+
+/**
+ * One SQL text for both databases, in their common subset: `$1` for values, `returning`, `on conflict`.
+ * Row is the shape that the named columns give; a boolean comes as a boolean or, from SQLite, as 0 or 1.
+ */
+export type Statement<Row> = {
+  /** Its place among all declared statements, where a driver finds what it has prepared. */
+  readonly index: number
+  readonly sql: string
+  readonly isRead: boolean
+  /** Never set: it ties the row type to the statement. */
+  readonly row?: Row
+}
+
+export type Bit = boolean | 0 | 1
+
+/** What a repository function needs: it does not care whether it runs within a transaction. */
+export type Queries = {
+  first<Row>(statement: Statement<Row>, ...values: Value[]): Promise<Row | undefined>
+  all<Row>(statement: Statement<Row>, ...values: Value[]): Promise<Row[]>
+  /** The number of rows that were changed. */
+  run(statement: Statement<unknown>, ...values: Value[]): Promise<number>
+}
+
+/** A lock over an invariant of several rows, held until the transaction ends, in every process on the database. */
+export type LockName = 'admins'
+
+export type Transaction = Queries & { lock(name: LockName): Promise<void> }
+
+export type Database = Queries & {
+  /** All of it happens or nothing. The work touches nothing but the database: it must not wait for anything else. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+/** A value that has to be unique is taken. */
+export class UniqueViolation extends Error {
+  constructor(cause: unknown) {
+    super('a unique value is taken', { cause })
+    this.name = 'UniqueViolation'
+  }
+}
+
+const catalogue: Statement<unknown>[] = []
+
+/** Declares a statement. Repositories do so at the top of their file, so that drivers can prepare all of them at start. */
+export function statement<Row>(sql: string): Statement<Row> {
+  const declared: Statement<Row> = { index: catalogue.length, sql, isRead: /^\s*select\b/i.test(sql) }
+  catalogue.push(declared)
+  return declared
+}
+
+export function declaredStatements(): readonly Statement<unknown>[] {
+  return catalogue
+}

@@ -1,0 +1,14 @@
+import type { DatabaseTarget } from '../config.ts'
+import type { Database } from './database.ts'
+import type { Migration } from './migrations.ts'
+import { migratePostgres, openPostgres } from './postgres.ts'
+import { migrateSqlite, openSqlite } from './sqlite.ts'
+
+export function migrate(target: DatabaseTarget): Promise<Migration[]> {
+  return target.kind === 'sqlite' ? migrateSqlite(target.file) : migratePostgres(target.url)
+}
+
+/** The database has to be migrated: statements are prepared against its tables. */
+export async function openDatabase(target: DatabaseTarget): Promise<Database> {
+  return target.kind === 'sqlite' ? await openSqlite(target.file) : openPostgres(target.url)
+}

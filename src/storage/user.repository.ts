@@ -1,0 +1,68 @@
+import type { Profile, Role, User } from '../model/user.ts'
+import { type Bit, type Queries, statement } from './database.ts'
+
+export const USER_COLUMNS = 'users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified'
+
+export type UserRow = {
+  readonly id: number
+  readonly email: string
+  readonly first_name: string
+  readonly last_name: string
+  readonly role: Role
+  readonly banned: Bit
+  readonly verified: Bit
+}
+
+/** A user with what only the rules of logging in and of mailed tokens may see. */
+export type UserSecrets = { readonly passwordHash: string; readonly emailVersion: number; readonly resetVersion: number }
+type UserSecretsRow = UserRow & { readonly password_hash: string; readonly email_version: number; readonly reset_version: number }
+
+const SECRET_COLUMNS = 'users.password_hash, users.email_version, users.reset_version'
+
+const INSERT = statement<{ id: number }>(`
+  insert into users (email, email_key, password_hash, first_name, last_name, role, verified, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  on conflict (email_key) do nothing returning id`)
+const FIND_BY_ID = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where id = $1`)
+const FIND_BY_EMAIL = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where email_key = $1`)
+
+export type NewUser = Profile & {
+  readonly emailKey: string
+  readonly passwordHash: string
+  readonly role: Role
+  readonly verified: boolean
+  readonly createdAt: number
+}
+
+/** The id of the new user; undefined when the address is taken. */
+export async function insertUser(db: Queries, user: NewUser): Promise<number | undefined> {
+  const { email, emailKey, passwordHash, firstName, lastName, role, verified, createdAt } = user
+  const row = await db.first(INSERT, email, emailKey, passwordHash, firstName, lastName, role, verified, createdAt)
+  return row?.id
+}
+
+export async function findUserById(db: Queries, id: number): Promise<(User & UserSecrets) | undefined> {
+  const row = await db.first(FIND_BY_ID, id)
+  return row && toUserWithSecrets(row)
+}
+
+export async function findUserByEmail(db: Queries, emailKey: string): Promise<(User & UserSecrets) | undefined> {
+  const row = await db.first(FIND_BY_EMAIL, emailKey)
+  return row && toUserWithSecrets(row)
+}
+
+export function toUser(row: UserRow): User {
+  return {
+    id: row.id,
+    email: row.email,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    role: row.role,
+    banned: Boolean(row.banned),
+    verified: Boolean(row.verified),
+  }
+}
+
+function toUserWithSecrets(row: UserSecretsRow): User & UserSecrets {
+  return { ...toUser(row), passwordHash: row.password_hash, emailVersion: row.email_version, resetVersion: row.reset_version }
+}

@@ -1,0 +1,33 @@
+import type { Config } from './config.ts'
+
+/** What a person who has started the service needs to know next. */
+export function welcome(config: Config, listeningUrl: string): string {
+  const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
+  const mail = config.smtpUrl === undefined ? 'kept as files under data/mail/, their links printed here' : 'sent by SMTP'
+  const forProduction = productionHints(config)
+  return [
+    '',
+    `  ${config.apiTitle} listens on ${listeningUrl}`,
+    '',
+    `  API explorer   ${config.baseUrl}/docs`,
+    `  Database       ${database}`,
+    `  Mails          ${mail}`,
+    ...(config.admin === undefined
+      ? ['  First admin    npm run latchkey -- user create --admin --email you@example.com --password … --first-name … --last-name …']
+      : [`  Admin          ${config.admin.email}`]),
+    ...(forProduction.length > 0 ? ['', '  Before you put it on the internet, set:', ...forProduction.map((line) => `    ${line}`)] : []),
+    '',
+    '',
+  ].join('\n')
+}
+
+function productionHints(config: Config): string[] {
+  const hints: string[] = []
+  if (/^http:\/\/(?:localhost|127\.)/.test(config.baseUrl)) hints.push('BASE_URL      the public https:// address, for the links in mails')
+  if (config.smtpUrl === undefined) hints.push('SMTP_URL      smtp://user:password@host:587, and MAIL_FROM')
+  if (config.secretKey === undefined)
+    hints.push('SECRET_KEY    from `npm run latchkey -- secret generate`, when more than one machine serves')
+  if (config.database.kind === 'sqlite') hints.push('DATABASE_URL  postgres://…, when one machine is not enough')
+  if (config.corsOrigins === '*') hints.push('CORS_ORIGINS  the origins of your web pages')
+  return hints
+}

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import type { LightMyRequestResponse } from 'fastify'
+
+/** The whole answer of a refusal: status, body and nothing else in it. */
+export function refused(response: LightMyRequestResponse, status: number, detail: string): void {
+  assert.deepEqual({ status: response.statusCode, body: response.json() }, { status, body: { detail } })
+}
+
+/** A 422 that names these places, in this order, and nothing else. */
+export function invalid(response: LightMyRequestResponse, ...places: { loc: (string | number)[]; type: string }[]): void {
+  assert.equal(response.statusCode, 422, response.body)
+  const { detail } = response.json<{ detail: { loc: (string | number)[]; msg: string; type: string }[] }>()
+  assert.deepEqual(
+    detail.map(({ loc, type }) => ({ loc, type })),
+    places,
+  )
+  for (const fault of detail) assert.deepEqual(Object.keys(fault).sort(), ['loc', 'msg', 'type'])
+}

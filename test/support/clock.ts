@@ -1,0 +1,16 @@
+export type TestClock = {
+  now(): number
+  /** Moves time forward; nothing waits for it. */
+  advance(by: { days?: number; hours?: number; minutes?: number; seconds?: number; ms?: number }): void
+}
+
+/** A clock that stands still until it is moved. It starts at the real time, so that foreign libraries agree with it. */
+export function createClock(): TestClock {
+  let now = Date.now()
+  return {
+    now: () => now,
+    advance({ days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 }) {
+      now += (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms
+    },
+  }
+}

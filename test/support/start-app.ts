@@ -1,0 +1,55 @@
+import type { TestContext } from 'node:test'
+import { pino } from 'pino'
+import { buildApp } from '../../src/app.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import type { App } from '../../src/http/app-type.ts'
+import { createPasswords } from '../../src/security/password.ts'
+import { createServices, type Services } from '../../src/services.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../src/storage/open.ts'
+import { createClock, type TestClock } from './clock.ts'
+import { type DatabaseKind, freshDatabase } from './databases.ts'
+
+export type TestApp = {
+  readonly app: App
+  readonly config: Config
+  readonly db: Database
+  readonly clock: TestClock
+  /** The rules themselves, for arranging what a test starts from. */
+  readonly services: Services
+}
+
+export type StartOptions = { readonly database?: DatabaseKind; readonly env?: Readonly<Record<string, string>> }
+
+export const TEST_SECRET = 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u'
+
+/** The whole service on a fresh database, with a clock that the test moves. It ends with the test. */
+export async function startApp(t: TestContext & { database?: DatabaseKind }, options: StartOptions = {}): Promise<TestApp> {
+  const target = await freshDatabase(t, options.database ?? t.database ?? 'sqlite')
+  const databaseUrl = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
+  const config = loadConfig({ SECRET_KEY: TEST_SECRET, ...options.env, DATABASE_URL: databaseUrl })
+  await migrate(target)
+  const db = await openDatabase(target)
+  const clock = createClock()
+  // The real algorithm at a price that a test can pay a hundred times.
+  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords }
+  const app = buildApp(config, { ...parts, logger: pino({ level: 'silent' }) })
+  failOnUndeclaredStatus(app)
+  t.after(async () => {
+    await app.close()
+    await db.close()
+  })
+  return { app, config, db, clock, services: createServices(parts) }
+}
+
+/** A route lists every status that it may give; one that gives another fails the test that made it do so. */
+function failOnUndeclaredStatus(app: App): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    const declared = request.routeOptions.schema?.response
+    if (declared && reply.statusCode !== 204 && !(String(reply.statusCode) in (declared as object))) {
+      throw new Error(`${request.method} ${request.routeOptions.url} gave ${reply.statusCode}, which it does not declare`)
+    }
+    return payload
+  })
+}
