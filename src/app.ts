@@ -1,8 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
+import { accountRoutes } from './http/account.routes.ts'
 import type { App } from './http/app-type.ts'
 import { createHttpApp } from './http/create-app.ts'
 import { healthRoutes } from './http/health.routes.ts'
+import { createPages } from './http/pages.ts'
+import { passwordResetRoutes } from './http/password-reset.routes.ts'
+import { verificationRoutes } from './http/verification.routes.ts'
 import { createServices, type Parts } from './services.ts'
 import { ping } from './storage/ping.ts'
 
@@ -10,9 +14,13 @@ export type AppParts = Parts & { readonly logger: FastifyBaseLogger }
 
 /** The composition root: joins the rules with the routes that lead to them. */
 export function buildApp(config: Config, parts: AppParts): App {
-  const { authentication } = createServices(parts)
-  const { corsOrigins, trustProxy } = config
+  const { authentication, accounts, sessions, passwordReset } = createServices(parts)
+  const { corsOrigins, trustProxy, frontendUrl } = config
+  const pages = createPages(config)
   return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy }, (app) => {
+    accountRoutes(app, accounts, sessions)
+    verificationRoutes(app, accounts, pages)
+    passwordResetRoutes(app, passwordReset, pages, frontendUrl)
     healthRoutes(app, () => ping(parts.db))
   })
 }

@@ -1,6 +1,8 @@
 import { type Accounts, createAccounts } from './domain/accounts.service.ts'
 import { type Authentication, createAuthentication } from './domain/authentication.service.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
+import { createPasswordReset, type PasswordReset } from './domain/password-reset.service.ts'
+import { createSessions, type Sessions } from './domain/sessions.service.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens, type Tokens } from './security/token.ts'
 import type { Database } from './storage/database.ts'
@@ -20,6 +22,8 @@ export type Services = {
   readonly tokens: Tokens
   readonly authentication: Authentication
   readonly accounts: Accounts
+  readonly sessions: Sessions
+  readonly passwordReset: PasswordReset
 }
 
 /** Builds the rules, for the service and for the command line alike. */
@@ -29,6 +33,8 @@ export function createServices(parts: Parts): Services {
   return {
     tokens,
     authentication: createAuthentication({ db, tokens, observer, now }),
-    accounts: createAccounts({ db, tokens, passwords, now, mailWaits }),
+    accounts: createAccounts({ db, tokens, passwords, observer, now, mailWaits }),
+    sessions: createSessions({ db, tokens, passwords, observer, now }),
+    passwordReset: createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }),
   }
 }

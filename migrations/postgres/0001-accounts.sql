@@ -14,7 +14,8 @@ create table users (
   email_version integer not null default 1,
   -- A reset token names this version; a password change, an address change and a ban raise it.
   reset_version integer not null default 1,
-  created_at bigint not null
+  created_at bigint not null,
+  last_login_at bigint
 );
 
 create index users_admins on users (id) where role = 'admin';

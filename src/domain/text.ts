@@ -27,3 +27,6 @@ const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
 export function parseBooleanWord(text: string): boolean | undefined {
   return BOOLEAN_WORDS.get(text.toLowerCase())
 }
+
+export const PASSWORD_MIN_LENGTH = 8
+export const PASSWORD_MAX_LENGTH = 256

@@ -1,29 +1,81 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { COMPLAINTS, InvalidRequest } from './faults.ts'
+import { COMPLAINTS, type Complaint, InvalidRequest } from './faults.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 
-const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i
+const JSON_TYPE = 'application/json'
+const URLENCODED_TYPE = 'application/x-www-form-urlencoded'
+const MULTIPART_TYPE = 'multipart/form-data'
 
-/** Bodies are JSON in UTF-8, and are read only where a route takes one. */
+/** Bodies are read only where a route takes one, and only of the kinds that it declares: JSON in UTF-8 unless it says more. */
 export function installBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    if (!request.routeOptions.schema?.body) return undefined
-    if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) throw invalidBody(COMPLAINTS.contentType)
-    return parseJson(body)
+    const declared = request.routeOptions.schema?.body as { content?: object } | undefined
+    if (declared === undefined) return undefined
+    const mediaType = request.mediaType ?? ''
+    if (!Object.keys(declared.content ?? { [JSON_TYPE]: undefined }).includes(mediaType)) throw invalidBody(COMPLAINTS.contentType)
+    if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
+    return PARSERS[mediaType]?.(body, request.headers['content-type'] ?? '')
+  })
+  // A request without any body reaches no parser and, where a route declares several kinds, no schema either.
+  app.addHook('preValidation', async (request) => {
+    if (request.body === undefined && request.routeOptions.schema?.body) throw invalidBody(COMPLAINTS.missing)
   })
 }
 
-function parseJson(body: Buffer): unknown {
-  if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
+/** A form is posted by a page, so that a person reads the answer. */
+export function isForm({ mediaType }: FastifyRequest): boolean {
+  return mediaType === URLENCODED_TYPE || mediaType === MULTIPART_TYPE
+}
+
+const PARSERS: Readonly<Record<string, (body: Buffer, contentType: string) => unknown>> = {
+  [JSON_TYPE]: (body) => attempt(() => JSON.parse(decodeUtf8(body)), COMPLAINTS.jsonInvalid),
+  [URLENCODED_TYPE]: (body) => attempt(() => collect(parsePairs(decodeUtf8(body))), COMPLAINTS.formInvalid),
+  [MULTIPART_TYPE]: parseMultipart,
+}
+
+async function parseMultipart(body: Buffer, contentType: string): Promise<unknown> {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    decodeUtf8(body)
+    const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
+    return collect([...form.entries()])
   } catch {
-    throw invalidBody(COMPLAINTS.jsonInvalid)
+    throw invalidBody(COMPLAINTS.formInvalid)
   }
 }
 
-function invalidBody(complaint: { msg: string; type: string }): InvalidRequest {
+/** Bytes that are no UTF-8 are refused: replaced by a stand-in, two passwords would become one. */
+function decodeUtf8(body: Buffer): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(body)
+}
+
+function parsePairs(text: string): [string, string][] {
+  return text.split('&').map((pair) => {
+    const [name = '', ...value] = pair.split('=')
+    return [decodeFormText(name), decodeFormText(value.join('='))]
+  })
+}
+
+function decodeFormText(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}
+
+/** A name that is given twice keeps a list, which no text field accepts. */
+function collect(pairs: readonly (readonly [string, unknown])[]): Record<string, unknown> {
+  const fields = new Map<string, unknown[]>()
+  for (const [name, value] of pairs) fields.set(name, [...(fields.get(name) ?? []), value])
+  return Object.fromEntries([...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
+}
+
+function attempt<Value>(work: () => Value, complaint: Complaint): Value {
+  try {
+    return work()
+  } catch {
+    throw invalidBody(complaint)
+  }
+}
+
+function invalidBody(complaint: Complaint): InvalidRequest {
   return new InvalidRequest([{ loc: ['body'], ...complaint }])
 }

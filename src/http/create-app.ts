@@ -6,6 +6,7 @@ import { installAccess } from './access.ts'
 import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
 import { answerFrameworkError, installErrorAnswers } from './errors.ts'
+import { installEvents } from './events.ts'
 import type { Location } from './faults.ts'
 import { installHeaders } from './headers.ts'
 import { installMethodRefusals } from './methods.ts'
@@ -47,6 +48,7 @@ export function createHttpApp({ logger, authentication, corsOrigins, trustProxy 
   installHeaders(app, corsOrigins)
   installBodyParser(app)
   installAccess(app, authentication)
+  installEvents(app)
   const refuseOtherMethods = installMethodRefusals(app)
   addRoutes(app)
   refuseOtherMethods()

@@ -1,9 +1,13 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode } from '../model/refusal.ts'
-import { COMPLAINTS, InvalidRequest } from './faults.ts'
+import { COMPLAINTS, type Fault, InvalidRequest } from './faults.ts'
 
-export type Answer = { readonly status: number; readonly detail: string; readonly headers?: Readonly<Record<string, string>> }
+export type Answer = {
+  readonly status: number
+  readonly detail: string | readonly Fault[]
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 const NO_CREDENTIAL = { 'www-authenticate': 'Bearer' }
 const BAD_CREDENTIAL = { 'www-authenticate': 'Bearer error="invalid_token"' }
@@ -34,12 +38,15 @@ const TOO_LARGE: Answer = { status: 413, detail: 'Request body is too large' }
 const BAD_REQUEST: Answer = { status: 400, detail: 'Bad Request' }
 const INTERNAL: Answer = { status: 500, detail: 'Internal Server Error' }
 
+// Who was let in, and who was not, is for the log of an operator.
+const SECURITY_STATUSES = new Set([401, 403])
+
 /** What the framework itself may complain about, in our words; it says nothing to a client in its own. */
-const FRAMEWORK_ANSWERS: Readonly<Record<string, Answer | InvalidRequest>> = {
+const FRAMEWORK_ANSWERS: Readonly<Record<string, Answer>> = {
   FST_ERR_BAD_URL: NOT_FOUND,
   FST_ERR_CTP_BODY_TOO_LARGE: TOO_LARGE,
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: BAD_REQUEST,
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: new InvalidRequest([{ loc: ['body'], ...COMPLAINTS.contentType }]),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 422, detail: [{ loc: ['body'], ...COMPLAINTS.contentType }] },
 }
 
 export function installErrorAnswers(app: FastifyInstance): void {
@@ -56,28 +63,35 @@ export function sendMethodNotAllowed(reply: FastifyReply, allow: string): Fastif
   return sendAnswer(reply, { status: 405, detail: 'Method Not Allowed', headers: { allow } })
 }
 
-function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const answer = answerFor(error)
-  if (answer instanceof InvalidRequest) return sendJson(reply, 422, answer.faults)
-  // The reason stays in the log: the message of an unforeseen error may name anything.
-  if (answer.status >= 500) request.log.error({ err: error, route: request.routeOptions.url }, answer.detail)
-  else request.log.debug({ reason: error.message, status: answer.status }, 'refused')
-  return sendAnswer(reply, answer)
+export function sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return sendAnswer(reply, answerError(error, request))
 }
 
-export function answerFor(error: FastifyError | Error): Answer | InvalidRequest {
+/** What to answer to an error. The reason goes to the log alone: the message of an unforeseen error may name anything. */
+export function answerError(error: Error, request: FastifyRequest): Answer {
+  const answer = answerFor(error)
+  if (answer.status >= 500) request.log.error({ err: error, route: request.routeOptions.url }, 'failed')
+  else if (SECURITY_STATUSES.has(answer.status) || request.routeOptions.config.event) logRefusal(error, answer, request)
+  return answer
+}
+
+function logRefusal(error: Error, { status }: Answer, request: FastifyRequest): void {
+  const { url, config } = request.routeOptions
+  request.log.info(
+    { event: config.event, route: url, status, reason: error.message, actor: request.caller?.user.id, ip: request.ip },
+    'refused',
+  )
+}
+
+function answerFor(error: Error): Answer {
   if (error instanceof Refusal) return ANSWERS[error.code]
-  if (error instanceof InvalidRequest) return error
-  const code = 'code' in error ? error.code : ''
+  if (error instanceof InvalidRequest) return { status: 422, detail: error.faults }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return FRAMEWORK_ANSWERS[code] ?? INTERNAL
 }
 
 function sendAnswer(reply: FastifyReply, { status, detail, headers }: Answer): FastifyReply {
   if (headers) reply.headers(headers)
-  return sendJson(reply, status, detail)
-}
-
-function sendJson(reply: FastifyReply, status: number, detail: unknown): FastifyReply {
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify({ detail }))
 }
 

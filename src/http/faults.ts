@@ -25,6 +25,7 @@ export const COMPLAINTS = {
   listType: { type: 'list_type', msg: 'Input should be a valid list' },
   objectType: { type: 'model_attributes_type', msg: 'Input should be a valid dictionary or object to extract fields from' },
   jsonInvalid: { type: 'json_invalid', msg: 'JSON decode error' },
+  formInvalid: { type: 'value_error', msg: 'Value error, the form could not be read' },
   contentType: { type: 'model_attributes_type', msg: 'Input should be a JSON object, sent with Content-Type: application/json' },
   email: { type: 'value_error', msg: 'value is not a valid email address' },
   forbiddenCharacter: { type: 'value_error', msg: 'Value error, control characters and lone surrogates are not allowed' },

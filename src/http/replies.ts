@@ -13,7 +13,10 @@ export const FaultsView = Type.Object({
 })
 
 /** A response without a body. */
-export const Empty = Type.Null()
+export const Empty = Type.Unsafe<undefined>({ description: 'No body' })
+
+/** A page. */
+export const HtmlView = Type.String()
 
 type RefusalStatus = 400 | 401 | 403 | 404 | 413 | 422 | 503
 

@@ -1,5 +1,5 @@
 import type { Profile, Role, User } from '../model/user.ts'
-import { type Bit, type Queries, statement } from './database.ts'
+import { type Bit, type Queries, statement, type Transaction } from './database.ts'
 
 export const USER_COLUMNS = 'users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified'
 
@@ -25,6 +25,11 @@ const INSERT = statement<{ id: number }>(`
   on conflict (email_key) do nothing returning id`)
 const FIND_BY_ID = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where id = $1`)
 const FIND_BY_EMAIL = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where email_key = $1`)
+const MARK_VERIFIED = statement(`
+  update users set verified = true where id = $1 and verified = false and banned = false and email_version = $2`)
+const RESET_PASSWORD = statement(`
+  update users set password_hash = $2, reset_version = reset_version + 1 where id = $1 and reset_version = $3 and banned = false`)
+const RECORD_LOGIN = statement('update users set last_login_at = $3, password_hash = $4 where id = $1 and password_hash = $2')
 
 export type NewUser = Profile & {
   readonly emailKey: string
@@ -49,6 +54,24 @@ export async function findUserById(db: Queries, id: number): Promise<(User & Use
 export async function findUserByEmail(db: Queries, emailKey: string): Promise<(User & UserSecrets) | undefined> {
   const row = await db.first(FIND_BY_EMAIL, emailKey)
   return row && toUserWithSecrets(row)
+}
+
+/** Of any number of requests that come at once, exactly one is told that it did it. */
+export async function markVerified(db: Queries, id: number, emailVersion: number): Promise<boolean> {
+  return (await db.run(MARK_VERIFIED, id, emailVersion)) === 1
+}
+
+/** Sets the password if the version that the reset was asked for still stands, and so ends every other reset of the account. */
+export async function resetPassword(tx: Transaction, id: number, passwordHash: string, resetVersion: number): Promise<boolean> {
+  return (await tx.run(RESET_PASSWORD, id, passwordHash, resetVersion)) === 1
+}
+
+/**
+ * Takes note of a login and keeps the hash, or a stronger one of the same password. It holds the row of the user until the
+ * transaction ends, so that a password change at the same moment either refuses this login or sees, and ends, its session.
+ */
+export async function recordLogin(tx: Transaction, id: number, checkedHash: string, now: number, newHash = checkedHash): Promise<boolean> {
+  return (await tx.run(RECORD_LOGIN, id, checkedHash, now, newHash)) === 1
 }
 
 export function toUser(row: UserRow): User {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openSession } from '../../src/domain/sessions.ts'
+import { openSession } from '../../src/domain/sessions.service.ts'
 import type { Role } from '../../src/model/user.ts'
 import { statement } from '../../src/storage/database.ts'
 import type { TestApp } from './start-app.ts'

@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify'
+
+/** What a security-relevant route does, in the words of the log. */
+export type SecurityEvent =
+  | 'register'
+  | 'login'
+  | 'logout'
+  | 'verify'
+  | 'password_reset'
+  | 'password_reset_requested'
+  | 'verification_requested'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    event?: SecurityEvent
+  }
+  interface FastifyRequest {
+    /** The id of what the request was about, where the path does not name it. */
+    subject: number | string | undefined
+  }
+}
+
+/** Logs what was done, by whom, to whom. What was refused is logged where the refusal is answered. */
+export function installEvents(app: FastifyInstance): void {
+  app.decorateRequest('subject')
+  app.addHook('onRoute', (route) => {
+    const event = route.config?.event
+    if (event === undefined) return
+    const onResponse = [route.onResponse ?? []].flat()
+    route.onResponse = [
+      ...onResponse,
+      async (request, reply) => {
+        if (reply.statusCode >= 400) return
+        const { user_id, key_id } = request.params as { user_id?: string; key_id?: string }
+        request.log.info({ event, actor: request.caller?.user.id, target: request.subject ?? key_id ?? user_id, ip: request.ip }, event)
+      },
+    ]
+  })
+}

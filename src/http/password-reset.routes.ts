@@ -1,0 +1,90 @@
+import type { FastifyRequest } from 'fastify'
+import type { PasswordReset } from '../domain/password-reset.service.ts'
+import { Refusal } from '../model/refusal.ts'
+import { isTokenShaped } from '../security/token.ts'
+import { EmailBody, MessageView } from './account.schemas.ts'
+import type { App } from './app-type.ts'
+import { isForm } from './body.ts'
+import { clientGone, wantsHtml } from './client.ts'
+import { type Answer, answerError } from './errors.ts'
+import { InvalidRequest } from './faults.ts'
+import { messageOf, type Pages, pageErrors, sendPage } from './pages.ts'
+import { ResetContent, type ResetInput, ResetPageQuery } from './password-reset.schemas.ts'
+import { HtmlView, refusals } from './replies.ts'
+
+const REQUESTED = 'Password reset email sent if user exists'
+const RESET = 'Password successfully reset'
+const CODE_REQUIRED = 'Reset code is required'
+const FAILED = 'The password cannot be reset'
+const ADVICE = 'The link may have been used already, or be older than 30 minutes. Ask for a new mail and use the link in it.'
+
+export function passwordResetRoutes(app: App, passwordReset: PasswordReset, pages: Pages, frontendUrl: string | undefined): void {
+  app.post(
+    '/forgot-password/',
+    {
+      config: { access: 'public', event: 'password_reset_requested' },
+      schema: { body: EmailBody, response: { 200: MessageView, ...refusals(413, 422, 503) } },
+    },
+    async (request) => {
+      await passwordReset.request(request.body.email)
+      return { message: REQUESTED }
+    },
+  )
+
+  app.get(
+    '/reset-password/',
+    {
+      config: { access: 'public' },
+      schema: { querystring: ResetPageQuery, response: { 200: HtmlView, 302: HtmlView, ...refusals(422, 503) } },
+      // A mail scanner that sends HEAD must not test the token.
+      exposeHeadRoute: false,
+      errorHandler: pageErrors(wantsHtml, (answer) => pages.problem(FAILED, messageOf(answer), ADVICE)),
+    },
+    async (request, reply) => {
+      const code = request.query.code ?? ''
+      if (frontendUrl !== undefined && isTokenShaped(code))
+        return reply.redirect(`${frontendUrl}/reset-password?code=${encodeURIComponent(code)}`, 302)
+      return sendPage(reply, 200, await resetPage(code, request))
+    },
+  )
+
+  app.post(
+    '/reset-password/',
+    {
+      config: { access: 'public', event: 'password_reset' },
+      schema: { body: ResetContent, response: { 200: MessageView, ...refusals(401, 404, 413, 422, 503) } },
+      errorHandler: pageErrors(isForm, failedFormPage),
+    },
+    async (request, reply) => {
+      // Each content type that is let through has its schema, and both leave this shape.
+      const { code, new_password, confirm_password } = request.body as ResetInput
+      if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
+      request.subject = await passwordReset.reset(code, new_password, clientGone(reply))
+      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can log in with your new password now.'))
+      return { message: RESET }
+    },
+  )
+
+  /** The form for a good token; for any other, the page says what is wrong, with status 200 (spec 4.2). */
+  async function resetPage(code: string, request: FastifyRequest): Promise<string> {
+    if (code === '') return pages.problem(FAILED, CODE_REQUIRED, ADVICE)
+    try {
+      await passwordReset.check(code)
+      return pages.resetForm(code)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
+      // A user who is gone is no different here from a token that was never good.
+      const told = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
+      return pages.problem(FAILED, messageOf(answerError(told, request)), ADVICE)
+    }
+  }
+
+  /** A password that will not do can be mended in the form; a token cannot. */
+  function failedFormPage(answer: Answer, { body }: FastifyRequest): string {
+    const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+    const isMendable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
+    return isMendable ? pages.resetForm(code, messageOf(answer)) : pages.problem(FAILED, messageOf(answer), ADVICE)
+  }
+}
+
+const PASSWORDS_DIFFER = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, the two passwords are not the same' }

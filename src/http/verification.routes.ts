@@ -1,0 +1,40 @@
+import type { Accounts } from '../domain/accounts.service.ts'
+import { DetailView, EmailBody, MessageView, VerifyQuery } from './account.schemas.ts'
+import type { App } from './app-type.ts'
+import { wantsHtml } from './client.ts'
+import { messageOf, type Pages, pageErrors, sendPage } from './pages.ts'
+import { refusals } from './replies.ts'
+
+const VERIFIED = 'User successfully Verified'
+const RESENT = 'Verification email sent if user exists and is not verified'
+const ADVICE = 'The link may have been used already, or be older than 24 hours. Try to log in, or ask for a new verification mail.'
+
+export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): void {
+  app.get(
+    '/verify/',
+    {
+      config: { access: 'public', event: 'verify' },
+      schema: { querystring: VerifyQuery, response: { 200: DetailView, ...refusals(401, 404, 422, 503) } },
+      // A mail scanner that sends HEAD must not use up the token.
+      exposeHeadRoute: false,
+      errorHandler: pageErrors(wantsHtml, (answer) => pages.problem('Your address is not verified', messageOf(answer), ADVICE)),
+    },
+    async (request, reply) => {
+      request.subject = await accounts.verify(request.query.code)
+      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can log in now.'))
+      return { detail: VERIFIED }
+    },
+  )
+
+  app.post(
+    '/verify/resend/',
+    {
+      config: { access: 'public', event: 'verification_requested' },
+      schema: { body: EmailBody, response: { 200: MessageView, ...refusals(413, 422, 503) } },
+    },
+    async (request) => {
+      await accounts.resendVerification(request.body.email)
+      return { message: RESENT }
+    },
+  )
+}
