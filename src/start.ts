@@ -4,22 +4,37 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { App } from './http/app-type.ts'
 import { createLogger } from './logger.ts'
+import { createDispatcher, type Dispatcher } from './mail/dispatcher.ts'
+import { openTransport } from './mail/open-transport.ts'
 import { keptSecretKey } from './security/secret-key.ts'
+import { createTokens } from './security/token.ts'
 import type { Database } from './storage/database.ts'
 import { migrate, openDatabase } from './storage/open.ts'
 import { welcome } from './welcome.ts'
 
 const DRAIN_DEADLINE_MS = 10_000
 
+type Running = { readonly app: App; readonly mail: Dispatcher; readonly db: Database }
+
 /** Settings, migrations, listen: in that order, each with its own words when it fails. */
 export async function startService(config: Config): Promise<void> {
   const logger = createLogger(config.logLevel)
   const db = await openMigrated(config, logger)
   const secretKey = config.secretKey ?? keptSecretKey(secretKeyFile(config))
-  const app = buildApp(config, { db, secretKey, now: Date.now, logger })
+  const mail = createDispatcher({
+    db,
+    tokens: createTokens(secretKey, Date.now),
+    transport: openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
+    letterhead: config,
+    now: Date.now,
+    logger,
+  })
+  const app = buildApp(config, { db, secretKey, now: Date.now, logger, mailWaits: mail.wake })
   await listen(app, config)
-  stopOnSignal(app, db, logger)
-  catchLastResort(app, db, logger)
+  mail.start()
+  const running: Running = { app, mail, db }
+  stopOnSignal(running, logger)
+  catchLastResort(running, logger)
   process.stdout.write(welcome(config, listeningUrl(app, config)))
 }
 
@@ -60,13 +75,13 @@ function listeningUrl(app: App, { host, port }: Config): string {
 }
 
 /** Stops accepting, finishes what is in flight, lets go of the database. A second signal ends the process at once. */
-function stopOnSignal(app: App, db: Database, logger: FastifyBaseLogger): void {
+function stopOnSignal(running: Running, logger: FastifyBaseLogger): void {
   let isStopping = false
   const stop = (signal: NodeJS.Signals) => {
     if (isStopping) process.exit(1)
     isStopping = true
     logger.info({ signal }, 'stopping')
-    void shutDown(app, db).then(() => {
+    void shutDown(running).then(() => {
       logger.info('stopped')
       process.exit(0)
     })
@@ -75,20 +90,20 @@ function stopOnSignal(app: App, db: Database, logger: FastifyBaseLogger): void {
   process.on('SIGINT', stop)
 }
 
-async function shutDown(app: App, db: Database): Promise<void> {
+async function shutDown({ app, mail, db }: Running): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
-  await app.close()
+  await Promise.all([app.close(), mail.stop()])
   clearTimeout(timer)
   await db.close()
 }
 
 /** What no handler caught. A promise that nobody waited for is told and survived; a thrown error leaves unknown state behind. */
-function catchLastResort(app: App, db: Database, logger: FastifyBaseLogger): void {
+function catchLastResort(running: Running, logger: FastifyBaseLogger): void {
   process.on('unhandledRejection', (reason) => logger.error({ err: reason }, 'unhandled rejection'))
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught exception, stopping')
     setTimeout(() => process.exit(1), DRAIN_DEADLINE_MS).unref()
-    void shutDown(app, db).finally(() => process.exit(1))
+    void shutDown(running).finally(() => process.exit(1))
   })
   // The reader of our output may go away; that is no reason to stop.
   process.stdout.on('error', () => undefined)

@@ -55,10 +55,13 @@ create table outbox (
   recipient text not null,
   -- Raised by each further request for the same mail, so that one made during the sending is not lost.
   revision integer not null default 1,
+  -- The latest request. A mail is tried for a day from here.
+  requested_at integer not null,
   attempts integer not null default 0,
-  created_at integer not null,
   -- Not before this moment: the next attempt, or the end of the lease of the process that sends it now.
   due_at integer not null,
+  -- Names the claim that the row is being sent under.
+  lease text,
   last_error text,
   failed_at integer,
   unique (kind, recipient)

@@ -1,14 +1,77 @@
+import type { ClaimedMail, MailKind } from '../model/mail.ts'
 import { type Queries, statement } from './database.ts'
 
-export type MailKind = 'verify' | 'reset'
+type ClaimedRow = {
+  readonly id: number
+  readonly kind: MailKind
+  readonly recipient: string
+  readonly revision: number
+  readonly attempts: number
+  readonly requested_at: number
+}
 
-// A mail that is still pending is not asked for twice; one that was given up is tried anew.
+// A mail that is still pending is not put in twice and keeps its turn, so that asking often makes it neither more nor sooner;
+// one that was given up is tried anew.
 const ENQUEUE = statement(`
-  insert into outbox (kind, recipient, created_at, due_at) values ($1, $2, $3, $3)
+  insert into outbox (kind, recipient, requested_at, due_at) values ($1, $2, $3, $3)
   on conflict (kind, recipient) do update
-  set revision = outbox.revision + 1, attempts = 0, due_at = excluded.due_at, last_error = null, failed_at = null`)
+  set revision = outbox.revision + 1, requested_at = excluded.requested_at,
+    due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
+    attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
+    last_error = null, failed_at = null`)
+// The outer condition is what keeps two processes apart: PostgreSQL reads it again on the row that the faster one has left behind.
+const CLAIM = statement<ClaimedRow>(`
+  update outbox set lease = $1, due_at = $2
+  where id in (select id from outbox where failed_at is null and due_at <= $3 order by due_at, id limit $4)
+    and failed_at is null and due_at <= $3
+  returning id, kind, recipient, revision, attempts, requested_at`)
+const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
+const RELEASE = statement('update outbox set lease = null, due_at = $3 where id = $1 and lease = $2')
+const RENEW = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
+const POSTPONE = statement(`
+  update outbox set lease = null, attempts = attempts + 1, due_at = $3, last_error = $4 where id = $1 and lease = $2`)
+const GIVE_UP = statement(`
+  update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
+const FORGET_FAILED = statement('delete from outbox where failed_at <= $1')
 
 /** Asks for a mail. Whether an account belongs to the address is looked at when it is sent, not now. */
 export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number): Promise<void> {
   await db.run(ENQUEUE, kind, recipient, now)
+}
+
+export type Claim = { readonly lease: string; readonly leaseEndsAt: number; readonly now: number; readonly limit: number }
+
+/** Takes mails that are due, the oldest first. No other process is given them until the lease ends. */
+export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit }: Claim): Promise<ClaimedMail[]> {
+  const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit)
+  return rows.map(({ requested_at, ...row }) => ({ ...row, requestedAt: requested_at, lease }))
+}
+
+/** Takes a mail out for good. False when it was asked for again meanwhile: then it stays. */
+export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {
+  return (await db.run(REMOVE, id, revision)) > 0
+}
+
+/** Lets go of a mail as it was; it is due at once. */
+export async function releaseMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
+  await db.run(RELEASE, id, lease, now)
+}
+
+/** Lets go of a mail that was asked for again during its sending; it is due at once, as if it were new. */
+export async function renewMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
+  await db.run(RENEW, id, lease, now)
+}
+
+export async function postponeMail(db: Queries, { id, lease }: ClaimedMail, dueAt: number, reason: string): Promise<void> {
+  await db.run(POSTPONE, id, lease, dueAt, reason)
+}
+
+/** Gives up for good. False when it was asked for again meanwhile, or is no longer ours. */
+export async function giveUpMail(db: Queries, { id, lease, revision }: ClaimedMail, now: number, reason: string): Promise<boolean> {
+  return (await db.run(GIVE_UP, id, lease, now, reason, revision)) > 0
+}
+
+/** Forgets mails that were given up that long ago: an address is not kept for ever. */
+export async function forgetFailedMails(db: Queries, before: number): Promise<void> {
+  await db.run(FORGET_FAILED, before)
 }

@@ -1,14 +1,18 @@
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { buildApp } from '../../src/app.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/app-type.ts'
+import { createDispatcher } from '../../src/mail/dispatcher.ts'
+import { createFileTransport } from '../../src/mail/file.transport.ts'
 import { createPasswords } from '../../src/security/password.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
 import { createClock, type TestClock } from './clock.ts'
-import { type DatabaseKind, freshDatabase } from './databases.ts'
+import { type DatabaseKind, freshDatabase, temporaryFolder } from './databases.ts'
+import { createMailbox, type Mailbox } from './mailbox.ts'
 
 export type TestApp = {
   readonly app: App
@@ -17,6 +21,8 @@ export type TestApp = {
   readonly clock: TestClock
   /** The rules themselves, for arranging what a test starts from. */
   readonly services: Services
+  /** What the service has mailed. */
+  readonly mailbox: Mailbox
 }
 
 export type StartOptions = { readonly database?: DatabaseKind; readonly env?: Readonly<Record<string, string>> }
@@ -34,13 +40,20 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   // The real algorithm at a price that a test can pay a hundred times.
   const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
   const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords }
-  const app = buildApp(config, { ...parts, logger: pino({ level: 'silent' }) })
+  const logger = pino({ level: 'silent' })
+  const services = createServices(parts)
+  const mailFolder = join(temporaryFolder(t), 'mail')
+  const transport = createFileTransport(mailFolder, () => undefined)
+  // Not started: it sends when the test looks into the mailbox, one mail after the other.
+  const mail = createDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
+  const app = buildApp(config, { ...parts, logger, mailWaits: mail.wake })
   failOnUndeclaredStatus(app)
   t.after(async () => {
     await app.close()
+    await mail.stop()
     await db.close()
   })
-  return { app, config, db, clock, services: createServices(parts) }
+  return { app, config, db, clock, services, mailbox: createMailbox(mail, mailFolder) }
 }
 
 /** A route lists every status that it may give; one that gives another fails the test that made it do so. */

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClaimedMail } from '../model/mail.ts'
+import { claimMails } from '../storage/outbox.repository.ts'
+import { createDelivery, type DeliveryParts, type Outcome } from './delivery.ts'
+
+export type Dispatcher = {
+  /** Mail was put into the outbox. Returns at once; does nothing before the start. */
+  wake(): void
+  start(): void
+  /** Takes up nothing new, finishes what is under way, ends what does not finish in time and lets go of it. */
+  stop(): Promise<void>
+  /** Sends until nothing is due. */
+  drain(): Promise<void>
+}
+
+export type DispatcherParts = Omit<DeliveryParts, 'random'> & {
+  readonly random?: () => number
+  readonly concurrency?: number
+}
+
+const CONCURRENCY = 4
+// Longer than a sending can take with all its time-outs, and what follows it.
+const LEASE_MS = 60_000
+const POLL_MS = 3_000
+const STOP_DEADLINE_MS = 5_000
+const RECORD_TRIES = 8
+const RECORD_PAUSE_MS = 1_000
+
+/** Takes mail out of the outbox and sends it. Any number of processes may do so on one database. */
+export function createDispatcher({ random = Math.random, concurrency = CONCURRENCY, ...parts }: DispatcherParts): Dispatcher {
+  const { db, transport, now, logger } = parts
+  const delivery = createDelivery({ ...parts, random })
+  const inFlight = new Set<Promise<void>>()
+  const stopping = new AbortController()
+  let current: Promise<void> | undefined
+  let bell = Promise.withResolvers<void>()
+  let isWoken = false
+  let isStarted = false
+  let isDatabaseAway = false
+  let pollTimer: NodeJS.Timeout | undefined
+
+  async function run(): Promise<void> {
+    try {
+      while (!stopping.signal.aborted) {
+        isWoken = false
+        bell = Promise.withResolvers()
+        for (const mail of await claim(concurrency - inFlight.size)) launch(mail)
+        if (isWoken) continue
+        if (inFlight.size === 0) return
+        await Promise.race([...inFlight, bell.promise])
+      }
+      await Promise.all(inFlight)
+    } finally {
+      current = undefined
+    }
+  }
+
+  function runOnce(): Promise<void> {
+    isWoken = true
+    bell.resolve()
+    if (stopping.signal.aborted) return Promise.resolve()
+    current ??= run()
+    return current
+  }
+
+  /** The database away is no fault of the mail: it waits there. */
+  async function claim(limit: number): Promise<ClaimedMail[]> {
+    if (limit === 0) return []
+    try {
+      const mails = await claimMails(db, { lease: randomUUID(), leaseEndsAt: now() + LEASE_MS, now: now(), limit })
+      isDatabaseAway = false
+      return mails
+    } catch (error) {
+      if (!isDatabaseAway) logger.warn({ err: error }, 'the outbox cannot be read at present; mail waits')
+      isDatabaseAway = true
+      return []
+    }
+  }
+
+  function launch(mail: ClaimedMail): void {
+    const delivered = deliver(mail).finally(() => inFlight.delete(delivered))
+    inFlight.add(delivered)
+  }
+
+  async function deliver(mail: ClaimedMail): Promise<void> {
+    const release: Outcome = () => delivery.release(mail)
+    if (stopping.signal.aborted) return record(mail, release)
+    try {
+      const outcome = await delivery.attempt(mail)
+      await record(mail, outcome)
+    } catch (error) {
+      logger.warn({ err: error, outboxId: mail.id }, 'a mail waits for the database')
+      await record(mail, release)
+    }
+  }
+
+  /** A mail that was sent and cannot be crossed out would be sent twice: that is worth some patience. */
+  async function record({ id }: ClaimedMail, outcome: Outcome): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await outcome()
+      } catch (error) {
+        if (tries < RECORD_TRIES && !stopping.signal.aborted) await pause(RECORD_PAUSE_MS)
+        else return logger.warn({ err: error, outboxId: id }, 'what became of a mail could not be recorded; it may be sent twice')
+      }
+    }
+  }
+
+  /** Ends early when the dispatcher stops. */
+  async function pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined)
+  }
+
+  /** For mail that other processes left behind, and for what is due again. The random part keeps processes out of step. */
+  function pollLater(): void {
+    pollTimer = setTimeout(
+      () => {
+        void runOnce()
+        pollLater()
+      },
+      POLL_MS * (0.75 + random() / 2),
+    ).unref()
+  }
+
+  return {
+    wake() {
+      if (isStarted) void runOnce()
+    },
+    start() {
+      isStarted = true
+      void runOnce()
+      pollLater()
+    },
+    async stop() {
+      clearTimeout(pollTimer)
+      stopping.abort()
+      bell.resolve()
+      const finished = current ?? Promise.resolve()
+      await Promise.race([finished, sleep(STOP_DEADLINE_MS, undefined, { ref: false })])
+      await transport.close()
+      await finished
+    },
+    drain: runOnce,
+  }
+}

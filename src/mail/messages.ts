@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import type { ClaimedMail, MailKind } from '../model/mail.ts'
+import type { User } from '../model/user.ts'
+import { LIFETIME_MINUTES } from '../security/token.ts'
+import { htmlBody, type MailContent, textBody } from './template.ts'
+import type { Mailbox, MailMessage } from './transport.ts'
+
+/** What all mails have in common; from the settings. */
+export type Letterhead = { readonly apiTitle: string; readonly baseUrl: string; readonly mailFrom: string }
+
+/** Writes the mail that was asked for, to the address that the account has. */
+export function writeMail(letterhead: Letterhead, mail: ClaimedMail, user: User, token: string, now: number): MailMessage {
+  const { apiTitle, baseUrl, mailFrom } = letterhead
+  const { path, purpose, subject, ...words } = wordsFor(mail.kind, apiTitle, user)
+  const content: MailContent = {
+    ...words,
+    title: apiTitle,
+    greeting: greeting(user),
+    link: `${baseUrl}${path}?code=${encodeURIComponent(token)}`,
+    footer: `This mail was sent by ${apiTitle} to ${user.email}. Nobody reads replies to it.`,
+  }
+  const from = parseMailbox(mailFrom)
+  return {
+    messageId: messageId(mail, from),
+    date: new Date(now),
+    from,
+    to: user.email,
+    subject,
+    text: textBody(content),
+    html: htmlBody(content),
+    purpose,
+    link: content.link,
+  }
+}
+
+type Words = Pick<MailContent, 'heading' | 'intro' | 'action' | 'notes'> & {
+  readonly path: string
+  readonly purpose: string
+  readonly subject: string
+}
+
+function wordsFor(kind: MailKind, apiTitle: string, { email }: User): Words {
+  const lifetime = inWords(LIFETIME_MINUTES[kind])
+  switch (kind) {
+    case 'verify':
+      return {
+        path: '/verify/',
+        purpose: 'verify your address',
+        subject: `Verify your email address for ${apiTitle}`,
+        heading: 'Verify your email address',
+        intro: `Welcome to ${apiTitle}. Open the link below to confirm that ${email} is your address, and your account is ready to use.`,
+        action: 'Verify email address',
+        notes: [
+          `The link works once, within ${lifetime}.`,
+          'If you did not ask for this, ignore this mail: without the link, the account cannot be used.',
+        ],
+      }
+    case 'reset':
+      return {
+        path: '/reset-password/',
+        purpose: 'reset your password',
+        subject: `Reset your password for ${apiTitle}`,
+        heading: 'Reset your password',
+        intro: `Somebody asked to reset the password of the ${apiTitle} account of ${email}. Open the link below to choose a new one.`,
+        action: 'Choose a new password',
+        notes: [
+          `The link works once, within ${lifetime}.`,
+          'If you did not ask for this, ignore this mail: your password stays as it is. Do not pass the link on to anybody.',
+        ],
+      }
+  }
+}
+
+// Anybody can register somebody else's address: a name that reads like a link, or like a message of its own, is not put into a mail.
+const NO_NAME_FOR_A_MAIL = /[/\\:@]|\.\S|.{41}/u
+
+function greeting({ firstName }: User): string {
+  return NO_NAME_FOR_A_MAIL.test(firstName) ? 'Hello,' : `Hello ${firstName},`
+}
+
+function inWords(minutes: number): string {
+  return minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`
+}
+
+/** `Name <address>`, or an address alone. */
+export function parseMailbox(text: string): Mailbox {
+  const [, name = '', address = text] = /^(.*?)\s*<([^<>]+)>$/.exec(text) ?? []
+  return { name, address }
+}
+
+/** The same for each attempt at the same mail, so that a mail server can see that it has it already; it tells nothing else. */
+function messageId({ id, revision, kind, recipient, requestedAt }: ClaimedMail, { address }: Mailbox): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([id, revision, kind, recipient, requestedAt]))
+    .digest('base64url')
+  return `<${digest.slice(0, 32)}@${address.slice(address.lastIndexOf('@') + 1)}>`
+}

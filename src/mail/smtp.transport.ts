@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTransport } from 'nodemailer'
+import { type FaultScope, MailFault, type MailTransport, toSendOptions } from './transport.ts'
+
+export type SmtpTimeouts = {
+  /** For each of: connecting, the greeting, and any later silence. */
+  readonly silenceMs: number
+  /** For a whole mail: a server that answers drop by drop is never silent. */
+  readonly totalMs: number
+}
+
+const TIMEOUTS: SmtpTimeouts = { silenceMs: 10_000, totalMs: 30_000 }
+const MAX_CONNECTIONS = 4
+// Connections serve a burst and do not outlive it.
+const IDLE_MS = 5_000
+
+/** Sends through a mail server. `smtp://` is encrypted as soon as the server offers it, `smtps://` from the start. */
+export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOUTS): MailTransport {
+  let pool = openPool(url, timeouts)
+
+  /** Mails in the other connections finish first; when their time is over too, none is left to wait for. */
+  function replacePool(stale: typeof pool): void {
+    if (stale !== pool) return
+    pool = openPool(url, timeouts)
+    stale.close()
+    setTimeout(() => stale.close({ force: true }), timeouts.totalMs).unref()
+  }
+
+  return {
+    async send(message) {
+      const used = pool
+      const overtime = new AbortController()
+      try {
+        await Promise.race([used.sendMail(toSendOptions(message)), expire(timeouts.totalMs, overtime.signal)])
+      } catch (error) {
+        if (error instanceof Overtime) replacePool(used)
+        throw toFault(error)
+      } finally {
+        overtime.abort()
+      }
+    },
+    close: async () => pool.close({ force: true }),
+  }
+}
+
+function openPool(url: string, { silenceMs }: SmtpTimeouts) {
+  const pool = createTransport({
+    pool: true,
+    ...parseSmtpUrl(url),
+    connectionTimeout: silenceMs,
+    greetingTimeout: silenceMs,
+    socketTimeout: silenceMs,
+    dnsTimeout: silenceMs,
+    maxConnections: MAX_CONNECTIONS,
+    idleTimeout: Math.min(IDLE_MS, silenceMs),
+    // Repeating is the outbox's business, but for a connection that the server has closed while it was idle.
+    maxRequeues: 1,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  // A connection that fails between two mails concerns none of them.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** Read here rather than by nodemailer, which takes settings of all kinds from the query of a URL. */
+function parseSmtpUrl(text: string) {
+  const { protocol, hostname, port, username, password } = new URL(text)
+  const secure = protocol === 'smtps:'
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? (secure ? 465 : 587) : Number(port),
+    secure,
+    ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+  }
+}
+
+class Overtime extends Error {}
+
+async function expire(ms: number, signal: AbortSignal): Promise<never> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
+  throw new Overtime(`no end after ${ms} ms`)
+}
+
+type SmtpError = { readonly code?: string; readonly command?: string; readonly responseCode?: number; readonly response?: string }
+
+function toFault(error: unknown): MailFault {
+  if (error instanceof Overtime) return new MailFault('server', error.message)
+  // nodemailer gives its errors these fields; each may be missing.
+  const { code = 'unknown fault', command = '', responseCode = 0, response = '' } = error as SmtpError
+  if (responseCode === 0) return new MailFault('server', `no answer: ${code}`)
+  return new MailFault(scopeOf(command, responseCode, response), `${command} was answered: ${harmless(command, response)}`)
+}
+
+const NO_SUCH_MAILBOX = new Set([550, 551, 553])
+// 5.7 tells of a policy, such as a wrong password or sender: the operator's to mend, and then the mail goes out.
+const POLICY = /^\d{3}[ -]5\.7\./
+
+function scopeOf(command: string, responseCode: number, response: string): FaultScope {
+  // 421 ends the connection, whatever it was an answer to.
+  if (responseCode === 421) return 'server'
+  if (command === 'RCPT TO' && NO_SUCH_MAILBOX.has(responseCode) && !POLICY.test(response)) return 'recipient'
+  return command === 'RCPT TO' || command === 'DATA' ? 'message' : 'server'
+}
+
+const HARMLESS_WORD = /^[A-Za-z0-9.,;!'()#-]{1,24}$/
+const MAX_REASON_LENGTH = 160
+
+/** A reply may quote the address, the link or the user's name: words that could be any of these are left out. */
+function harmless(command: string, response: string): string {
+  if (command.startsWith('AUTH')) return response.slice(0, 3)
+  const words = response.split(/\s+/).map((word) => (HARMLESS_WORD.test(word) ? word : '…'))
+  return words.join(' ').slice(0, MAX_REASON_LENGTH)
+}
