@@ -17,6 +17,7 @@ export type Dispatcher = {
 export type DispatcherParts = Omit<DeliveryParts, 'random'> & {
   readonly random?: () => number
   readonly concurrency?: number
+  readonly stopDeadlineMs?: number
 }
 
 const CONCURRENCY = 4
@@ -28,7 +29,12 @@ const RECORD_TRIES = 8
 const RECORD_PAUSE_MS = 1_000
 
 /** Takes mail out of the outbox and sends it. Any number of processes may do so on one database. */
-export function createDispatcher({ random = Math.random, concurrency = CONCURRENCY, ...parts }: DispatcherParts): Dispatcher {
+export function createDispatcher({
+  random = Math.random,
+  concurrency = CONCURRENCY,
+  stopDeadlineMs = STOP_DEADLINE_MS,
+  ...parts
+}: DispatcherParts): Dispatcher {
   const { db, transport, now, logger } = parts
   const delivery = createDelivery({ ...parts, random })
   const inFlight = new Set<Promise<void>>()
@@ -137,7 +143,7 @@ export function createDispatcher({ random = Math.random, concurrency = CONCURREN
       stopping.abort()
       bell.resolve()
       const finished = current ?? Promise.resolve()
-      await Promise.race([finished, sleep(STOP_DEADLINE_MS, undefined, { ref: false })])
+      await Promise.race([finished, sleep(stopDeadlineMs, undefined, { ref: false })])
       await transport.close()
       await finished
     },
