@@ -13,12 +13,12 @@ const STYLE = `
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1.25rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif }
 main { width: 100%; max-width: 26rem; padding: 2rem; background: var(--card); border-radius: 0.75rem; box-shadow: 0 1px 3px rgb(0 0 0 / 12%), 0 8px 24px rgb(0 0 0 / 8%) }
 .brand { margin: 0 0 1.5rem; color: var(--quiet); font-weight: 600; overflow-wrap: anywhere }
-h1 { margin: 0 0 0.5rem; font-size: 1.375rem; line-height: 1.3 }
+h1 { margin: 0 0 1rem; font-size: 1.375rem; line-height: 1.3 }
 p { margin: 0 0 1rem }
 main > :last-child { margin-bottom: 0 }
-label { display: block; margin: 1rem 0 0.25rem; font-weight: 600 }
+label { display: block; margin: 1.25rem 0 0.375rem; font-weight: 600 }
 input { width: 100%; padding: 0.625rem 0.75rem; border: 1px solid var(--line); border-radius: 0.5rem; background: transparent; color: inherit; font: inherit }
-.hint { margin: 0.25rem 0 0; color: var(--quiet); font-size: 0.875rem }
+.hint { margin: 0.5rem 0 0; color: var(--quiet); font-size: 0.875rem }
 button { width: 100%; margin-top: 1.5rem; padding: 0.75rem; border: 0; border-radius: 0.5rem; background: var(--accent); color: var(--card); font: inherit; font-weight: 600; cursor: pointer }
 a { color: var(--accent) }
 :is(input, button, a):focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }

@@ -6,7 +6,7 @@ import { EmailBody, MessageView } from './account.schemas.ts'
 import type { App } from './app-type.ts'
 import { isForm } from './body.ts'
 import { clientGone, wantsHtml } from './client.ts'
-import { type Answer, answerError } from './errors.ts'
+import { ANSWERS, type Answer, answerError } from './errors.ts'
 import { InvalidRequest } from './faults.ts'
 import { messageOf, type Pages, pageErrors, sendPage } from './pages.ts'
 import { ResetContent, type ResetInput, ResetPageQuery } from './password-reset.schemas.ts'
@@ -83,8 +83,15 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   function failedFormPage(answer: Answer, { body }: FastifyRequest): string {
     const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
     const isMendable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
-    return isMendable ? pages.resetForm(code, messageOf(answer)) : pages.problem(FAILED, messageOf(answer), ADVICE)
+    return isMendable ? pages.resetForm(code, formMessage(answer)) : pages.problem(FAILED, formMessage(answer), ADVICE)
   }
 }
 
-const PASSWORDS_DIFFER = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, the two passwords are not the same' }
+/** The first fault in the words of the form, where a field is called what its label says. */
+function formMessage(answer: Answer): string {
+  const fault = typeof answer.detail === 'string' ? undefined : answer.detail[0]
+  if (fault?.loc[1] === 'code') return fault.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
+  return messageOf(answer).replace(/^String should/, 'The new password should')
+}
+
+const PASSWORDS_DIFFER = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, The two passwords are not the same' }

@@ -45,6 +45,7 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
   let meanDurationMs = 20
 
   async function acquire(signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted) throw new Refusal('unavailable', 'the client has gone')
     if (running < slots) {
       running++
       return

@@ -126,7 +126,7 @@ test('200: JSON ignores confirm_password; a form takes it by its word', async (t
     postForm('/reset-password/', { code, new_password: NEW_PASSWORD, confirm_password: 'another password' }),
   )
   assert.equal(differing.statusCode, 422)
-  assert.match(differing.body, /the two passwords are not the same/)
+  assert.match(differing.body, /The two passwords are not the same/)
   assert.match(differing.body, /<form method="post"/)
   assert.equal((await service.app.inject(resetPassword({ code, confirm_password: 5 }))).statusCode, 200)
 })
@@ -166,8 +166,8 @@ test('401, 404, 422: a form gets the statuses of JSON, as pages', async (t) => {
     [{ code: used, new_password: NEW_PASSWORD }, 401, 'That token is Invalid'],
     [{ code: 'x', new_password: NEW_PASSWORD }, 401, 'That token is Invalid'],
     [{ code: gone, new_password: NEW_PASSWORD }, 404, 'User not Found'],
-    [{ code, new_password: 'short' }, 422, 'String should have at least 8 characters'],
-    [{ new_password: NEW_PASSWORD }, 422, 'Field required'],
+    [{ code, new_password: 'short' }, 422, 'The new password should have at least 8 characters'],
+    [{ new_password: NEW_PASSWORD }, 422, 'Reset code is required'],
   ]
   for (const [fields, status, text] of cases) {
     const response = await service.app.inject(postForm('/reset-password/', fields))

@@ -12,6 +12,7 @@ export type ServiceProcess = {
   output(): string
 }
 
+const PRINT_DEADLINE_MS = 20_000
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 /** The real service in a process of its own, in a temporary folder, on a free port. It is killed when the test ends. */
@@ -42,4 +43,16 @@ export async function startProcess(
     void exited.then(() => reject(new Error(`the service ended before it listened:\n${output}`)))
   })
   return { url, process: child, output: () => output }
+}
+
+/** Waits until the service has printed what matches, and gives the last match. */
+export async function untilPrinted({ process: child, output }: ServiceProcess, pattern: RegExp): Promise<string> {
+  const everywhere = new RegExp(pattern.source, `${pattern.flags}g`)
+  const deadline = AbortSignal.timeout(PRINT_DEADLINE_MS)
+  for (;;) {
+    const last = [...output().matchAll(everywhere)].at(-1)?.[0]
+    if (last !== undefined) return last
+    if (child.stdout === null) throw new Error('the output of the service is not read')
+    await once(child.stdout, 'data', { signal: deadline })
+  }
 }
