@@ -10,6 +10,7 @@ import {
   READ_HISTORY,
   readMigrations,
 } from './migrations.ts'
+import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
 const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_S = 2
@@ -67,7 +68,10 @@ export function openPostgres(url: string): Database {
 const PREPARED = { prepare: true }
 
 function connect(url: string, max: number, statementTimeoutMs: number): Client {
+  const address = parsePostgresUrl(url)
+  if (address === undefined) throw new Error('the address of the PostgreSQL database is not well formed')
   return postgres(url, {
+    ...destination(address),
     max,
     connect_timeout: CONNECT_TIMEOUT_S,
     // An outage must not make the service wait longer than itself to see that it is over.
@@ -78,6 +82,13 @@ function connect(url: string, max: number, statementTimeoutMs: number): Client {
     // Ids and times are far below 2^53, where a JavaScript number is exact.
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
   })
+}
+
+/** Given apart from the URL, because the driver takes an IPv6 address apart at its colons and does not decode the name of a database. */
+function destination({ hosts, database }: PostgresAddress): { database: string } {
+  const lists = { host: hosts.map(({ host }) => host), port: hosts.map(({ port }) => port) }
+  // The driver takes lists, and documents them; the type of its options leaves them out.
+  return { database, ...lists }
 }
 
 function queries(connection: Connection): Queries {
