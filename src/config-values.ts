@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { DatabaseTarget, LogLevel } from './config.ts'
 import { parseEmail } from './domain/email.ts'
+import { isPassword, PASSWORD_LENGTH } from './domain/limits.ts'
 import { codePointLength, isCleanText, parseBooleanWord } from './domain/text.ts'
 import { parsePostgresUrl } from './storage/postgres-url.ts'
 
@@ -98,8 +99,8 @@ export function parseAdminEmail(text: string): Parsed<string> {
 }
 
 export function parseAdminPassword(text: string): Parsed<string> {
-  const length = codePointLength(text)
-  return length >= 8 && length <= 256 ? { value: text } : { fault: `should be 8 to 256 characters, has ${length}` }
+  if (isPassword(text)) return { value: text }
+  return { fault: `should be ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters, has ${codePointLength(text)}` }
 }
 
 export function parseOrigins(text: string): Parsed<'*' | readonly string[]> {

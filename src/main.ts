@@ -1,5 +1,6 @@
-import { ConfigFaults, loadConfig } from './config.ts'
+import { loadConfig } from './config.ts'
 import { withDotEnv } from './environment.ts'
+import { explain } from './explain.ts'
 import { startService } from './start.ts'
 
 /** Starts the service; what stops it from starting is told in a line each. */
@@ -10,11 +11,6 @@ export async function main(): Promise<void> {
     for (const line of explain(error)) process.stderr.write(`latchkey: ${line}\n`)
     process.exitCode = 1
   }
-}
-
-function explain(error: unknown): readonly string[] {
-  if (error instanceof ConfigFaults) return error.faults
-  return [error instanceof Error ? error.message : String(error)]
 }
 
 if (import.meta.main) await main()
