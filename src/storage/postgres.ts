@@ -52,13 +52,14 @@ export function openPostgres(url: string): Database {
   return {
     ...queries(client),
     transaction: (work) =>
-      answered(async () => {
-        const result = await client.begin(async (tx) => ({
-          value: await work({
-            ...queries(tx),
-            lock: async (name) => void (await tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)),
-          }),
-        }))
+      answered(async (requireTime) => {
+        const result = await client.begin(async (tx) => {
+          const lock = async (name: LockName) => void (await tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED))
+          const value = await work({ ...queries(tx), lock })
+          // Who has been told that it failed must not find later that it happened.
+          requireTime()
+          return { value }
+        })
         return result.value
       }),
     close: () => client.end({ timeout: 1 }),
@@ -102,16 +103,21 @@ function queries(connection: Connection): Queries {
 }
 
 /** Ends the wait, though not the work, at the deadline, and turns what went wrong into words that the layers above know. */
-async function answered<Result>(work: () => PromiseLike<Result>): Promise<Result> {
+async function answered<Result>(work: (requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
+  const late = () => new Refusal('unavailable', `PostgreSQL gave no answer within ${ANSWER_DEADLINE_MS} ms`)
+  let isLate = false
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Refusal('unavailable', `PostgreSQL gave no answer within ${ANSWER_DEADLINE_MS} ms`)),
-      ANSWER_DEADLINE_MS,
-    )
+    timer = setTimeout(() => {
+      isLate = true
+      reject(late())
+    }, ANSWER_DEADLINE_MS)
   })
+  const requireTime = () => {
+    if (isLate) throw late()
+  }
   try {
-    return await Promise.race([work(), deadline])
+    return await Promise.race([work(requireTime), deadline])
   } catch (error) {
     throw translate(error)
   } finally {
