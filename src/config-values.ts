@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { DatabaseTarget, LogLevel } from './config.ts'
 import { parseEmail } from './domain/email.ts'
-import { isPassword, PASSWORD_LENGTH } from './domain/limits.ts'
-import { codePointLength, isCleanText, parseBooleanWord } from './domain/text.ts'
+import { isPassword } from './domain/limits.ts'
+import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from './domain/text.ts'
 import { parsePostgresUrl } from './storage/postgres-url.ts'
 
 /** One setting: its value, or what is wrong with it. Where a setting holds a secret, the fault does not repeat it. */
@@ -100,7 +100,7 @@ export function parseAdminEmail(text: string): Parsed<string> {
 
 export function parseAdminPassword(text: string): Parsed<string> {
   if (isPassword(text)) return { value: text }
-  return { fault: `should be ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters, has ${codePointLength(text)}` }
+  return { fault: `should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters, has ${codePointLength(text)}` }
 }
 
 export function parseOrigins(text: string): Parsed<'*' | readonly string[]> {

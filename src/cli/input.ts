@@ -1,6 +1,7 @@
 import { text as readAll } from 'node:stream/consumers'
 import { parseEmail } from '../domain/email.ts'
-import { isPassword, NAME_LENGTH, PASSWORD_LENGTH, parseName } from '../domain/limits.ts'
+import { isPassword, NAME_MAX_LENGTH, parseName } from '../domain/limits.ts'
+import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../domain/text.ts'
 import { InvalidInput } from './refusals.ts'
 
 export const PASSWORD_HINT = 'the password, or - to read it from standard input, where other users of the machine cannot see it'
@@ -25,12 +26,11 @@ export function checkEmail(check: Check, text: string): string {
 }
 
 export function checkName(check: Check, option: string, text: string): string {
-  return check(option, parseName(text), `${NAME_LENGTH.min} to ${NAME_LENGTH.max} characters without control characters`)
+  return check(option, parseName(text), `1 to ${NAME_MAX_LENGTH} characters without control characters`)
 }
 
 export function checkPassword(check: Check, password: string): string {
-  const { min, max } = PASSWORD_LENGTH
-  return check('--password', isPassword(password) ? password : undefined, `${min} to ${max} characters`)
+  return check('--password', isPassword(password) ? password : undefined, `${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`)
 }
 
 /** The password itself, or the first line of standard input where it is given as `-`. */
