@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -6,10 +5,9 @@ import type { App } from './http/app-type.ts'
 import { createLogger } from './logger.ts'
 import { createDispatcher, type Dispatcher } from './mail/dispatcher.ts'
 import { openTransport } from './mail/open-transport.ts'
-import { keptSecretKey } from './security/secret-key.ts'
+import { openMigrated, secretKeyOf } from './prepare.ts'
 import { createTokens } from './security/token.ts'
 import type { Database } from './storage/database.ts'
-import { migrate, openDatabase } from './storage/open.ts'
 import { welcome } from './welcome.ts'
 
 const DRAIN_DEADLINE_MS = 10_000
@@ -19,8 +17,8 @@ type Running = { readonly app: App; readonly mail: Dispatcher; readonly db: Data
 /** Settings, migrations, listen: in that order, each with its own words when it fails. */
 export async function startService(config: Config): Promise<void> {
   const logger = createLogger(config.logLevel)
-  const db = await openMigrated(config, logger)
-  const secretKey = config.secretKey ?? keptSecretKey(secretKeyFile(config))
+  const db = await openMigrated(config)
+  const secretKey = secretKeyOf(config)
   const mail = createDispatcher({
     db,
     tokens: createTokens(secretKey, Date.now),
@@ -36,23 +34,6 @@ export async function startService(config: Config): Promise<void> {
   stopOnSignal(running, logger)
   catchLastResort(running, logger)
   process.stdout.write(welcome(config, listeningUrl(app, config)))
-}
-
-/** Beside the SQLite file, named after it. */
-export function secretKeyFile({ database }: Config): string {
-  if (database.kind !== 'sqlite') throw new Error('SECRET_KEY: is required with PostgreSQL')
-  return join(dirname(database.file), 'secret.key')
-}
-
-async function openMigrated({ database }: Config, logger: FastifyBaseLogger): Promise<Database> {
-  try {
-    const applied = await migrate(database)
-    for (const { name } of applied) logger.debug({ migration: name }, 'migrated')
-    return await openDatabase(database)
-  } catch (error) {
-    const target = database.kind === 'sqlite' ? `the SQLite file ${database.file}` : 'the PostgreSQL database'
-    throw new Error(`DATABASE_URL: ${target} cannot be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
-  }
 }
 
 async function listen(app: App, { host, port }: Config): Promise<void> {

@@ -1,16 +1,61 @@
 #!/usr/bin/env node
-import { Command } from 'commander'
-import { generateSecretKey } from '../security/secret-key.ts'
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { explainRefusal } from './refusals.ts'
+import { secretCommands } from './secret.commands.ts'
+import { serviceCommands } from './service.commands.ts'
+import { userCommands } from './user.commands.ts'
 
-const program = new Command('latchkey').description('Manage a Latchkey service from the command line')
+const OK = 0
+const REFUSED = 1
+const MISUSED = 2
 
-program
-  .command('secret')
-  .description('secrets of the service')
-  .command('generate')
-  .description('print a new value for SECRET_KEY')
-  .action(() => {
-    process.stdout.write(`${generateSecretKey()}\n`)
-  })
+/** Runs one command, and gives the exit code of the process. What went wrong is told in a line each. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(args, { from: 'user' })
+    return OK
+  } catch (error) {
+    // The words of a misuse, and the help that was asked for, are written already.
+    if (error instanceof CommanderError) return error.exitCode === OK ? OK : MISUSED
+    for (const line of explainRefusal(error)) complain(line)
+    return REFUSED
+  }
+}
 
-await program.parseAsync()
+function createProgram(): Command {
+  const program = new Command('latchkey')
+    .description('A self-hosted backend for user accounts and API keys. Settings come from the environment and from a .env file.')
+    .version(ownVersion(), '--version', 'print the version')
+    .helpOption('--help', 'print how a command is used')
+    .helpCommand(false)
+    .configureOutput({
+      outputError: (text) =>
+        complain(
+          text
+            .replace(/^error: /, '')
+            .trim()
+            .replace(/\s*\n/g, ' '),
+        ),
+    })
+    .exitOverride()
+  serviceCommands(program)
+  userCommands(program)
+  secretCommands(program)
+  return program
+}
+
+function ownVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+  return version
+}
+
+function complain(line: string): void {
+  process.stderr.write(`latchkey: ${line}\n`)
+}
+
+if (import.meta.main) {
+  // The reader of our output may go away early, as `head` does.
+  process.stdout.on('error', () => undefined)
+  process.exitCode = await run(process.argv.slice(2))
+}

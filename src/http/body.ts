@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { COMPLAINTS, type Complaint, InvalidRequest } from './faults.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
@@ -18,10 +18,20 @@ export function installBodyParser(app: FastifyInstance): void {
     if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
     return PARSERS[mediaType]?.(body, request.headers['content-type'] ?? '')
   })
+  // Where no body is taken, what a request says about its body is of no interest, however odd.
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.body) return
+    route.onRequest = [...[route.onRequest ?? []].flat(), ignoreContentType]
+  })
   // A request without any body reaches no parser and, where a route declares several kinds, no schema either.
   app.addHook('preValidation', async (request) => {
     if (request.body === undefined && request.routeOptions.schema?.body) throw invalidBody(COMPLAINTS.missing)
   })
+}
+
+function ignoreContentType({ raw }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  delete raw.headers['content-type']
+  done()
 }
 
 /** A form is posted by a page, so that a person reads the answer. */

@@ -5,29 +5,33 @@ import type { Authentication } from '../domain/authentication.service.ts'
 import { installAccess } from './access.ts'
 import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
-import { answerFrameworkError, installErrorAnswers } from './errors.ts'
+import { installErrorAnswers, sendError } from './errors.ts'
 import { installEvents } from './events.ts'
 import type { Location } from './faults.ts'
-import { installHeaders } from './headers.ts'
+import { createHeaders, installHeaders } from './headers.ts'
 import { installMethodRefusals } from './methods.ts'
 import { compileParser, type ObjectSchema } from './parsing.ts'
-import { createHttpServer } from './server.ts'
+import { createHttpServer, type ServerLimits } from './server.ts'
 
 export type HttpOptions = {
   readonly logger: FastifyBaseLogger
   readonly authentication: Authentication
   readonly corsOrigins: '*' | readonly string[]
   readonly trustProxy: boolean
+  readonly limits?: Partial<ServerLimits>
 }
 
 const VERSION_PREFIX = '/api/v1'
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i
 const LOCATIONS: Readonly<Record<string, Location>> = { body: 'body', querystring: 'query', params: 'path' }
 const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** The HTTP skeleton: what holds for every route. `addRoutes` is called once, with everything in place. */
-export function createHttpApp({ logger, authentication, corsOrigins, trustProxy }: HttpOptions, addRoutes: (app: App) => void): App {
+export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => void): App {
+  const { logger, authentication, corsOrigins, trustProxy, limits } = options
+  const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
-    serverFactory: createHttpServer,
+    serverFactory: (handle) => createHttpServer(handle, limits),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
@@ -36,7 +40,11 @@ export function createHttpApp({ logger, authentication, corsOrigins, trustProxy 
     rewriteUrl: ({ url = '/' }) => withoutVersion(url),
     genReqId: createRequestIds(trustProxy),
     trustProxy,
-    frameworkErrors: answerFrameworkError,
+    // A path that cannot be decoded runs no hook and reaches no error handler.
+    frameworkErrors: (error, request, reply) => {
+      setHeaders(request, reply)
+      sendError(error, request, reply)
+    },
     return503OnClosing: false,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
@@ -44,8 +52,8 @@ export function createHttpApp({ logger, authentication, corsOrigins, trustProxy 
     const parse = compileParser(schema as ObjectSchema, LOCATIONS[httpPart ?? 'body'] ?? 'body')
     return (input: unknown) => ({ value: parse(input) })
   })
+  installHeaders(app, setHeaders)
   installErrorAnswers(app)
-  installHeaders(app, corsOrigins)
   installBodyParser(app)
   installAccess(app, authentication)
   installEvents(app)
@@ -55,8 +63,9 @@ export function createHttpApp({ logger, authentication, corsOrigins, trustProxy 
   return app
 }
 
-/** Every path answers under /api/v1 as well. */
-function withoutVersion(url: string): string {
+/** Every path answers under /api/v1 as well. A client may send the whole address where it means the path (RFC 9112, 3.2.2). */
+function withoutVersion(target: string): string {
+  const url = target.replace(ABSOLUTE_FORM, '')
   if (!url.startsWith(VERSION_PREFIX)) return url
   const rest = url.slice(VERSION_PREFIX.length)
   if (rest === '' || rest.startsWith('?')) return `/${rest}`

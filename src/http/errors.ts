@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode } from '../model/refusal.ts'
 import { COMPLAINTS, type Fault, InvalidRequest } from './faults.ts'
 
@@ -50,13 +50,13 @@ const FRAMEWORK_ANSWERS: Readonly<Record<string, Answer>> = {
 }
 
 export function installErrorAnswers(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => sendError(error, request, reply))
+  app.setErrorHandler((error: Error, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((_request, reply) => sendAnswer(reply, NOT_FOUND))
-}
-
-/** For errors before a route is found, which Fastify hands to no error handler. */
-export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  sendError(error, request, reply)
+  // Before anything of a body is read: that a path does not exist comes before all other faults.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) sendAnswer(reply, NOT_FOUND)
+    else done()
+  })
 }
 
 export function sendMethodNotAllowed(reply: FastifyReply, allow: string): FastifyReply {
@@ -83,10 +83,11 @@ function logRefusal(error: Error, { status }: Answer, request: FastifyRequest): 
   )
 }
 
-function answerFor(error: Error): Answer {
+// Anything can be thrown, whatever its type says, and has to end as an answer of ours.
+function answerFor(error: unknown): Answer {
   if (error instanceof Refusal) return ANSWERS[error.code]
   if (error instanceof InvalidRequest) return { status: 422, detail: error.faults }
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   return FRAMEWORK_ANSWERS[code] ?? INTERNAL
 }
 

@@ -17,16 +17,25 @@ const PREFLIGHT_HEADERS = {
 }
 const EXPOSED_HEADERS = 'Retry-After, WWW-Authenticate, X-Request-Id'
 
-export function installHeaders(app: FastifyInstance, corsOrigins: '*' | readonly string[]): void {
+export type SetHeaders = (request: FastifyRequest, reply: FastifyReply) => void
+
+/** Sets what every response carries, whatever becomes of the request. */
+export function createHeaders(corsOrigins: '*' | readonly string[]): SetHeaders {
   const fixedHeaders =
     corsOrigins === '*'
       ? { ...SECURITY_HEADERS, 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED_HEADERS }
       : SECURITY_HEADERS
 
-  app.addHook('onRequest', (request, reply, done) => {
+  return (request, reply) => {
     reply.headers(fixedHeaders)
     reply.header('x-request-id', request.id)
     if (corsOrigins !== '*') allowListedOrigin(corsOrigins, request, reply)
+  }
+}
+
+export function installHeaders(app: FastifyInstance, setHeaders: SetHeaders): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    setHeaders(request, reply)
     if (isPreflight(request)) reply.headers(PREFLIGHT_HEADERS).code(204).send()
     else done()
   })

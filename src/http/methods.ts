@@ -33,6 +33,8 @@ export function installMethodRefusals(app: FastifyInstance): () => void {
         exposeHeadRoute: false,
         config: { access: 'public', isMethodRefusal: true },
         schema: { response: { 405: {} } },
+        // Before anything of a body is read, as for a path that does not exist.
+        onRequest: (_request, reply, _done) => void sendMethodNotAllowed(reply, allow),
         handler: (_request, reply) => sendMethodNotAllowed(reply, allow),
       })
     }

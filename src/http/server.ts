@@ -3,14 +3,20 @@ import type { Duplex } from 'node:stream'
 import { rawAnswer } from './errors.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 
-const OPTIONS = {
+export type ServerLimits = {
+  readonly headersTimeout: number
+  readonly requestTimeout: number
+  readonly keepAliveTimeout: number
+  readonly connectionsCheckingInterval: number
+  readonly maxHeaderSize: number
+}
+
+const LIMITS: ServerLimits = {
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16 * 1024,
-  // A missing Host is answered below, in our words.
-  requireHostHeader: false,
 }
 
 const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
@@ -20,9 +26,10 @@ const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
 }
 
 /** The HTTP server: time-outs set, and what a proxy in front could read differently refused before any route sees it. */
-export function createHttpServer(handle: RequestListener): Server {
+export function createHttpServer(handle: RequestListener, limits: Partial<ServerLimits> = {}): Server {
   const refusedSockets = new WeakSet<Duplex>()
-  const server = createServer(OPTIONS, (request, response) => {
+  // A missing Host is answered below, in our words.
+  const server = createServer({ ...LIMITS, ...limits, requireHostHeader: false }, (request, response) => {
     // What follows an ambiguous request on the same connection may be its smuggled half.
     if (refusedSockets.has(request.socket)) return
     if (!isAmbiguous(request)) return handle(request, response)

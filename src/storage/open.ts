@@ -2,7 +2,8 @@ import type { DatabaseTarget } from '../config.ts'
 import type { Database } from './database.ts'
 import type { Migration } from './migrations.ts'
 import { migratePostgres, openPostgres } from './postgres.ts'
-import { migrateSqlite, openSqlite } from './sqlite.ts'
+import { openSqlite } from './sqlite.ts'
+import { migrateSqlite } from './sqlite-migrations.ts'
 
 export function migrate(target: DatabaseTarget): Promise<Migration[]> {
   return target.kind === 'sqlite' ? migrateSqlite(target.file) : migratePostgres(target.url)

@@ -10,6 +10,7 @@ import {
   READ_HISTORY,
   readMigrations,
 } from './migrations.ts'
+import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
 const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_S = 2
@@ -51,13 +52,14 @@ export function openPostgres(url: string): Database {
   return {
     ...queries(client),
     transaction: (work) =>
-      answered(async () => {
-        const result = await client.begin(async (tx) => ({
-          value: await work({
-            ...queries(tx),
-            lock: async (name) => void (await tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)),
-          }),
-        }))
+      answered(async (requireTime) => {
+        const result = await client.begin(async (tx) => {
+          const lock = async (name: LockName) => void (await tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED))
+          const value = await work({ ...queries(tx), lock })
+          // Who has been told that it failed must not find later that it happened.
+          requireTime()
+          return { value }
+        })
         return result.value
       }),
     close: () => client.end({ timeout: 1 }),
@@ -67,7 +69,10 @@ export function openPostgres(url: string): Database {
 const PREPARED = { prepare: true }
 
 function connect(url: string, max: number, statementTimeoutMs: number): Client {
+  const address = parsePostgresUrl(url)
+  if (address === undefined) throw new Error('the address of the PostgreSQL database is not well formed')
   return postgres(url, {
+    ...destination(address),
     max,
     connect_timeout: CONNECT_TIMEOUT_S,
     // An outage must not make the service wait longer than itself to see that it is over.
@@ -78,6 +83,13 @@ function connect(url: string, max: number, statementTimeoutMs: number): Client {
     // Ids and times are far below 2^53, where a JavaScript number is exact.
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
   })
+}
+
+/** Given apart from the URL, because the driver takes an IPv6 address apart at its colons and does not decode the name of a database. */
+function destination({ hosts, database }: PostgresAddress): { database: string } {
+  const lists = { host: hosts.map(({ host }) => host), port: hosts.map(({ port }) => port) }
+  // The driver takes lists, and documents them; the type of its options leaves them out.
+  return { database, ...lists }
 }
 
 function queries(connection: Connection): Queries {
@@ -91,16 +103,21 @@ function queries(connection: Connection): Queries {
 }
 
 /** Ends the wait, though not the work, at the deadline, and turns what went wrong into words that the layers above know. */
-async function answered<Result>(work: () => PromiseLike<Result>): Promise<Result> {
+async function answered<Result>(work: (requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
+  const late = () => new Refusal('unavailable', `PostgreSQL gave no answer within ${ANSWER_DEADLINE_MS} ms`)
+  let isLate = false
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Refusal('unavailable', `PostgreSQL gave no answer within ${ANSWER_DEADLINE_MS} ms`)),
-      ANSWER_DEADLINE_MS,
-    )
+    timer = setTimeout(() => {
+      isLate = true
+      reject(late())
+    }, ANSWER_DEADLINE_MS)
   })
+  const requireTime = () => {
+    if (isLate) throw late()
+  }
   try {
-    return await Promise.race([work(), deadline])
+    return await Promise.race([work(requireTime), deadline])
   } catch (error) {
     throw translate(error)
   } finally {

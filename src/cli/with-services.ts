@@ -1,0 +1,16 @@
+import { loadConfig } from '../config.ts'
+import { withDotEnv } from '../environment.ts'
+import { openMigrated, secretKeyOf } from '../prepare.ts'
+import { createServices, type Services } from '../services.ts'
+import type { Database } from '../storage/database.ts'
+
+/** Runs one piece of work with the rules of the service, on the database that the settings name. */
+export async function withServices<Result>(work: (services: Services, db: Database) => Promise<Result>): Promise<Result> {
+  const config = loadConfig(withDotEnv(process.env))
+  const db = await openMigrated(config)
+  try {
+    return await work(createServices({ db, secretKey: secretKeyOf(config), now: Date.now }), db)
+  } finally {
+    await db.close()
+  }
+}

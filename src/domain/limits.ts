@@ -1,0 +1,15 @@
+import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from './text.ts'
+
+export const NAME_MAX_LENGTH = 100
+
+/** A name as it is stored, without white space at its ends; undefined when it is none. */
+export function parseName(text: string): string | undefined {
+  const name = text.trim()
+  return isCleanText(text) && name !== '' && codePointLength(name) <= NAME_MAX_LENGTH ? name : undefined
+}
+
+/** Whether an account may have this password. A request, the command line and the settings are held to the same rule. */
+export function isPassword(text: string): boolean {
+  const length = codePointLength(text)
+  return text.isWellFormed() && length >= PASSWORD_MIN_LENGTH && length <= PASSWORD_MAX_LENGTH
+}

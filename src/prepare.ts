@@ -1,0 +1,44 @@
+import { dirname, join } from 'node:path'
+import type { Config } from './config.ts'
+import { keptSecretKey } from './security/secret-key.ts'
+import type { Database } from './storage/database.ts'
+import type { Migration } from './storage/migrations.ts'
+import { migrate, openDatabase } from './storage/open.ts'
+
+/** Brings the database to the state that this version needs. Gives what had to be applied. */
+export function migrateDatabase({ database }: Config): Promise<Migration[]> {
+  return inWordsOf(database, () => migrate(database))
+}
+
+/** The database, migrated and ready. The service and the command line both begin with it. */
+export function openMigrated({ database }: Config): Promise<Database> {
+  return inWordsOf(database, async () => {
+    await migrate(database)
+    return openDatabase(database)
+  })
+}
+
+/** The secret that tokens are signed with: the setting or, with SQLite, one that is kept beside the database file. */
+export function secretKeyOf({ database, secretKey }: Config): Uint8Array {
+  if (secretKey !== undefined) return secretKey
+  if (database.kind !== 'sqlite') throw new Error('SECRET_KEY: is required with PostgreSQL')
+  const file = join(dirname(database.file), 'secret.key')
+  try {
+    return keptSecretKey(file)
+  } catch (error) {
+    throw new Error(`SECRET_KEY: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+async function inWordsOf<Result>(database: Config['database'], work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const target = database.kind === 'sqlite' ? `the SQLite file ${database.file}` : 'the PostgreSQL database'
+    throw new Error(`DATABASE_URL: ${target} cannot be used: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { test as plainTest, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import type { DatabaseTarget } from '../../src/config.ts'
+import { emailKey } from '../../src/domain/email.ts'
+import { Refusal } from '../../src/model/refusal.ts'
+import { type Database, declaredStatements, type Queries, statement, UniqueViolation } from '../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../src/storage/open.ts'
+import { insertSession } from '../../src/storage/session.repository.ts'
+import { insertUser } from '../../src/storage/user.repository.ts'
+import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases.ts'
+import { startNode } from '../support/processes.ts'
+
+const COUNT = statement<{ count: number }>('select count(*) as count from users')
+const DELETE = statement('delete from users where id = $1')
+const RENAME = statement<{ first_name: string }>('update users set first_name = $2 where id = $1 returning first_name')
+const HOLD_LOCK = fileURLToPath(new URL('../support/lock-process.ts', import.meta.url))
+const STORAGE = new URL('../../src/storage/', import.meta.url)
+
+async function migrated(t: ContractContext): Promise<{ db: Database; target: DatabaseTarget }> {
+  const target = await freshDatabase(t, t.database)
+  await migrate(target)
+  return { target, db: await open(t, target) }
+}
+
+async function open(t: TestContext, target: DatabaseTarget): Promise<Database> {
+  const db = await openDatabase(target)
+  t.after(() => db.close())
+  return db
+}
+
+function addUser(db: Queries, emailKey: string): Promise<number | undefined> {
+  const names = { firstName: 'Mia', lastName: 'Muster' }
+  return insertUser(db, { email: emailKey, emailKey, ...names, passwordHash: '', role: 'user', verified: true, createdAt: 0 })
+}
+
+async function countUsers(db: Queries): Promise<number> {
+  return (await db.first(COUNT))?.count ?? -1
+}
+
+/** A promise that the test settles itself. */
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: resolve }
+}
+
+test('a transaction happens whole, and its result is handed back', async (t) => {
+  const { db } = await migrated(t)
+  const ids = await db.transaction(async (tx) => [await addUser(tx, 'a@x.io'), await addUser(tx, 'b@x.io')])
+  assert.deepEqual(ids, [1, 2])
+  assert.equal(await countUsers(db), 2)
+})
+
+test('a transaction that throws leaves nothing, hands on what was thrown, and the next one works', async (t) => {
+  const { db } = await migrated(t)
+  const attempt = db.transaction(async (tx) => {
+    await addUser(tx, 'a@x.io')
+    assert.equal(await countUsers(tx), 1)
+    throw new Refusal('email_taken')
+  })
+  await assert.rejects(attempt, { name: 'Refusal', code: 'email_taken' })
+  assert.equal(await countUsers(db), 0)
+  await db.transaction((tx) => addUser(tx, 'a@x.io'))
+  assert.equal(await countUsers(db), 1)
+})
+
+test('a statement outside a transaction is not part of it, and is kept when the transaction is undone', async (t) => {
+  const { db } = await migrated(t)
+  const inside = gate()
+  const decided = gate()
+  const transaction = db.transaction(async (tx) => {
+    await addUser(tx, 'inside@x.io')
+    inside.open()
+    await decided.opened
+    throw new Refusal('email_taken')
+  })
+  await inside.opened
+  const outside = addUser(db, 'outside@x.io')
+  // A reader sees what is committed: neither the row inside nor a half of anything.
+  const seenMeanwhile = t.database === 'sqlite' ? await countUsers(db) : 0
+  decided.open()
+  await assert.rejects(transaction, { code: 'email_taken' })
+  assert.ok((await outside) !== undefined)
+  assert.deepEqual([seenMeanwhile, await countUsers(db)], [0, 1])
+})
+
+test('transactions that run at the same time do not mix', async (t) => {
+  const { db } = await migrated(t)
+  await addUser(db, 'a@x.io')
+  const rounds = Array.from({ length: 20 }, (_, round) =>
+    db.transaction(async (tx) => {
+      await tx.lock('admins')
+      const written = await tx.first(RENAME, 1, `name ${round}`)
+      await addUser(tx, `${round}@x.io`)
+      if (round % 2 === 1) throw new Refusal('email_taken', 'every second one')
+      return written?.first_name === `name ${round}`
+    }),
+  )
+  const results = await Promise.allSettled(rounds)
+  assert.deepEqual(
+    results.map((result) => result.status === 'fulfilled' && result.value),
+    rounds.map((_, round) => round % 2 === 0),
+  )
+  assert.equal(await countUsers(db), 11)
+})
+
+test('a lock excludes every other process until the transaction ends', async (t) => {
+  const { db, target } = await migrated(t)
+  const elsewhere = await open(t, target)
+  const order: string[] = []
+  const held = gate()
+  const released = gate()
+  const first = db.transaction(async (tx) => {
+    await tx.lock('admins')
+    held.open()
+    await released.opened
+    order.push('first')
+  })
+  await held.opened
+  const second = elsewhere.transaction(async (tx) => {
+    await tx.lock('admins')
+    order.push('second')
+  })
+  // Long enough for the second to come through, if nothing held it back.
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.deepEqual(order, [])
+  released.open()
+  await Promise.all([first, second])
+  assert.deepEqual(order, ['first', 'second'])
+})
+
+test('a value that has to be unique is told apart from other faults', async (t) => {
+  const { db } = await migrated(t)
+  await addUser(db, 'a@x.io')
+  const session = { id: 's', userId: 1, createdAt: 0, expiresAt: 0 }
+  await insertSession(db, session)
+  await assert.rejects(insertSession(db, session), UniqueViolation)
+  await assert.rejects(insertSession(db, { ...session, id: 'other', userId: 7 }), (error) => !(error instanceof UniqueViolation))
+})
+
+test('an address is taken once, whatever its case', async (t) => {
+  const { db } = await migrated(t)
+  const spellings = ['mia@x.io', 'Mia@x.io', 'MIA@X.IO', 'mIA@x.Io']
+  const ids = await Promise.all(spellings.map((spelling) => addUser(db, emailKey(spelling))))
+  assert.equal(ids.filter((id) => id !== undefined).length, 1)
+  assert.equal(await countUsers(db), 1)
+})
+
+test('the id of a deleted user is never given out again, not even after a restart', async (t) => {
+  const { db, target } = await migrated(t)
+  await addUser(db, 'a@x.io')
+  const last = await addUser(db, 'b@x.io')
+  assert.equal(await db.run(DELETE, last ?? 0), 1)
+  await db.close()
+  await migrate(target)
+  const next = await addUser(await open(t, target), 'c@x.io')
+  assert.ok((next ?? 0) > (last ?? 0))
+})
+
+test('every declared statement can be prepared on a migrated database', async (t) => {
+  for (const name of readdirSync(STORAGE)) if (name.endsWith('.repository.ts')) await import(new URL(name, STORAGE).href)
+  const { target } = await migrated(t)
+  // SQLite prepares all of them when it is opened, which has happened by now.
+  if (target.kind === 'sqlite') return
+  const sql = postgres(target.url, { max: 1, fetch_types: false })
+  t.after(() => sql.end())
+  for (const { index, sql: text } of declaredStatements()) await sql.unsafe(`prepare statement_${index} as ${text}`)
+})
+
+test('a closed database is unavailable', async (t) => {
+  const { db } = await migrated(t)
+  await db.close()
+  await assert.rejects(countUsers(db), { name: 'Refusal', code: 'unavailable' })
+  await assert.rejects(addUser(db, 'a@x.io'), { name: 'Refusal', code: 'unavailable' })
+})
+
+plainTest(
+  'SQLite: a lock of another process that is held too long makes every waiting write unavailable, within one deadline',
+  async (t) => {
+    const { db, file } = await openLocked(t)
+    const longestPause = watchEventLoop(t)
+    const startedAt = performance.now()
+    const writes = [addUser(db, 'a@x.io'), addUser(db, 'b@x.io'), db.transaction((tx) => addUser(tx, 'c@x.io')), db.run(DELETE, 1)]
+    // A read does not wait for a writer.
+    assert.equal(await countUsers(db), 0)
+    const results = await Promise.allSettled(writes)
+    const waitedMs = performance.now() - startedAt
+    for (const result of results) {
+      assert.equal(result.status === 'rejected' && result.reason instanceof Refusal && result.reason.code, 'unavailable')
+    }
+    assert.ok(waitedMs < 3000, `waited ${waitedMs} ms for ${file}`)
+    assert.ok(longestPause() < 500, `the event loop stood still for ${longestPause()} ms`)
+  },
+)
+
+plainTest('SQLite: a lock of another process that is let go in time delays a write and does not fail it', async (t) => {
+  const { db, release } = await openLocked(t)
+  const write = addUser(db, 'a@x.io')
+  setTimeout(release, 300)
+  assert.equal(await write, 1)
+})
+
+async function openLocked(t: TestContext): Promise<{ db: Database; file: string; release(): void }> {
+  const file = `${temporaryFolder(t)}/latchkey.db`
+  await migrate({ kind: 'sqlite', file })
+  const db = await open(t, { kind: 'sqlite', file })
+  const holder = startNode(t, HOLD_LOCK, [file], { cwd: temporaryFolder(t) })
+  if (holder.stdout) await once(holder.stdout, 'data')
+  return { db, file, release: () => holder.stdin?.end() }
+}
+
+/** The longest time for which nothing else could run. */
+function watchEventLoop(t: TestContext): () => number {
+  let longestMs = 0
+  let lastTick = performance.now()
+  const timer = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - lastTick)
+    lastTick = performance.now()
+  }, 5)
+  t.after(() => clearInterval(timer))
+  return () => longestMs
+}

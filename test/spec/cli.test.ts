@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test as plainTest, type TestContext } from 'node:test'
+import type { Role } from '../../src/model/user.ts'
+import { createPasswords } from '../../src/security/password.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../src/storage/open.ts'
+import { findUserByEmail, findUserById } from '../../src/storage/user.repository.ts'
+import { type DatabaseKind, emptyPostgres, freshDatabase, temporaryFolder, test } from '../support/databases.ts'
+import { type Finished, LATCHKEY, runNode } from '../support/processes.ts'
+import { TEST_SECRET } from '../support/start-app.ts'
+
+type CommandLine = {
+  run(args: readonly string[], input?: string): Promise<Finished>
+  database(): Promise<Database>
+}
+
+const MIA = ['--email', 'Mia@Example.com', '--password', 'correct horse', '--first-name', ' Mia ', '--last-name', 'Muster']
+
+async function commandLine(t: TestContext & { database: DatabaseKind }): Promise<CommandLine> {
+  const target = await freshDatabase(t, t.database)
+  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const cwd = temporaryFolder(t)
+  return {
+    run: (args, input = '') => runNode(t, LATCHKEY, args, { cwd, env, input }),
+    async database() {
+      await migrate(target)
+      const db = await openDatabase(target)
+      t.after(() => db.close())
+      return db
+    },
+  }
+}
+
+function done(finished: Finished, stdout: string): void {
+  assert.deepEqual(finished, { code: 0, signal: null, stdout, stderr: '' })
+}
+
+function refusedWith(finished: Finished, code: number, ...lines: string[]): void {
+  const stderr = lines.map((line) => `latchkey: ${line}\n`).join('')
+  assert.deepEqual(finished, { code, signal: null, stdout: '', stderr })
+}
+
+for (const [role, flags] of Object.entries({ user: [], admin: ['--admin'] }) as [Role, string[]][]) {
+  test(`user create makes a verified ${role}, whose password works, and prints its id`, async (t) => {
+    const { run, database } = await commandLine(t)
+    done(await run(['user', 'create', ...MIA, ...flags]), '1\n')
+    const user = await findUserById(await database(), 1)
+    assert.ok(user)
+    const { passwordHash, emailVersion: _, resetVersion: __, ...rest } = user
+    assert.deepEqual(rest, { id: 1, email: 'Mia@example.com', firstName: 'Mia', lastName: 'Muster', role, banned: false, verified: true })
+    assert.equal(await createPasswords().matches('correct horse', passwordHash), true)
+  })
+}
+
+test('user create reads a password from standard input, so that no list of processes shows it', async (t) => {
+  const { run, database } = await commandLine(t)
+  const args = MIA.map((arg) => (arg === 'correct horse' ? '-' : arg))
+  done(await run(['user', 'create', ...args], ' a password with spaces \r\nsecond line'), '1\n')
+  const user = await findUserByEmail(await database(), 'mia@example.com')
+  assert.equal(await createPasswords().matches(' a password with spaces ', user?.passwordHash), true)
+})
+
+test('user create refuses an address that is taken in another case, and changes nothing', async (t) => {
+  const { run, database } = await commandLine(t)
+  await run(['user', 'create', ...MIA])
+  const second = ['--email', 'MIA@example.com', '--password', 'another horse', '--first-name', 'M', '--last-name', 'M', '--admin']
+  refusedWith(await run(['user', 'create', ...second]), 1, 'an account with this e-mail address exists already')
+  const user = await findUserByEmail(await database(), 'mia@example.com')
+  assert.deepEqual([user?.id, user?.role, user?.firstName], [1, 'user', 'Mia'])
+})
+
+test('user create tells every fault at once, and makes nothing', async (t) => {
+  const { run, database } = await commandLine(t)
+  const bad = ['--email', 'a@x.io,b@y.io', '--password', 'seven77', '--first-name', '  ', '--last-name', 'a\nb']
+  refusedWith(
+    await run(['user', 'create', ...bad]),
+    1,
+    '--email: should be an e-mail address',
+    '--password: should be 8 to 256 characters',
+    '--first-name: should be 1 to 100 characters without control characters',
+    '--last-name: should be 1 to 100 characters without control characters',
+  )
+  assert.equal(await findUserById(await database(), 1), undefined)
+})
+
+test('migrate works on an empty database, and again on a migrated one', async (t) => {
+  const cwd = temporaryFolder(t)
+  const url = t.database === 'sqlite' ? 'sqlite:new/folder/latchkey.db' : await emptyPostgres(t)
+  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: url }
+  const first = await runNode(t, LATCHKEY, ['migrate'], { cwd, env })
+  assert.match(first.stdout, /^applied 0001-accounts\.sql\n(applied [\w.-]+\n)*The database is up to date\.\n$/)
+  done(await runNode(t, LATCHKEY, ['migrate'], { cwd, env }), 'The database is up to date.\n')
+})
+
+plainTest('secret generate prints a value for SECRET_KEY, another one each time', async (t) => {
+  const cwd = temporaryFolder(t)
+  const [first, second] = await Promise.all([1, 2].map(() => runNode(t, LATCHKEY, ['secret', 'generate'], { cwd })))
+  assert.match(first?.stdout ?? '', /^[\w-]{64}\n$/)
+  assert.notEqual(first?.stdout, second?.stdout)
+})
+
+plainTest('--version prints the version of the package', async (t) => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  done(await runNode(t, LATCHKEY, ['--version'], { cwd: temporaryFolder(t) }), `${version}\n`)
+})
+
+plainTest('--help names every command, and the help of a command each of its options', async (t) => {
+  const cwd = temporaryFolder(t)
+  const help = await runNode(t, LATCHKEY, ['--help'], { cwd })
+  for (const command of ['serve', 'migrate', 'user', 'secret']) assert.match(help.stdout, new RegExp(`^  ${command}\\b`, 'm'))
+  const create = await runNode(t, LATCHKEY, ['user', 'create', '--help'], { cwd })
+  for (const option of ['--email', '--password', '--first-name', '--last-name', '--admin'])
+    assert.match(create.stdout, new RegExp(`  ${option}\\b`))
+  assert.deepEqual([help.code, help.stderr, create.code, create.stderr], [0, '', 0, ''])
+})
+
+plainTest('a command that is used wrongly ends with 2 and one line', async (t) => {
+  const cwd = temporaryFolder(t)
+  const run = (...args: string[]) => runNode(t, LATCHKEY, args, { cwd })
+  refusedWith(await run('usr'), 2, "unknown command 'usr' (Did you mean user?)")
+  refusedWith(await run('user', 'create', ...MIA, '--admn'), 2, "unknown option '--admn' (Did you mean --admin?)")
+  refusedWith(await run('user', 'create'), 2, "required option '--email <address>' not specified")
+  refusedWith(await run('migrate', 'now'), 2, "too many arguments for 'migrate'. Expected 0 arguments but got 1.")
+})
+
+plainTest('a bad setting ends a command with 1 and a line for each fault', async (t) => {
+  const env = { PORT: 'x', LOG_LEVEL: 'loud' }
+  const { code, stdout, stderr } = await runNode(t, LATCHKEY, ['migrate'], { cwd: temporaryFolder(t), env })
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /^latchkey: PORT: should be .*\nlatchkey: LOG_LEVEL: should be .*\n$/)
+})
+
+plainTest('a database that cannot be reached ends a command with 1 and one line', async (t) => {
+  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: 'postgres://user:hunter22@127.0.0.1:1/accounts' }
+  const finished = await runNode(t, LATCHKEY, ['user', 'create', ...MIA], { cwd: temporaryFolder(t), env })
+  refusedWith(finished, 1, 'DATABASE_URL: the PostgreSQL database cannot be used: connect ECONNREFUSED 127.0.0.1:1')
+})
