@@ -61,7 +61,7 @@ function wordsFor(kind: MailKind, apiTitle: string, { email }: User): Words {
         purpose: 'reset your password',
         subject: `Reset your password for ${apiTitle}`,
         heading: 'Reset your password',
-        intro: `Somebody asked to reset the password of the ${apiTitle} account of ${email}. Open the link below to choose a new one.`,
+        intro: `Somebody asked to reset the password of ${email} at ${apiTitle}. Open the link below to choose a new one.`,
         action: 'Choose a new password',
         notes: [
           `The link works once, within ${lifetime}.`,

@@ -82,14 +82,16 @@ async function expire(ms: number, signal: AbortSignal): Promise<never> {
   throw new Overtime(`no end after ${ms} ms`)
 }
 
-type SmtpError = { readonly code?: string; readonly command?: string; readonly responseCode?: number; readonly response?: string }
+type SmtpError = { readonly message?: string; readonly command?: string; readonly responseCode?: number; readonly response?: string }
 
 function toFault(error: unknown): MailFault {
   if (error instanceof Overtime) return new MailFault('server', error.message)
   // nodemailer gives its errors these fields; each may be missing.
-  const { code = 'unknown fault', command = '', responseCode = 0, response = '' } = error as SmtpError
-  if (responseCode === 0) return new MailFault('server', `no answer: ${code}`)
-  return new MailFault(scopeOf(command, responseCode, response), `${command} was answered: ${harmless(command, response)}`)
+  const { message = '', command = '', responseCode = 0, response = '' } = error as SmtpError
+  if (responseCode === 0) return new MailFault('server', `no answer: ${harmless(message)}`)
+  // The answer to a wrong password may name the user.
+  const answer = command.startsWith('AUTH') ? String(responseCode) : harmless(response)
+  return new MailFault(scopeOf(command, responseCode, response), `${command} was answered: ${answer}`)
 }
 
 const NO_SUCH_MAILBOX = new Set([550, 551, 553])
@@ -106,9 +108,8 @@ function scopeOf(command: string, responseCode: number, response: string): Fault
 const HARMLESS_WORD = /^[A-Za-z0-9.,;!'()#-]{1,24}$/
 const MAX_REASON_LENGTH = 160
 
-/** A reply may quote the address, the link or the user's name: words that could be any of these are left out. */
-function harmless(command: string, response: string): string {
-  if (command.startsWith('AUTH')) return response.slice(0, 3)
-  const words = response.split(/\s+/).map((word) => (HARMLESS_WORD.test(word) ? word : '…'))
+/** A reply may quote the address or the link: words that could be either are left out. */
+function harmless(text: string): string {
+  const words = text.split(/\s+/).map((word) => (HARMLESS_WORD.test(word) ? word : '…'))
   return words.join(' ').slice(0, MAX_REASON_LENGTH)
 }

@@ -39,7 +39,8 @@ export function htmlBody(content: MailContent): string {
 @media (max-width: 480px) {
   .outer { padding: 16px 12px !important; }
   .card { padding: 28px 22px !important; }
-  .button, .button a { display: block !important; }
+  .action { width: 100% !important; }
+  .button a { display: block !important; }
 }
 @media (prefers-color-scheme: dark) {
   body, .page { background-color: #0f1216 !important; }
@@ -58,13 +59,13 @@ export function htmlBody(content: MailContent): string {
 <div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${notes[0] ?? intro}</div>
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background-color:#f3f5f8">
 <tr><td class="outer" align="center" style="padding:40px 16px">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:520px">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:520px;table-layout:fixed;overflow-wrap:anywhere;word-break:break-word">
 <tr><td class="strong" style="padding:0 4px 16px;${FONT};font-size:16px;line-height:24px;font-weight:600;color:#1b2330">${title}</td></tr>
 <tr><td class="card" style="padding:36px 40px;background-color:#ffffff;border:1px solid #e2e6ec;border-radius:12px;${FONT}">
 <h1 class="strong" style="margin:0 0 20px;font-size:22px;line-height:30px;font-weight:600;color:#1b2330">${heading}</h1>
 ${paragraph('body', 'margin:0 0 12px;font-size:16px;line-height:25px;color:#333d4b', greeting)}
 ${paragraph('body', 'margin:0 0 26px;font-size:16px;line-height:25px;color:#333d4b', intro)}
-<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 28px">
+<table role="presentation" class="action" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 28px">
 <tr><td class="button" align="center" bgcolor="#2457d6" style="border-radius:8px;background-color:#2457d6">
 <a href="${link}" target="_blank" rel="noopener" style="display:inline-block;padding:13px 26px;${FONT};font-size:16px;line-height:22px;font-weight:600;color:#ffffff;text-decoration:none;border-radius:8px">${action}</a>
 </td></tr>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
 import { retryDelayMs } from '../../src/mail/backoff.ts'
 import { MailFault } from '../../src/mail/transport.ts'
+import { Refusal } from '../../src/model/refusal.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { claimMails, enqueueMail } from '../../src/storage/outbox.repository.ts'
@@ -292,6 +293,42 @@ test('a database that is away stops neither the dispatcher nor the process', asy
   await dispatcher.drain()
   await dispatcher.drain()
   assert.equal(logged.length, 1, 'it is told once')
+})
+
+test('a mail that was sent while the database went away is crossed out when it is back, and not sent twice', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  await ask(testApp, mia.email)
+  const transport = createInstantTransport()
+  let failures = 0
+  const db: Database = {
+    ...testApp.db,
+    async run(...args) {
+      if (transport.sent.length === 1 && failures++ === 0) throw new Refusal('unavailable')
+      return testApp.db.run(...args)
+    },
+  }
+  const { dispatcher, logged } = openPostOffice(testApp, transport, { db })
+  await dispatcher.drain()
+  assert.deepEqual({ failures, sent: transport.sent.length, rows: await outboxRows(testApp) }, { failures: 2, sent: 1, rows: [] })
+  assert.deepEqual(logged, [])
+})
+
+test('waking is the matter of a moment: the work begins after the caller has gone on', async (t) => {
+  const testApp = await startApp(t)
+  await ask(testApp, (await member(testApp)).email)
+  const transport = createHeldTransport()
+  const { dispatcher } = openPostOffice(testApp, transport)
+  dispatcher.start()
+  await transport.untilPending(1)
+  await ask(testApp, (await member(testApp)).email)
+  for (let count = 0; count < 1000; count++) dispatcher.wake()
+  await new Promise(setImmediate)
+  assert.equal((await outboxRows(testApp)).filter(({ lease }) => lease === null).length, 1, 'nothing is claimed yet')
+  await transport.untilPending(2)
+  for (const held of [...transport.pending]) held.accept()
+  await dispatcher.stop()
+  assert.deepEqual(await outboxRows(testApp), [])
 })
 
 nodeTest('the delay doubles up to a limit, loses up to half of itself at random, and grows for an old mail alone', () => {
