@@ -4,9 +4,12 @@ import { accountRoutes } from './http/account.routes.ts'
 import type { App } from './http/app-type.ts'
 import { createHttpApp } from './http/create-app.ts'
 import { healthRoutes } from './http/health.routes.ts'
+import { metricsRoutes } from './http/metrics.routes.ts'
 import { createPages } from './http/pages.ts'
 import { passwordResetRoutes } from './http/password-reset.routes.ts'
 import { verificationRoutes } from './http/verification.routes.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { createPasswords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
 import { ping } from './storage/ping.ts'
 
@@ -14,13 +17,16 @@ export type AppParts = Parts & { readonly logger: FastifyBaseLogger }
 
 /** The composition root: joins the rules with the routes that lead to them. */
 export function buildApp(config: Config, parts: AppParts): App {
-  const { authentication, accounts, sessions, passwordReset } = createServices(parts)
+  const passwords = parts.passwords ?? createPasswords()
+  const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, { ...parts, passwords }) : undefined
+  const { authentication, accounts, sessions, passwordReset } = createServices({ ...parts, passwords, ...metrics })
   const { corsOrigins, trustProxy, frontendUrl } = config
   const pages = createPages(config)
-  return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy }, (app) => {
+  return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy, metrics }, (app) => {
     accountRoutes(app, accounts, sessions)
     verificationRoutes(app, accounts, pages)
     passwordResetRoutes(app, passwordReset, pages, frontendUrl)
+    metricsRoutes(app, metrics)
     healthRoutes(app, () => ping(parts.db))
   })
 }

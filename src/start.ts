@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
+import { createHousekeeping, type Housekeeping } from './domain/housekeeping.ts'
 import type { App } from './http/app-type.ts'
 import { createLogger } from './logger.ts'
 import { createDispatcher, type Dispatcher } from './mail/dispatcher.ts'
@@ -12,7 +13,7 @@ import { welcome } from './welcome.ts'
 
 const DRAIN_DEADLINE_MS = 10_000
 
-type Running = { readonly app: App; readonly mail: Dispatcher; readonly db: Database }
+type Running = { readonly app: App; readonly mail: Dispatcher; readonly housekeeping: Housekeeping; readonly db: Database }
 
 /** Settings, migrations, listen: in that order, each with its own words when it fails. */
 export async function startService(config: Config): Promise<void> {
@@ -30,7 +31,9 @@ export async function startService(config: Config): Promise<void> {
   const app = buildApp(config, { db, secretKey, now: Date.now, logger, mailWaits: mail.wake })
   await listen(app, config)
   mail.start()
-  const running: Running = { app, mail, db }
+  const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping is put off'))
+  housekeeping.start()
+  const running: Running = { app, mail, housekeeping, db }
   stopOnSignal(running, logger)
   catchLastResort(running, logger)
   process.stdout.write(welcome(config, listeningUrl(app, config)))
@@ -71,7 +74,8 @@ function stopOnSignal(running: Running, logger: FastifyBaseLogger): void {
   process.on('SIGINT', stop)
 }
 
-async function shutDown({ app, mail, db }: Running): Promise<void> {
+async function shutDown({ app, mail, housekeeping, db }: Running): Promise<void> {
+  housekeeping.stop()
   const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
   await Promise.all([app.close(), mail.stop()])
   clearTimeout(timer)

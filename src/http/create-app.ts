@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import type { Authentication } from '../domain/authentication.service.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { installAccess } from './access.ts'
 import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
@@ -11,6 +12,7 @@ import type { Location } from './faults.ts'
 import { createHeaders, installHeaders } from './headers.ts'
 import { installMethodRefusals } from './methods.ts'
 import { compileParser, type ObjectSchema } from './parsing.ts'
+import { installRequestMetrics } from './request-metrics.ts'
 import { createHttpServer, type ServerLimits } from './server.ts'
 
 export type HttpOptions = {
@@ -18,6 +20,7 @@ export type HttpOptions = {
   readonly authentication: Authentication
   readonly corsOrigins: '*' | readonly string[]
   readonly trustProxy: boolean
+  readonly metrics?: Pick<Metrics, 'registry' | 'namespace'> | undefined
   readonly limits?: Partial<ServerLimits>
 }
 
@@ -28,7 +31,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** The HTTP skeleton: what holds for every route. `addRoutes` is called once, with everything in place. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, limits } = options
+  const { logger, authentication, corsOrigins, trustProxy, metrics, limits } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -52,6 +55,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     const parse = compileParser(schema as ObjectSchema, LOCATIONS[httpPart ?? 'body'] ?? 'body')
     return (input: unknown) => ({ value: parse(input) })
   })
+  if (metrics) installRequestMetrics(app, metrics.registry, metrics.namespace)
   installHeaders(app, setHeaders)
   installErrorAnswers(app)
   installBodyParser(app)

@@ -18,6 +18,9 @@ export const Empty = Type.Unsafe<undefined>({ description: 'No body' })
 /** A page. */
 export const HtmlView = Type.String()
 
+/** The text format of Prometheus. */
+export const MetricsView = Type.String()
+
 type RefusalStatus = 400 | 401 | 403 | 404 | 413 | 422 | 503
 
 /** The refusals that a route declares. Any route may fail, so that 500 is among them always. */

@@ -25,17 +25,19 @@ export type MailLogger = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 export type Outcome = () => Promise<void>
 
 const TRIED_FOR_MS = 24 * 60 * 60_000
+// A server that took a mail a moment ago need not be asked whether it is there.
+const SERVER_TRUSTED_MS = 10_000
 const FAILED_KEPT_MS = 30 * 24 * 60 * 60_000
 
 /** One attempt at one mail that this process has claimed. */
 export function createDelivery({ db, tokens, transport, letterhead, now, random, logger }: DeliveryParts) {
   let isServerDown = false
+  let serverSeenAt = Number.NEGATIVE_INFINITY
 
   /** Signs the token and hands the mail over. Throws when the database does not answer. */
   async function attempt(mail: ClaimedMail): Promise<Outcome> {
     const user = await findUserByEmail(db, mail.recipient)
-    // Silently: a log or a counter here would tell which addresses have an account.
-    if (user === undefined || !isWanted(mail, user)) return () => finish(mail)
+    if (user === undefined || !isWanted(mail, user)) return unwanted(mail)
     try {
       const token = tokens.forMail(mail.kind, user.id, mail.kind === 'verify' ? user.emailVersion : user.resetVersion)
       await transport.send(writeMail(letterhead, mail, user, token, now()))
@@ -43,6 +45,20 @@ export function createDelivery({ db, tokens, transport, letterhead, now, random,
       return failed(mail, error)
     }
     noteServer(undefined)
+    return () => finish(mail)
+  }
+
+  /**
+   * A mail that nobody is waiting for goes silently: a log or a counter would tell which addresses have an account. It goes no
+   * sooner than others while the server is down, because how many mails wait is told to whoever asks for the metrics.
+   */
+  async function unwanted(mail: ClaimedMail): Promise<Outcome> {
+    try {
+      if (now() - serverSeenAt > SERVER_TRUSTED_MS) await transport.check()
+      noteServer(undefined)
+    } catch (error) {
+      if (now() - mail.requestedAt < TRIED_FOR_MS) return failed(mail, error)
+    }
     return () => finish(mail)
   }
 
@@ -75,6 +91,7 @@ export function createDelivery({ db, tokens, transport, letterhead, now, random,
   /** Told once when it goes and once when it is back, not with each mail that waits. */
   function noteServer(fault: MailFault | undefined): void {
     const isDown = fault?.scope === 'server'
+    if (!isDown) serverSeenAt = now()
     if (isDown === isServerDown) return
     isServerDown = isDown
     if (isDown) logger.warn({ reason: fault.message }, 'mail cannot be sent at present; it waits and is tried again')

@@ -16,6 +16,7 @@ export function createFileTransport(folder: string, print: (line: string) => voi
       await write(folder, fileName(message, count), content)
       print(`Mail to ${message.to}: ${message.purpose}: ${message.link}`)
     },
+    check: async () => undefined,
     close: async () => undefined,
   }
 }

@@ -26,19 +26,22 @@ export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOU
     setTimeout(() => stale.close({ force: true }), timeouts.totalMs).unref()
   }
 
+  async function inTime(work: (used: typeof pool) => Promise<unknown>): Promise<void> {
+    const used = pool
+    const overtime = new AbortController()
+    try {
+      await Promise.race([work(used), expire(timeouts.totalMs, overtime.signal)])
+    } catch (error) {
+      if (error instanceof Overtime) replacePool(used)
+      throw toFault(error)
+    } finally {
+      overtime.abort()
+    }
+  }
+
   return {
-    async send(message) {
-      const used = pool
-      const overtime = new AbortController()
-      try {
-        await Promise.race([used.sendMail(toSendOptions(message)), expire(timeouts.totalMs, overtime.signal)])
-      } catch (error) {
-        if (error instanceof Overtime) replacePool(used)
-        throw toFault(error)
-      } finally {
-        overtime.abort()
-      }
-    },
+    send: (message) => inTime((used) => used.sendMail(toSendOptions(message))),
+    check: () => inTime((used) => used.verify()),
     close: async () => pool.close({ force: true }),
   }
 }

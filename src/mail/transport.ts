@@ -19,6 +19,8 @@ export type Mailbox = { readonly name: string; readonly address: string }
 export type MailTransport = {
   /** Throws MailFault when the mail was not accepted. */
   send(message: MailMessage): Promise<void>
+  /** Throws MailFault when nothing could be sent now, and sends nothing. */
+  check(): Promise<void>
   /** Ends at once whatever is under way: its sending fails. */
   close(): Promise<void>
 }

@@ -7,8 +7,9 @@ export type Passwords = {
   /** Without a hash it works as long as with one, and says no: the time tells nothing about an account. */
   matches(password: string, passwordHash: string | undefined, signal?: AbortSignal): Promise<boolean>
   needsRehash(passwordHash: string): boolean
-  /** How many wait, for the metrics. */
+  /** How many wait, and how long all have waited so far: for the metrics. */
   waiting(): number
+  waitedMs(): number
 }
 
 export type PasswordOptions = { readonly memoryKiB: number; readonly passes: number; readonly maxWaitMs: number }
@@ -34,15 +35,21 @@ export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOption
     },
     needsRehash: (passwordHash) => !passwordHash.startsWith(costPrefix),
     waiting: queue.waiting,
+    waitedMs: queue.waitedMs,
   }
 }
 
-type Queue = { run<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result>; waiting(): number }
+type Queue = {
+  run<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result>
+  waiting(): number
+  waitedMs(): number
+}
 
 function createQueue(slots: number, maxWaitMs: number): Queue {
   const waiting: (() => void)[] = []
   let running = 0
   let meanDurationMs = 20
+  let waitedMs = 0
 
   async function acquire(signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) throw new Refusal('unavailable', 'the client has gone')
@@ -76,8 +83,10 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
 
   return {
     async run(work, signal) {
+      const arrivedAt = performance.now()
       await acquire(signal)
       const startedAt = performance.now()
+      waitedMs += startedAt - arrivedAt
       try {
         return await work()
       } finally {
@@ -86,5 +95,6 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
       }
     },
     waiting: () => waiting.length,
+    waitedMs: () => waitedMs,
   }
 }

@@ -33,6 +33,8 @@ const POSTPONE = statement(`
 const GIVE_UP = statement(`
   update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
 const FORGET_FAILED = statement('delete from outbox where failed_at <= $1')
+const MEASURE = statement<{ depth: number; oldest: number | null }>(`
+  select count(*) as depth, min(requested_at) as oldest from outbox where failed_at is null`)
 
 /** Asks for a mail. Whether an account belongs to the address is looked at when it is sent, not now. */
 export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number): Promise<void> {
@@ -74,4 +76,10 @@ export async function giveUpMail(db: Queries, { id, lease, revision }: ClaimedMa
 /** Forgets mails that were given up that long ago: an address is not kept for ever. */
 export async function forgetFailedMails(db: Queries, before: number): Promise<void> {
   await db.run(FORGET_FAILED, before)
+}
+
+/** What waits to be sent, and since when the longest. */
+export async function measureOutbox(db: Queries, now: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
+  const row = await db.first(MEASURE)
+  return { depth: row?.depth ?? 0, oldestAgeSeconds: row?.oldest == null ? 0 : Math.max(now - row.oldest, 0) / 1000 }
 }

@@ -10,7 +10,7 @@ const FIND_USER = statement<UserRow>(`
 const DELETE = statement('delete from sessions where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
 const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
-const DELETE_EXPIRED = statement('delete from sessions where expires_at <= $1')
+const DELETE_EXPIRED = statement('delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)')
 
 export async function insertSession(db: Queries, { id, userId, createdAt, expiresAt }: Session): Promise<void> {
   await db.run(INSERT, id, userId, createdAt, expiresAt)
@@ -31,6 +31,7 @@ export async function deleteSessionsOfUser(db: Queries, userId: number, exceptSe
   else await db.run(DELETE_OTHERS_OF_USER, userId, exceptSessionId)
 }
 
-export async function deleteExpiredSessions(db: Queries, now: number): Promise<number> {
-  return db.run(DELETE_EXPIRED, now)
+/** At most so many at once; gives how many there were. */
+export async function deleteExpiredSessions(db: Queries, now: number, limit: number): Promise<number> {
+  return db.run(DELETE_EXPIRED, now, limit)
 }

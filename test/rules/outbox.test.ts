@@ -54,6 +54,23 @@ test('an address without an account costs the same row, is sent nothing, and lea
   assert.deepEqual({ sent: transport.sent, rows: await outboxRows(testApp), logged }, { sent: [], rows: [], logged: [] })
 })
 
+test('while the server is down, a mail to nobody waits like any other, and it goes in silence', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  const transport = createInstantTransport()
+  const { dispatcher, logged } = openPostOffice(testApp, transport)
+  transport.fault = SERVER_DOWN
+  await ask(testApp, mia.email)
+  await ask(testApp, 'nobody@example.com')
+  await dispatcher.drain()
+  const waiting = (await outboxRows(testApp)).map(({ attempts, last_error }) => ({ attempts, last_error }))
+  assert.deepEqual(waiting, [waiting[0], waiting[0]])
+  testApp.clock.advance({ hours: 25 })
+  await dispatcher.drain()
+  assert.equal((await outboxRows(testApp)).filter(({ recipient }) => recipient === 'nobody@example.com').length, 0)
+  assert.equal(logged.filter((line) => line.includes('given up')).length, 1)
+})
+
 test('a banned account is sent nothing, and a verified one no verify mail', async (t) => {
   const testApp = await startApp(t)
   const banned = await member(testApp, { verified: false })

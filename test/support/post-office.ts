@@ -55,6 +55,7 @@ export function createHeldTransport(): HeldTransport {
       changes.dispatchEvent(new Event('change'))
       return promise
     },
+    check: async () => undefined,
     async close() {
       for (const held of [...pending]) held.refuse(new MailFault('server', 'closed'))
     },
@@ -74,6 +75,9 @@ export function createInstantTransport(): MailTransport & { readonly sent: MailM
     async send(message: MailMessage) {
       if (transport.fault) throw transport.fault
       sent.push(message)
+    },
+    async check() {
+      if (transport.fault) throw transport.fault
     },
     close: async () => undefined,
   }

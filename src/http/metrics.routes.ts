@@ -1,0 +1,19 @@
+import type { Metrics } from '../metrics/metrics.ts'
+import type { App } from './app-type.ts'
+import { sendNotFound } from './errors.ts'
+import { MetricsView, refusals } from './replies.ts'
+
+const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** Without metrics the path does not exist (spec 4.5). */
+export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
+  app.get(
+    '/metrics',
+    { config: { access: 'public', isUncounted: true }, schema: { response: { 200: MetricsView, ...refusals(404) } } },
+    async (_request, reply) => {
+      if (metrics === undefined) return sendNotFound(reply)
+      await metrics.refresh()
+      return reply.type(EXPOSITION_TYPE).send(metrics.registry.expose())
+    },
+  )
+}

@@ -1,0 +1,118 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/observer.ts'
+import type { Passwords } from '../security/password.ts'
+import type { Database } from '../storage/database.ts'
+import { observed } from '../storage/observed.ts'
+import { createOutboxGauge, type OutboxGauge } from './outbox-gauge.ts'
+import { createRegistry, type Registry } from './registry.ts'
+
+const LAG_RESOLUTION_MS = 20
+
+const AUTH_METHODS: readonly AuthMethod[] = ['jwt', 'refresh_token', 'verify_email', 'password_reset']
+const AUTH_FAILURES: readonly AuthFailureReason[] = [
+  'invalid_token',
+  'expired_token',
+  'user_not_found',
+  'banned_user',
+  'unverified_user',
+  'already_verified',
+]
+const KEY_STATUSES: readonly KeyValidationStatus[] = ['valid', 'invalid_format', 'not_found', 'inactive', 'user_banned', 'user_unverified']
+const LOGIN_STATUSES: readonly LoginStatus[] = ['success', 'invalid_password', 'banned', 'not_verified']
+
+/** The first part of every name (spec 4.5, rule 1). */
+export function metricNamespace(apiTitle: string): string {
+  return apiTitle
+    .toLowerCase()
+    .replace(/[^a-z0-9_]/g, '_')
+    .replace(/^(?=\d)/, '_')
+}
+
+/** Counts what the rules tell. Every combination of labels is there from the start, so that a first failure shows as a rise. */
+function createMetricsObserver(registry: Registry, namespace: string): Observer {
+  const authFailures = registry.counter(`${namespace}_auth_failures_total`, 'Credentials that were refused, by kind and reason.', [
+    'method',
+    'reason',
+  ])
+  const keyValidations = registry.counter(`${namespace}_api_key_validations_total`, 'API keys that were presented, by outcome.', ['status'])
+  const loginAttempts = registry.counter(`${namespace}_login_attempts_total`, 'Logins that were tried, by outcome.', ['status'])
+  const failures = Object.fromEntries(
+    AUTH_METHODS.map((method) => [method, byName(AUTH_FAILURES, (reason) => authFailures(method, reason))]),
+  )
+  const keys = byName(KEY_STATUSES, keyValidations)
+  const logins = byName(LOGIN_STATUSES, loginAttempts)
+  return {
+    authFailure: (method, reason) => count(failures[method]?.[reason]),
+    keyValidation: (status) => count(keys[status]),
+    loginAttempt: (status) => count(logins[status]),
+  }
+}
+
+/** What the metrics read of the rest of the service, when they are asked for. */
+type Watched = { readonly passwords: Passwords; readonly outbox: OutboxGauge; databaseFaults(): number }
+
+/** What an operator watches beside the requests. */
+function addOperationMetrics(registry: Registry, namespace: string, { passwords, outbox, databaseFaults }: Watched): void {
+  registry.gauge(`${namespace}_password_queue_length`, 'Passwords that wait to be hashed.', passwords.waiting)
+  registry.counterOf(
+    `${namespace}_password_wait_seconds_total`,
+    'Time that passwords have waited to be hashed.',
+    () => passwords.waitedMs() / 1000,
+  )
+  registry.counterOf(`${namespace}_database_errors_total`, 'Times that the database could not be used.', databaseFaults)
+  registry.gauge(`${namespace}_outbox_depth`, 'Mails that wait to be sent.', () => outbox.read()?.depth)
+  registry.gauge(`${namespace}_outbox_oldest_age_seconds`, 'Age of the mail that waits longest.', () => outbox.read()?.oldestAgeSeconds)
+  const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
+  delay.enable()
+  registry.gauge(
+    `${namespace}_event_loop_lag_p99_seconds`,
+    'How late the event loop was in the worst of 100 samples since the last look.',
+    () => {
+      const lateMs = delay.percentile(99) / 1e6 - LAG_RESOLUTION_MS
+      delay.reset()
+      return Math.max(lateMs, 0) / 1000
+    },
+  )
+  registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss())
+  registry.gauge(
+    'process_start_time_seconds',
+    'When the process started, in seconds since 1970.',
+    () => Math.round(performance.timeOrigin) / 1000,
+  )
+  registry.counterOf('process_cpu_seconds_total', 'Processor time of the process.', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
+}
+
+export type Metrics = {
+  readonly registry: Registry
+  readonly namespace: string
+  readonly observer: Observer
+  /** The database, counted. */
+  readonly db: Database
+  /** Asks others for what cannot be read at once. */
+  refresh(): Promise<void>
+}
+
+type Parts = { readonly db: Database; readonly passwords: Passwords; readonly now: () => number }
+
+export function createMetrics(apiTitle: string, { db, passwords, now }: Parts): Metrics {
+  const registry = createRegistry()
+  const namespace = metricNamespace(apiTitle)
+  const outbox = createOutboxGauge(db, now)
+  let faults = 0
+  addOperationMetrics(registry, namespace, { passwords, outbox, databaseFaults: () => faults })
+  const onFault = () => {
+    faults++
+  }
+  return { registry, namespace, observer: createMetricsObserver(registry, namespace), db: observed(db, onFault), refresh: outbox.refresh }
+}
+
+function byName<Name extends string, Value>(names: readonly Name[], create: (name: Name) => Value): Record<string, Value> {
+  return Object.fromEntries(names.map((name) => [name, create(name)]))
+}
+
+function count(series: { value: number } | undefined): void {
+  if (series) series.value++
+}

@@ -1,0 +1,22 @@
+import type { Database } from '../storage/database.ts'
+import { measureOutbox } from '../storage/outbox.repository.ts'
+
+const FRESH_FOR_MS = 5000
+
+type OutboxState = { readonly depth: number; readonly oldestAgeSeconds: number }
+
+export type OutboxGauge = { read(): OutboxState | undefined; refresh(): Promise<void> }
+
+/** The state of the outbox, looked at once in a while however often somebody asks. Unknown while the database is away. */
+export function createOutboxGauge(db: Database, now: () => number): OutboxGauge {
+  let state: OutboxState | undefined
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  return {
+    read: () => state,
+    async refresh() {
+      if (now() - lookedAtMs < FRESH_FOR_MS) return
+      lookedAtMs = now()
+      state = await measureOutbox(db, now()).catch(() => undefined)
+    },
+  }
+}

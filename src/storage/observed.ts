@@ -1,0 +1,21 @@
+import { Refusal } from '../model/refusal.ts'
+import type { Database } from './database.ts'
+
+/** The same database, with a word to whoever counts each time that it could not be used. */
+export function observed(db: Database, onFault: () => void): Database {
+  async function watched<Result>(work: Promise<Result>): Promise<Result> {
+    try {
+      return await work
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'unavailable') onFault()
+      throw error
+    }
+  }
+  return {
+    first: (statement, ...values) => watched(db.first(statement, ...values)),
+    all: (statement, ...values) => watched(db.all(statement, ...values)),
+    run: (statement, ...values) => watched(db.run(statement, ...values)),
+    transaction: (work) => watched(db.transaction(work)),
+    close: () => db.close(),
+  }
+}

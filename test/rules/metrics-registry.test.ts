@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { metricNamespace } from '../../src/metrics/metrics.ts'
+import { createRegistry } from '../../src/metrics/registry.ts'
+
+test('counters, gauges, summaries and histograms are written in the text format', () => {
+  const registry = createRegistry()
+  const requests = registry.counter('requests_total', 'Requests.', ['route', 'status'])
+  requests('/users/{user_id}', '2xx').value += 2
+  requests('a "quoted" \\ name\n', '4xx').value++
+  registry.gauge('depth', 'Depth.', () => 1.5)
+  registry.gauge('unknown', 'Not known now.', () => undefined)
+  const sizes = registry.summary('size_bytes', 'Sizes.', ['route'])('x')
+  sizes.observe(10)
+  sizes.observe(5)
+  const duration = registry.histogram('duration_seconds', 'Durations.', [0.1, 1])
+  for (const seconds of [0.05, 0.1, 0.5, 3]) duration.observe(seconds)
+  assert.equal(
+    registry.expose(),
+    [
+      '# HELP requests_total Requests.',
+      '# TYPE requests_total counter',
+      'requests_total{route="/users/{user_id}",status="2xx"} 2',
+      'requests_total{route="a \\"quoted\\" \\\\ name\\n",status="4xx"} 1',
+      '# HELP depth Depth.',
+      '# TYPE depth gauge',
+      'depth 1.5',
+      '# HELP unknown Not known now.',
+      '# TYPE unknown gauge',
+      '# HELP size_bytes Sizes.',
+      '# TYPE size_bytes summary',
+      'size_bytes_sum{route="x"} 15',
+      'size_bytes_count{route="x"} 2',
+      '# HELP duration_seconds Durations.',
+      '# TYPE duration_seconds histogram',
+      'duration_seconds_bucket{le="0.1"} 2',
+      'duration_seconds_bucket{le="1"} 3',
+      'duration_seconds_bucket{le="+Inf"} 4',
+      'duration_seconds_sum 3.65',
+      'duration_seconds_count 4',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('a name is given to one metric', () => {
+  const registry = createRegistry()
+  registry.gauge('depth', 'Depth.', () => 0)
+  assert.throws(() => registry.gauge('depth', 'Depth.', () => 0), /two metrics called depth/)
+})
+
+test('the namespace is the title in lower case, with every other character turned into an underscore', () => {
+  const cases: Record<string, string> = {
+    Latchkey: 'latchkey',
+    'My API 2.0': 'my_api_2_0',
+    '3D-Shop': '_3d_shop',
+    'Ärger & Co': '_rger___co',
+    '🔑': '__',
+    a_b: 'a_b',
+    '9': '_9',
+  }
+  for (const [title, namespace] of Object.entries(cases)) {
+    assert.equal(metricNamespace(title), namespace)
+    assert.match(`${namespace}_x`, /^[a-z_][a-z0-9_]*$/)
+  }
+})
