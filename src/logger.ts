@@ -6,15 +6,20 @@ const NEVER_LOGGED = ['authorization', '["x-api-key"]', 'password', 'new_passwor
   (name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`, name.startsWith('[') ? `*.*${name}` : `*.*.${name}`],
 )
 
+const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024
+
 /** One JSON object per line. */
 export function createLogger(level: LogLevel, destination: DestinationStream = createDestination()): Logger {
   const redact = { paths: NEVER_LOGGED, censor: '[hidden]' }
   return pino({ level, redact, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime }, destination)
 }
 
-/** A log that cannot be written (a full disk, a closed pipe) must not stop the service. */
+/**
+ * A log that cannot be written (a full disk, a closed pipe, a reader that has fallen asleep) must not stop the service:
+ * lines wait outside the event loop, and are dropped where too many do.
+ */
 function createDestination(): DestinationStream {
-  const destination = pino.destination({ dest: 1, sync: true })
+  const destination = pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_CHARACTERS })
   destination.on('error', () => undefined)
   return destination
 }

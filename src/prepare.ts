@@ -39,6 +39,23 @@ async function inWordsOf<Result>(database: Config['database'], work: () => Promi
   }
 }
 
+/** What the system says, in words that tell what to mend. */
+const SYSTEM_WORDS: Readonly<Record<string, string>> = {
+  EEXIST: 'a part of its path is a file, where a folder is needed',
+  ENOTDIR: 'a part of its path is a file, where a folder is needed',
+  EISDIR: 'it is a folder',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  ECONNREFUSED: 'nothing listens at its address',
+  ENOTFOUND: 'its host is not known',
+  CONNECT_TIMEOUT: 'its host does not answer',
+}
+
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const message = error instanceof Error ? error.message : String(error)
+  const words = SYSTEM_WORDS[code]
+  return words === undefined ? message : `${words} (${message || code})`
 }

@@ -1,24 +1,43 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
+import { ensureAdmin } from './domain/first-admin.ts'
 import { createHousekeeping, type Housekeeping } from './domain/housekeeping.ts'
 import type { App } from './http/app-type.ts'
 import { createLogger } from './logger.ts'
 import { createDispatcher, type Dispatcher } from './mail/dispatcher.ts'
 import { openTransport } from './mail/open-transport.ts'
 import { openMigrated, secretKeyOf } from './prepare.ts'
+import { createPasswords } from './security/password.ts'
 import { createTokens } from './security/token.ts'
 import type { Database } from './storage/database.ts'
 import { welcome } from './welcome.ts'
 
 const DRAIN_DEADLINE_MS = 10_000
+const SWEEP_INTERVAL_MS = 50
 
 type Running = { readonly app: App; readonly mail: Dispatcher; readonly housekeeping: Housekeeping; readonly db: Database }
 
 /** Settings, migrations, listen: in that order, each with its own words when it fails. */
 export async function startService(config: Config): Promise<void> {
+  // The reader of our output may go away; that is no reason to stop.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   const logger = createLogger(config.logLevel)
   const db = await openMigrated(config)
+  try {
+    if (config.admin) await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
+    const running = await run(config, db, logger)
+    stopOnSignal(running, logger)
+    catchLastResort(running, logger)
+    process.stdout.write(welcome(config, listeningUrl(running.app, config)))
+  } catch (error) {
+    // A database that stays open would keep the process from ending.
+    await db.close()
+    throw error
+  }
+}
+
+async function run(config: Config, db: Database, logger: FastifyBaseLogger): Promise<Running> {
   const secretKey = secretKeyOf(config)
   const mail = createDispatcher({
     db,
@@ -33,10 +52,7 @@ export async function startService(config: Config): Promise<void> {
   mail.start()
   const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping is put off'))
   housekeeping.start()
-  const running: Running = { app, mail, housekeeping, db }
-  stopOnSignal(running, logger)
-  catchLastResort(running, logger)
-  process.stdout.write(welcome(config, listeningUrl(app, config)))
+  return { app, mail, housekeeping, db }
 }
 
 async function listen(app: App, { host, port }: Config): Promise<void> {
@@ -65,10 +81,16 @@ function stopOnSignal(running: Running, logger: FastifyBaseLogger): void {
     if (isStopping) process.exit(1)
     isStopping = true
     logger.info({ signal }, 'stopping')
-    void shutDown(running).then(() => {
-      logger.info('stopped')
-      process.exit(0)
-    })
+    void shutDown(running).then(
+      () => {
+        logger.info('stopped')
+        process.exit(0)
+      },
+      (error: unknown) => {
+        logger.error({ err: error }, 'stopped with an error')
+        process.exit(1)
+      },
+    )
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
@@ -76,9 +98,12 @@ function stopOnSignal(running: Running, logger: FastifyBaseLogger): void {
 
 async function shutDown({ app, mail, housekeeping, db }: Running): Promise<void> {
   housekeeping.stop()
-  const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+  const deadline = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+  // A connection whose request has been answered would stay open for the next one, which nobody will serve.
+  const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_INTERVAL_MS)
   await Promise.all([app.close(), mail.stop()])
-  clearTimeout(timer)
+  clearTimeout(deadline)
+  clearInterval(sweep)
   await db.close()
 }
 
@@ -90,7 +115,4 @@ function catchLastResort(running: Running, logger: FastifyBaseLogger): void {
     setTimeout(() => process.exit(1), DRAIN_DEADLINE_MS).unref()
     void shutDown(running).finally(() => process.exit(1))
   })
-  // The reader of our output may go away; that is no reason to stop.
-  process.stdout.on('error', () => undefined)
-  process.stderr.on('error', () => undefined)
 }

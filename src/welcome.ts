@@ -1,9 +1,11 @@
 import type { Config } from './config.ts'
+import { mailFolder } from './mail/open-transport.ts'
 
 /** What a person who has started the service needs to know next. */
 export function welcome(config: Config, listeningUrl: string): string {
   const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
-  const mail = config.smtpUrl === undefined ? 'kept as files under data/mail/, their links printed here' : 'sent by SMTP'
+  const mail =
+    config.smtpUrl === undefined ? `kept as files under ${mailFolder(config.database)}, their links printed here` : 'sent by SMTP'
   const forProduction = productionHints(config)
   return [
     '',

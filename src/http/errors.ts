@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode } from '../model/refusal.ts'
 import { COMPLAINTS, type Fault, InvalidRequest } from './faults.ts'
@@ -98,17 +97,4 @@ function answerFor(error: unknown): Answer {
 function sendAnswer(reply: FastifyReply, { status, detail, headers }: Answer): FastifyReply {
   if (headers) reply.headers(headers)
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify({ detail }))
-}
-
-/** The text of a whole response, for sockets on which no request could be read. */
-export function rawAnswer(status: number, headers: Readonly<Record<string, string>>): string {
-  const reason = STATUS_CODES[status] ?? 'Bad Request'
-  const body = JSON.stringify({ detail: reason })
-  const lines = Object.entries({
-    ...headers,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(body.length),
-    connection: 'close',
-  })
-  return `HTTP/1.1 ${status} ${reason}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }

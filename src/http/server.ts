@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { rawAnswer } from './errors.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 
 export type ServerLimits = {
@@ -28,18 +27,27 @@ const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
 /** The HTTP server: time-outs set, and what a proxy in front could read differently refused before any route sees it. */
 export function createHttpServer(handle: RequestListener, limits: Partial<ServerLimits> = {}): Server {
   const refusedSockets = new WeakSet<Duplex>()
+
+  /** In its turn: a request before it on the same connection may still be waiting for its own answer. */
+  function refuse({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
+    refusedSockets.add(socket)
+    const { headers, body } = rawAnswer(status)
+    response.shouldKeepAlive = false
+    response.writeHead(status, headers).end(body)
+  }
+
   // A missing Host is answered below, in our words.
   const server = createServer({ ...LIMITS, ...limits, requireHostHeader: false }, (request, response) => {
     // What follows an ambiguous request on the same connection may be its smuggled half.
     if (refusedSockets.has(request.socket)) return
-    if (!isAmbiguous(request)) return handle(request, response)
-    refusedSockets.add(request.socket)
-    closeWith(request.socket, 400)
+    if (isAmbiguous(request)) refuse(request, response, 400)
+    else handle(request, response)
   })
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => refuse(request, response, 417))
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => closeWith(socket, 400))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     closeWith(socket, STATUS_OF_CLIENT_ERROR[error.code ?? ''] ?? 400)
   })
-  server.on('checkExpectation', (request: IncomingMessage, _response: ServerResponse) => closeWith(request.socket, 417))
   return server
 }
 
@@ -55,10 +63,27 @@ function isAmbiguous({ rawHeaders, headers, httpVersionMajor, httpVersionMinor }
   return isHostWrong || (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked')
 }
 
-function closeWith(socket: Duplex, status: number): void {
-  if (!socket.writable) {
+// The response that is being written on a socket. Node keeps it there, and does not declare it.
+type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null }
+
+function closeWith(socket: HttpSocket, status: number): void {
+  const current = socket._httpMessage
+  // Then the words would be taken for the answer to a request that was read well, and is still being served.
+  const isOfAnother = current && (current.headersSent || current.req.complete)
+  if (!socket.writable || isOfAnother) {
     socket.destroy()
     return
   }
-  socket.end(rawAnswer(status, SECURITY_HEADERS), () => socket.destroy())
+  const { headers, body } = rawAnswer(status)
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy())
+}
+
+/** The answer to what never became a request of a route. */
+function rawAnswer(status: number): { headers: Readonly<Record<string, string>>; body: string } {
+  const body = JSON.stringify({ detail: STATUS_CODES[status] })
+  return {
+    headers: { ...SECURITY_HEADERS, 'content-type': 'application/json; charset=utf-8', 'content-length': String(body.length) },
+    body,
+  }
 }

@@ -7,5 +7,9 @@ import type { MailTransport } from './transport.ts'
 /** A mail server where one is set; otherwise files, beside the SQLite file. */
 export function openTransport({ smtpUrl, database }: Config, print: (line: string) => void): MailTransport {
   if (smtpUrl !== undefined) return createSmtpTransport(smtpUrl)
-  return createFileTransport(join(database.kind === 'sqlite' ? dirname(database.file) : 'data', 'mail'), print)
+  return createFileTransport(mailFolder(database), print)
+}
+
+export function mailFolder(database: Config['database']): string {
+  return join(database.kind === 'sqlite' ? dirname(database.file) : 'data', 'mail')
 }

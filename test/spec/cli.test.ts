@@ -134,5 +134,9 @@ plainTest('a bad setting ends a command with 1 and a line for each fault', async
 plainTest('a database that cannot be reached ends a command with 1 and one line', async (t) => {
   const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: 'postgres://user:hunter22@127.0.0.1:1/accounts' }
   const finished = await runNode(t, LATCHKEY, ['user', 'create', ...MIA], { cwd: temporaryFolder(t), env })
-  refusedWith(finished, 1, 'DATABASE_URL: the PostgreSQL database cannot be used: connect ECONNREFUSED 127.0.0.1:1')
+  refusedWith(
+    finished,
+    1,
+    'DATABASE_URL: the PostgreSQL database cannot be used: nothing listens at its address (connect ECONNREFUSED 127.0.0.1:1)',
+  )
 })

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { text as readAll } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { Type } from 'typebox'
+import { SECURITY_HEADERS } from '../../src/http/headers.ts'
+import type { ServerLimits } from '../../src/http/server.ts'
+import { startSkeleton } from '../support/http-app.ts'
+
+type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+
+const HOST = 'Host: a.io\r\n'
+const CHUNKED_BODY = '7\r\n{"a":1}\r\n0\r\n\r\n'
+const SMUGGLED = `GET /smuggled HTTP/1.1\r\n${HOST}\r\n`
+
+/** A listening service with one route for each purpose, which notes every request that it runs. */
+async function listening(t: TestContext, limits: Partial<ServerLimits> = {}) {
+  const ran: string[] = []
+  const held = Promise.withResolvers<void>()
+  const app = startSkeleton(
+    t,
+    (routes) => {
+      const schema = { response: { 200: Type.Unknown() } }
+      const config = { access: 'public' } as const
+      for (const path of ['/first', '/smuggled']) routes.get(path, { config, schema }, async () => ({ ran: ran.push(path) }))
+      routes.get('/slow', { config, schema }, async () => {
+        ran.push('/slow')
+        await held.promise
+        return { slow: true }
+      })
+      routes.post('/first', { config, schema: { ...schema, body: Type.Object({}) } }, async () => ({ ran: ran.push('POST /first') }))
+    },
+    { limits },
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  return { port, ran, release: held.resolve, untilRun: async () => void (await waitFor(() => ran.length > 0)) }
+}
+
+async function waitFor(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** Sends bytes and reads until the service closes the connection. */
+async function talk(port: number, ...parts: (string | Promise<string>)[]): Promise<Answer[]> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const received = readAll(socket)
+  for (const part of parts) socket.write(await part)
+  return parseAnswers(await received)
+}
+
+function parseAnswers(text: string): Answer[] {
+  const answers: Answer[] = []
+  for (let rest = text; rest !== ''; ) {
+    const end = rest.indexOf('\r\n\r\n')
+    const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n')
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+    )
+    const length = Number(headers['content-length'] ?? 0)
+    answers.push({ status: Number(statusLine.split(' ')[1]), headers, body: rest.slice(end + 4, end + 4 + length) })
+    rest = rest.slice(end + 4 + length)
+  }
+  return answers
+}
+
+function refusedOnly(answers: readonly Answer[], status: number, detail: string): void {
+  assert.deepEqual(
+    answers.map((answer) => ({ status: answer.status, body: answer.body })),
+    [{ status, body: JSON.stringify({ detail }) }],
+  )
+  const { headers = {} } = answers[0] ?? {}
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) assert.equal(headers[name], value)
+  assert.equal(headers['content-type'], 'application/json; charset=utf-8')
+  assert.equal(headers['connection'], 'close')
+}
+
+const AMBIGUOUS: Readonly<Record<string, string>> = {
+  'no Host': `GET /first HTTP/1.1\r\n\r\n${SMUGGLED}`,
+  'two Hosts': `GET /first HTTP/1.1\r\n${HOST}Host: b.io\r\n\r\n${SMUGGLED}`,
+  'the same Host twice': `GET /first HTTP/1.1\r\n${HOST}hOST: a.io\r\n\r\n${SMUGGLED}`,
+  'two Hosts in HTTP/1.0': `GET /first HTTP/1.0\r\n${HOST}Host: b.io\r\nConnection: keep-alive\r\n\r\n${SMUGGLED}`,
+  'an unknown transfer encoding': `POST /first HTTP/1.1\r\n${HOST}Transfer-Encoding: xchunked\r\n\r\n${SMUGGLED}`,
+  'an unknown transfer encoding with a length': `POST /first HTTP/1.1\r\n${HOST}Content-Length: 4\r\nTransfer-Encoding: xchunked\r\n\r\n5c\r\n${SMUGGLED}`,
+  'chunked, then identity': `POST /first HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked, identity\r\n\r\n${CHUNKED_BODY}${SMUGGLED}`,
+  'gzip, then chunked': `POST /first HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n${CHUNKED_BODY}${SMUGGLED}`,
+  'chunked twice': `POST /first HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKED_BODY}${SMUGGLED}`,
+  identity: `POST /first HTTP/1.1\r\n${HOST}Transfer-Encoding: identity\r\n\r\n${SMUGGLED}`,
+  'an empty transfer encoding': `POST /first HTTP/1.1\r\n${HOST}Transfer-Encoding:\r\n\r\n${CHUNKED_BODY}${SMUGGLED}`,
+  'a length and chunks': `POST /first HTTP/1.1\r\n${HOST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKED_BODY}${SMUGGLED}`,
+  'chunks and a length': `POST /first HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${CHUNKED_BODY}${SMUGGLED}`,
+  'two lengths': `POST /first HTTP/1.1\r\n${HOST}Content-Length: 4\r\nContent-Length: 5\r\n\r\n{"a"}${SMUGGLED}`,
+  'a length with a sign': `POST /first HTTP/1.1\r\n${HOST}Content-Length: +4\r\n\r\n{"a"${SMUGGLED}`,
+  'a space before a colon': `POST /first HTTP/1.1\r\n${HOST}Content-Length : 4\r\n\r\n{"a"${SMUGGLED}`,
+  'a folded header': `GET /first HTTP/1.1\r\n${HOST}X: a\r\n b\r\n\r\n${SMUGGLED}`,
+  'bare line feeds': `GET /first HTTP/1.1\n${HOST.replace('\r', '')}\n${SMUGGLED}`,
+  'a bad request line': `HELLO\r\n\r\n${SMUGGLED}`,
+  'an unknown method': `BREW /first HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'a space in the path': `GET /fi rst HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'another protocol': `GET /first HTTP/3.0\r\n${HOST}\r\n${SMUGGLED}`,
+  'a NUL in a header': `GET /first HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n${SMUGGLED}`,
+  CONNECT: `CONNECT a.io:443 HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+}
+
+for (const [name, bytes] of Object.entries(AMBIGUOUS)) {
+  test(`400: ${name}; nothing of it runs, nor what follows, and the connection is closed`, async (t) => {
+    const { port, ran } = await listening(t)
+    refusedOnly(await talk(port, bytes), 400, 'Bad Request')
+    assert.deepEqual(ran, [])
+  })
+}
+
+test('200: one Host, and a chunked body in any case, are no ambiguity', async (t) => {
+  const { port } = await listening(t)
+  const chunked = `POST /first HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: Chunked\r\n\r\n${CHUNKED_BODY}`
+  const answers = await talk(port, chunked, `GET /first HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200],
+  )
+})
+
+test('200: HTTP/1.0 needs no Host', async (t) => {
+  const { port } = await listening(t)
+  const [answer] = await talk(port, 'GET /first HTTP/1.0\r\n\r\n')
+  assert.deepEqual([answer?.status, answer?.body], [200, '{"ran":1}'])
+})
+
+test('400: a refusal keeps its place behind the request before it on the same connection', async (t) => {
+  const { port, release, untilRun } = await listening(t)
+  const talking = talk(
+    port,
+    `GET /slow HTTP/1.1\r\n${HOST}\r\n`,
+    untilRun().then(() => `GET /first HTTP/1.1\r\n${HOST}${HOST}\r\n`),
+  )
+  await untilRun()
+  setTimeout(release, 50)
+  const answers = await talking
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body]),
+    [
+      [200, '{"slow":true}'],
+      [400, '{"detail":"Bad Request"}'],
+    ],
+  )
+})
+
+test('garbage behind a request that is being served is never taken for its answer', async (t) => {
+  const { port, ran, untilRun } = await listening(t)
+  const answers = await talk(
+    port,
+    `GET /slow HTTP/1.1\r\n${HOST}\r\n`,
+    untilRun().then(() => 'HELLO\r\n\r\n'),
+  )
+  assert.deepEqual([answers, ran], [[], ['/slow']])
+})
+
+test('431: headers that are too large', async (t) => {
+  const { port, ran } = await listening(t)
+  refusedOnly(await talk(port, `GET /first HTTP/1.1\r\n${HOST}X: ${'x'.repeat(20_000)}\r\n\r\n`), 431, 'Request Header Fields Too Large')
+  refusedOnly(await talk(port, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`), 431, 'Request Header Fields Too Large')
+  assert.deepEqual(ran, [])
+})
+
+test('408: headers that do not come', async (t) => {
+  const { port, ran } = await listening(t, { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 })
+  refusedOnly(await talk(port, 'GET /first HTTP/1.1\r\nHost: a'), 408, 'Request Timeout')
+  assert.deepEqual(ran, [])
+})
+
+test('408: a body that does not come', async (t) => {
+  const { port, ran } = await listening(t, { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 })
+  const head = `POST /first HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n`
+  refusedOnly(await talk(port, `${head}{"a"`), 408, 'Request Timeout')
+  assert.deepEqual(ran, [])
+})
+
+test('417: an expectation that nobody knows', async (t) => {
+  const { port, ran } = await listening(t)
+  const bytes = `POST /first HTTP/1.1\r\n${HOST}Expect: a miracle\r\nContent-Length: 2\r\n\r\n{}${SMUGGLED}`
+  refusedOnly(await talk(port, bytes), 417, 'Expectation Failed')
+  assert.deepEqual(ran, [])
+})
+
+test('404: the asterisk is no path, and the whole address is the path in it', async (t) => {
+  const { port, ran } = await listening(t)
+  const closing = `${HOST}Connection: close\r\n\r\n`
+  const [asterisk] = await talk(port, `OPTIONS * HTTP/1.1\r\n${closing}`)
+  assert.deepEqual([asterisk?.status, asterisk?.body], [404, '{"detail":"Not Found"}'])
+  const [absolute] = await talk(port, `GET http://other.io/api/v1/first HTTP/1.1\r\n${closing}`)
+  assert.deepEqual([absolute?.status, ran], [200, ['/first']])
+})
+
+test('a client that goes away in the middle of anything disturbs nobody', async (t) => {
+  const { port } = await listening(t)
+  for (const bytes of ['', 'GET', `POST /first HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\n{`, `GET /slow HTTP/1.1\r\n${HOST}\r\n`]) {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(bytes)
+    socket.resetAndDestroy()
+    await once(socket, 'close')
+  }
+  const [answer] = await talk(port, `GET /first HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
+  assert.equal(answer?.status, 200)
+})
