@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import { accountRoutes } from './http/account.routes.ts'
+import { apiKeyRoutes } from './http/api-key.routes.ts'
 import type { App } from './http/app-type.ts'
 import { createHttpApp } from './http/create-app.ts'
 import { healthRoutes } from './http/health.routes.ts'
@@ -14,13 +15,14 @@ export type AppParts = Parts & { readonly logger: FastifyBaseLogger }
 
 /** The composition root: joins the rules with the routes that lead to them. */
 export function buildApp(config: Config, parts: AppParts): App {
-  const { authentication, accounts, sessions, passwordReset } = createServices(parts)
+  const { authentication, accounts, sessions, passwordReset, apiKeys } = createServices(parts)
   const { corsOrigins, trustProxy, frontendUrl } = config
   const pages = createPages(config)
   return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy }, (app) => {
     accountRoutes(app, accounts, sessions)
     verificationRoutes(app, accounts, pages)
     passwordResetRoutes(app, passwordReset, pages, frontendUrl)
+    apiKeyRoutes(app, apiKeys)
     healthRoutes(app, () => ping(parts.db))
   })
 }

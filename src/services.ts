@@ -1,4 +1,5 @@
 import { type Accounts, createAccounts } from './domain/accounts.service.ts'
+import { type ApiKeys, createApiKeys } from './domain/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/authentication.service.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { createPasswordReset, type PasswordReset } from './domain/password-reset.service.ts'
@@ -24,6 +25,7 @@ export type Services = {
   readonly accounts: Accounts
   readonly sessions: Sessions
   readonly passwordReset: PasswordReset
+  readonly apiKeys: ApiKeys
 }
 
 /** Builds the rules, for the service and for the command line alike. */
@@ -36,5 +38,6 @@ export function createServices(parts: Parts): Services {
     accounts: createAccounts({ db, tokens, passwords, observer, now, mailWaits }),
     sessions: createSessions({ db, tokens, passwords, observer, now }),
     passwordReset: createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }),
+    apiKeys: createApiKeys({ db, now }),
   }
 }

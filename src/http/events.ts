@@ -9,6 +9,9 @@ export type SecurityEvent =
   | 'password_reset'
   | 'password_reset_requested'
   | 'verification_requested'
+  | 'key_created'
+  | 'key_changed'
+  | 'key_deleted'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
