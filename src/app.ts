@@ -7,6 +7,8 @@ import { createHttpApp } from './http/create-app.ts'
 import { healthRoutes } from './http/health.routes.ts'
 import { createPages } from './http/pages.ts'
 import { passwordResetRoutes } from './http/password-reset.routes.ts'
+import { userRoutes } from './http/user.routes.ts'
+import { userAdministrationRoutes } from './http/user-administration.routes.ts'
 import { verificationRoutes } from './http/verification.routes.ts'
 import { createServices, type Parts } from './services.ts'
 import { ping } from './storage/ping.ts'
@@ -15,13 +17,15 @@ export type AppParts = Parts & { readonly logger: FastifyBaseLogger }
 
 /** The composition root: joins the rules with the routes that lead to them. */
 export function buildApp(config: Config, parts: AppParts): App {
-  const { authentication, accounts, sessions, passwordReset, apiKeys } = createServices(parts)
+  const { authentication, accounts, sessions, passwordReset, users, userAdministration, apiKeys } = createServices(parts)
   const { corsOrigins, trustProxy, frontendUrl } = config
   const pages = createPages(config)
   return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy }, (app) => {
     accountRoutes(app, accounts, sessions)
     verificationRoutes(app, accounts, pages)
     passwordResetRoutes(app, passwordReset, pages, frontendUrl)
+    userRoutes(app, users)
+    userAdministrationRoutes(app, userAdministration)
     apiKeyRoutes(app, apiKeys)
     healthRoutes(app, () => ping(parts.db))
   })

@@ -4,6 +4,8 @@ import { type Authentication, createAuthentication } from './domain/authenticati
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { createPasswordReset, type PasswordReset } from './domain/password-reset.service.ts'
 import { createSessions, type Sessions } from './domain/sessions.service.ts'
+import { createUserAdministration, type UserAdministration } from './domain/user-administration.service.ts'
+import { createUsers, type Users } from './domain/users.service.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens, type Tokens } from './security/token.ts'
 import type { Database } from './storage/database.ts'
@@ -25,6 +27,8 @@ export type Services = {
   readonly accounts: Accounts
   readonly sessions: Sessions
   readonly passwordReset: PasswordReset
+  readonly users: Users
+  readonly userAdministration: UserAdministration
   readonly apiKeys: ApiKeys
 }
 
@@ -38,6 +42,8 @@ export function createServices(parts: Parts): Services {
     accounts: createAccounts({ db, tokens, passwords, observer, now, mailWaits }),
     sessions: createSessions({ db, tokens, passwords, observer, now }),
     passwordReset: createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }),
+    users: createUsers({ db, passwords }),
+    userAdministration: createUserAdministration(db),
     apiKeys: createApiKeys({ db, now }),
   }
 }
