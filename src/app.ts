@@ -1,12 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import { accountRoutes } from './http/account.routes.ts'
+import { apiKeyRoutes } from './http/api-key.routes.ts'
 import type { App } from './http/app-type.ts'
 import { createHttpApp } from './http/create-app.ts'
 import { healthRoutes } from './http/health.routes.ts'
 import { metricsRoutes } from './http/metrics.routes.ts'
 import { createPages } from './http/pages.ts'
 import { passwordResetRoutes } from './http/password-reset.routes.ts'
+import { userRoutes } from './http/user.routes.ts'
+import { userAdministrationRoutes } from './http/user-administration.routes.ts'
 import { verificationRoutes } from './http/verification.routes.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createPasswords } from './security/password.ts'
@@ -19,13 +22,17 @@ export type AppParts = Parts & { readonly logger: FastifyBaseLogger }
 export function buildApp(config: Config, parts: AppParts): App {
   const passwords = parts.passwords ?? createPasswords()
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, { ...parts, passwords }) : undefined
-  const { authentication, accounts, sessions, passwordReset } = createServices({ ...parts, passwords, ...metrics })
+  const services = createServices({ ...parts, passwords, ...metrics })
+  const { authentication, accounts, sessions, passwordReset, users, userAdministration, apiKeys } = services
   const { corsOrigins, trustProxy, frontendUrl } = config
   const pages = createPages(config)
   return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy, metrics }, (app) => {
     accountRoutes(app, accounts, sessions)
     verificationRoutes(app, accounts, pages)
     passwordResetRoutes(app, passwordReset, pages, frontendUrl)
+    userRoutes(app, users)
+    userAdministrationRoutes(app, userAdministration)
+    apiKeyRoutes(app, apiKeys)
     metricsRoutes(app, metrics)
     healthRoutes(app, () => ping(parts.db))
   })

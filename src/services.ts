@@ -1,8 +1,11 @@
 import { type Accounts, createAccounts } from './domain/accounts.service.ts'
+import { type ApiKeys, createApiKeys } from './domain/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/authentication.service.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { createPasswordReset, type PasswordReset } from './domain/password-reset.service.ts'
 import { createSessions, type Sessions } from './domain/sessions.service.ts'
+import { createUserAdministration, type UserAdministration } from './domain/user-administration.service.ts'
+import { createUsers, type Users } from './domain/users.service.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens, type Tokens } from './security/token.ts'
 import type { Database } from './storage/database.ts'
@@ -24,6 +27,9 @@ export type Services = {
   readonly accounts: Accounts
   readonly sessions: Sessions
   readonly passwordReset: PasswordReset
+  readonly users: Users
+  readonly userAdministration: UserAdministration
+  readonly apiKeys: ApiKeys
 }
 
 /** Builds the rules, for the service and for the command line alike. */
@@ -36,5 +42,8 @@ export function createServices(parts: Parts): Services {
     accounts: createAccounts({ db, tokens, passwords, observer, now, mailWaits }),
     sessions: createSessions({ db, tokens, passwords, observer, now }),
     passwordReset: createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }),
+    users: createUsers({ db, passwords }),
+    userAdministration: createUserAdministration(db),
+    apiKeys: createApiKeys({ db, now }),
   }
 }

@@ -5,6 +5,7 @@ import type { Claims, TokenKind, Tokens } from '../security/token.ts'
 import { findKeyOwner } from '../storage/api-key.repository.ts'
 import type { Database } from '../storage/database.ts'
 import { findSessionUser } from '../storage/session.repository.ts'
+import { createKeyUse } from './key-use.ts'
 import type { AuthFailureReason, AuthMethod, KeyValidationStatus, Observer } from './observer.ts'
 
 export type Authentication = {
@@ -16,6 +17,8 @@ type Parts = { readonly db: Database; readonly tokens: Tokens; readonly observer
 
 /** Who calls. Banned and verified are read from the database each time, so that a change is felt by the very next request. */
 export function createAuthentication({ db, tokens, observer, now }: Parts): Authentication {
+  const noteUse = createKeyUse(db, now)
+
   function tokenRefused(reason: AuthFailureReason): Refusal {
     observer.authFailure('jwt', reason)
     return new Refusal('token_invalid', reason)
@@ -45,6 +48,7 @@ export function createAuthentication({ db, tokens, observer, now }: Parts): Auth
       if (!owner.user.verified) throw keyRefused('user_unverified')
       if (!owner.isActive) throw keyRefused('inactive')
       observer.keyValidation('valid')
+      noteUse(owner)
       return { user: owner.user, sessionId: undefined }
     },
   }

@@ -9,6 +9,15 @@ export type SecurityEvent =
   | 'password_reset'
   | 'password_reset_requested'
   | 'verification_requested'
+  | 'user_edited'
+  | 'password_changed'
+  | 'admin_made'
+  | 'user_banned'
+  | 'user_unbanned'
+  | 'user_deleted'
+  | 'key_created'
+  | 'key_changed'
+  | 'key_deleted'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -6,3 +6,6 @@ export type Caller = {
   /** Absent when the caller came with an API key, which belongs to no session. */
   readonly sessionId: string | undefined
 }
+
+/** Somebody at the command line, who has the machine itself and needs no account. */
+export type Operator = 'operator'

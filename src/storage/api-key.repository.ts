@@ -1,10 +1,33 @@
+import type { ApiKey } from '../model/api-key.ts'
 import type { User } from '../model/user.ts'
 import { type Bit, type Queries, statement } from './database.ts'
 import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 
+const KEY_COLUMNS = 'api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes'
+
+type KeyRow = {
+  readonly id: string
+  readonly name: string
+  readonly created_at: number
+  readonly is_active: Bit
+  readonly scopes: string
+}
+
 const FIND_OWNER = statement<UserRow & { readonly key_id: string; readonly is_active: Bit; readonly last_used_at: number | null }>(`
   select ${USER_COLUMNS}, api_keys.id as key_id, api_keys.is_active, api_keys.last_used_at
   from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`)
+const RECORD_USE = statement(`
+  update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)`)
+const INSERT = statement(`
+  insert into api_keys (id, user_id, name, key_hash, scopes, created_at) values ($1, $2, $3, $4, $5, $6)`)
+// A user without keys gives one row without a key, a user who does not exist gives none.
+const LIST = statement<KeyRow | { readonly id: null }>(`
+  select ${KEY_COLUMNS} from users left join api_keys on api_keys.user_id = users.id where users.id = $1 order by api_keys.seq`)
+const FIND = statement<KeyRow>(`select ${KEY_COLUMNS} from api_keys where id = $1 and user_id = $2`)
+const UPDATE = statement<KeyRow>(`
+  update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active) where id = $1 and user_id = $2
+  returning ${KEY_COLUMNS}`)
+const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
 
 export type KeyOwner = { readonly user: User; readonly keyId: string; readonly isActive: boolean; readonly lastUsedAt: number | undefined }
 
@@ -12,4 +35,47 @@ export type KeyOwner = { readonly user: User; readonly keyId: string; readonly i
 export async function findKeyOwner(db: Queries, keyHash: string): Promise<KeyOwner | undefined> {
   const row = await db.first(FIND_OWNER, keyHash)
   return row && { user: toUser(row), keyId: row.key_id, isActive: Boolean(row.is_active), lastUsedAt: row.last_used_at ?? undefined }
+}
+
+/** Takes note of a use, unless a later one than `notSince` is on record. */
+export async function recordKeyUse(db: Queries, keyId: string, usedAt: number, notSince: number): Promise<void> {
+  await db.run(RECORD_USE, keyId, usedAt, notSince)
+}
+
+/** Throws MissingReference when the user is gone. */
+export async function insertApiKey(db: Queries, userId: number, key: ApiKey, keyHash: string): Promise<void> {
+  await db.run(INSERT, key.id, userId, key.name, keyHash, JSON.stringify(key.scopes), key.createdAt)
+}
+
+/** In order of creation; undefined when there is no such user. */
+export async function listApiKeys(db: Queries, userId: number): Promise<ApiKey[] | undefined> {
+  const rows = await db.all(LIST, userId)
+  return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null).map(toApiKey)
+}
+
+export async function findApiKey(db: Queries, userId: number, keyId: string): Promise<ApiKey | undefined> {
+  const row = await db.first(FIND, keyId, userId)
+  return row && toApiKey(row)
+}
+
+export type ApiKeyChanges = { readonly name?: string | undefined; readonly isActive?: boolean | undefined }
+
+export async function updateApiKey(db: Queries, userId: number, keyId: string, changes: ApiKeyChanges): Promise<ApiKey | undefined> {
+  const row = await db.first(UPDATE, keyId, userId, changes.name ?? null, changes.isActive ?? null)
+  return row && toApiKey(row)
+}
+
+export async function deleteApiKey(db: Queries, userId: number, keyId: string): Promise<boolean> {
+  return (await db.run(DELETE, keyId, userId)) === 1
+}
+
+function toApiKey(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    isActive: Boolean(row.is_active),
+    // The column holds what insertApiKey() has written there.
+    scopes: JSON.parse(row.scopes) as string[],
+  }
 }

@@ -43,6 +43,14 @@ export class UniqueViolation extends Error {
   }
 }
 
+/** A row that this one belongs to is gone: it was deleted a moment ago. */
+export class MissingReference extends Error {
+  constructor(cause: unknown) {
+    super('the row that this one belongs to does not exist', { cause })
+    this.name = 'MissingReference'
+  }
+}
+
 const catalogue: Statement<unknown>[] = []
 
 /** Declares a statement. Repositories do so at the top of their file, so that drivers can prepare all of them at start. */

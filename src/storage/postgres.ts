@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { Refusal } from '../model/refusal.ts'
-import { type Database, type LockName, type Queries, type Statement, UniqueViolation, type Value } from './database.ts'
+import { type Database, type LockName, MissingReference, type Queries, type Statement, UniqueViolation, type Value } from './database.ts'
 import {
   type AppliedMigration,
   CREATE_HISTORY,
@@ -20,6 +20,7 @@ const ANSWER_DEADLINE_MS = 2500
 const MIGRATION_LOCK = 7_214_000
 const LOCKS: Record<LockName, number> = { admins: 7_214_001 }
 
+const FOREIGN_KEY_VIOLATION = '23503'
 const UNIQUE_VIOLATION = '23505'
 // Classes and codes that tell of the server's state, not of a wrong statement: connection, rolled back, resources, intervention, system; read-only, lock not available.
 const OUTSIDE_FAULT = /^(?:08|40|53|57|58|XX)...$|^(?:25006|55P03)$/
@@ -128,6 +129,7 @@ async function answered<Result>(work: (requireTime: () => void) => PromiseLike<R
 function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Refusal || !('code' in error)) return error
   if (error.code === UNIQUE_VIOLATION) return new UniqueViolation(error)
+  if (error.code === FOREIGN_KEY_VIOLATION) return new MissingReference(error)
   const isOutsideFault = !(error instanceof postgres.PostgresError) || OUTSIDE_FAULT.test(error.code)
   return isOutsideFault ? new Refusal('unavailable', `PostgreSQL: ${error.message}`, { cause: error }) : error
 }

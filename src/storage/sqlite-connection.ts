@@ -3,10 +3,11 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../model/refusal.ts'
-import { UniqueViolation } from './database.ts'
+import { MissingReference, UniqueViolation } from './database.ts'
 
 const PRIMARY_RESULT_MASK = 0xff
 const SQLITE_BUSY = 5
+const SQLITE_CONSTRAINT_FOREIGNKEY = 787
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
 const SQLITE_CONSTRAINT_UNIQUE = 2067
 // Results that tell of the disk or of another process, not of a wrong statement: perm, busy, locked, nomem, readonly, ioerr, full, cantopen.
@@ -38,6 +39,7 @@ function translate(error: unknown): unknown {
   const code = resultCode(error)
   if (code === undefined) return error
   if (code === SQLITE_CONSTRAINT_UNIQUE || code === SQLITE_CONSTRAINT_PRIMARYKEY) return new UniqueViolation(error)
+  if (code === SQLITE_CONSTRAINT_FOREIGNKEY) return new MissingReference(error)
   if (OUTSIDE_FAULTS.has(code & PRIMARY_RESULT_MASK)) return new Refusal('unavailable', `SQLite: ${String(error)}`, { cause: error })
   return error
 }

@@ -29,6 +29,14 @@ const MARK_VERIFIED = statement(`
   update users set verified = true where id = $1 and verified = false and banned = false and email_version = $2`)
 const RESET_PASSWORD = statement(`
   update users set password_hash = $2, reset_version = reset_version + 1 where id = $1 and reset_version = $3 and banned = false`)
+// A token that was mailed to the old address, or before the change of the password, ends with it.
+const UPDATE = statement<UserRow>(`
+  update users set
+    email = coalesce($2, email), email_key = coalesce($3, email_key), password_hash = coalesce($4, password_hash),
+    first_name = coalesce($5, first_name), last_name = coalesce($6, last_name),
+    email_version = email_version + case when email <> $2 then 1 else 0 end,
+    reset_version = reset_version + case when email <> $2 or $4 is not null then 1 else 0 end
+  where id = $1 returning ${USER_COLUMNS}`)
 const RECORD_LOGIN = statement('update users set last_login_at = $3, password_hash = $4 where id = $1 and password_hash = $2')
 
 export type NewUser = Profile & {
@@ -54,6 +62,21 @@ export async function findUserById(db: Queries, id: number): Promise<(User & Use
 export async function findUserByEmail(db: Queries, emailKey: string): Promise<(User & UserSecrets) | undefined> {
   const row = await db.first(FIND_BY_EMAIL, emailKey)
   return row && toUserWithSecrets(row)
+}
+
+export type UserChanges = {
+  readonly email?: string | undefined
+  readonly emailKey?: string | undefined
+  readonly passwordHash?: string | undefined
+  readonly firstName?: string | undefined
+  readonly lastName?: string | undefined
+}
+
+/** Changes what is given and nothing else. Undefined when there is no such user; throws UniqueViolation when the address is taken. */
+export async function updateUser(db: Queries, id: number, changes: UserChanges): Promise<User | undefined> {
+  const { email = null, emailKey = null, passwordHash = null, firstName = null, lastName = null } = changes
+  const row = await db.first(UPDATE, id, email, emailKey, passwordHash, firstName, lastName)
+  return row && toUser(row)
 }
 
 /** Of any number of requests that come at once, exactly one is told that it did it. */

@@ -35,6 +35,17 @@ export function admin(testApp: TestApp, options: ActorOptions = {}): Promise<Act
   return actor(testApp, 'admin', options)
 }
 
+export type KeyHolder = Actor & { readonly keyId: string; readonly key: string }
+
+/** The same person, who comes with an API key and without a token. */
+export async function keyHolder({ services }: TestApp, owner: Actor): Promise<KeyHolder> {
+  const { id, secret } = await services.apiKeys.create(owner.id, { name: 'key of a test', scopes: [] })
+  return { ...owner, keyId: id, key: secret, headers: { 'x-api-key': secret } }
+}
+
+/** Somebody without credentials. */
+export const visitor = { headers: {} } as const
+
 async function actor({ db, clock, services }: TestApp, role: Role, options: ActorOptions): Promise<Actor> {
   const {
     email = `${role}-${randomBytes(6).toString('hex')}@example.com`,
