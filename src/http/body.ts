@@ -6,6 +6,8 @@ export const BODY_LIMIT_BYTES = 64 * 1024
 const JSON_TYPE = 'application/json'
 const URLENCODED_TYPE = 'application/x-www-form-urlencoded'
 const MULTIPART_TYPE = 'multipart/form-data'
+// Fastify reads no body of these.
+const BODYLESS_METHODS = new Set(['GET', 'HEAD'])
 
 /** Bodies are read only where a route takes one, and only of the kinds that it declares: JSON in UTF-8 unless it says more. */
 export function installBodyParser(app: FastifyInstance): void {
@@ -18,17 +20,18 @@ export function installBodyParser(app: FastifyInstance): void {
     if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
     return PARSERS[mediaType]?.(body, request.headers['content-type'] ?? '')
   })
-  // Where no body is taken, what a request says about its body is of no interest, however odd.
   app.addHook('onRoute', (route) => {
-    if (route.schema?.body) return
-    route.onRequest = [...[route.onRequest ?? []].flat(), ignoreContentType]
-  })
-  // A request without any body reaches no parser and, where a route declares several kinds, no schema either.
-  app.addHook('preValidation', async (request) => {
-    if (request.body === undefined && request.routeOptions.schema?.body) throw invalidBody(COMPLAINTS.missing)
+    if (route.schema?.body) route.preValidation = [requireBody, ...[route.preValidation ?? []].flat()]
+    else if (!BODYLESS_METHODS.has(String(route.method))) route.onRequest = [...[route.onRequest ?? []].flat(), ignoreContentType]
   })
 }
 
+/** A request without any body reaches no parser and, where a route declares several kinds, no schema either. */
+function requireBody({ body }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  done(body === undefined ? invalidBody(COMPLAINTS.missing) : undefined)
+}
+
+/** Where no body is taken, what a request says about its body is of no interest, however odd. */
 function ignoreContentType({ raw }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   delete raw.headers['content-type']
   done()

@@ -7,7 +7,7 @@ import { installAccess } from './access.ts'
 import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
 import { installErrorAnswers, sendError } from './errors.ts'
-import { installEvents } from './events.ts'
+import { installEvents, installRequestLog } from './events.ts'
 import type { Location } from './faults.ts'
 import { createHeaders, installHeaders } from './headers.ts'
 import { installMethodRefusals } from './methods.ts'
@@ -27,6 +27,7 @@ export type HttpOptions = {
 const VERSION_PREFIX = '/api/v1'
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i
 const LOCATIONS: Readonly<Record<string, Location>> = { body: 'body', querystring: 'query', params: 'path' }
+const REQUEST_LOG_LEVELS = new Set(['debug', 'trace'])
 const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** The HTTP skeleton: what holds for every route. `addRoutes` is called once, with everything in place. */
@@ -37,6 +38,8 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     serverFactory: (handle) => createHttpServer(handle, limits),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request would cost as much as the rest of it: what is logged names its request instead.
+    childLoggerFactory: (parent) => parent,
     bodyLimit: BODY_LIMIT_BYTES,
     // Longer than any path that a request line may hold: a long id is answered as an id.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
@@ -61,6 +64,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
   installBodyParser(app)
   installAccess(app, authentication)
   installEvents(app)
+  if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   const refuseOtherMethods = installMethodRefusals(app)
   addRoutes(app)
   refuseOtherMethods()

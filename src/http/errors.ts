@@ -73,7 +73,7 @@ export function sendError(error: Error, request: FastifyRequest, reply: FastifyR
 /** What to answer to an error. The reason goes to the log alone: the message of an unforeseen error may name anything. */
 export function answerError(error: Error, request: FastifyRequest): Answer {
   const answer = answerFor(error)
-  if (answer.status >= 500) request.log.error({ err: error, route: request.routeOptions.url }, 'failed')
+  if (answer.status >= 500) request.log.error({ requestId: request.id, err: error, route: request.routeOptions.url }, 'failed')
   else if (SECURITY_STATUSES.has(answer.status) || request.routeOptions.config.event) logRefusal(error, answer, request)
   return answer
 }
@@ -81,7 +81,15 @@ export function answerError(error: Error, request: FastifyRequest): Answer {
 function logRefusal(error: Error, { status }: Answer, request: FastifyRequest): void {
   const { url, config } = request.routeOptions
   request.log.info(
-    { event: config.event, route: url, status, reason: error.message, actor: request.caller?.user.id, ip: request.ip },
+    {
+      requestId: request.id,
+      event: config.event,
+      route: url,
+      status,
+      reason: error.message,
+      actor: request.caller?.user.id,
+      ip: request.ip,
+    },
     'refused',
   )
 }

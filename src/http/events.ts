@@ -41,8 +41,19 @@ export function installEvents(app: FastifyInstance): void {
       async (request, reply) => {
         if (reply.statusCode >= 400) return
         const { user_id, key_id } = request.params as { user_id?: string; key_id?: string }
-        request.log.info({ event, actor: request.caller?.user.id, target: request.subject ?? key_id ?? user_id, ip: request.ip }, event)
+        request.log.info(
+          { requestId: request.id, event, actor: request.caller?.user.id, target: request.subject ?? key_id ?? user_id, ip: request.ip },
+          event,
+        )
       },
     ]
+  })
+}
+
+/** A line for each request, for looking into a fault. The path is left out: it may hold a code. */
+export function installRequestLog(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, { statusCode, elapsedTime }) => {
+    const { id, method, routeOptions } = request
+    request.log.debug({ requestId: id, method, route: routeOptions.url, status: statusCode, ms: Math.round(elapsedTime) }, 'request')
   })
 }

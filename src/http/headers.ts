@@ -4,10 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'cross-origin',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
 }
 
 const PREFLIGHT_HEADERS = {
@@ -19,18 +17,23 @@ const EXPOSED_HEADERS = 'Retry-After, WWW-Authenticate, X-Request-Id'
 
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply) => void
 
-/** Sets what every response carries, whatever becomes of the request. */
+/** Sets what every response carries, whatever becomes of the request. What only browsers read goes only to them. */
 export function createHeaders(corsOrigins: '*' | readonly string[]): SetHeaders {
-  const fixedHeaders =
-    corsOrigins === '*'
-      ? { ...SECURITY_HEADERS, 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED_HEADERS }
-      : SECURITY_HEADERS
-
   return (request, reply) => {
-    reply.headers(fixedHeaders)
+    reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
-    if (corsOrigins !== '*') allowListedOrigin(corsOrigins, request, reply)
+    const { origin } = request.headers
+    if (corsOrigins === '*') {
+      if (origin !== undefined) allowOrigin(reply, '*')
+      return
+    }
+    reply.header('vary', 'Origin')
+    if (origin !== undefined && corsOrigins.includes(origin)) allowOrigin(reply, origin)
   }
+}
+
+function allowOrigin(reply: FastifyReply, origin: string): void {
+  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED_HEADERS)
 }
 
 export function installHeaders(app: FastifyInstance, setHeaders: SetHeaders): void {
@@ -39,13 +42,6 @@ export function installHeaders(app: FastifyInstance, setHeaders: SetHeaders): vo
     if (isPreflight(request)) reply.headers(PREFLIGHT_HEADERS).code(204).send()
     else done()
   })
-}
-
-function allowListedOrigin(origins: readonly string[], request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('vary', 'Origin')
-  const origin = request.headers.origin
-  if (origin === undefined || !origins.includes(origin)) return
-  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED_HEADERS)
 }
 
 function isPreflight({ method, headers }: FastifyRequest): boolean {

@@ -261,7 +261,7 @@ test('401 before 413: who may not speak is not listened to', async (t) => {
 test('404: a path that cannot be decoded', async (t) => {
   const { app } = notes(t)
   for (const url of ['/notes/%', '/notes/%zz', '/%c3%28', '/api/v1/%']) {
-    const response = await app.inject(url)
+    const response = await app.inject({ url, headers: { origin: 'https://app.example.com' } })
     refused(response, 404, 'Not Found')
     assert.equal(response.headers['x-content-type-options'], 'nosniff')
     assert.match(String(response.headers['x-request-id']), /^[\w-]+$/)

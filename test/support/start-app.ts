@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { pino } from 'pino'
 import { buildApp } from '../../src/app.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/app-type.ts'
+import { createLogger } from '../../src/logger.ts'
 import { createDispatcher } from '../../src/mail/dispatcher.ts'
 import { createFileTransport } from '../../src/mail/file.transport.ts'
 import { createPasswords } from '../../src/security/password.ts'
@@ -23,6 +23,8 @@ export type TestApp = {
   readonly services: Services
   /** What the service has mailed. */
   readonly mailbox: Mailbox
+  /** The lines of the log. */
+  readonly logged: readonly string[]
 }
 
 export type StartOptions = { readonly database?: DatabaseKind; readonly env?: Readonly<Record<string, string>> }
@@ -40,7 +42,8 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   // The real algorithm at a price that a test can pay a hundred times.
   const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
   const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords }
-  const logger = pino({ level: 'silent' })
+  const logged: string[] = []
+  const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
   const services = createServices(parts)
   const mailFolder = join(temporaryFolder(t), 'mail')
   const transport = createFileTransport(mailFolder, () => undefined)
@@ -53,7 +56,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     await mail.stop()
     await db.close()
   })
-  return { app, config, db, clock, services, mailbox: createMailbox(mail, mailFolder) }
+  return { app, config, db, clock, services, mailbox: createMailbox(mail, mailFolder), logged }
 }
 
 /** A route lists every status that it may give; one that gives another fails the test that made it do so. */

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { admin, member } from '../support/actors.ts'
+import { test } from '../support/databases.ts'
+import { forgotPassword, login, logout, newEmail, PASSWORD, register, resetPassword, verify } from '../support/requests.ts'
+import { startApp, type TestApp } from '../support/start-app.ts'
+
+type Line = {
+  readonly event?: string
+  readonly msg: string
+  readonly requestId?: string
+  readonly actor?: number
+  readonly target?: unknown
+  readonly status?: number
+  readonly reason?: string
+}
+
+function lines({ logged }: TestApp): Line[] {
+  return logged.map((line) => JSON.parse(line))
+}
+
+test('what changes an account is logged with actor, target and the id of the request', async (t) => {
+  const service = await startApp(t)
+  const boss = await admin(service)
+  const mia = await member(service)
+  const banned = await service.app.inject({ method: 'POST', url: `/users/${mia.id}/ban`, headers: boss.headers })
+  const loggedIn = await service.app.inject(login({ email: boss.email }))
+  const seen = lines(service).map(({ event, actor, target, requestId }) => ({ event, actor, target, requestId }))
+  assert.deepEqual(seen, [
+    { event: 'user_banned', actor: boss.id, target: mia.id, requestId: banned.headers['x-request-id'] },
+    { event: 'login', actor: undefined, target: boss.id, requestId: loggedIn.headers['x-request-id'] },
+  ])
+})
+
+test('what is refused is logged with its reason', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  await service.app.inject(login({ email: mia.email, password: 'wrong password' }))
+  await service.app.inject(login({ email: newEmail() }))
+  await service.app.inject(logout({}))
+  await service.app.inject({ method: 'DELETE', url: `/users/${mia.id}`, headers: mia.headers })
+  assert.deepEqual(
+    lines(service).map(({ msg, status, reason, actor }) => ({ msg, status, reason, actor })),
+    [
+      { msg: 'refused', status: 400, reason: `wrong password for user ${mia.id}`, actor: undefined },
+      { msg: 'refused', status: 400, reason: 'no such account', actor: undefined },
+      { msg: 'refused', status: 401, reason: 'not_authenticated', actor: undefined },
+      { msg: 'refused', status: 403, reason: 'not_permitted', actor: mia.id },
+    ],
+  )
+})
+
+test('at info an ordinary request leaves no line; at debug it leaves one, without its path', async (t) => {
+  for (const [level, count] of [
+    ['info', 0],
+    ['debug', 1],
+  ] as const) {
+    const service = await startApp(t, { env: { LOG_LEVEL: level } })
+    await service.app.inject('/ready?code=canary')
+    assert.equal(service.logged.length, count, service.logged.join(''))
+    assert.ok(!service.logged.join('').includes('canary'))
+  }
+})
+
+test('no password, token, code or key is in the log at any level', async (t) => {
+  const service = await startApp(t, { env: { LOG_LEVEL: 'trace' } })
+  const email = newEmail()
+  const { token, refresh } = (await service.app.inject(register({ email }))).json()
+  const verifyCode = await service.mailbox.codeFor(email)
+  await service.app.inject(verify(verifyCode))
+  await service.app.inject(verify(verifyCode))
+  const session = (await service.app.inject(login({ email }))).json()
+  const created = await service.app.inject({
+    method: 'POST',
+    url: '/users/keys',
+    headers: { authorization: `Bearer ${session.token}` },
+    payload: { name: 'canary' },
+  })
+  await service.app.inject({ url: '/users/me', headers: { 'x-api-key': created.json().key } })
+  await service.app.inject(forgotPassword(email))
+  const resetCode = await service.mailbox.codeFor(email)
+  await service.app.inject(resetPassword({ code: resetCode, new_password: 'canary password' }))
+  await service.app.inject(resetPassword({ code: resetCode, new_password: 'canary password' }))
+  const log = service.logged.join('')
+  assert.ok(service.logged.length > 10)
+  for (const secret of [
+    PASSWORD,
+    'canary password',
+    token,
+    refresh,
+    session.token,
+    session.refresh,
+    verifyCode,
+    resetCode,
+    created.json().key,
+  ]) {
+    assert.ok(secret.length > 10 && !log.includes(secret))
+  }
+})
