@@ -16,8 +16,11 @@ export type MainProcess = {
 }
 
 /** The real service in a process of its own, listening on a free port. */
-export async function startMain(t: TestContext, options: ProcessOptions): Promise<MainProcess> {
-  const child = startNode(t, MAIN, [], { ...options, env: { PORT: '0', ...options.env } })
+export async function startMain(
+  t: TestContext,
+  options: ProcessOptions & { script?: string; args?: readonly string[] },
+): Promise<MainProcess> {
+  const child = startNode(t, options.script ?? MAIN, options.args ?? [], { ...options, env: { PORT: '0', ...options.env } })
   const said = { stdout: '', stderr: '' }
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (said.stdout += text))
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said.stderr += text))
