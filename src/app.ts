@@ -11,12 +11,12 @@ import { passwordResetRoutes } from './http/password-reset.routes.ts'
 import { userRoutes } from './http/user.routes.ts'
 import { userAdministrationRoutes } from './http/user-administration.routes.ts'
 import { verificationRoutes } from './http/verification.routes.ts'
-import { createMetrics } from './metrics/metrics.ts'
+import { createMetrics, type MetricsPeers } from './metrics/metrics.ts'
 import { createPasswords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
 import { ping } from './storage/ping.ts'
 
-export type AppParts = Parts & { readonly logger: FastifyBaseLogger }
+export type AppParts = Parts & { readonly logger: FastifyBaseLogger; readonly peers?: MetricsPeers | undefined }
 
 /** The composition root: joins the rules with the routes that lead to them. */
 export function buildApp(config: Config, parts: AppParts): App {

@@ -11,10 +11,12 @@ export type Parsed<Value> = { readonly value: Value } | { readonly fault: string
 const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] satisfies LogLevel[]
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
 
+const MAX_WORKERS = 128
 const MIN_SECRET_BYTES = 32
 const MIN_SECRET_VARIETY = 8
+// What stands in examples for "put your own here".
 const SAMPLE_SECRET =
-  /change.?me|change.?this|your.{0,12}secret|secret.?key|super.?secret|string.?secret|replace.?(?:me|this|with)|insecure|example|sample|password|0123456789|abcdefgh|qwerty/i
+  /change.?me|change.?this|your.{0,12}(?:secret|key)|replace.?(?:me|this|with)|insert.{0,12}here|placeholder|not.?secure|insecure/i
 // The keys of tutorials that are copied most; they look random, and everybody has them.
 const WELL_KNOWN_SECRETS = new Set([
   '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
@@ -36,6 +38,12 @@ export function parsePort(text: string): Parsed<number> {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return { value: port }
   return { fault: `should be a whole number from 0 to 65535, is "${text}"` }
+}
+
+export function parseWorkers(text: string): Parsed<number> {
+  const count = Number(text)
+  if (/^\d{1,3}$/.test(text) && count >= 1 && count <= MAX_WORKERS) return { value: count }
+  return { fault: `should be a whole number from 1 to ${MAX_WORKERS}, is "${text}"` }
 }
 
 export function parseBoolean(text: string): Parsed<boolean> {

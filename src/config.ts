@@ -13,6 +13,7 @@ import {
   parseSecretKey,
   parseSmtpUrl,
   parseTitle,
+  parseWorkers,
 } from './config-values.ts'
 
 export type DatabaseTarget = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
@@ -35,6 +36,8 @@ export type Config = Readonly<{
   corsOrigins: '*' | readonly string[]
   trustProxy: boolean
   logLevel: LogLevel
+  /** How many processes serve on the one port. */
+  workers: number
 }>
 
 /** Every setting that is wrong, each in a line that names it. */
@@ -85,6 +88,7 @@ export function loadConfig(env: Environment): Config {
     corsOrigins: Object.freeze(read<'*' | readonly string[]>('CORS_ORIGINS', '*', parseOrigins)),
     trustProxy: read('TRUST_PROXY', false, parseBoolean),
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
+    workers: read('WORKERS', 1, parseWorkers),
   }
   if (faults.length > 0) throw new ConfigFaults(faults)
   return Object.freeze(config)

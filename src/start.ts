@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -12,6 +13,7 @@ import { createPasswords } from './security/password.ts'
 import { createTokens } from './security/token.ts'
 import type { Database } from './storage/database.ts'
 import { welcome } from './welcome.ts'
+import { createWorkerPeers, onWorkerStop, superviseWorkers } from './workers.ts'
 
 const DRAIN_DEADLINE_MS = 10_000
 const SWEEP_INTERVAL_MS = 50
@@ -23,18 +25,42 @@ export async function startService(config: Config): Promise<void> {
   // The reader of our output may go away; that is no reason to stop.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   const logger = createLogger(config.logLevel)
+  if (cluster.isPrimary) await prepare(config)
+  if (cluster.isPrimary && config.workers > 1) return supervise(config, logger)
   const db = await openMigrated(config)
   try {
-    if (config.admin) await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
     const running = await run(config, db, logger)
-    stopOnSignal(running, logger)
+    const stop = createStop(running, logger)
+    if (cluster.isWorker) onWorkerStop(stop)
+    else for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
     catchLastResort(running, logger)
-    process.stdout.write(welcome(config, listeningUrl(running.app, config)))
+    if (cluster.isPrimary) greet(config, portOf(running.app))
   } catch (error) {
     // A database that stays open would keep the process from ending.
     await db.close()
     throw error
   }
+}
+
+/** What is done once for all processes, before any of them serves. */
+async function prepare(config: Config): Promise<void> {
+  secretKeyOf(config)
+  const db = await openMigrated(config)
+  try {
+    if (config.admin) await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
+  } finally {
+    await db.close()
+  }
+}
+
+async function supervise(config: Config, logger: FastifyBaseLogger): Promise<void> {
+  await superviseWorkers(config.workers, logger, (port) => greet(config, port))
+  process.exit(0)
+}
+
+function greet(config: Config, port: number): void {
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  process.stdout.write(welcome(config, `http://${host}:${port}`))
 }
 
 async function run(config: Config, db: Database, logger: FastifyBaseLogger): Promise<Running> {
@@ -47,7 +73,8 @@ async function run(config: Config, db: Database, logger: FastifyBaseLogger): Pro
     now: Date.now,
     logger,
   })
-  const app = buildApp(config, { db, secretKey, now: Date.now, logger, mailWaits: mail.wake })
+  const peers = cluster.isWorker ? createWorkerPeers() : undefined
+  const app = buildApp(config, { db, secretKey, now: Date.now, logger, mailWaits: mail.wake, peers })
   await listen(app, config)
   mail.start()
   const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping is put off'))
@@ -68,16 +95,15 @@ async function listen(app: App, { host, port }: Config): Promise<void> {
   }
 }
 
-function listeningUrl(app: App, { host, port }: Config): string {
+function portOf(app: App): number {
   const address = app.server.address()
-  const actualPort = typeof address === 'object' && address !== null ? address.port : port
-  return `http://${host.includes(':') ? `[${host}]` : host}:${actualPort}`
+  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** Stops accepting, finishes what is in flight, lets go of the database. A second signal ends the process at once. */
-function stopOnSignal(running: Running, logger: FastifyBaseLogger): void {
+/** Stops accepting, finishes what is in flight, lets go of the database. Called a second time it ends the process at once. */
+function createStop(running: Running, logger: FastifyBaseLogger): (signal?: NodeJS.Signals) => void {
   let isStopping = false
-  const stop = (signal: NodeJS.Signals) => {
+  return (signal) => {
     if (isStopping) process.exit(1)
     isStopping = true
     logger.info({ signal }, 'stopping')
@@ -92,8 +118,6 @@ function stopOnSignal(running: Running, logger: FastifyBaseLogger): void {
       },
     )
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
 }
 
 async function shutDown({ app, mail, housekeeping, db }: Running): Promise<void> {

@@ -12,8 +12,7 @@ export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
     { config: { access: 'public', isUncounted: true }, schema: { response: { 200: MetricsView, ...refusals(404) } } },
     async (_request, reply) => {
       if (metrics === undefined) return sendNotFound(reply)
-      await metrics.refresh()
-      return reply.type(EXPOSITION_TYPE).send(metrics.registry.expose())
+      return reply.type(EXPOSITION_TYPE).send(await metrics.expose())
     },
   )
 }

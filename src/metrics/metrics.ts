@@ -3,8 +3,9 @@ import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, O
 import type { Passwords } from '../security/password.ts'
 import type { Database } from '../storage/database.ts'
 import { observed } from '../storage/observed.ts'
+import { exposition } from './exposition.ts'
 import { createOutboxGauge, type OutboxGauge } from './outbox-gauge.ts'
-import { createRegistry, type Registry } from './registry.ts'
+import { createRegistry, type Registry, type Snapshot } from './registry.ts'
 
 const LAG_RESOLUTION_MS = 20
 
@@ -60,8 +61,13 @@ function addOperationMetrics(registry: Registry, namespace: string, { passwords,
     () => passwords.waitedMs() / 1000,
   )
   registry.counterOf(`${namespace}_database_errors_total`, 'Times that the database could not be used.', databaseFaults)
-  registry.gauge(`${namespace}_outbox_depth`, 'Mails that wait to be sent.', () => outbox.read()?.depth)
-  registry.gauge(`${namespace}_outbox_oldest_age_seconds`, 'Age of the mail that waits longest.', () => outbox.read()?.oldestAgeSeconds)
+  registry.gauge(`${namespace}_outbox_depth`, 'Mails that wait to be sent.', () => outbox.read()?.depth, 'max')
+  registry.gauge(
+    `${namespace}_outbox_oldest_age_seconds`,
+    'Age of the mail that waits longest.',
+    () => outbox.read()?.oldestAgeSeconds,
+    'max',
+  )
   const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
   delay.enable()
   registry.gauge(
@@ -72,12 +78,14 @@ function addOperationMetrics(registry: Registry, namespace: string, { passwords,
       delay.reset()
       return Math.max(lateMs, 0) / 1000
     },
+    'max',
   )
   registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss())
   registry.gauge(
     'process_start_time_seconds',
     'When the process started, in seconds since 1970.',
     () => Math.round(performance.timeOrigin) / 1000,
+    'min',
   )
   registry.counterOf('process_cpu_seconds_total', 'Processor time of the process.', () => {
     const { user, system } = process.cpuUsage()
@@ -91,13 +99,21 @@ export type Metrics = {
   readonly observer: Observer
   /** The database, counted. */
   readonly db: Database
-  /** Asks others for what cannot be read at once. */
-  refresh(): Promise<void>
+  /** The text format of Prometheus, for all processes of this service. */
+  expose(): Promise<string>
 }
 
-type Parts = { readonly db: Database; readonly passwords: Passwords; readonly now: () => number }
+/** The other processes that serve on the same port. */
+export type MetricsPeers = {
+  /** How the others get at the metrics of this process. */
+  provide(snapshot: () => Promise<Snapshot>): void
+  /** The metrics of all processes, this one included. */
+  gather(): Promise<Snapshot[]>
+}
 
-export function createMetrics(apiTitle: string, { db, passwords, now }: Parts): Metrics {
+type Parts = { readonly db: Database; readonly passwords: Passwords; readonly now: () => number; readonly peers?: MetricsPeers | undefined }
+
+export function createMetrics(apiTitle: string, { db, passwords, now, peers }: Parts): Metrics {
   const registry = createRegistry()
   const namespace = metricNamespace(apiTitle)
   const outbox = createOutboxGauge(db, now)
@@ -106,7 +122,18 @@ export function createMetrics(apiTitle: string, { db, passwords, now }: Parts): 
   const onFault = () => {
     faults++
   }
-  return { registry, namespace, observer: createMetricsObserver(registry, namespace), db: observed(db, onFault), refresh: outbox.refresh }
+  const snapshot = async () => {
+    await outbox.refresh()
+    return registry.snapshot()
+  }
+  peers?.provide(snapshot)
+  return {
+    registry,
+    namespace,
+    observer: createMetricsObserver(registry, namespace),
+    db: observed(db, onFault),
+    expose: async () => exposition(peers ? await peers.gather() : [await snapshot()]),
+  }
 }
 
 function byName<Name extends string, Value>(names: readonly Name[], create: (name: Name) => Value): Record<string, Value> {

@@ -5,8 +5,13 @@ export type Histogram = { observe(value: number): void }
 export type Summary = { observe(value: number): void }
 
 type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary'
+/** How the values of several processes become one. */
+export type Merge = 'sum' | 'max' | 'min'
 type Sample = { readonly suffix: string; readonly labels: string; readonly value: number }
-type Metric = { readonly name: string; readonly help: string; readonly type: MetricType; samples(): Sample[] }
+type Description = { readonly name: string; readonly help: string; readonly type: MetricType; readonly merge: Merge }
+
+/** All metrics of one process at one moment, as data that can be sent to another. */
+export type Snapshot = readonly (Description & { readonly samples: readonly Sample[] })[]
 
 export type Registry = {
   /** A series for each combination of label values. Whoever counts often keeps the series, and adds to its value. */
@@ -14,26 +19,25 @@ export type Registry = {
   histogram(name: string, help: string, buckets: readonly number[]): Histogram
   summary(name: string, help: string, labelNames: readonly string[]): (...labelValues: string[]) => Summary
   /** Read when the metrics are asked for; undefined when it is not known at that moment. */
-  gauge(name: string, help: string, read: () => number | undefined): void
+  gauge(name: string, help: string, read: () => number | undefined, merge?: Merge): void
   counterOf(name: string, help: string, read: () => number): void
-  /** The text format of Prometheus. */
-  expose(): string
+  snapshot(): Snapshot
 }
 
 /** Counting is adding to a number that was looked up before; all that costs more waits until somebody asks. */
 export function createRegistry(): Registry {
-  const metrics: Metric[] = []
+  const metrics: (Description & { samples(): Sample[] })[] = []
 
-  function add(name: string, help: string, type: MetricType, samples: () => Sample[]): void {
+  function add(name: string, help: string, type: MetricType, samples: () => Sample[], merge: Merge = 'sum'): void {
     if (metrics.some((metric) => metric.name === name)) throw new Error(`there are two metrics called ${name}`)
-    metrics.push({ name, help, type, samples })
+    metrics.push({ name, help, type, merge, samples })
   }
 
-  function readOnDemand(type: 'counter' | 'gauge', name: string, help: string, read: () => number | undefined): void {
-    add(name, help, type, () => {
+  function readOnDemand(read: () => number | undefined): () => Sample[] {
+    return () => {
       const value = read()
       return value === undefined ? [] : [{ suffix: '', labels: '', value }]
-    })
+    }
   }
 
   return {
@@ -52,9 +56,9 @@ export function createRegistry(): Registry {
       add(name, help, 'summary', () => series.all().flatMap(([labels, summary]) => summary.samples(labels)))
       return series.of
     },
-    gauge: (name, help, read) => readOnDemand('gauge', name, help, read),
-    counterOf: (name, help, read) => readOnDemand('counter', name, help, read),
-    expose: () => metrics.map(exposeMetric).join(''),
+    gauge: (name, help, read, merge) => add(name, help, 'gauge', readOnDemand(read), merge),
+    counterOf: (name, help, read) => add(name, help, 'counter', readOnDemand(read)),
+    snapshot: () => metrics.map(({ samples, ...description }) => ({ ...description, samples: samples() })),
   }
 }
 
@@ -107,11 +111,6 @@ function createSummary() {
       { suffix: '_count', labels, value: count },
     ],
   }
-}
-
-function exposeMetric({ name, help, type, samples }: Metric): string {
-  const lines = samples().map(({ suffix, labels, value }) => `${name}${suffix}${labels === '' ? '' : `{${labels}}`} ${value}\n`)
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }
 
 function escapeLabel(value: string): string {

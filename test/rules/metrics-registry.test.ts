@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { exposition } from '../../src/metrics/exposition.ts'
 import { metricNamespace } from '../../src/metrics/metrics.ts'
 import { createRegistry } from '../../src/metrics/registry.ts'
 
@@ -16,7 +17,7 @@ test('counters, gauges, summaries and histograms are written in the text format'
   const duration = registry.histogram('duration_seconds', 'Durations.', [0.1, 1])
   for (const seconds of [0.05, 0.1, 0.5, 3]) duration.observe(seconds)
   assert.equal(
-    registry.expose(),
+    exposition([registry.snapshot()]),
     [
       '# HELP requests_total Requests.',
       '# TYPE requests_total counter',
@@ -41,6 +42,34 @@ test('counters, gauges, summaries and histograms are written in the text format'
       '',
     ].join('\n'),
   )
+})
+
+test('the metrics of several processes are added up, or the greatest or the least is taken', () => {
+  const processes = [1, 2].map((number) => {
+    const registry = createRegistry()
+    registry.counter('requests_total', 'Requests.', ['route'])('x').value += number
+    if (number === 2) registry.counter('others_total', 'Others.', ['route'])('y').value++
+    registry.gauge('inprogress', 'In flight.', () => number)
+    registry.gauge('depth', 'The same for all.', () => number, 'max')
+    registry.gauge('started', 'The first.', () => number, 'min')
+    registry.histogram('seconds', 'Durations.', [1]).observe(number)
+    return registry.snapshot()
+  })
+  const text = exposition(processes)
+  for (const line of [
+    'requests_total{route="x"} 3',
+    'others_total{route="y"} 1',
+    'inprogress 3',
+    'depth 2',
+    'started 1',
+    'seconds_bucket{le="1"} 1',
+    'seconds_bucket{le="+Inf"} 2',
+    'seconds_sum 3',
+    'seconds_count 2',
+  ]) {
+    assert.equal(text.split(`${line}\n`).length, 2, line)
+  }
+  assert.equal(text.match(/# TYPE/g)?.length, 6)
 })
 
 test('a name is given to one metric', () => {

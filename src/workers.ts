@@ -1,0 +1,135 @@
+import cluster, { type Worker } from 'node:cluster'
+import { randomUUID } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import type { MetricsPeers } from './metrics/metrics.ts'
+import type { Snapshot } from './metrics/registry.ts'
+
+/** What the first process and its workers say to each other. */
+type Message =
+  | { readonly type: 'stop' }
+  | { readonly type: 'gather'; readonly id: string }
+  | { readonly type: 'tell'; readonly id: string }
+  | { readonly type: 'told'; readonly id: string; readonly snapshot: Snapshot }
+  | { readonly type: 'gathered'; readonly id: string; readonly snapshots: Snapshot[] }
+
+const GATHER_DEADLINE_MS = 1000
+const RESTART_PAUSE_MS = 1000
+
+/** The metrics of a worker: the first process asks all of them on behalf of the one that was asked. */
+export function createWorkerPeers(): MetricsPeers {
+  const waiting = new Map<string, (snapshots: Snapshot[]) => void>()
+  let ownSnapshot: () => Promise<Snapshot> = async () => []
+
+  process.on('message', (message: Message) => {
+    if (message.type === 'tell') void ownSnapshot().then((snapshot) => send({ type: 'told', id: message.id, snapshot }))
+    if (message.type === 'gathered') waiting.get(message.id)?.(message.snapshots)
+  })
+
+  return {
+    provide(snapshot) {
+      ownSnapshot = snapshot
+    },
+    async gather() {
+      const id = randomUUID()
+      const gathered = new Promise<Snapshot[]>((resolve) => waiting.set(id, resolve))
+      send({ type: 'gather', id })
+      const snapshots = await gathered
+      waiting.delete(id)
+      return snapshots
+    },
+  }
+}
+
+/** Calls back when the first process says so, or is gone. Signals are the first process's business. */
+export function onWorkerStop(stop: () => void): void {
+  let isStopping = false
+  const stopOnce = () => {
+    if (!isStopping) stop()
+    isStopping = true
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined)
+  process.on('message', ({ type }: Message) => {
+    if (type === 'stop') stopOnce()
+  })
+  process.on('disconnect', stopOnce)
+}
+
+function send(message: Message): void {
+  process.send?.(message)
+}
+
+/** Runs so many workers, replaces those that die, and ends when all have stopped. `onListening` is told the port, once. */
+export async function superviseWorkers(count: number, logger: FastifyBaseLogger, onListening: (port: number) => void): Promise<void> {
+  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>()
+  const startedAt = new Map<number, number>()
+  let hasStarted = false
+  let isStopping = false
+
+  function fork(): void {
+    if (!isStopping) startedAt.set(cluster.fork().id, performance.now())
+  }
+
+  function stop(): void {
+    if (isStopping) {
+      for (const worker of livingWorkers()) worker.process.kill('SIGKILL')
+      process.exit(1)
+    }
+    isStopping = true
+    for (const worker of livingWorkers()) worker.send({ type: 'stop' } satisfies Message)
+  }
+
+  cluster.on('listening', (_worker, { port }) => {
+    if (hasStarted) return
+    hasStarted = true
+    // What is wrong with the settings has shown itself by now, and once only.
+    for (let started = 1; started < count; started++) fork()
+    onListening(port)
+  })
+  cluster.on('message', (worker, message: Message) => {
+    if (message.type !== 'gather') return
+    void gather(message.id).then((snapshots) => worker.send({ type: 'gathered', id: message.id, snapshots } satisfies Message))
+  })
+  cluster.on('exit', (worker, code, signal) => {
+    if (!hasStarted) return fail(new WorkerFailed())
+    if (isStopping) return livingWorkers().length === 0 ? end() : undefined
+    logger.error({ worker: worker.process.pid, code, signal }, 'a worker has died and is replaced')
+    const age = performance.now() - (startedAt.get(worker.id) ?? 0)
+    startedAt.delete(worker.id)
+    // One that dies as soon as it lives must not keep the machine busy with being born.
+    setTimeout(fork, age > RESTART_PAUSE_MS ? 0 : RESTART_PAUSE_MS)
+    return undefined
+  })
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  fork()
+  await ended
+}
+
+/** A worker could not start, and has said why. */
+export class WorkerFailed extends Error {
+  override readonly name = 'WorkerFailed'
+}
+
+/** The metrics of all workers that answer in time. */
+async function gather(id: string): Promise<Snapshot[]> {
+  const asked = new Set(livingWorkers())
+  const snapshots: Snapshot[] = []
+  const { promise: allTold, resolve: done } = Promise.withResolvers<void>()
+  const onMessage = (worker: Worker, message: Message) => {
+    if (message.type !== 'told' || message.id !== id) return
+    snapshots.push(message.snapshot)
+    asked.delete(worker)
+    if (asked.size === 0) done()
+  }
+  cluster.on('message', onMessage)
+  for (const worker of asked) worker.send({ type: 'tell', id } satisfies Message)
+  const deadline = setTimeout(done, GATHER_DEADLINE_MS)
+  await allTold
+  clearTimeout(deadline)
+  cluster.off('message', onMessage)
+  return snapshots
+}
+
+function livingWorkers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+}
