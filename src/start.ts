@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { ensureAdmin } from './domain/first-admin.ts'
@@ -15,6 +15,7 @@ import { welcome } from './welcome.ts'
 
 const DRAIN_DEADLINE_MS = 10_000
 const SWEEP_INTERVAL_MS = 50
+const FLUSH_DEADLINE_MS = 500
 
 type Running = { readonly app: App; readonly mail: Dispatcher; readonly housekeeping: Housekeeping; readonly db: Database }
 
@@ -37,7 +38,7 @@ export async function startService(config: Config): Promise<void> {
   }
 }
 
-async function run(config: Config, db: Database, logger: FastifyBaseLogger): Promise<Running> {
+async function run(config: Config, db: Database, logger: Logger): Promise<Running> {
   const secretKey = secretKeyOf(config)
   const mail = createDispatcher({
     db,
@@ -75,7 +76,7 @@ function listeningUrl(app: App, { host, port }: Config): string {
 }
 
 /** Stops accepting, finishes what is in flight, lets go of the database. A second signal ends the process at once. */
-function stopOnSignal(running: Running, logger: FastifyBaseLogger): void {
+function stopOnSignal(running: Running, logger: Logger): void {
   let isStopping = false
   const stop = (signal: NodeJS.Signals) => {
     if (isStopping) process.exit(1)
@@ -84,11 +85,11 @@ function stopOnSignal(running: Running, logger: FastifyBaseLogger): void {
     void shutDown(running).then(
       () => {
         logger.info('stopped')
-        process.exit(0)
+        exit(0, logger)
       },
       (error: unknown) => {
         logger.error({ err: error }, 'stopped with an error')
-        process.exit(1)
+        exit(1, logger)
       },
     )
   }
@@ -108,11 +109,17 @@ async function shutDown({ app, mail, housekeeping, db }: Running): Promise<void>
 }
 
 /** What no handler caught. A promise that nobody waited for is told and survived; a thrown error leaves unknown state behind. */
-function catchLastResort(running: Running, logger: FastifyBaseLogger): void {
+function catchLastResort(running: Running, logger: Logger): void {
   process.on('unhandledRejection', (reason) => logger.error({ err: reason }, 'unhandled rejection'))
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught exception, stopping')
     setTimeout(() => process.exit(1), DRAIN_DEADLINE_MS).unref()
-    void shutDown(running).finally(() => process.exit(1))
+    void shutDown(running).finally(() => exit(1, logger))
   })
+}
+
+/** Ends the process when the last line of the log is out, or when nobody takes it. */
+function exit(code: number, logger: Logger): void {
+  setTimeout(() => process.exit(code), FLUSH_DEADLINE_MS)
+  logger.flush(() => process.exit(code))
 }
