@@ -90,10 +90,13 @@ test('SIGTERM: it stops accepting, finishes the request in flight, and ends with
   service.child.kill('SIGTERM')
   await service.untilSaid(/"msg":"stopping"/)
   await assert.rejects(fetch(`${service.url}/heartbeat`))
+  const answeredAt = performance.now()
   const answer = await request.finish()
   assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*\{"detail":"Wrong email or password"\}$/)
   const { code, signal, stdout, stderr } = await service.ended
   assert.deepEqual([code, signal, stderr], [0, null, ''])
+  // Well before the deadline for what does not finish.
+  assert.ok(performance.now() - answeredAt < 5000)
   assert.match(stdout, /"msg":"stopping"[\s\S]*"msg":"stopped"/)
 })
 
