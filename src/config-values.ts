@@ -19,6 +19,8 @@ const SAMPLE_SECRET =
   /change.?me|change.?this|your.{0,12}(?:secret|key)|replace.?(?:me|this|with)|insert.{0,12}here|placeholder|not.?secure|insecure/i
 // The keys of tutorials that are copied most; they look random, and everybody has them.
 const WELL_KNOWN_SECRETS = new Set([
+  'a-string-secret-at-least-256-bits-long',
+  'super-secret-jwt-token-with-at-least-32-characters-long',
   '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
   '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970',
 ])

@@ -1,10 +1,16 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LogLevel } from './config.ts'
 
-// Nothing logs these on purpose; this is for the day somebody does.
-const NEVER_LOGGED = ['authorization', '["x-api-key"]', 'password', 'new_password', 'token', 'refresh', 'code', 'key', 'secretKey'].flatMap(
-  (name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`, name.startsWith('[') ? `*.*${name}` : `*.*.${name}`],
-)
+// Nothing logs these on purpose; this is for the day somebody does. The code of an error is no secret, that of a request is.
+const SECRET_NAMES = ['authorization', '["x-api-key"]', 'password', 'new_password', 'token', 'refresh', 'key', 'secretKey']
+const NEVER_LOGGED = [
+  ...['', '*', '*.*'].flatMap((place) =>
+    SECRET_NAMES.map((name) => (place === '' || name.startsWith('[') ? place + name : `${place}.${name}`)),
+  ),
+  'code',
+  'body.code',
+  'query.code',
+]
 
 const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024
 

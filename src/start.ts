@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { ensureAdmin } from './domain/first-admin.ts'
@@ -17,6 +17,7 @@ import { createWorkerPeers, onWorkerStop, superviseWorkers } from './workers.ts'
 
 const DRAIN_DEADLINE_MS = 10_000
 const SWEEP_INTERVAL_MS = 50
+const FLUSH_DEADLINE_MS = 500
 
 type Running = { readonly app: App; readonly mail: Dispatcher; readonly housekeeping: Housekeeping; readonly db: Database }
 
@@ -36,8 +37,9 @@ export async function startService(config: Config): Promise<void> {
     catchLastResort(running, logger)
     if (cluster.isPrimary) greet(config, portOf(running.app))
   } catch (error) {
-    // A database that stays open would keep the process from ending.
+    // A database that stays open would keep the process from ending, and so would the line to the first process.
     await db.close()
+    if (cluster.isWorker) process.disconnect()
     throw error
   }
 }
@@ -53,7 +55,7 @@ async function prepare(config: Config): Promise<void> {
   }
 }
 
-async function supervise(config: Config, logger: FastifyBaseLogger): Promise<void> {
+async function supervise(config: Config, logger: Logger): Promise<void> {
   await superviseWorkers(config.workers, logger, (port) => greet(config, port))
   process.exit(0)
 }
@@ -63,7 +65,7 @@ function greet(config: Config, port: number): void {
   process.stdout.write(welcome(config, `http://${host}:${port}`))
 }
 
-async function run(config: Config, db: Database, logger: FastifyBaseLogger): Promise<Running> {
+async function run(config: Config, db: Database, logger: Logger): Promise<Running> {
   const secretKey = secretKeyOf(config)
   const mail = createDispatcher({
     db,
@@ -101,7 +103,7 @@ function portOf(app: App): number {
 }
 
 /** Stops accepting, finishes what is in flight, lets go of the database. Called a second time it ends the process at once. */
-function createStop(running: Running, logger: FastifyBaseLogger): (signal?: NodeJS.Signals) => void {
+function createStop(running: Running, logger: Logger): (signal?: NodeJS.Signals) => void {
   let isStopping = false
   return (signal) => {
     if (isStopping) process.exit(1)
@@ -110,11 +112,11 @@ function createStop(running: Running, logger: FastifyBaseLogger): (signal?: Node
     void shutDown(running).then(
       () => {
         logger.info('stopped')
-        process.exit(0)
+        exit(0, logger)
       },
       (error: unknown) => {
         logger.error({ err: error }, 'stopped with an error')
-        process.exit(1)
+        exit(1, logger)
       },
     )
   }
@@ -132,11 +134,17 @@ async function shutDown({ app, mail, housekeeping, db }: Running): Promise<void>
 }
 
 /** What no handler caught. A promise that nobody waited for is told and survived; a thrown error leaves unknown state behind. */
-function catchLastResort(running: Running, logger: FastifyBaseLogger): void {
+function catchLastResort(running: Running, logger: Logger): void {
   process.on('unhandledRejection', (reason) => logger.error({ err: reason }, 'unhandled rejection'))
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught exception, stopping')
     setTimeout(() => process.exit(1), DRAIN_DEADLINE_MS).unref()
-    void shutDown(running).finally(() => process.exit(1))
+    void shutDown(running).finally(() => exit(1, logger))
   })
+}
+
+/** Ends the process when the last line of the log is out, or when nobody takes it. */
+function exit(code: number, logger: Logger): void {
+  setTimeout(() => process.exit(code), FLUSH_DEADLINE_MS)
+  logger.flush(() => process.exit(code))
 }

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { randomUUID } from 'node:crypto'
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import type { MetricsPeers } from './metrics/metrics.ts'
 import type { Snapshot } from './metrics/registry.ts'
 
@@ -59,7 +59,7 @@ function send(message: Message): void {
 }
 
 /** Runs so many workers, replaces those that die, and ends when all have stopped. `onListening` is told the port, once. */
-export async function superviseWorkers(count: number, logger: FastifyBaseLogger, onListening: (port: number) => void): Promise<void> {
+export async function superviseWorkers(count: number, logger: Logger, onListening: (port: number) => void): Promise<void> {
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>()
   const startedAt = new Map<number, number>()
   let hasStarted = false

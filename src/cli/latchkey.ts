@@ -23,7 +23,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-function createProgram(): Command {
+export function createProgram(): Command {
   const program = new Command('latchkey')
     .description('A self-hosted backend for user accounts and API keys. Settings come from the environment and from a .env file.')
     .version(ownVersion(), '--version', 'print the version')

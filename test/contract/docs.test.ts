@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { createProgram } from '../../src/cli/latchkey.ts'
 import { loadConfig } from '../../src/config.ts'
 import { ANSWERS } from '../../src/http/errors.ts'
 import { COMPLAINTS } from '../../src/http/faults.ts'
@@ -56,6 +58,13 @@ test('docs/operations.md lists every setting, and no other, with its default', (
   assert.deepEqual(loadConfig(Object.fromEntries(texts)), config)
   for (const [name, text] of defaults)
     if (text === 'none') assert.equal(loadConfig({ SECRET_KEY: TEST_SECRET, [String(name)]: '' }).port, 8000)
+})
+
+test('docs/operations.md lists every command, and no other', () => {
+  const leaves = (command: Command, words: readonly string[]): string[] =>
+    command.commands.length === 0 ? [words.join(' ')] : command.commands.flatMap((child) => leaves(child, [...words, child.name()]))
+  const documented = rows('docs/operations.md', 'Command line').map(([name]) => name)
+  assert.deepEqual(documented.sort(), leaves(createProgram(), []).sort())
 })
 
 test('docs/errors.md lists every refusal, and no other, with its status and its words', () => {

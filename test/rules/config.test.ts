@@ -57,6 +57,7 @@ const GOOD: readonly Good[] = [
   ...good('API_TITLE', 'apiTitle', { Acme: 'Acme', ' Acme Accounts ': 'Acme Accounts', ['🔑'.repeat(100)]: '🔑'.repeat(100) }),
   ...good('METRICS_ENABLED', 'metricsEnabled', BOOLEANS),
   ...good('TRUST_PROXY', 'trustProxy', BOOLEANS),
+  ...good('WORKERS', 'workers', { 1: 1, 8: 8, 128: 128 }),
   ...good(
     'SMTP_URL',
     'smtpUrl',
@@ -109,6 +110,7 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'postgres://user:hunter22@host/accounts?target_session_attrs=standby',
     'postgres://user:hunter22@ho st/accounts',
   ],
+  WORKERS: ['0', '129', '-1', '1.5', 'all', '1e1', ' 2'],
   SECRET_KEY: [
     'hunter22',
     'x'.repeat(64),
@@ -185,6 +187,7 @@ test('an empty environment gives the defaults', () => {
     corsOrigins: '*',
     trustProxy: false,
     logLevel: 'info',
+    workers: 1,
   })
 })
 

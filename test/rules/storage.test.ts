@@ -177,6 +177,20 @@ test('a closed database is unavailable', async (t) => {
   await assert.rejects(addUser(db, 'a@x.io'), { name: 'Refusal', code: 'unavailable' })
 })
 
+plainTest('PostgreSQL: a transaction that ends past its deadline is undone, because its caller was told that it failed', async (t) => {
+  const { db } = await migrated(Object.assign(t, { database: 'postgres' as const }))
+  const done = gate()
+  const late = db.transaction(async (tx) => {
+    await addUser(tx, 'a@x.io')
+    await done.opened
+  })
+  await assert.rejects(late, { name: 'Refusal', code: 'unavailable' })
+  done.open()
+  // The address is free as soon as the transaction is over; a second one waits for that.
+  assert.ok((await addUser(db, 'a@x.io')) !== undefined)
+  assert.equal(await countUsers(db), 1)
+})
+
 plainTest(
   'SQLite: a lock of another process that is held too long makes every waiting write unavailable, within one deadline',
   async (t) => {

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryFolder } from '../support/databases.ts'
+import { startMain } from '../support/main-process.ts'
+import { LATCHKEY, runNode } from '../support/processes.ts'
+
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const run = promisify(execFile)
+
+test('the first session of the README works as it is written', async (t) => {
+  const session = README.split('\n## A first session\n')[1]?.split('\n## ')[0] ?? ''
+  const [register = '', verify = '', login = '', key = '', admin = ''] = [...session.matchAll(/```sh\n([\s\S]*?)```/g)].map(
+    ([, block]) => block ?? '',
+  )
+  const cwd = temporaryFolder(t)
+  const { url, untilSaid, stdout } = await startMain(t, { cwd })
+  const shell = async (commands: string) => (await run('bash', ['-euc', commands.replaceAll('http://localhost:8000', url)])).stdout
+
+  assert.match(await shell(register), /^\{"token":"[\w.-]+","refresh":"[\w.-]+"\}$/)
+  await untilSaid(/code=[\w.-]+\n/)
+  const code = /code=([\w.-]+)\n/.exec(stdout())?.[1] ?? ''
+  assert.equal(await shell(verify.replace('THE_CODE_FROM_THE_LINK', code)), '{"detail":"User successfully Verified"}')
+  const me = '{"email":"mia@example.com","first_name":"Mia","last_name":"Muster"}'
+  assert.equal(await shell(login), me)
+  // Each block goes on where the one before it ended, in the same shell.
+  assert.equal(await shell(login + key), me + me)
+
+  const args = admin.trim().split(' ').slice(4)
+  const { code: exitCode, stdout: id } = await runNode(t, LATCHKEY, args, { cwd, input: 'a good password\n' })
+  assert.deepEqual([exitCode, id], [0, '2\n'])
+})

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test as nodeTest } from 'node:test'
+import { freshDatabase, test } from '../support/databases.ts'
+import { until } from '../support/post-office.ts'
+import { newEmail, register } from '../support/requests.ts'
+import { startProcess } from '../support/service-process.ts'
+
+const DEADLINE_MS = 30_000
+
+type Metrics = Map<string, number>
+
+async function scrape(url: string): Promise<Metrics> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]))
+}
+
+/** One request on a connection of its own, so that the workers take turns. */
+async function get(url: string): Promise<number> {
+  const response = await fetch(url, { headers: { connection: 'close' } })
+  await response.arrayBuffer()
+  return response.status
+}
+
+test('several workers share one port, one database and one set of metrics, and stop together', async (t) => {
+  const target = await freshDatabase(t, t.database)
+  const env = { WORKERS: '3', METRICS_ENABLED: 'true', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const service = await startProcess(t, env)
+  await until('three workers listen', () => service.output().split('Server listening').length === 4, DEADLINE_MS)
+  const statuses = await Promise.all(Array.from({ length: 30 }, () => get(`${service.url}/ready`)))
+  assert.deepEqual(new Set(statuses), new Set([200]))
+  const counted = (await scrape(service.url)).get('latchkey_http_requests_total{handler="/ready",method="GET",status="2xx"}')
+  assert.equal(counted, 30)
+
+  const emails = Array.from({ length: 12 }, () => newEmail())
+  await Promise.all(
+    emails.map(async (email) => {
+      const { payload } = register({ email })
+      const response = await fetch(`${service.url}/register/`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', connection: 'close' },
+        body: String(payload),
+      })
+      assert.equal(response.status, 201)
+    }),
+  )
+  await until('every mail is sent', () => emails.every((email) => service.output().includes(`Mail to ${email}`)), DEADLINE_MS)
+  for (const email of emails) assert.equal(service.output().split(`Mail to ${email}`).length, 2, 'a mail is sent once')
+
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'exit'), [0, null])
+  assert.equal(service.output().split('"stopped"').length, 4)
+})
+
+nodeTest('a worker that dies is replaced, and the others serve meanwhile', async (t) => {
+  const service = await startProcess(t, { WORKERS: '2' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),"msg":"Server listening/g)].map(([, pid]) => Number(pid))
+  await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
+  const [victim] = listeners()
+  assert.ok(victim)
+  process.kill(victim, 'SIGKILL')
+  await until('its death is told', () => service.output().includes('a worker has died and is replaced'), DEADLINE_MS)
+  assert.equal(await get(`${service.url}/heartbeat`), 200)
+  await until('another listens', () => listeners().length === 3, DEADLINE_MS)
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'exit'), [0, null])
+})
+
+nodeTest('workers do not outlive the process that started them', async (t) => {
+  const service = await startProcess(t, { WORKERS: '2' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),"msg":"Server listening/g)].map(([, pid]) => Number(pid))
+  await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
+  service.process.kill('SIGKILL')
+  await until('both are gone', () => listeners().every((pid) => !isAlive(pid)), DEADLINE_MS)
+})
+
+nodeTest('a port that is taken is told once, and the process ends with 1', async (t) => {
+  const first = await startProcess(t)
+  const port = new URL(first.url).port
+  await assert.rejects(startProcess(t, { WORKERS: '2', PORT: port }), (error: Error) => {
+    assert.equal(error.message.match(/PORT: \d+ on 127\.0\.0\.1 is in use by another program/g)?.length, 1)
+    return true
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLogger } from '../../src/logger.ts'
+
+const SECRET = 'hunter22'
+const NAMES = ['authorization', 'x-api-key', 'password', 'new_password', 'token', 'refresh', 'code', 'key', 'secretKey']
+
+function logged(value: object): string {
+  const lines: string[] = []
+  createLogger('info', { write: (line) => void lines.push(line) }).info(value, 'said')
+  return lines.join('')
+}
+
+test('a credential that somebody logs by mistake does not appear, down to two levels', () => {
+  for (const name of NAMES) {
+    for (const value of [{ [name]: SECRET }, { headers: { [name]: SECRET } }, { request: { headers: { [name]: SECRET } } }]) {
+      const line = logged(value)
+      assert.doesNotMatch(line, new RegExp(SECRET), `${name} in ${JSON.stringify(value)}`)
+      assert.match(line, /\[hidden\]/)
+    }
+  }
+})
+
+test('a line is one JSON object with level, time, process and message, and a value cannot break it', () => {
+  const line = logged({ email: 'a\nb"}' })
+  assert.equal(line.indexOf('\n'), line.length - 1)
+  const { level, time, pid, email, msg } = JSON.parse(line) as Record<string, unknown>
+  assert.deepEqual([level, pid, email, msg], [30, process.pid, 'a\nb"}', 'said'])
+  assert.equal(new Date(String(time)).toISOString(), time)
+})
+
+test('below its level nothing is logged', () => {
+  const lines: string[] = []
+  const logger = createLogger('warn', { write: (line) => void lines.push(line) })
+  logger.info('unheard')
+  logger.warn('heard')
+  assert.equal(lines.length, 1)
+})
