@@ -1,6 +1,6 @@
 import type { Caller, Operator } from '../model/caller.ts'
 import { Refusal } from '../model/refusal.ts'
-import type { User } from '../model/user.ts'
+import type { FoundUsers, User, UserSearch } from '../model/user.ts'
 import type { Database, Queries, Transaction } from '../storage/database.ts'
 import { findUserById } from '../storage/user.repository.ts'
 import {
@@ -13,6 +13,7 @@ import {
   setVerified,
   unbanUser,
 } from '../storage/user-administration.repository.ts'
+import { searchUsers } from '../storage/user-search.repository.ts'
 
 /** An admin who is logged in, or an operator at the command line. */
 export type Administrator = Caller | Operator
@@ -21,6 +22,8 @@ export type UserAdministration = {
   /** Every user in order of id, a page at a time: memory does not grow with their number. */
   list(): AsyncIterable<readonly User[]>
   find(userId: number): Promise<User>
+  /** One page of those who match, in order of id, and how many there are. */
+  search(search: UserSearch): Promise<FoundUsers>
   makeAdmin(userId: number): Promise<void>
   revokeAdmin(administrator: Administrator, userId: number): Promise<void>
   ban(administrator: Administrator, userId: number): Promise<void>
@@ -61,6 +64,7 @@ export function createUserAdministration(db: Database): UserAdministration {
   return {
     list,
     find: (userId) => find(db, userId),
+    search: (search) => searchUsers(db, search),
     makeAdmin: async (userId) => requireFound(await setRole(db, userId, 'admin')),
     unban: async (userId) => requireFound(await unbanUser(db, userId)),
     verify: async (userId) => requireFound(await setVerified(db, userId)),
