@@ -2,7 +2,7 @@ import type { Caller, Operator } from '../model/caller.ts'
 import { Refusal } from '../model/refusal.ts'
 import type { FoundUsers, User, UserSearch } from '../model/user.ts'
 import type { Database, Queries, Transaction } from '../storage/database.ts'
-import { findUserById } from '../storage/user.repository.ts'
+import { findUserByEmail, findUserById } from '../storage/user.repository.ts'
 import {
   banUser,
   deleteUser,
@@ -14,6 +14,7 @@ import {
   unbanUser,
 } from '../storage/user-administration.repository.ts'
 import { searchUsers } from '../storage/user-search.repository.ts'
+import { emailKey } from './email.ts'
 
 /** An admin who is logged in, or an operator at the command line. */
 export type Administrator = Caller | Operator
@@ -22,6 +23,7 @@ export type UserAdministration = {
   /** Every user in order of id, a page at a time: memory does not grow with their number. */
   list(): AsyncIterable<readonly User[]>
   find(userId: number): Promise<User>
+  findByEmail(email: string): Promise<User>
   /** One page of those who match, in order of id, and how many there are. */
   search(search: UserSearch): Promise<FoundUsers>
   makeAdmin(userId: number): Promise<void>
@@ -64,6 +66,11 @@ export function createUserAdministration(db: Database): UserAdministration {
   return {
     list,
     find: (userId) => find(db, userId),
+    async findByEmail(email) {
+      const user = await findUserByEmail(db, emailKey(email))
+      if (user === undefined) throw new Refusal('user_not_found')
+      return user
+    },
     search: (search) => searchUsers(db, search),
     makeAdmin: async (userId) => requireFound(await setRole(db, userId, 'admin')),
     unban: async (userId) => requireFound(await unbanUser(db, userId)),
