@@ -7,6 +7,9 @@ create table users (
   password_hash text not null,
   first_name text not null,
   last_name text not null,
+  -- The names as search sees them: in lower case. The address has email_key.
+  first_name_folded text not null,
+  last_name_folded text not null,
   role text not null check (role in ('user', 'admin')),
   banned boolean not null default false,
   verified boolean not null default false,

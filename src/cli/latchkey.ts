@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { keyCommands } from './key.commands.ts'
 import { explainRefusal } from './refusals.ts'
 import { secretCommands } from './secret.commands.ts'
 import { serviceCommands } from './service.commands.ts'
@@ -41,6 +42,7 @@ export function createProgram(): Command {
     .exitOverride()
   serviceCommands(program)
   userCommands(program)
+  keyCommands(program)
   secretCommands(program)
   return program
 }

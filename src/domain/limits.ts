@@ -13,3 +13,11 @@ export function isPassword(text: string): boolean {
   const length = codePointLength(text)
   return text.isWellFormed() && length >= PASSWORD_MIN_LENGTH && length <= PASSWORD_MAX_LENGTH
 }
+
+export const MAX_SCOPES = 50
+export const SCOPE_MAX_LENGTH = 100
+
+/** Whether an API key may carry this scope. */
+export function isScope(text: string): boolean {
+  return isCleanText(text) && text !== '' && codePointLength(text) <= SCOPE_MAX_LENGTH
+}

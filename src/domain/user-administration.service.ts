@@ -1,8 +1,8 @@
 import type { Caller, Operator } from '../model/caller.ts'
 import { Refusal } from '../model/refusal.ts'
-import type { User } from '../model/user.ts'
+import type { FoundUsers, User, UserSearch } from '../model/user.ts'
 import type { Database, Queries, Transaction } from '../storage/database.ts'
-import { findUserById } from '../storage/user.repository.ts'
+import { findUserByEmail, findUserById } from '../storage/user.repository.ts'
 import {
   banUser,
   deleteUser,
@@ -13,6 +13,8 @@ import {
   setVerified,
   unbanUser,
 } from '../storage/user-administration.repository.ts'
+import { searchUsers } from '../storage/user-search.repository.ts'
+import { emailKey } from './email.ts'
 
 /** An admin who is logged in, or an operator at the command line. */
 export type Administrator = Caller | Operator
@@ -21,6 +23,9 @@ export type UserAdministration = {
   /** Every user in order of id, a page at a time: memory does not grow with their number. */
   list(): AsyncIterable<readonly User[]>
   find(userId: number): Promise<User>
+  findByEmail(email: string): Promise<User>
+  /** One page of those who match, in order of id, and how many there are. */
+  search(search: UserSearch): Promise<FoundUsers>
   makeAdmin(userId: number): Promise<void>
   revokeAdmin(administrator: Administrator, userId: number): Promise<void>
   ban(administrator: Administrator, userId: number): Promise<void>
@@ -61,6 +66,12 @@ export function createUserAdministration(db: Database): UserAdministration {
   return {
     list,
     find: (userId) => find(db, userId),
+    async findByEmail(email) {
+      const user = await findUserByEmail(db, emailKey(email))
+      if (user === undefined) throw new Refusal('user_not_found')
+      return user
+    },
+    search: (search) => searchUsers(db, search),
     makeAdmin: async (userId) => requireFound(await setRole(db, userId, 'admin')),
     unban: async (userId) => requireFound(await unbanUser(db, userId)),
     verify: async (userId) => requireFound(await setVerified(db, userId)),

@@ -1,17 +1,18 @@
 import { Type } from 'typebox'
+import { MAX_SCOPES, SCOPE_MAX_LENGTH } from '../domain/limits.ts'
 import type { ApiKey } from '../model/api-key.ts'
 import { Name } from './fields.ts'
 import { UserId } from './user.schemas.ts'
 
 const KeyId = Type.String({ format: 'uuid' })
-const Scope = Type.String({ minLength: 1, maxLength: 100 })
+const Scope = Type.String({ minLength: 1, maxLength: SCOPE_MAX_LENGTH })
 
 export const KeyPath = Type.Object({ key_id: KeyId })
 export const UserKeyPath = Type.Object({ user_id: UserId, key_id: KeyId })
 
 export const NewKeyBody = Type.Object({
   name: Name,
-  scopes: Type.Optional(Type.Array(Scope, { maxItems: 50, nullable: true, default: [] })),
+  scopes: Type.Optional(Type.Array(Scope, { maxItems: MAX_SCOPES, nullable: true, default: [] })),
 })
 export const KeyChangesBody = Type.Object({ name: Type.Optional(Name), is_active: Type.Optional(Type.Boolean()) }, { atLeastOne: true })
 

@@ -3,7 +3,16 @@ import type { UserAdministration } from '../domain/user-administration.service.t
 import type { User } from '../model/user.ts'
 import type { App } from './app-type.ts'
 import { Empty, refusals } from './replies.ts'
-import { UserOrUsersView, UserPath, UserQuery, userView } from './user.schemas.ts'
+import {
+  FoundUsersView,
+  foundUsersView,
+  SearchQuery,
+  toUserSearch,
+  UserOrUsersView,
+  UserPath,
+  UserQuery,
+  userView,
+} from './user.schemas.ts'
 
 /** What admins do with the accounts of others. */
 export function userAdministrationRoutes(app: App, administration: UserAdministration): void {
@@ -19,6 +28,18 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       const text = method === 'HEAD' ? [] : listText(administration.list())
       // A stream is sent as it is: the list has the declared shape, though never the whole of it at once.
       return reply.type('application/json; charset=utf-8').send(Readable.from(text, { objectMode: false }) as never)
+    },
+  )
+
+  app.get(
+    '/users/search',
+    {
+      config: { access: 'admin' },
+      schema: { querystring: SearchQuery, response: { 200: FoundUsersView, ...refusals(401, 403, 422, 503) } },
+    },
+    async ({ query }) => {
+      const search = toUserSearch(query)
+      return foundUsersView(await administration.search(search), search)
     },
   )
 

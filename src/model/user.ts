@@ -16,3 +16,17 @@ export type Profile = {
   readonly firstName: string
   readonly lastName: string
 }
+
+export type SearchField = 'all' | keyof Profile
+
+export type UserSearch = {
+  readonly term: string
+  readonly field: SearchField
+  /** Whether the whole field has to be the term, rather than hold it. */
+  readonly isExact: boolean
+  /** From 1. */
+  readonly page: number
+  readonly size: number
+}
+
+export type FoundUsers = { readonly users: readonly User[]; readonly total: number }

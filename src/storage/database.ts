@@ -9,7 +9,11 @@ export type Statement<Row> = {
   /** Its place among all declared statements, where a driver finds what it has prepared. */
   readonly index: number
   readonly sql: string
+  /** The text for SQLite, where its search index makes it another one. */
+  readonly sqliteSql: string
   readonly isRead: boolean
+  /** Reads so much that SQLite, which works on the thread of its caller, has to do it on a thread of its own. */
+  readonly isLong: boolean
   /** Never set: it ties the row type to the statement. */
   readonly row?: Row
 }
@@ -55,7 +59,16 @@ const catalogue: Statement<unknown>[] = []
 
 /** Declares a statement. Repositories do so at the top of their file, so that drivers can prepare all of them at start. */
 export function statement<Row>(sql: string): Statement<Row> {
-  const declared: Statement<Row> = { index: catalogue.length, sql, isRead: /^\s*select\b/i.test(sql) }
+  return declare(sql, sql, /^\s*select\b/i.test(sql), false)
+}
+
+/** Declares a statement that reads long: a list or a search. */
+export function longRead<Row>(sql: string, sqliteSql = sql): Statement<Row> {
+  return declare(sql, sqliteSql, true, true)
+}
+
+function declare<Row>(sql: string, sqliteSql: string, isRead: boolean, isLong: boolean): Statement<Row> {
+  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql, isRead, isLong }
   catalogue.push(declared)
   return declared
 }

@@ -34,7 +34,8 @@ export function guarded<Result>(work: () => Result): Result {
   }
 }
 
-function translate(error: unknown): unknown {
+/** Turns what SQLite says into words that the layers above know. */
+export function translate(error: unknown): unknown {
   if (isClosed(error)) return new Refusal('unavailable', 'SQLite: the database is closed', { cause: error })
   const code = resultCode(error)
   if (code === undefined) return error

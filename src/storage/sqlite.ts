@@ -1,17 +1,19 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Database, declaredStatements, type Queries, type Statement, type Transaction, type Value } from './database.ts'
 import { begin, commit, connect, deadlineIn, guarded, whenNotBusy } from './sqlite-connection.ts'
+import { createReaderThread } from './sqlite-reader.ts'
 
 // A caller hears 503 within three seconds, whatever another process does to the file.
 const BUSY_DEADLINE_MS = 2500
 
-/** Two connections: one writer, used by one transaction at a time, and one reader, which never waits for it. */
+/** One writer, used by one transaction at a time, one reader, which never waits for it, and a thread for what reads long. */
 export async function openSqlite(file: string): Promise<Database> {
   const writer = await connect(file)
   const reader = await connect(file)
   reader.exec('pragma query_only = on')
   const read = queries(prepareAll(reader))
   const write = queries(prepareAll(writer))
+  const thread = createReaderThread(file, BUSY_DEADLINE_MS)
   let writerIsFree: Promise<unknown> = Promise.resolve()
 
   /** The deadline counts from now: who stands in a queue behind a lock does not wait once more for it. */
@@ -40,21 +42,31 @@ export async function openSqlite(file: string): Promise<Database> {
     }
   }
 
+  /** The rows have the shape that the statement's type declares, as with the connections of this thread. */
+  function readLong<Row>({ sqliteSql }: Statement<Row>, values: Value[]): Promise<Row[]> {
+    return thread.all(numbered(sqliteSql), values.map(bindable)) as Promise<Row[]>
+  }
+
   return {
-    first: (statement, ...values) =>
-      statement.isRead ? read.first(statement, ...values) : change(() => write.first(statement, ...values)),
-    all: (statement, ...values) => (statement.isRead ? read.all(statement, ...values) : change(() => write.all(statement, ...values))),
+    first(statement, ...values) {
+      if (statement.isLong) return readLong(statement, values).then(([row]) => row)
+      return statement.isRead ? read.first(statement, ...values) : change(() => write.first(statement, ...values))
+    },
+    all(statement, ...values) {
+      if (statement.isLong) return readLong(statement, values)
+      return statement.isRead ? read.all(statement, ...values) : change(() => write.all(statement, ...values))
+    },
     run: (statement, ...values) => change(() => write.run(statement, ...values)),
     transaction: (work) => exclusively((deadline) => transaction(work, deadline)),
     async close() {
-      await writerIsFree
+      await Promise.all([writerIsFree, thread.close()])
       for (const connection of [reader, writer]) if (connection.isOpen) connection.close()
     },
   }
 }
 
 function prepareAll(connection: DatabaseSync): StatementSync[] {
-  return declaredStatements().map(({ sql }) => connection.prepare(numbered(sql)))
+  return declaredStatements().map(({ sqliteSql }) => connection.prepare(numbered(sqliteSql)))
 }
 
 // `$1` is a name to SQLite, `?1` is a number.

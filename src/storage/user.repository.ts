@@ -1,5 +1,6 @@
 import type { Profile, Role, User } from '../model/user.ts'
 import { type Bit, type Queries, statement, type Transaction } from './database.ts'
+import { fold } from './folding.ts'
 
 export const USER_COLUMNS = 'users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified'
 
@@ -20,8 +21,8 @@ type UserSecretsRow = UserRow & { readonly password_hash: string; readonly email
 const SECRET_COLUMNS = 'users.password_hash, users.email_version, users.reset_version'
 
 const INSERT = statement<{ id: number }>(`
-  insert into users (email, email_key, password_hash, first_name, last_name, role, verified, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  insert into users (email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, verified, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   on conflict (email_key) do nothing returning id`)
 const FIND_BY_ID = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where id = $1`)
 const FIND_BY_EMAIL = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where email_key = $1`)
@@ -33,7 +34,8 @@ const RESET_PASSWORD = statement(`
 const UPDATE = statement<UserRow>(`
   update users set
     email = coalesce($2, email), email_key = coalesce($3, email_key), password_hash = coalesce($4, password_hash),
-    first_name = coalesce($5, first_name), last_name = coalesce($6, last_name),
+    first_name = coalesce($5, first_name), first_name_folded = coalesce($6, first_name_folded),
+    last_name = coalesce($7, last_name), last_name_folded = coalesce($8, last_name_folded),
     email_version = email_version + case when email <> $2 then 1 else 0 end,
     reset_version = reset_version + case when email <> $2 or $4 is not null then 1 else 0 end
   where id = $1 returning ${USER_COLUMNS}`)
@@ -50,7 +52,19 @@ export type NewUser = Profile & {
 /** The id of the new user; undefined when the address is taken. */
 export async function insertUser(db: Queries, user: NewUser): Promise<number | undefined> {
   const { email, emailKey, passwordHash, firstName, lastName, role, verified, createdAt } = user
-  const row = await db.first(INSERT, email, emailKey, passwordHash, firstName, lastName, role, verified, createdAt)
+  const row = await db.first(
+    INSERT,
+    email,
+    emailKey,
+    passwordHash,
+    firstName,
+    fold(firstName),
+    lastName,
+    fold(lastName),
+    role,
+    verified,
+    createdAt,
+  )
   return row?.id
 }
 
@@ -75,7 +89,8 @@ export type UserChanges = {
 /** Changes what is given and nothing else. Undefined when there is no such user; throws UniqueViolation when the address is taken. */
 export async function updateUser(db: Queries, id: number, changes: UserChanges): Promise<User | undefined> {
   const { email = null, emailKey = null, passwordHash = null, firstName = null, lastName = null } = changes
-  const row = await db.first(UPDATE, id, email, emailKey, passwordHash, firstName, lastName)
+  const names = [firstName, firstName && fold(firstName), lastName, lastName && fold(lastName)]
+  const row = await db.first(UPDATE, id, email, emailKey, passwordHash, ...names)
   return row && toUser(row)
 }
 

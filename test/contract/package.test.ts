@@ -65,6 +65,11 @@ test('the package runs from built JavaScript, with what it declares as dependenc
     assert.match(stdout, /^[\w-]{64}\n$/)
   })
 
+  await t.test('latchkey user list reads on its thread', async () => {
+    const { code, stdout, stderr } = await runNode(t, bin, ['user', 'list', '--json'], { cwd })
+    assert.deepEqual([code, stdout, stderr], [0, '[]\n', ''])
+  })
+
   await t.test('latchkey serve migrates its database and answers', async (st) => {
     const { url } = await startMain(st, { cwd, script: bin, args: ['serve'] })
     const heartbeat = await fetch(`${url}/heartbeat`)

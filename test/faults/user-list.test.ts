@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
 // More than the buffers of a connection take, so that the service has to wait for its reader.
-const CROWD = numbered(20_000).map((person) => ({ ...person, firstName: '𝄞'.repeat(100), lastName: '𝄞'.repeat(100) }))
+const CROWD = numbered(14_000).map((person) => ({ ...person, firstName: '𝄞'.repeat(100), lastName: '𝄞'.repeat(100) }))
 
 /** A client that has asked for the list of many users, and has read the beginning of it. */
 async function startedList(t: TestContext): Promise<{ testApp: TestApp; response: IncomingMessage; readPages: () => number }> {

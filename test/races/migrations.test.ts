@@ -168,7 +168,8 @@ plainTest('a migration may rebuild a table of SQLite without losing the rows tha
   const connection = new DatabaseSync(database)
   t.after(() => connection.close())
   connection.exec(`
-    insert into users (email, email_key, password_hash, first_name, last_name, role, created_at) values ('a', 'a', '', '', '', 'user', 0);
+    insert into users (email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, created_at)
+    values ('a', 'a', '', '', '', '', '', 'user', 0);
     insert into sessions (id, user_id, created_at, expires_at) values ('s', 1, 0, 0)`)
   writeFileSync(
     join(folder, '9999-rebuild.sql'),

@@ -286,6 +286,14 @@ test('422: ids that are none are refused on every key route', async (t) => {
   for (const bad of badUsers) invalid(await app.inject({ url: `/users/keys/by-user/${bad}`, headers }), userFault)
 })
 
+test('a key is not made for a user who was deleted a moment ago, and the refusal says so', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  await testApp.services.userAdministration.remove('operator', mia.id)
+  await assert.rejects(testApp.services.apiKeys.create(mia.id, { name: 'late', scopes: [] }), { code: 'user_not_found' })
+  assert.equal(await countKeys(testApp), 0)
+})
+
 test('503: keys are not served while the database is away, and no key is shown that was not stored', async (t) => {
   const testApp = await startApp(t)
   const { headers } = await member(testApp)

@@ -1,45 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { test as plainTest, type TestContext } from 'node:test'
+import { test as plainTest } from 'node:test'
 import type { Role } from '../../src/model/user.ts'
 import { createPasswords } from '../../src/security/password.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { migrate, openDatabase } from '../../src/storage/open.ts'
 import { findUserByEmail, findUserById } from '../../src/storage/user.repository.ts'
-import { type DatabaseKind, emptyPostgres, freshDatabase, temporaryFolder, test } from '../support/databases.ts'
-import { type Finished, LATCHKEY, runNode } from '../support/processes.ts'
+import { commandLine, done, refusedWith } from '../support/command-line.ts'
+import { emptyPostgres, temporaryFolder, test } from '../support/databases.ts'
+import { LATCHKEY, runNode } from '../support/processes.ts'
 import { TEST_SECRET } from '../support/start-app.ts'
 
-type CommandLine = {
-  run(args: readonly string[], input?: string): Promise<Finished>
-  database(): Promise<Database>
-}
-
 const MIA = ['--email', 'Mia@Example.com', '--password', 'correct horse', '--first-name', ' Mia ', '--last-name', 'Muster']
-
-async function commandLine(t: TestContext & { database: DatabaseKind }): Promise<CommandLine> {
-  const target = await freshDatabase(t, t.database)
-  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
-  const cwd = temporaryFolder(t)
-  return {
-    run: (args, input = '') => runNode(t, LATCHKEY, args, { cwd, env, input }),
-    async database() {
-      await migrate(target)
-      const db = await openDatabase(target)
-      t.after(() => db.close())
-      return db
-    },
-  }
-}
-
-function done(finished: Finished, stdout: string): void {
-  assert.deepEqual(finished, { code: 0, signal: null, stdout, stderr: '' })
-}
-
-function refusedWith(finished: Finished, code: number, ...lines: string[]): void {
-  const stderr = lines.map((line) => `latchkey: ${line}\n`).join('')
-  assert.deepEqual(finished, { code, signal: null, stdout: '', stderr })
-}
 
 for (const [role, flags] of Object.entries({ user: [], admin: ['--admin'] }) as [Role, string[]][]) {
   test(`user create makes a verified ${role}, whose password works, and prints its id`, async (t) => {

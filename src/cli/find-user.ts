@@ -1,0 +1,14 @@
+import { parseEmail } from '../domain/email.ts'
+import type { User } from '../model/user.ts'
+import type { Services } from '../services.ts'
+import { InvalidInput } from './refusals.ts'
+
+export const USER_HINT = 'the id or the e-mail address of the account'
+
+/** The user whom somebody means by an id or an e-mail address. */
+export async function findUser({ userAdministration }: Services, reference: string): Promise<User> {
+  if (/^\d+$/.test(reference)) return userAdministration.find(Math.min(Number(reference), Number.MAX_SAFE_INTEGER))
+  const email = parseEmail(reference)
+  if (email === undefined) throw new InvalidInput(['USER: should be an id or an e-mail address'])
+  return userAdministration.findByEmail(email)
+}

@@ -1,0 +1,75 @@
+import type { FoundUsers, Profile, SearchField, UserSearch } from '../model/user.ts'
+import { longRead, type Queries, type Statement } from './database.ts'
+import { fold } from './folding.ts'
+import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
+
+/** Always at least one row, for the total; without a user on a page that is empty. */
+type FoundRow = { readonly total: number } & (UserRow | { readonly id: null })
+
+const TRIGRAM_LENGTH = 3
+// Far past any user, and still a number that both databases take as an offset.
+const MAX_OFFSET = 2 ** 50
+
+const COLUMNS: Readonly<Record<keyof Profile, string>> = {
+  email: 'email_key',
+  firstName: 'first_name_folded',
+  lastName: 'last_name_folded',
+}
+// The wildcards of LIKE are ordinary characters to a searcher.
+const PATTERN = String.raw`'%' || replace(replace(replace($1, '\', '\\'), '%', '\%'), '_', '\_') || '%'`
+const PHRASE = `'"' || replace($1, '"', '""') || '"'`
+
+const EVERYONE = longRead<FoundRow>(`
+  select counted.total, ${USER_COLUMNS} from (select count(*) as total from users) as counted
+  left join (select id from users order by id limit $1 offset $2) as page on true left join users on users.id = page.id
+  order by users.id`)
+
+/** How a term can match: as the whole field, as a part of it by the index, or, too short for the index, by looking at each. */
+type Searches = Readonly<Record<'whole' | 'part' | 'shortPart', Statement<FoundRow>>>
+
+const SEARCHES: Readonly<Record<SearchField, Searches>> = {
+  all: searchesIn(Object.values(COLUMNS)),
+  email: searchesIn([COLUMNS.email]),
+  firstName: searchesIn([COLUMNS.firstName]),
+  lastName: searchesIn([COLUMNS.lastName]),
+}
+
+function searchesIn(columns: readonly string[]): Searches {
+  const usersWith = (condition: (column: string) => string) => `select id from users where ${columns.map(condition).join(' or ')}`
+  return {
+    whole: pageOf(usersWith((column) => `${column} = $1`)),
+    part: pageOf(
+      usersWith((column) => `${column} like ${PATTERN}`),
+      `select rowid as id from users_search where users_search match '{${columns.join(' ')}} : ' || ${PHRASE}`,
+    ),
+    shortPart: pageOf(
+      usersWith((column) => `strpos(${column}, $1) > 0`),
+      usersWith((column) => `instr(${column}, $1) > 0`),
+    ),
+  }
+}
+
+/** The ids come first, from the index alone, and are gone through once for the total and the page; rows are read for the page only. */
+function pageOf(matching: string, sqliteMatching = matching): Statement<FoundRow> {
+  const sql = (ids: string) => `
+    with matching as materialized (${ids})
+    select counted.total, ${USER_COLUMNS} from (select count(*) as total from matching) as counted
+    left join (select id from matching order by id limit $2 offset $3) as page on true left join users on users.id = page.id
+    order by users.id`
+  return longRead(sql(matching), sql(sqliteMatching))
+}
+
+/** Case does not matter. An empty term is in everything. */
+export async function searchUsers(db: Queries, { term, field, isExact, page, size }: UserSearch): Promise<FoundUsers> {
+  const folded = fold(term)
+  const offset = Math.min((page - 1) * size, MAX_OFFSET)
+  const rows =
+    folded === '' ? await db.all(EVERYONE, size, offset) : await db.all(chooseSearch(folded, field, isExact), folded, size, offset)
+  return { total: rows[0]?.total ?? 0, users: rows.filter((row) => row.id !== null).map(toUser) }
+}
+
+function chooseSearch(folded: string, field: SearchField, isExact: boolean): Statement<FoundRow> {
+  const searches = SEARCHES[field]
+  if (isExact) return searches.whole
+  return Array.from(folded).length < TRIGRAM_LENGTH ? searches.shortPart : searches.part
+}

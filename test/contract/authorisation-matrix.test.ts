@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { channel } from 'node:diagnostics_channel'
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import { type Actor, admin, keyHolder, member } from '../support/actors.ts'
+import { refused } from '../support/assertions.ts'
+import { test } from '../support/databases.ts'
+import { forge, payloadOf } from '../support/forged-tokens.ts'
+import { newEmail, PASSWORD } from '../support/requests.ts'
+import { startApp, type TestApp } from '../support/start-app.ts'
+
+/**
+ * Every endpoint, and what it answers to each caller. Each cell starts anew: the request is about the caller's own account where
+ * the caller has one to show, and about somebody else's for a visitor, another user and an admin. Callers with a bad credential
+ * hold one that was good: expired, of the wrong type, or of an account that is unverified or banned.
+ */
+const MATRIX = `
+                                                | nothing garbage expired refresh unverified banned | user another admin | user's key, admin's key
+POST   /register/                               |   201     201     201     201      201      201   | 201    201    201  |    201        201
+POST   /login/                                  |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /refresh/                                |   200     200     200     200      200      200   | 200    200    200  |    200        200
+GET    /verify/                                 |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /verify/resend/                          |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /forgot-password/                        |   200     200     200     200      200      200   | 200    200    200  |    200        200
+GET    /reset-password/                         |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /reset-password/                         |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /logout/                                 |   401     401     401     401      401      401   | 204    204    204  |    400        400
+
+GET    /users/me                                |   401     401     401     401      401      401   | 200    200    200  |    200        200
+GET    /users/                                  |   401     401     401     401      401      401   | 403    403    200  |    403        200
+GET    /users/search                            |   401     401     401     401      401      401   | 403    403    200  |    403        200
+PUT    /users/:user_id                          |   401     401     401     401      401      401   | 200    403    200  |    200        200
+POST   /users/:user_id/password                 |   401     401     401     401      401      401   | 204    403    204  |    204        204
+POST   /users/:user_id/make-admin               |   401     401     401     401      401      401   | 403    403    204  |    403        204
+POST   /users/:user_id/ban                      |   401     401     401     401      401      401   | 403    403    204  |    403        204
+POST   /users/:user_id/unban                    |   401     401     401     401      401      401   | 403    403    204  |    403        204
+DELETE /users/:user_id                          |   401     401     401     401      401      401   | 403    403    204  |    403        204
+
+GET    /users/keys                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
+POST   /users/keys                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
+GET    /users/keys/:key_id                      |   401     401     401     401      401      401   | 200    404    404  |    200        404
+PATCH  /users/keys/:key_id                      |   401     401     401     401      401      401   | 200    404    404  |    200        404
+DELETE /users/keys/:key_id                      |   401     401     401     401      401      401   | 204    404    404  |    204        404
+GET    /users/keys/by-user/:user_id             |   401     401     401     401      401      401   | 403    403    200  |    403        200
+PATCH  /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    200  |    403        200
+DELETE /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    204  |    403        204
+
+GET    /heartbeat                               |   200     200     200     200      200      200   | 200    200    200  |    200        200
+GET    /ready                                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
+GET    /metrics                                 |   404     404     404     404      404      404   | 404    404    404  |    404        404
+GET    /docs                                    |   200     200     200     200      200      200   | 200    200    200  |    200        200
+GET    /redoc                                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
+`
+
+/** In the order of the columns. */
+const CALLERS = [
+  'nothing',
+  'garbage',
+  'expired',
+  'refresh',
+  'unverified',
+  'banned',
+  'user',
+  'another',
+  'admin',
+  'user’s key',
+  'admin’s key',
+] as const
+type CallerName = (typeof CALLERS)[number]
+
+/** These pages come with the explorers: their rows are checked as soon as the routes exist. */
+const AWAITED = new Set(['GET /docs', 'GET /redoc'])
+/** What an explorer is made of. */
+const EXPLORER_FILE = /^GET \/(?:docs|redoc)\/./
+
+const UNAUTHENTICATED: Partial<Record<CallerName, string>> = {
+  nothing: 'Not authenticated. Use either JWT token or API key.',
+  expired: 'That token has Expired',
+}
+
+type Row = { readonly endpoint: string; readonly statuses: readonly number[] }
+
+function readMatrix(): Row[] {
+  return MATRIX.split('\n')
+    .filter((line) => /^[A-Z]/.test(line))
+    .map((line) => {
+      const [endpoint = '', ...cells] = line.split('|')
+      return { endpoint: endpoint.trim().replace(/ +/, ' '), statuses: cells.join(' ').trim().split(/\s+/).map(Number) }
+    })
+}
+
+/** Whom a request is about, and what a public one needs, so that it succeeds. */
+type Stage = { readonly service: TestApp; readonly subject: Actor; readonly keyId: string }
+
+/** A well-formed request for each endpoint that takes more than its path. */
+const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>> = {
+  'POST /register/': async () => ({ payload: { email: newEmail(), password: PASSWORD, first_name: 'Mia', last_name: 'Muster' } }),
+  'POST /login/': async ({ service }) => {
+    const { email, password } = await member(service)
+    return { payload: { email, password } }
+  },
+  'POST /refresh/': async ({ service }) => ({ payload: { refresh: (await member(service)).refresh } }),
+  'GET /verify/': async ({ service }) => {
+    const { id } = await member(service, { verified: false })
+    return { query: { code: service.services.tokens.forMail('verify', id, 1) } }
+  },
+  'POST /verify/resend/': async () => ({ payload: { email: newEmail() } }),
+  'POST /forgot-password/': async () => ({ payload: { email: newEmail() } }),
+  'GET /reset-password/': async ({ service }) => ({ query: { code: await resetCode(service) } }),
+  'POST /reset-password/': async ({ service }) => ({ payload: { code: await resetCode(service), new_password: PASSWORD } }),
+  'GET /users/': async ({ subject }) => ({ query: { user_id: String(subject.id) } }),
+  'GET /users/search': async () => ({ query: { search_term: 'mia' } }),
+  'PUT /users/:user_id': async () => ({ payload: { first_name: 'Maria' } }),
+  'POST /users/:user_id/password': async () => ({ payload: { password: 'a new password' } }),
+  'POST /users/keys': async () => ({ payload: { name: 'another key' } }),
+  'PATCH /users/keys/:key_id': async () => ({ payload: { name: 'renamed' } }),
+  'PATCH /users/keys/by-user/:user_id/:key_id': async () => ({ payload: { name: 'renamed' } }),
+}
+
+async function resetCode(service: TestApp): Promise<string> {
+  const { id } = await member(service)
+  return service.services.tokens.forMail('reset', id, 1)
+}
+
+type Cast = { readonly subject: Actor; readonly headers: Readonly<Record<string, string>> }
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** Brings a caller on, with the account that the request is about. */
+const CASTING: Readonly<Record<CallerName, (service: TestApp) => Promise<Cast>>> = {
+  nothing: async (service) => ({ subject: await member(service), headers: {} }),
+  garbage: async (service) => ({ subject: await member(service), headers: bearer('garbage') }),
+  expired: async (service) => {
+    const subject = await member(service)
+    const payload = { ...payloadOf(subject.token), exp: Math.floor(service.clock.now() / 1000) }
+    return { subject, headers: bearer(forge({ payload })) }
+  },
+  refresh: async (service) => {
+    const subject = await member(service)
+    return { subject, headers: bearer(subject.refresh) }
+  },
+  unverified: async (service) => {
+    const subject = await member(service, { verified: false })
+    return { subject, headers: subject.headers }
+  },
+  banned: async (service) => {
+    const subject = await member(service)
+    await service.services.userAdministration.ban('operator', subject.id)
+    return { subject, headers: subject.headers }
+  },
+  user: async (service) => {
+    const subject = await member(service)
+    return { subject, headers: subject.headers }
+  },
+  another: async (service) => ({ subject: await member(service), headers: (await member(service)).headers }),
+  admin: async (service) => ({ subject: await member(service), headers: (await admin(service)).headers }),
+  'user’s key': async (service) => {
+    const subject = await member(service)
+    return { subject, headers: (await keyHolder(service, subject)).headers }
+  },
+  'admin’s key': async (service) => ({
+    subject: await member(service),
+    headers: (await keyHolder(service, await admin(service))).headers,
+  }),
+}
+
+async function call(service: TestApp, endpoint: string, caller: CallerName) {
+  const [method = '', path = ''] = endpoint.split(' ')
+  const { subject, headers } = await CASTING[caller](service)
+  const { keyId } = await keyHolder(service, subject)
+  const content = (await CONTENT[endpoint]?.({ service, subject, keyId })) ?? {}
+  const url = path.replace(':user_id', String(subject.id)).replace(':key_id', keyId)
+  return service.app.inject({ method: method as 'GET', url, headers, ...content })
+}
+
+/** Whether the answer is the one of the table, in status and, for a refusal, in words. */
+async function compare(service: TestApp, endpoint: string, caller: CallerName, expected: number | undefined): Promise<string[]> {
+  const response = await call(service, endpoint, caller)
+  if (response.statusCode !== expected) return [`${endpoint} for ${caller}: ${response.statusCode}, not ${expected}`]
+  if (expected === 401) refused(response, 401, UNAUTHENTICATED[caller] ?? 'That token is Invalid')
+  if (expected === 403) refused(response, 403, 'Not enough permissions')
+  return []
+}
+
+test('every endpoint answers every caller as the matrix says', async (t) => {
+  const service = await startApp(t)
+  const differences: string[] = []
+  for (const { endpoint, statuses } of readMatrix()) {
+    const [method = '', url = ''] = endpoint.split(' ')
+    if (AWAITED.has(endpoint) && !service.app.hasRoute({ method: method as 'GET', url })) continue
+    assert.equal(statuses.length, CALLERS.length, `${endpoint} has a cell too many or too few`)
+    for (const [column, caller] of CALLERS.entries()) differences.push(...(await compare(service, endpoint, caller, statuses[column])))
+  }
+  assert.deepEqual(differences, [])
+})
+
+test('no endpoint is missing from the matrix, and none in it is made up', async (t) => {
+  const routes = new Set<string>()
+  // Fastify tells of a new instance before any route is added to it.
+  const initialized = channel('fastify.initialization')
+  const watch = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    fastify.addHook('onRoute', ({ method, url, config }) => {
+      if (!config?.isMethodRefusal) for (const name of [method].flat()) routes.add(`${name} ${url}`)
+    })
+  }
+  initialized.subscribe(watch)
+  await startApp(t)
+  initialized.unsubscribe(watch)
+
+  const rows = new Set(readMatrix().map(({ endpoint }) => endpoint))
+  const endpoints = [...routes].filter((route) => !route.startsWith('HEAD ') && !EXPLORER_FILE.test(route))
+  assert.deepEqual(
+    endpoints.filter((endpoint) => !rows.has(endpoint)),
+    [],
+  )
+  assert.deepEqual(
+    [...rows].filter((row) => !routes.has(row) && !AWAITED.has(row)),
+    [],
+  )
+})
