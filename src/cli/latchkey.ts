@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { readVersion } from '../version.ts'
 import { keyCommands } from './key.commands.ts'
 import { explainRefusal } from './refusals.ts'
 import { secretCommands } from './secret.commands.ts'
@@ -27,7 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
 export function createProgram(): Command {
   const program = new Command('latchkey')
     .description('A self-hosted backend for user accounts and API keys. Settings come from the environment and from a .env file.')
-    .version(ownVersion(), '--version', 'print the version')
+    .version(readVersion(), '--version', 'print the version')
     .helpOption('--help', 'print how a command is used')
     .helpCommand(false)
     .configureOutput({
@@ -45,11 +45,6 @@ export function createProgram(): Command {
   keyCommands(program)
   secretCommands(program)
   return program
-}
-
-function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-  return version
 }
 
 function complain(line: string): void {

@@ -1,7 +1,7 @@
 import type { ApiKeys } from '../domain/api-keys.service.ts'
 import { KeyChangesBody, KeyPath, KeysView, KeyView, keyView, NewKeyBody, NewKeyView, UserKeyPath } from './api-key.schemas.ts'
 import type { App } from './app-type.ts'
-import { Empty, refusals } from './replies.ts'
+import { described, Empty, refusals } from './replies.ts'
 import { UserPath } from './user.schemas.ts'
 
 export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
@@ -13,7 +13,16 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
 function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.get(
     '/users/keys',
-    { config: { access: 'user' }, schema: { response: { 200: KeysView, ...refusals(401, 404, 503) } } },
+    {
+      config: { access: 'user' },
+      schema: {
+        operationId: 'listApiKeys',
+        summary: 'List your keys',
+        description: 'In order of creation. The secrets are not shown.',
+        tags: ['API keys'],
+        response: { 200: described(KeysView, 'Your keys.'), ...refusals(401, 'user_not_found', 503) },
+      },
+    },
     async ({ caller }) => (await apiKeys.list(caller.user.id)).map(keyView),
   )
 
@@ -21,7 +30,14 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
     '/users/keys',
     {
       config: { access: 'user', event: 'key_created' },
-      schema: { body: NewKeyBody, response: { 200: NewKeyView, ...refusals(401, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'createApiKey',
+        summary: 'Create a key',
+        description: 'The answer holds the secret, which is never shown again.',
+        tags: ['API keys'],
+        body: NewKeyBody,
+        response: { 200: described(NewKeyView, 'The key, with its secret.'), ...refusals(401, 'user_not_found', 413, 422, 503) },
+      },
     },
     async (request) => {
       const { name, scopes = [] } = request.body
@@ -33,7 +49,16 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
 
   app.get(
     '/users/keys/:key_id',
-    { config: { access: 'user' }, schema: { params: KeyPath, response: { 200: KeyView, ...refusals(401, 404, 422, 503) } } },
+    {
+      config: { access: 'user' },
+      schema: {
+        operationId: 'getApiKey',
+        summary: 'See one of your keys',
+        tags: ['API keys'],
+        params: KeyPath,
+        response: { 200: described(KeyView, 'The key.'), ...refusals(401, 'user_not_found', 'key_not_found', 422, 503) },
+      },
+    },
     async ({ caller, params }) => keyView(await apiKeys.find(caller.user.id, params.key_id)),
   )
 
@@ -41,7 +66,14 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
     '/users/keys/:key_id',
     {
       config: { access: 'user', event: 'key_changed' },
-      schema: { params: KeyPath, body: KeyChangesBody, response: { 200: KeyView, ...refusals(401, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'updateApiKey',
+        summary: 'Rename, disable or enable one of your keys',
+        tags: ['API keys'],
+        params: KeyPath,
+        body: KeyChangesBody,
+        response: { 200: described(KeyView, 'The key as it is now.'), ...refusals(401, 'user_not_found', 'key_not_found', 413, 422, 503) },
+      },
     },
     async ({ caller, params, body: { name, is_active } }) =>
       keyView(await apiKeys.edit(caller.user.id, params.key_id, { name, isActive: is_active })),
@@ -51,7 +83,13 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
     '/users/keys/:key_id',
     {
       config: { access: 'user', event: 'key_deleted' },
-      schema: { params: KeyPath, response: { 204: Empty, ...refusals(401, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'deleteApiKey',
+        summary: 'Delete one of your keys',
+        tags: ['API keys'],
+        params: KeyPath,
+        response: { 204: Empty, ...refusals(401, 'user_not_found', 'key_not_found', 413, 422, 503) },
+      },
     },
     async ({ caller, params }, reply) => {
       await apiKeys.remove(caller.user.id, params.key_id)
@@ -64,7 +102,17 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
 function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.get(
     '/users/keys/by-user/:user_id',
-    { config: { access: 'admin' }, schema: { params: UserPath, response: { 200: KeysView, ...refusals(401, 403, 404, 422, 503) } } },
+    {
+      config: { access: 'admin' },
+      schema: {
+        operationId: 'listApiKeysOfUser',
+        summary: 'List the keys of a user',
+        description: 'In order of creation. The secrets are not shown.',
+        tags: ['API keys of users'],
+        params: UserPath,
+        response: { 200: described(KeysView, 'The keys of the user.'), ...refusals(401, 403, 'user_not_found', 422, 503) },
+      },
+    },
     async ({ params }) => (await apiKeys.list(params.user_id)).map(keyView),
   )
 
@@ -72,7 +120,17 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
     '/users/keys/by-user/:user_id/:key_id',
     {
       config: { access: 'admin', event: 'key_changed' },
-      schema: { params: UserKeyPath, body: KeyChangesBody, response: { 200: KeyView, ...refusals(401, 403, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'updateApiKeyOfUser',
+        summary: 'Rename, disable or enable a key of a user',
+        tags: ['API keys of users'],
+        params: UserKeyPath,
+        body: KeyChangesBody,
+        response: {
+          200: described(KeyView, 'The key as it is now.'),
+          ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 422, 503),
+        },
+      },
     },
     async ({ params, body: { name, is_active } }) =>
       keyView(await apiKeys.edit(params.user_id, params.key_id, { name, isActive: is_active })),
@@ -82,7 +140,13 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
     '/users/keys/by-user/:user_id/:key_id',
     {
       config: { access: 'admin', event: 'key_deleted' },
-      schema: { params: UserKeyPath, response: { 204: Empty, ...refusals(401, 403, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'deleteApiKeyOfUser',
+        summary: 'Delete a key of a user',
+        tags: ['API keys of users'],
+        params: UserKeyPath,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 422, 503) },
+      },
     },
     async ({ params }, reply) => {
       await apiKeys.remove(params.user_id, params.key_id)

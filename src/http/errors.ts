@@ -13,7 +13,7 @@ const BAD_CREDENTIAL = { 'www-authenticate': 'Bearer error="invalid_token"' }
 const TRY_AGAIN = { 'retry-after': '2' }
 
 /** The one place where a refusal becomes an HTTP answer. */
-export const ANSWERS: Readonly<Record<RefusalCode, Answer>> = {
+export const ANSWERS = {
   not_authenticated: { status: 401, detail: 'Not authenticated. Use either JWT token or API key.', headers: NO_CREDENTIAL },
   token_invalid: { status: 401, detail: 'That token is Invalid', headers: BAD_CREDENTIAL },
   token_expired: { status: 401, detail: 'That token has Expired', headers: BAD_CREDENTIAL },
@@ -30,12 +30,12 @@ export const ANSWERS: Readonly<Record<RefusalCode, Answer>> = {
   last_admin: { status: 400, detail: 'Cannot delete the last admin user' },
   no_session: { status: 400, detail: 'Only a session can be logged out' },
   unavailable: { status: 503, detail: 'Service Unavailable', headers: TRY_AGAIN },
-}
+} as const satisfies Readonly<Record<RefusalCode, Answer>>
 
-const NOT_FOUND: Answer = { status: 404, detail: 'Not Found' }
-const TOO_LARGE: Answer = { status: 413, detail: 'Request body is too large' }
+export const NOT_FOUND: Answer = { status: 404, detail: 'Not Found' }
+export const TOO_LARGE: Answer = { status: 413, detail: 'Request body is too large' }
 const BAD_REQUEST: Answer = { status: 400, detail: 'Bad Request' }
-const INTERNAL: Answer = { status: 500, detail: 'Internal Server Error' }
+export const INTERNAL: Answer = { status: 500, detail: 'Internal Server Error' }
 
 // Who was let in, and who was not, is for the log of an operator.
 const SECURITY_STATUSES = new Set([401, 403])

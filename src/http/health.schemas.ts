@@ -1,3 +1,3 @@
 import { Type } from 'typebox'
 
-export const HealthView = Type.Object({ status: Type.Literal('ok') })
+export const HealthView = Type.Object({ status: Type.Literal('ok', { description: 'All is well.' }) }, { title: 'Health' })

@@ -19,6 +19,9 @@ main > :last-child { margin-bottom: 0 }
 label { display: block; margin: 1.25rem 0 0.375rem; font-weight: 600 }
 input { width: 100%; padding: 0.625rem 0.75rem; border: 1px solid var(--line); border-radius: 0.5rem; background: transparent; color: inherit; font: inherit }
 .hint { margin: 0.5rem 0 0; color: var(--quiet); font-size: 0.875rem }
+ul.links { margin: 0 0 1.5rem; padding: 0; list-style: none }
+ul.links li { margin: 0 0 0.875rem }
+ul.links a { font-weight: 600 }
 button { width: 100%; margin-top: 1.5rem; padding: 0.75rem; border: 0; border-radius: 0.5rem; background: var(--accent); color: var(--card); font: inherit; font-weight: 600; cursor: pointer }
 a { color: var(--accent) }
 :is(input, button, a):focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }

@@ -9,7 +9,16 @@ const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
   app.get(
     '/metrics',
-    { config: { access: 'public', isUncounted: true }, schema: { response: { 200: MetricsView, ...refusals(404) } } },
+    {
+      config: { access: 'public', isUncounted: true },
+      schema: {
+        operationId: 'metrics',
+        summary: 'Get the metrics',
+        description: 'Exists where METRICS_ENABLED is true.',
+        tags: ['Service'],
+        response: { 200: MetricsView, ...refusals(404) },
+      },
+    },
     async (_request, reply) => {
       if (metrics === undefined) return sendNotFound(reply)
       return reply.type(EXPOSITION_TYPE).send(await metrics.expose())

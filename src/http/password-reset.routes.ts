@@ -10,7 +10,7 @@ import { ANSWERS, type Answer, answerError } from './errors.ts'
 import { InvalidRequest } from './faults.ts'
 import { messageOf, type Pages, pageErrors, sendPage } from './pages.ts'
 import { ResetContent, type ResetInput, ResetPageQuery } from './password-reset.schemas.ts'
-import { HtmlView, refusals } from './replies.ts'
+import { described, HtmlView, refusals } from './replies.ts'
 
 const REQUESTED = 'Password reset email sent if user exists'
 const RESET = 'Password successfully reset'
@@ -23,7 +23,14 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
     '/forgot-password/',
     {
       config: { access: 'public', event: 'password_reset_requested' },
-      schema: { body: EmailBody, response: { 200: MessageView, ...refusals(413, 422, 503) } },
+      schema: {
+        operationId: 'forgotPassword',
+        summary: 'Ask for a reset mail',
+        description: 'The answer is the same for every address, so that it tells nothing about who has an account.',
+        tags: ['Password reset'],
+        body: EmailBody,
+        response: { 200: described(MessageView, 'The request is noted.', { message: REQUESTED }), ...refusals(413, 422, 503) },
+      },
     },
     async (request) => {
       await passwordReset.request(request.body.email)
@@ -35,7 +42,19 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
     '/reset-password/',
     {
       config: { access: 'public' },
-      schema: { querystring: ResetPageQuery, response: { 200: HtmlView, 302: HtmlView, ...refusals(422, 503) } },
+      schema: {
+        operationId: 'resetPasswordPage',
+        summary: 'Open the reset page',
+        description: 'The target of the link in the reset mail: the built-in form or, where FRONTEND_URL is set, a redirect to your own.',
+        tags: ['Password reset'],
+        page: true,
+        querystring: ResetPageQuery,
+        response: {
+          200: described(HtmlView, 'The form, or what is wrong with the code.'),
+          302: described(HtmlView, '`{FRONTEND_URL}/reset-password?code=…`'),
+          ...refusals(422, 503),
+        },
+      },
       // A mail scanner that sends HEAD must not test the token.
       exposeHeadRoute: false,
       errorHandler: pageErrors(wantsHtml, (answer) => pages.problem(FAILED, messageOf(answer), ADVICE)),
@@ -52,7 +71,19 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
     '/reset-password/',
     {
       config: { access: 'public', event: 'password_reset' },
-      schema: { body: ResetContent, response: { 200: MessageView, ...refusals(401, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'resetPassword',
+        summary: 'Set a new password',
+        description:
+          'The code of the mail works once, for 30 minutes. All sessions of the account end; its API keys stay. Forms get a page for an answer.',
+        tags: ['Password reset'],
+        page: true,
+        body: ResetContent,
+        response: {
+          200: described(MessageView, 'The new password counts from now on.', { message: RESET }),
+          ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 422, 503),
+        },
+      },
       errorHandler: pageErrors(isForm, failedFormPage),
     },
     async (request, reply) => {

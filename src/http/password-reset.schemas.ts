@@ -1,11 +1,18 @@
 import { Type } from 'typebox'
-import { GivenPassword, NewPassword, TokenText } from './fields.ts'
+import { GivenPassword, NewPassword, ResetCode } from './fields.ts'
 
 /** Without a code the page says so; it is not for the query to refuse (spec 4.2). */
-export const ResetPageQuery = Type.Object({ code: Type.Optional(TokenText) })
+export const ResetPageQuery = Type.Object({ code: Type.Optional(ResetCode) })
 
-const ResetBody = Type.Object({ code: TokenText, new_password: NewPassword })
-const ResetForm = Type.Object({ code: TokenText, new_password: NewPassword, confirm_password: Type.Optional(GivenPassword) })
+const ResetBody = Type.Object({ code: ResetCode, new_password: NewPassword }, { title: 'PasswordReset' })
+const ResetForm = Type.Object(
+  {
+    code: ResetCode,
+    new_password: NewPassword,
+    confirm_password: Type.Optional({ ...GivenPassword, description: 'The new password once more, when a form asks for it twice.' }),
+  },
+  { title: 'PasswordResetForm' },
+)
 
 export const ResetContent = {
   content: {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { UserAdministration } from '../domain/user-administration.service.ts'
 import type { User } from '../model/user.ts'
 import type { App } from './app-type.ts'
-import { Empty, refusals } from './replies.ts'
+import { described, Empty, refusals } from './replies.ts'
 import {
   FoundUsersView,
   foundUsersView,
@@ -20,7 +20,14 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     '/users/',
     {
       config: { access: 'admin' },
-      schema: { querystring: UserQuery, response: { 200: UserOrUsersView, ...refusals(401, 403, 404, 422, 503) } },
+      schema: {
+        operationId: 'listUsers',
+        summary: 'List all users, or show one',
+        description: 'In order of id. With `user_id`, the one user instead of a list.',
+        tags: ['User administration'],
+        querystring: UserQuery,
+        response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 422, 503) },
+      },
     },
     async ({ method, query }, reply) => {
       if (query.user_id !== undefined) return userView(await administration.find(query.user_id))
@@ -35,7 +42,14 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     '/users/search',
     {
       config: { access: 'admin' },
-      schema: { querystring: SearchQuery, response: { 200: FoundUsersView, ...refusals(401, 403, 422, 503) } },
+      schema: {
+        operationId: 'searchUsers',
+        summary: 'Search for users',
+        description: 'In order of id, a page at a time. `%`, `_` and the like are ordinary characters.',
+        tags: ['User administration'],
+        querystring: SearchQuery,
+        response: { 200: described(FoundUsersView, 'One page of what was found.'), ...refusals(401, 403, 422, 503) },
+      },
     },
     async ({ query }) => {
       const search = toUserSearch(query)
@@ -47,7 +61,14 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     '/users/:user_id/make-admin',
     {
       config: { access: 'admin', event: 'admin_made' },
-      schema: { params: UserPath, response: { 204: Empty, ...refusals(401, 403, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'makeAdmin',
+        summary: 'Make a user an admin',
+        description: 'There is no way back over HTTP.',
+        tags: ['User administration'],
+        params: UserPath,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+      },
     },
     async ({ params }, reply) => {
       await administration.makeAdmin(params.user_id)
@@ -59,7 +80,14 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     '/users/:user_id/ban',
     {
       config: { access: 'admin', event: 'user_banned' },
-      schema: { params: UserPath, response: { 204: Empty, ...refusals(400, 401, 403, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'banUser',
+        summary: 'Ban a user',
+        description: 'Shuts the user out with the next request: no login, no session, no API key, no password reset.',
+        tags: ['User administration'],
+        params: UserPath,
+        response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 422, 503) },
+      },
     },
     async ({ caller, params }, reply) => {
       await administration.ban(caller, params.user_id)
@@ -71,7 +99,14 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     '/users/:user_id/unban',
     {
       config: { access: 'admin', event: 'user_unbanned' },
-      schema: { params: UserPath, response: { 204: Empty, ...refusals(401, 403, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'unbanUser',
+        summary: 'Let a banned user in again',
+        description: 'Sessions and API keys work again as before.',
+        tags: ['User administration'],
+        params: UserPath,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+      },
     },
     async ({ params }, reply) => {
       await administration.unban(params.user_id)
@@ -83,7 +118,14 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     '/users/:user_id',
     {
       config: { access: 'admin', event: 'user_deleted' },
-      schema: { params: UserPath, response: { 204: Empty, ...refusals(400, 401, 403, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'deleteUser',
+        summary: 'Delete a user',
+        description: 'For good, with all their API keys. The last admin cannot be deleted.',
+        tags: ['User administration'],
+        params: UserPath,
+        response: { 204: Empty, ...refusals('last_admin', 401, 403, 'user_not_found', 413, 422, 503) },
+      },
     },
     async ({ caller, params }, reply) => {
       await administration.remove(caller, params.user_id)

@@ -1,20 +1,41 @@
 import type { Users } from '../domain/users.service.ts'
 import type { App } from './app-type.ts'
 import { clientGone } from './client.ts'
-import { Empty, refusals } from './replies.ts'
+import { described, Empty, refusals } from './replies.ts'
 import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
 
 /** What users do with their own accounts. */
 export function userRoutes(app: App, users: Users): void {
-  app.get('/users/me', { config: { access: 'user' }, schema: { response: { 200: ProfileView, ...refusals(401, 503) } } }, async (request) =>
-    profileView(request.caller.user),
+  app.get(
+    '/users/me',
+    {
+      config: { access: 'user' },
+      schema: {
+        operationId: 'getOwnProfile',
+        summary: 'See your own account',
+        tags: ['Users'],
+        response: { 200: described(ProfileView, 'Your account.'), ...refusals(401, 503) },
+      },
+    },
+    async (request) => profileView(request.caller.user),
   )
 
   app.put(
     '/users/:user_id',
     {
       config: { access: 'self', event: 'user_edited' },
-      schema: { params: UserPath, body: EditBody, response: { 200: ProfileView, ...refusals(400, 401, 403, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'editUser',
+        summary: 'Edit an account',
+        description: 'A new e-mail address counts at once, and stays verified. A new password ends all other sessions of the account.',
+        tags: ['Users'],
+        params: UserPath,
+        body: EditBody,
+        response: {
+          200: described(ProfileView, 'The account as it is now.'),
+          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 422, 503),
+        },
+      },
     },
     async ({ caller, params, body }, reply) => {
       const { email, password, first_name, last_name } = body
@@ -27,7 +48,15 @@ export function userRoutes(app: App, users: Users): void {
     '/users/:user_id/password',
     {
       config: { access: 'self', event: 'password_changed' },
-      schema: { params: UserPath, body: PasswordBody, response: { 204: Empty, ...refusals(401, 403, 404, 413, 422, 503) } },
+      schema: {
+        operationId: 'changePassword',
+        summary: 'Change a password',
+        description: 'All other sessions of the account end; its API keys stay.',
+        tags: ['Users'],
+        params: UserPath,
+        body: PasswordBody,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+      },
     },
     async ({ caller, params, body }, reply) => {
       await users.changePassword(caller, params.user_id, body.password, clientGone(reply))

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
 import type { FoundUsers, SearchField, User, UserSearch } from '../model/user.ts'
-import { Email, Name, NewPassword } from './fields.ts'
+import { Email, FirstName, LastName, NewPassword } from './fields.ts'
 
-export const UserId = Type.Integer()
+export const UserId = Type.Integer({ description: 'The id of a user.', examples: [7] })
 
 export const UserPath = Type.Object({ user_id: UserId })
-export const UserQuery = Type.Object({ user_id: Type.Optional(UserId) })
+export const UserQuery = Type.Object({ user_id: Type.Optional({ ...UserId, description: 'The id of the one user to show.' }) })
 
 const SEARCH_FIELDS = { all: 'all', email: 'email', first_name: 'firstName', last_name: 'lastName' } as const satisfies Record<
   string,
@@ -13,45 +13,59 @@ const SEARCH_FIELDS = { all: 'all', email: 'email', first_name: 'firstName', las
 >
 
 export const SearchQuery = Type.Object({
-  search_term: Type.String({ maxLength: 256, description: 'An empty term matches everyone.' }),
-  field: Type.Optional(Type.Enum(['all', 'email', 'first_name', 'last_name'], { default: 'all' })),
+  search_term: Type.String({
+    maxLength: 256,
+    description: 'What to look for, in any case. An empty term matches everyone.',
+    examples: ['mia'],
+  }),
+  field: Type.Optional(Type.Enum(['all', 'email', 'first_name', 'last_name'], { default: 'all', description: 'Where to look.' })),
   exact_match: Type.Optional(Type.Boolean({ default: false, description: 'Whether the whole field has to be the term.' })),
-  page: Type.Optional(Type.Integer({ minimum: 1, default: 1 })),
-  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
+  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'The page, from 1. A page past the end is empty.' })),
+  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'How many users a page holds.' })),
 })
 
 export const EditBody = Type.Object(
   {
     email: Type.Optional(Email),
     password: Type.Optional(NewPassword),
-    first_name: Type.Optional(Name),
-    last_name: Type.Optional(Name),
+    first_name: Type.Optional(FirstName),
+    last_name: Type.Optional(LastName),
   },
-  { atLeastOne: true },
+  { title: 'UserEdit', description: 'What is left out stays as it is. At least one field is required.', atLeastOne: true },
 )
-export const PasswordBody = Type.Object({ password: NewPassword })
+export const PasswordBody = Type.Object({ password: NewPassword }, { title: 'NewPassword' })
 
-const PROFILE_FIELDS = { email: Type.String(), first_name: Type.String(), last_name: Type.String() }
+const PROFILE_FIELDS = {
+  email: Type.String({ description: 'The e-mail address.', examples: ['mia@example.com'] }),
+  first_name: Type.String({ description: 'The first name.', examples: ['Mia'] }),
+  last_name: Type.String({ description: 'The last name.', examples: ['Muster'] }),
+}
 
 /** The basic view. */
-export const ProfileView = Type.Object(PROFILE_FIELDS)
+export const ProfileView = Type.Object(PROFILE_FIELDS, { title: 'Profile', description: 'What users see of themselves.' })
 /** The full view, for admins. */
-export const UserView = Type.Object({
-  id: Type.Integer(),
-  ...PROFILE_FIELDS,
-  role: Type.Enum(['user', 'admin']),
-  banned: Type.Boolean(),
-  verified: Type.Boolean(),
-})
-export const FoundUsersView = Type.Object({
-  items: Type.Array(UserView),
-  total: Type.Integer(),
-  page: Type.Integer(),
-  size: Type.Integer(),
-  pages: Type.Integer(),
-})
+export const UserView = Type.Object(
+  {
+    id: UserId,
+    ...PROFILE_FIELDS,
+    role: Type.Enum(['user', 'admin'], { description: 'What the user may do.' }),
+    banned: Type.Boolean({ description: 'Whether the user is shut out.', examples: [false] }),
+    verified: Type.Boolean({ description: 'Whether the address is verified.', examples: [true] }),
+  },
+  { title: 'User', description: 'What admins see of a user.' },
+)
+export const FoundUsersView = Type.Object(
+  {
+    items: Type.Array(UserView, { description: 'The users of this page, in order of id.' }),
+    total: Type.Integer({ description: 'How many were found.', examples: [1] }),
+    page: Type.Integer({ description: 'The page, from 1.', examples: [1] }),
+    size: Type.Integer({ description: 'How many users a page holds.', examples: [50] }),
+    pages: Type.Integer({ description: 'How many pages there are; 0 when nobody was found.', examples: [1] }),
+  },
+  { title: 'FoundUsers', description: 'One page of what a search has found.' },
+)
 /** One user when the query names one, all of them otherwise. */
-export const UserOrUsersView = Type.Union([UserView, Type.Array(UserView)])
+export const UserOrUsersView = Type.Union([Type.Array(UserView), UserView])
 
 export function profileView({ email, firstName, lastName }: User): Static<typeof ProfileView> {
   return { email, first_name: firstName, last_name: lastName }

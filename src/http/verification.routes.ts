@@ -3,7 +3,7 @@ import { DetailView, EmailBody, MessageView, VerifyQuery } from './account.schem
 import type { App } from './app-type.ts'
 import { wantsHtml } from './client.ts'
 import { messageOf, type Pages, pageErrors, sendPage } from './pages.ts'
-import { refusals } from './replies.ts'
+import { described, refusals } from './replies.ts'
 
 const VERIFIED = 'User successfully Verified'
 const RESENT = 'Verification email sent if user exists and is not verified'
@@ -14,7 +14,18 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
     '/verify/',
     {
       config: { access: 'public', event: 'verify' },
-      schema: { querystring: VerifyQuery, response: { 200: DetailView, ...refusals(401, 404, 422, 503) } },
+      schema: {
+        operationId: 'verify',
+        summary: 'Verify an address',
+        description: 'The target of the link in the verification mail. The code works once, for 24 hours. Browsers get a page.',
+        tags: ['Accounts'],
+        page: true,
+        querystring: VerifyQuery,
+        response: {
+          200: described(DetailView, 'The address is verified.', { detail: VERIFIED }),
+          ...refusals('token_invalid', 'token_expired', 'user_not_found', 422, 503),
+        },
+      },
       // A mail scanner that sends HEAD must not use up the token.
       exposeHeadRoute: false,
       errorHandler: pageErrors(wantsHtml, (answer) => pages.problem('Your address is not verified', messageOf(answer), ADVICE)),
@@ -30,7 +41,14 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
     '/verify/resend/',
     {
       config: { access: 'public', event: 'verification_requested' },
-      schema: { body: EmailBody, response: { 200: MessageView, ...refusals(413, 422, 503) } },
+      schema: {
+        operationId: 'resendVerification',
+        summary: 'Ask for a new verification mail',
+        description: 'The answer is the same for every address, so that it tells nothing about who has an account.',
+        tags: ['Accounts'],
+        body: EmailBody,
+        response: { 200: described(MessageView, 'The request is noted.', { message: RESENT }), ...refusals(413, 422, 503) },
+      },
     },
     async (request) => {
       await accounts.resendVerification(request.body.email)

@@ -3,9 +3,11 @@ import type { TestContext } from 'node:test'
 import { buildApp } from '../../src/app.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/app-type.ts'
+import { ANSWERS } from '../../src/http/errors.ts'
 import { createLogger } from '../../src/logger.ts'
 import { createDispatcher } from '../../src/mail/dispatcher.ts'
 import { createFileTransport } from '../../src/mail/file.transport.ts'
+import type { RefusalCode } from '../../src/model/refusal.ts'
 import { createPasswords } from '../../src/security/password.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -50,7 +52,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   // Not started: it sends when the test looks into the mailbox, one mail after the other.
   const mail = createDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
   const app = buildApp(config, { ...parts, logger, mailWaits: mail.wake })
-  failOnUndeclaredStatus(app)
+  failOnUndeclared(app)
   t.after(async () => {
     await app.close()
     await mail.stop()
@@ -59,13 +61,18 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   return { app, config, db, clock, services, mailbox: createMailbox(mail, mailFolder), logged }
 }
 
-/** A route lists every status that it may give; one that gives another fails the test that made it do so. */
-function failOnUndeclaredStatus(app: App): void {
+/** A route lists every refusal that it may give; one that gives another fails the test that made it do so. */
+function failOnUndeclared(app: App): void {
   app.addHook('onSend', async (request, reply, payload) => {
-    const declared = request.routeOptions.schema?.response
-    if (declared && reply.statusCode !== 204 && !(String(reply.statusCode) in (declared as object))) {
-      throw new Error(`${request.method} ${request.routeOptions.url} gave ${reply.statusCode}, which it does not declare`)
-    }
+    const declared = request.routeOptions.schema?.response as Record<string, { refusals?: RefusalCode[] }> | undefined
+    if (declared === undefined || reply.statusCode === 204) return payload
+    const place = `${request.method} ${request.routeOptions.url} gave ${reply.statusCode}`
+    const view = declared[reply.statusCode]
+    if (view === undefined) throw new Error(`${place}, which it does not declare`)
+    const details = view.refusals?.map((code) => JSON.stringify({ detail: ANSWERS[code].detail })) ?? []
+    const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
+    if (details.length > 0 && isJson && !details.includes(String(payload)))
+      throw new Error(`${place} ${payload}, which it does not declare`)
     return payload
   })
 }

@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import type { App } from './app-type.ts'
+import { wantsHtml } from './client.ts'
+import { escapeHtml, htmlPage } from './html.ts'
+import { sendPage } from './pages.ts'
+import { described, refusals } from './replies.ts'
+
+export type LandingOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
+
+const LandingView = Type.Object(
+  {
+    name: Type.String({ description: 'What the service is called here.', examples: ['Latchkey'] }),
+    version: Type.String({ description: 'The version of the service.', examples: ['0.7.0'] }),
+    docs: Type.String({ format: 'uri', description: 'The explorer.', examples: ['https://accounts.example.com/docs'] }),
+    redoc: Type.String({ format: 'uri', description: 'The reference.', examples: ['https://accounts.example.com/redoc'] }),
+    openapi: Type.String({ format: 'uri', description: 'The OpenAPI document.', examples: ['https://accounts.example.com/openapi.json'] }),
+    heartbeat: Type.String({ format: 'uri', description: 'Whether it lives.', examples: ['https://accounts.example.com/heartbeat'] }),
+  },
+  { title: 'Landing' },
+)
+
+/** What somebody sees who opens the address of the service: what it is, and where to go on. */
+export function landingRoutes(app: App, { apiTitle, version, baseUrl }: LandingOptions): void {
+  const view = {
+    name: apiTitle,
+    version,
+    docs: `${baseUrl}/docs`,
+    redoc: `${baseUrl}/redoc`,
+    openapi: `${baseUrl}/openapi.json`,
+    heartbeat: `${baseUrl}/heartbeat`,
+  }
+  const page = landingPage(apiTitle, version, new URL(baseUrl).pathname.replace(/\/$/, ''))
+
+  app.get(
+    '/',
+    {
+      config: { access: 'public' },
+      schema: {
+        operationId: 'landing',
+        summary: 'Say what this is',
+        description: 'Browsers get a page.',
+        tags: ['Service'],
+        page: true,
+        response: { 200: described(LandingView, 'Name, version, and where to go on.'), ...refusals() },
+      },
+    },
+    async (request, reply) => {
+      reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '))
+      return wantsHtml(request) ? sendPage(reply, 200, page) : view
+    },
+  )
+}
+
+/** Behind a proxy the service may live below a path, which BASE_URL names. */
+function landingPage(apiTitle: string, version: string, basePath: string): string {
+  const link = (path: string, text: string, hint: string) =>
+    `<li><a href="${escapeHtml(`${basePath}${path}`)}">${text}</a><br><span class="hint">${hint}</span></li>`
+  return htmlPage(
+    apiTitle,
+    'User accounts and API keys',
+    `<p>This is a backend: programs talk to it over HTTP and JSON. For people there is its documentation.</p>
+<ul class="links">
+${link('/docs', 'API explorer', 'Read about each endpoint, and try it out')}
+${link('/redoc', 'API reference', 'The same, for reading')}
+${link('/openapi.json', 'OpenAPI document', 'For generators of clients, and other tools')}
+${link('/heartbeat', 'Heartbeat', 'Whether the service lives')}
+</ul>
+<p class="hint">Version ${escapeHtml(version)}</p>`,
+  )
+}

@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util'
+
+/** A schema as routes declare it: JSON Schema, and the keywords of our own that parsing.ts knows. */
+export type DeclaredSchema = {
+  readonly title?: string
+  readonly description?: string
+  readonly type?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, DeclaredSchema>>
+  readonly required?: readonly string[]
+  readonly items?: DeclaredSchema
+  readonly anyOf?: readonly DeclaredSchema[]
+  readonly contentMediaType?: string
+  readonly trimmed?: boolean
+  readonly nullable?: boolean
+  readonly atLeastOne?: boolean
+  readonly refusals?: readonly string[]
+  readonly answer?: { readonly description: string; readonly example: unknown }
+}
+
+export type Components = {
+  /** The schema in the words of OpenAPI. One that has a title is kept under it, and referred to: clients get a type of that name. */
+  refer(schema: DeclaredSchema): object
+  readonly schemas: Record<string, object>
+}
+
+export function createComponents(): Components {
+  const schemas: Record<string, object> = {}
+
+  function refer({ title, ...schema }: DeclaredSchema): object {
+    const translated = translate(schema)
+    if (title === undefined) return translated
+    const known = schemas[title]
+    if (known !== undefined && !isDeepStrictEqual(known, translated)) throw new Error(`two schemas are called ${title}`)
+    schemas[title] = translated
+    return { $ref: `#/components/schemas/${title}` }
+  }
+
+  function translate(schema: DeclaredSchema): object {
+    const { trimmed, nullable, atLeastOne, refusals, answer, properties, items, anyOf, type, ...plain } = schema
+    return {
+      ...(type && { type: nullable ? [type, 'null'] : type }),
+      ...plain,
+      ...(properties && { properties: mapValues(properties, refer) }),
+      ...(items && { items: refer(items) }),
+      ...(anyOf && { anyOf: anyOf.map(refer) }),
+      // Unknown fields are ignored, so that this says a little less than the rule.
+      ...(atLeastOne && { minProperties: 1 }),
+    }
+  }
+
+  return { refer, schemas }
+}
+
+/** A value of a schema, put together from the examples of its parts. */
+export function sampleOf(schema: DeclaredSchema): unknown {
+  if (schema.answer?.example !== undefined) return schema.answer.example
+  const [example = schema.const ?? schema.default] = schema.examples ?? schema.enum ?? []
+  if (example !== undefined) return example
+  if (schema.properties) return mapValues(schema.properties, sampleOf)
+  if (schema.items) return [sampleOf(schema.items)]
+  if (schema.anyOf?.[0]) return sampleOf(schema.anyOf[0])
+  throw new Error(`a schema has no example: ${JSON.stringify(schema)}`)
+}
+
+function mapValues<From, To>(record: Readonly<Record<string, From>>, change: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
+}

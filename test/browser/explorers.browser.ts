@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { openBrowser, openPage, photograph, SCREENSHOTS } from '../support/browser.ts'
+import type { ApiDocument } from '../support/openapi.ts'
+import { operationsOf } from '../support/openapi.ts'
+import { startProcess } from '../support/service-process.ts'
+
+const EMAIL = 'mia@example.com'
+const PASSWORD = 'correct horse battery'
+const ADMIN = { ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }
+
+/** One operation of Swagger UI, unfolded. */
+async function unfold(page: Page, operationId: string): Promise<Locator> {
+  const operation = page.locator(`.opblock[id$="-${operationId}"]`)
+  await operation.waitFor()
+  if (!(await operation.evaluate((element) => element.classList.contains('is-open')))) await operation.locator('.opblock-summary').click()
+  return operation
+}
+
+/** Executes an operation, and gives the status and the body that Swagger UI shows for it. */
+async function execute(operation: Locator): Promise<{ status: string; body: string }> {
+  await operation.getByRole('button', { name: 'Execute' }).click()
+  const live = operation.locator('.live-responses-table tbody tr').first()
+  await live.locator('.response-col_status').waitFor()
+  const body = live.locator('.response-col_description pre').first()
+  return { status: (await live.locator('.response-col_status').innerText()).trim().slice(0, 3), body: await body.innerText() }
+}
+
+async function authorize(page: Page, field: string, credential: string): Promise<void> {
+  await page.locator('.auth-wrapper .btn.authorize').click()
+  await page.locator(field).fill(credential)
+  await page
+    .locator('.auth-container', { has: page.locator(field) })
+    .getByRole('button', { name: 'Apply credentials' })
+    .click()
+  await page.locator('.modal-ux .close-modal').click()
+}
+
+test('in Swagger UI one logs in, authorizes with the token, and sees oneself; after a reload, with an API key', async (t) => {
+  const browser = await openBrowser(t)
+  const service = await startProcess(t, ADMIN)
+  const { page, problems } = await openPage(browser, service.url, { viewport: { width: 1280, height: 1000 } })
+  await page.goto(`${service.url}/docs`)
+
+  const login = await unfold(page, 'login')
+  await login.locator('textarea').fill(JSON.stringify({ email: EMAIL, password: PASSWORD }))
+  const loggedIn = await execute(login)
+  assert.equal(loggedIn.status, '200')
+  const { token } = JSON.parse(loggedIn.body) as { token: string }
+  assert.equal((await execute(await unfold(page, 'getOwnProfile'))).status, '401')
+
+  await authorize(page, '#auth-bearer-value', token)
+  const profile = await execute(await unfold(page, 'getOwnProfile'))
+  assert.equal(profile.status, '200')
+  assert.equal(JSON.parse(profile.body).email, EMAIL)
+  await page.locator('.opblock[id$="-getOwnProfile"]').screenshot({ path: `${SCREENSHOTS}/docs-tried-out.png` })
+
+  const newKey = await unfold(page, 'createApiKey')
+  const { status, body } = await execute(newKey)
+  assert.equal(status, '200')
+  await page.reload()
+  assert.equal((await execute(await unfold(page, 'getOwnProfile'))).status, '401', 'credentials do not outlive the page')
+  await authorize(page, '#api_key_value', JSON.parse(body).key)
+  const byKey = await execute(await unfold(page, 'getOwnProfile'))
+  assert.deepEqual([byKey.status, JSON.parse(byKey.body).email], ['200', EMAIL])
+  assert.deepEqual(problems, [])
+})
+
+test('Swagger UI shows every operation, leads to one by its address, and calls below the path that it was opened at', async (t) => {
+  const browser = await openBrowser(t)
+  const service = await startProcess(t)
+  const operations = await readOperations(service.url)
+  for (const path of ['/docs', '/docs/', '/api/v1/docs', '/api/v1/docs/']) {
+    const { page, problems } = await openPage(browser, service.url)
+    await page.goto(`${service.url}${path}#/Service/heartbeat`)
+    const heartbeat = page.locator('.opblock.is-open[id$="-heartbeat"]')
+    await heartbeat.waitFor()
+    const called = page.waitForRequest(/\/heartbeat$/)
+    assert.equal((await execute(heartbeat)).status, '200')
+    assert.equal(new URL((await called).url()).pathname, path.startsWith('/api/v1') ? '/api/v1/heartbeat' : '/heartbeat')
+    assert.equal(await page.locator('.opblock').count(), operations.length)
+    assert.deepEqual(problems, [])
+    await page.close()
+  }
+})
+
+test('Redoc shows every operation, and finds one', async (t) => {
+  const browser = await openBrowser(t)
+  const service = await startProcess(t)
+  const operations = await readOperations(service.url)
+  for (const path of ['/redoc', '/api/v1/redoc/']) {
+    const { page, problems } = await openPage(browser, service.url)
+    await page.goto(`${service.url}${path}`)
+    await page.locator('h2', { hasText: /^Accounts$/ }).waitFor()
+    for (const { operation } of operations) await showsInMenu(page, operation.tags[0] ?? '', operation.summary)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('make-admin')
+    await page.getByText('There is no way back over HTTP.').last().click()
+    await page.locator('h2, h3', { hasText: 'Make a user an admin' }).waitFor()
+    await page.screenshot({ path: `${SCREENSHOTS}/redoc-operation.png` })
+    assert.deepEqual(problems, [])
+    await page.close()
+  }
+})
+
+/** The menu of Redoc shows the operations of one tag at a time. */
+async function showsInMenu(page: Page, tag: string, summary: string): Promise<void> {
+  const menu = page.locator('[data-component-name="Menu/Menu"]').first()
+  const item = menu.getByText(summary, { exact: true })
+  if (!(await item.isVisible())) await menu.getByText(tag, { exact: true }).click()
+  await item.waitFor()
+}
+
+test('pictures of the explorers and the landing page', async (t) => {
+  const browser = await openBrowser(t)
+  const service = await startProcess(t)
+  await photograph(browser, 'landing', (page) => page.goto(service.url))
+  await photograph(browser, 'docs', async (page) => {
+    await page.goto(`${service.url}/docs`)
+    await page.locator('.opblock').first().waitFor()
+  })
+  await photograph(browser, 'redoc', async (page) => {
+    await page.goto(`${service.url}/redoc`)
+    await page.locator('h2', { hasText: /^Accounts$/ }).waitFor()
+  })
+})
+
+async function readOperations(url: string) {
+  return operationsOf((await (await fetch(`${url}/openapi.json`)).json()) as ApiDocument)
+}

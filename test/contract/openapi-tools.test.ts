@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryFolder } from '../support/databases.ts'
+import { readApiDocument } from '../support/openapi.ts'
+
+const REDOCLY = program('@redocly/cli/bin/cli.js')
+const OPENAPI_TYPESCRIPT = program('openapi-typescript/bin/cli.js')
+const TSC = program('typescript/bin/tsc')
+const RULES = fileURLToPath(new URL('../../redocly.yaml', import.meta.url))
+
+/** Calls as a person would write them against the generated types. What should not compile is marked, and has to fail. */
+const CLIENT = `
+import type { components, operations, paths } from './api.d.ts'
+
+type Json<Content> = Content extends { content: { 'application/json': infer Body } } ? Body : undefined
+type Request<Id extends keyof operations> = operations[Id] extends { requestBody: infer Body } ? Json<Body> : undefined
+type Success<Id extends keyof operations> = {
+  [Status in keyof operations[Id]['responses'] & (200 | 201 | 204)]: Json<operations[Id]['responses'][Status]>
+}[keyof operations[Id]['responses'] & (200 | 201 | 204)]
+
+declare function call<Id extends keyof operations>(id: Id, body: Request<Id>): Promise<Success<Id>>
+
+const registered = await call('register', { email: 'a@b.io', password: 'long enough', first_name: 'A', last_name: 'B' })
+export const token: string = registered.token
+export const profile: components['schemas']['Profile'] = await call('getOwnProfile', undefined)
+const key = await call('createApiKey', { name: 'Export' })
+export const secret: string = key.key
+export const scopes: string[] = key.scopes
+export const changed: components['schemas']['ApiKey'] = await call('updateApiKey', { is_active: false })
+export const users: components['schemas']['User'] | components['schemas']['User'][] = await call('listUsers', undefined)
+export const role: 'user' | 'admin' = ([users].flat()[0] as components['schemas']['User']).role
+export const fault: components['schemas']['ValidationError']['detail'][number]['loc'] = ['body', 'scopes', 0]
+export const userId: operations['deleteUser']['parameters']['path']['user_id'] = 7
+export const path: keyof paths = '/users/{user_id}/make-admin'
+
+// @ts-expect-error: the last name is required.
+await call('register', { email: 'a@b.io', password: 'long enough', first_name: 'A' })
+// @ts-expect-error: a number is no password.
+await call('login', { email: 'a@b.io', password: 12345678 })
+// @ts-expect-error: there is no such endpoint.
+await call('promote', undefined)
+// @ts-expect-error: a profile has no role.
+profile.role
+// @ts-expect-error: the secret is shown once alone.
+changed.key
+// @ts-expect-error: an id of a user is a number.
+export const wrongId: operations['deleteUser']['parameters']['path']['user_id'] = 'seven'
+// @ts-expect-error: there is no such path.
+export const wrongPath: keyof paths = '/users/{user_id}/demote'
+`
+
+function program(path: string): string {
+  return fileURLToPath(new URL(`../../node_modules/${path}`, import.meta.url))
+}
+
+/** Runs a tool of JavaScript; gives what it prints, and its exit code. */
+function run(folder: string, script: string, ...parameters: string[]): Promise<{ readonly code: unknown; readonly output: string }> {
+  // The linter would report its use and look for a newer version of itself.
+  const env = { PATH: process.env['PATH'], REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, ...parameters], { cwd: folder, env }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, output: stdout + stderr }),
+    )
+  })
+}
+
+async function keepDocument(t: TestContext): Promise<string> {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'openapi.json'), JSON.stringify(await readApiDocument(t)))
+  return folder
+}
+
+test('the linter finds no error and no warning in the document', async (t) => {
+  const folder = await keepDocument(t)
+  const { code, output } = await run(folder, REDOCLY, 'lint', '--config', RULES, '--format', 'json', 'openapi.json')
+  const { totals, problems } = JSON.parse(output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1))
+  assert.deepEqual({ code, totals, problems }, { code: 0, totals: { errors: 0, warnings: 0, ignored: 0 }, problems: [] })
+})
+
+test('a client that is generated from the document type-checks, and wrong calls do not', async (t) => {
+  const folder = await keepDocument(t)
+  const generated = await run(folder, OPENAPI_TYPESCRIPT, 'openapi.json', '--output', 'api.d.ts')
+  assert.equal(generated.code, 0, generated.output)
+  writeFileSync(join(folder, 'client.ts'), CLIENT)
+  const parameters = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024', '--allowImportingTsExtensions', 'client.ts']
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  assert.deepEqual(await run(folder, TSC, ...parameters), { code: 0, output: '' })
+})

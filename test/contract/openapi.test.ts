@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { admin } from '../support/actors.ts'
+import { type ApiDocument, operationsOf, readApiDocument } from '../support/openapi.ts'
+import { startApp } from '../support/start-app.ts'
+
+type Auth = 'None' | 'User' | 'Admin'
+
+/** Section 4 of the specification: method, path, who may call it, and how it succeeds. */
+const SPECIFIED: readonly (readonly [string, string, Auth, ...number[]])[] = [
+  ['POST', '/register/', 'None', 201],
+  ['POST', '/login/', 'None', 200],
+  ['POST', '/refresh/', 'None', 200],
+  ['GET', '/verify/', 'None', 200],
+  ['POST', '/forgot-password/', 'None', 200],
+  ['GET', '/reset-password/', 'None', 200, 302],
+  ['POST', '/reset-password/', 'None', 200],
+  ['GET', '/users/me', 'User', 200],
+  ['GET', '/users/', 'Admin', 200],
+  ['GET', '/users/search', 'Admin', 200],
+  ['PUT', '/users/{user_id}', 'User', 200],
+  ['POST', '/users/{user_id}/password', 'User', 204],
+  ['POST', '/users/{user_id}/make-admin', 'Admin', 204],
+  ['POST', '/users/{user_id}/ban', 'Admin', 204],
+  ['POST', '/users/{user_id}/unban', 'Admin', 204],
+  ['DELETE', '/users/{user_id}', 'Admin', 204],
+  ['GET', '/users/keys', 'User', 200],
+  ['POST', '/users/keys', 'User', 200],
+  ['GET', '/users/keys/{key_id}', 'User', 200],
+  ['PATCH', '/users/keys/{key_id}', 'User', 200],
+  ['DELETE', '/users/keys/{key_id}', 'User', 204],
+  ['GET', '/users/keys/by-user/{user_id}', 'Admin', 200],
+  ['PATCH', '/users/keys/by-user/{user_id}/{key_id}', 'Admin', 200],
+  ['DELETE', '/users/keys/by-user/{user_id}/{key_id}', 'Admin', 204],
+  ['GET', '/heartbeat', 'None', 200],
+  ['GET', '/metrics', 'None', 200],
+  ['GET', '/docs', 'None', 200],
+  ['GET', '/redoc', 'None', 200],
+]
+
+/** What the service has beyond the specification. */
+const OURS: typeof SPECIFIED = [
+  ['POST', '/logout/', 'User', 204],
+  ['POST', '/verify/resend/', 'None', 200],
+  ['GET', '/ready', 'None', 200],
+  ['GET', '/', 'None', 200],
+  ['GET', '/openapi.json', 'None', 200, 304],
+]
+
+/** They take nothing that could be refused. */
+const NEVER_REFUSED = new Set(['GET /heartbeat', 'GET /ready', 'GET /', 'GET /openapi.json', 'GET /docs', 'GET /redoc'])
+
+function tableOf(apiDocument: ApiDocument): string[] {
+  return operationsOf(apiDocument).map(({ method, path, operation }) => {
+    const successes = Object.keys(operation.responses).filter((status) => Number(status) < 400)
+    const isForAdmins = operation.description?.endsWith('For admins.') === true
+    const auth: Auth = operation.security.length === 0 ? 'None' : isForAdmins ? 'Admin' : 'User'
+    return [method, path, auth, ...successes].join(' ')
+  })
+}
+
+test('the document lists every endpoint of the specification with its access and its success, our own, and nothing else', async (t) => {
+  const apiDocument = await readApiDocument(t)
+  const expected = [...SPECIFIED, ...OURS].map((row) => row.join(' '))
+  assert.deepEqual(tableOf(apiDocument).sort(), expected.sort())
+})
+
+test('every endpoint says what it is called, what it does, and where it belongs; no two are called the same', async (t) => {
+  const apiDocument = await readApiDocument(t)
+  const tags = apiDocument.tags.map(({ name }) => name)
+  const operations = operationsOf(apiDocument)
+  for (const { operation } of operations) {
+    assert.match(operation.operationId, /^[a-z][a-zA-Z]+$/)
+    assert.match(operation.summary, /^[A-Z].*[^.]$/)
+    assert.equal(operation.tags.length, 1)
+    assert.ok(tags.includes(operation.tags[0] ?? ''))
+  }
+  assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
+  assert.deepEqual([...new Set(operations.flatMap(({ operation }) => operation.tags))].sort(), [...tags].sort())
+})
+
+test('every endpoint that is protected takes either credential, and may answer 401; every admin endpoint may answer 403', async (t) => {
+  const apiDocument = await readApiDocument(t)
+  assert.deepEqual(
+    Object.values(apiDocument.components.securitySchemes).map(({ type, scheme, name }) => [type, scheme ?? name]),
+    [
+      ['http', 'bearer'],
+      ['apiKey', 'X-API-Key'],
+    ],
+  )
+  for (const { operation } of operationsOf(apiDocument)) {
+    if (operation.security.length === 0) continue
+    assert.deepEqual(operation.security, [{ jwt: [] }, { apiKey: [] }])
+    assert.ok('401' in operation.responses, operation.operationId)
+    if (/For (?:the user whom|admins)/.test(operation.description ?? '')) assert.ok('403' in operation.responses, operation.operationId)
+  }
+})
+
+test('every refusal has a shape and an example of its real words', async (t) => {
+  const apiDocument = await readApiDocument(t)
+  for (const { method, path, operation, responses } of operationsOf(apiDocument)) {
+    const refused = Object.entries(responses).filter(([status]) => Number(status) >= 400)
+    assert.ok('500' in operation.responses)
+    assert.equal(
+      refused.some(([status]) => Number(status) < 500),
+      !NEVER_REFUSED.has(`${method} ${path}`),
+      operation.operationId,
+    )
+    for (const [status, { description, content }] of refused) {
+      const json = content?.['application/json']
+      const shape = status === '422' ? 'ValidationError' : 'Error'
+      assert.equal(json?.schema.$ref, `#/components/schemas/${shape}`, `${operation.operationId} ${status}`)
+      assert.ok(Object.keys(json?.examples ?? {}).length > 0, `${operation.operationId} ${status}`)
+      assert.notEqual(description, '')
+    }
+  }
+})
+
+test('every field has a description and an example', async (t) => {
+  const apiDocument = await readApiDocument(t)
+  for (const [name, { properties = {} }] of Object.entries(apiDocument.components.schemas)) {
+    for (const [field, schema] of Object.entries(properties)) {
+      const place = `${name}.${field}`
+      assert.ok(schema.description, `${place} has a description`)
+      assert.ok(
+        schema.examples ?? schema.enum ?? schema.const ?? schema.items?.$ref ?? schema.default !== undefined,
+        `${place} has an example`,
+      )
+    }
+  }
+  for (const { operation } of operationsOf(apiDocument)) {
+    for (const { name, description, example } of operation.parameters ?? []) {
+      assert.ok(description, `${operation.operationId} ${name} has a description`)
+      assert.notEqual(example, undefined)
+    }
+  }
+})
+
+test('422: a body without its fields is answered as the document says, on every endpoint that takes one', async (t) => {
+  const service = await startApp(t)
+  const { headers } = await admin(service)
+  const apiDocument = (await service.app.inject('/openapi.json')).json<ApiDocument>()
+  let tried = 0
+  for (const { method, path, operation, responses } of operationsOf(apiDocument)) {
+    if (operation.requestBody === undefined) continue
+    const url = path.replace('{user_id}', '7').replace('{key_id}', '0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41')
+    const response = await service.app.inject({ method, url, headers: { ...headers, 'content-type': 'application/json' }, payload: '{}' })
+    assert.equal(response.statusCode, 422)
+    assert.deepEqual(response.json(), responses['422']?.content?.['application/json']?.examples?.['missing']?.value)
+    tried++
+  }
+  assert.equal(tried, 11)
+})
+
+test('201: the example of a registration, sent as it is, registers', async (t) => {
+  const { app } = await startApp(t)
+  const apiDocument = (await app.inject('/openapi.json')).json<ApiDocument>()
+  const register = operationsOf(apiDocument).find(({ operation }) => operation.operationId === 'register')
+  const example = register?.operation.requestBody?.content['application/json']?.example
+  const response = await app.inject({ method: 'POST', url: '/register/', payload: example as object })
+  assert.equal(response.statusCode, 201)
+  assert.deepEqual(Object.keys(response.json()), Object.keys(register?.responses['201']?.content?.['application/json']?.example as object))
+})
+
+test('the document names the title, the version and the address of the service', async (t) => {
+  const { info, servers, openapi } = await readApiDocument(t, { API_TITLE: 'Acme <Accounts>', BASE_URL: 'https://acme.example.org/auth/' })
+  assert.equal(openapi, '3.1.1')
+  assert.deepEqual([info.title, info.license.identifier], ['Acme <Accounts>', 'MIT'])
+  assert.match(info.version, /^\d+\.\d+\.\d+$/)
+  assert.deepEqual(servers, [{ url: 'https://acme.example.org/auth' }])
+})
+
+test('reset-password takes JSON and both kinds of forms, and answers in kind', async (t) => {
+  const apiDocument = await readApiDocument(t)
+  const reset = operationsOf(apiDocument).find(({ operation }) => operation.operationId === 'resetPassword')
+  const kinds = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data']
+  assert.deepEqual(Object.keys(reset?.operation.requestBody?.content ?? {}), kinds)
+  for (const status of ['200', '401', '404', '422']) {
+    assert.deepEqual(Object.keys(reset?.responses[status]?.content ?? {}), ['application/json', 'text/html'])
+  }
+})
