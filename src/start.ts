@@ -39,16 +39,16 @@ export async function startService(config: Config): Promise<void> {
   } catch (error) {
     // A database that stays open would keep the process from ending, and so would the line to the first process.
     await db.close()
-    if (cluster.isWorker) process.disconnect()
+    if (cluster.isWorker) process.disconnect?.()
     throw error
   }
 }
 
 /** What is done once for all processes, before any of them serves. */
 async function prepare(config: Config): Promise<void> {
-  secretKeyOf(config)
   const db = await openMigrated(config)
   try {
+    secretKeyOf(config)
     if (config.admin) await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
   } finally {
     await db.close()
