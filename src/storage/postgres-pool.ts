@@ -14,7 +14,7 @@ export type Pool = {
 type Connections = { readonly client: Client; readonly bornAt: number; destroy(): Promise<void> }
 
 const MAX_CONNECTIONS = 10
-const CONNECT_TIMEOUT_S = 2
+const CONNECT_TIMEOUT_S = 1.5
 const STATEMENT_TIMEOUT_MS = 5000
 // A connection that was lost in the middle of a transaction must not hold its locks.
 const IDLE_IN_TRANSACTION_MS = 10_000

@@ -6,19 +6,14 @@ import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { newEmail } from '../support/requests.ts'
 import { scaled } from '../support/scale.ts'
-import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { startProcess } from '../support/service-process.ts'
 import { startSmtpPeer } from '../support/smtp-peer.ts'
-import { type Answered, ask, registration, startTraffic, type Traffic, tally } from '../support/traffic.ts'
+import { ANSWER_MS, missing, READS, RECOVERY_MS, type Sufferer, suffer, untilServing } from '../support/suffering.ts'
+import { ask, registration, startTraffic, type Traffic, tally } from '../support/traffic.ts'
 
-// Long enough for every deadline of the service to strike, more than once in the long form.
-const FAULT_MS = scaled(3500, 20_000)
-const ANSWER_MS = 3000
-const RECOVERY_MS = 5000
-
-type Scene = {
+type Scene = Sufferer & {
   readonly server: PostgresServer
   readonly proxy: FaultProxy
-  readonly service: ServiceProcess
   /** A way to the database past the proxy. */
   readonly sql: postgres.Sql
 }
@@ -36,88 +31,8 @@ async function setScene(t: TestContext, settings: readonly string[] = []): Promi
   const sql = postgres(server.url, { max: 1, onnotice: () => undefined })
   t.after(() => sql.end({ timeout: 1 }))
   await sql`select 1`
-  return { server, proxy, service, sql }
-}
-
-type Fault = { begin(): Promise<void> | void; end(): Promise<void> | void }
-
-/** Traffic before, during and after a fault; then the count of what was promised and what is there. */
-async function suffer(t: TestContext, { service, sql }: Scene, fault: Fault, options: { readsMayPass?: boolean } = {}): Promise<void> {
-  const traffic = startTraffic(t, service.url)
-  await sleep(600)
-  await fault.begin()
-  const beganAt = performance.now()
-  await sleep(FAULT_MS)
-  const duringEndsAt = performance.now()
-  await fault.end()
-  const endedAt = performance.now()
-  const recoveryMs = await untilServing(service.url, endedAt)
-  await sleep(scaled(300, 1500))
-  await traffic.stop()
-
-  assert.equal(service.process.exitCode, null, 'the process lives')
-  const during = traffic.answers.filter(({ atMs, tookMs }) => atMs >= beganAt && atMs + tookMs < duringEndsAt)
-  judge(traffic, during, options.readsMayPass ?? false)
-  assert.ok(recoveryMs <= RECOVERY_MS, `it serves again within ${RECOVERY_MS} ms: ${recoveryMs}`)
-  const after = traffic.answers.filter(({ atMs }) => atMs > endedAt + RECOVERY_MS)
-  assert.deepEqual(
-    after.filter(({ status }) => status === 503 || status === 0),
-    [],
-  )
-  const lost = await missing(sql, traffic.registered)
-  assert.deepEqual(lost, [], 'acknowledged registrations are there')
-  const slowest = Math.max(...during.map(({ tookMs }) => tookMs))
-  t.diagnostic(
-    `during the fault ${during.length} requests (${tally(during)}), slowest ${Math.round(slowest)} ms; serving again after ${Math.round(recoveryMs)} ms; ` +
-      `${traffic.registered.length} acknowledged registrations, ${lost.length} lost`,
-  )
-}
-
-function judge({ answers }: Traffic, during: readonly Answered[], readsMayPass: boolean): void {
-  const heartbeats = answers.filter(({ what }) => what === 'GET /heartbeat')
-  assert.deepEqual(
-    heartbeats.filter(({ status }) => status !== 200),
-    [],
-    'the heartbeat goes on',
-  )
-  const allowed = new Set([200, 201, 401, 503])
-  assert.deepEqual(
-    answers.filter(({ status }) => !allowed.has(status)),
-    [],
-    'nothing but answers, and none of them 500',
-  )
-  assert.deepEqual(
-    answers.filter(({ status, retryAfter }) => status === 503 && retryAfter === null),
-    [],
-    '503 says when to try again',
-  )
-  assert.deepEqual(
-    answers.filter(({ status, tookMs }) => status === 503 && tookMs > ANSWER_MS),
-    [],
-    `a refusal comes within ${ANSWER_MS} ms`,
-  )
-  // The first moments belong to what was on its way already.
-  const begins = (during[0]?.atMs ?? 0) + 500
-  const needsDatabase = during.filter(({ what, atMs }) => what !== 'GET /heartbeat' && atMs > begins)
-  assert.ok(needsDatabase.length > 0)
-  const isRead = ({ what }: Answered) => what === 'POST /refresh/' || what === 'POST /login/'
-  const served = needsDatabase.filter((answer) => answer.status !== 503 && !(readsMayPass && isRead(answer)))
-  assert.deepEqual(served, [], 'nothing is served that needs the database')
-}
-
-async function untilServing(url: string, since: number): Promise<number> {
-  while (performance.now() - since < 30_000) {
-    const [ready, write] = [await ask(url, 'GET', '/ready'), await ask(url, 'POST', '/register/', registration(newEmail()))]
-    if (ready.status === 200 && write.status === 201) return performance.now() - since
-    await sleep(50)
-  }
-  return Number.POSITIVE_INFINITY
-}
-
-async function missing(sql: postgres.Sql, emails: readonly string[]): Promise<string[]> {
-  const rows = await sql<{ email: string }[]>`select email from users`
-  const found = new Set(rows.map(({ email }) => email))
-  return emails.filter((email) => !found.has(email))
+  const emails = async () => (await sql<{ email: string }[]>`select email from users`).map(({ email }) => email)
+  return { server, proxy, service, sql, emails }
 }
 
 test('503: PostgreSQL stopped and started again', async (t) => {
@@ -162,7 +77,7 @@ test('503: PostgreSQL is read-only, and writable again', async (t) => {
         await setReadOnly('off')
       },
     },
-    { readsMayPass: true },
+    READS,
   )
 })
 
@@ -210,7 +125,13 @@ test('connections terminated by an operator, again and again: no answer but 503 
 })
 
 /** The state of the books after a storm: process alive, answers in the grammar, promises kept, no half transactions. */
-async function closeBooks(t: TestContext, { service, sql }: Scene, traffic: Traffic, what: string, recoveryMs: number): Promise<void> {
+async function closeBooks(
+  t: TestContext,
+  { service, sql, emails }: Scene,
+  traffic: Traffic,
+  what: string,
+  recoveryMs: number,
+): Promise<void> {
   assert.equal(service.process.exitCode, null, 'the process lives')
   assert.ok(recoveryMs <= RECOVERY_MS, `${recoveryMs} ms`)
   const allowed = new Set([200, 201, 401, 503])
@@ -222,7 +143,7 @@ async function closeBooks(t: TestContext, { service, sql }: Scene, traffic: Traf
     traffic.answers.filter(({ status, tookMs }) => status === 503 && tookMs > ANSWER_MS),
     [],
   )
-  assert.deepEqual(await missing(sql, traffic.registered), [])
+  assert.deepEqual(missing(await emails(), traffic.registered), [])
   assert.deepEqual(await halfRegistered(sql), [], 'no account without its session')
   t.diagnostic(
     `${what}; ${traffic.answers.length} requests (${tally(traffic.answers)}); ${traffic.registered.length} acknowledged registrations, 0 lost`,
