@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import { ensureAdmin } from './domain/first-admin.ts'
 import { createHousekeeping, type Housekeeping } from './domain/housekeeping.ts'
 import type { App } from './http/app-type.ts'
+import { drain } from './http/drain.ts'
 import { createLogger } from './logger.ts'
 import { createDispatcher, type Dispatcher } from './mail/dispatcher.ts'
 import { openTransport } from './mail/open-transport.ts'
@@ -124,13 +125,18 @@ function createStop(running: Running, logger: Logger): (signal?: NodeJS.Signals)
 
 async function shutDown({ app, mail, housekeeping, db }: Running): Promise<void> {
   housekeeping.stop()
+  await Promise.all([stopServing(app), mail.stop()])
+  await db.close()
+}
+
+async function stopServing(app: App): Promise<void> {
   const deadline = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+  await drain(app.server)
   // A connection whose request has been answered would stay open for the next one, which nobody will serve.
   const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_INTERVAL_MS)
-  await Promise.all([app.close(), mail.stop()])
+  await app.close()
   clearTimeout(deadline)
   clearInterval(sweep)
-  await db.close()
 }
 
 /** What no handler caught. A promise that nobody waited for is told and survived; a thrown error leaves unknown state behind. */

@@ -2,6 +2,8 @@ export type PostgresAddress = {
   /** In the order in which they are tried. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly database: string
+  /** Whether a standby is passed over, as it has to be where there are several hosts. */
+  readonly isPrimaryOnly: boolean
 }
 
 const SHAPE = /^postgres(?:ql)?:\/\/(?:([^/?#\s]*)@)?([^/?#\s@]+)\/([^/?#\s]+)(?:\?([^#\s]*))?$/
@@ -17,7 +19,7 @@ export function parsePostgresUrl(url: string): PostgresAddress | undefined {
   const attributes = new URLSearchParams(query).get('target_session_attrs')
   const isUsable = isEncoded(credentials) && isEncoded(database) && (attributes === null || SESSION_ATTRIBUTES.has(attributes))
   if (!isUsable || !hosts.every((host) => host !== undefined)) return undefined
-  return { hosts, database: decodeURIComponent(database) }
+  return { hosts, database: decodeURIComponent(database), isPrimaryOnly: attributes !== null || hosts.length > 1 }
 }
 
 function parseHost(text: string): { host: string; port: number } | undefined {

@@ -1,6 +1,15 @@
 import postgres from 'postgres'
 import { Refusal } from '../model/refusal.ts'
-import { type Database, type LockName, MissingReference, type Queries, type Statement, UniqueViolation, type Value } from './database.ts'
+import {
+  type Database,
+  type LockName,
+  MissingReference,
+  type Queries,
+  type Statement,
+  type Transaction,
+  UniqueViolation,
+  type Value,
+} from './database.ts'
 import {
   type AppliedMigration,
   CREATE_HISTORY,
@@ -10,27 +19,28 @@ import {
   READ_HISTORY,
   readMigrations,
 } from './migrations.ts'
-import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
+import { type Client, createPool, openConnections } from './postgres-pool.ts'
 
-const MAX_CONNECTIONS = 10
-const CONNECT_TIMEOUT_S = 2
-const STATEMENT_TIMEOUT_MS = 5000
-// A caller hears 503 within three seconds, whatever state the database is in.
-const ANSWER_DEADLINE_MS = 2500
+// A caller hears 503 within three seconds, whatever state the database is in; the third is for what else a request does.
+const ANSWER_DEADLINE_MS = 2000
+// By then everyone who waited for a connection that is given up has been answered.
+const GRACE_MS = 3000
 const MIGRATION_LOCK = 7_214_000
 const LOCKS: Record<LockName, number> = { admins: 7_214_001 }
 
 const FOREIGN_KEY_VIOLATION = '23503'
 const UNIQUE_VIOLATION = '23505'
-// Classes and codes that tell of the server's state, not of a wrong statement: connection, rolled back, resources, intervention, system; read-only, lock not available.
-const OUTSIDE_FAULT = /^(?:08|40|53|57|58|XX)...$|^(?:25006|55P03)$/
+// Classes and codes that tell of the server's state, not of a wrong statement: connection, authorization, no such database,
+// rolled back, resources, intervention, system; read-only, lock not available.
+const OUTSIDE_FAULT = /^(?:08|28|3D|40|53|57|58|XX)...$|^(?:25006|55P03)$/
+// Of these, the ones after which another connection may lead to a better place: a server that ends, or is no longer the primary.
+const MISPLACED = /^(?:08|28|3D|57P|58)|^25006$/
 
-type Client = postgres.Sql<{ bigint: number }>
-type Connection = Client | postgres.TransactionSql<{ bigint: number }>
+type Connection = postgres.TransactionSql<{ bigint: number }>
 
 /** Applies what is missing, in one transaction under a lock that all processes share. */
 export async function migratePostgres(url: string, folder = `${MIGRATIONS_FOLDER}/postgres`): Promise<Migration[]> {
-  const client = connect(url, 1, 0)
+  const { client, destroy } = openConnections(url, 1, { statement_timeout: 0 })
   try {
     return await client.begin(async (tx) => {
       await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
@@ -45,62 +55,77 @@ export async function migratePostgres(url: string, folder = `${MIGRATIONS_FOLDER
     })
   } finally {
     await client.end({ timeout: 1 })
+    await destroy()
   }
 }
 
 export function openPostgres(url: string): Database {
-  const client = connect(url, MAX_CONNECTIONS, STATEMENT_TIMEOUT_MS)
+  const pool = createPool(url, GRACE_MS)
+
+  /** Tells the pool of a fault that is the connection's. */
+  async function trying<Result>(work: (client: Client, requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
+    const client = pool.client()
+    try {
+      return await answered((requireTime) => work(client, requireTime))
+    } catch (error) {
+      if (isDoubtful(error)) pool.distrust(client)
+      throw error
+    }
+  }
+
   return {
-    ...queries(client),
+    ...queries((statement, values) => trying((client) => client.unsafe(statement.sql, values, PREPARED))),
     transaction: (work) =>
-      answered(async (requireTime) => {
-        const result = await client.begin(async (tx) => {
-          const lock = async (name: LockName) => void (await tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED))
-          const value = await work({ ...queries(tx), lock })
-          // Who has been told that it failed must not find later that it happened.
-          requireTime()
-          return { value }
-        })
+      trying(async (client, requireTime) => {
+        const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireTime)) }))
         return result.value
       }),
-    close: () => client.end({ timeout: 1 }),
+    close: () => pool.close(),
   }
+}
+
+async function within<Result>(tx: Connection, work: (tx: Transaction) => Promise<Result>, requireTime: () => void): Promise<Result> {
+  const lock = async (name: LockName) => void (await answered(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
+  const value = await work({ ...queries((statement, values) => answered(() => tx.unsafe(statement.sql, values, PREPARED))), lock })
+  // Who has been told that it failed must not find later that it happened.
+  requireTime()
+  return value
 }
 
 const PREPARED = { prepare: true }
 
-function connect(url: string, max: number, statementTimeoutMs: number): Client {
-  const address = parsePostgresUrl(url)
-  if (address === undefined) throw new Error('the address of the PostgreSQL database is not well formed')
-  return postgres(url, {
-    ...destination(address),
-    max,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    // An outage must not make the service wait longer than itself to see that it is over.
-    backoff: (retries) => Math.min(0.05 * 2 ** retries, 1),
-    connection: { application_name: 'latchkey', statement_timeout: statementTimeoutMs, TimeZone: 'UTC' },
-    onnotice: () => undefined,
-    fetch_types: false,
-    // Ids and times are far below 2^53, where a JavaScript number is exact.
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-  })
-}
+type Ask = <Row>(statement: Statement<Row>, values: Value[]) => Promise<postgres.RowList<postgres.Row[]>>
 
-/** Given apart from the URL, because the driver takes an IPv6 address apart at its colons and does not decode the name of a database. */
-function destination({ hosts, database }: PostgresAddress): { database: string } {
-  const lists = { host: hosts.map(({ host }) => host), port: hosts.map(({ port }) => port) }
-  // The driver takes lists, and documents them; the type of its options leaves them out.
-  return { database, ...lists }
-}
-
-function queries(connection: Connection): Queries {
-  const rows = <Row>(statement: Statement<Row>, values: Value[]) => answered(() => connection.unsafe(statement.sql, values, PREPARED))
+function queries(ask: Ask): Queries {
   return {
     // A row has the shape that the statement's type declares; the tests of each repository hold the two together.
-    first: async <Row>(statement: Statement<Row>, ...values: Value[]) => (await rows(statement, values))[0] as Row | undefined,
-    all: async <Row>(statement: Statement<Row>, ...values: Value[]) => Array.from(await rows(statement, values)) as Row[],
-    run: async (statement, ...values) => (await rows(statement, values)).count,
+    first: async <Row>(statement: Statement<Row>, ...values: Value[]) => (await ask(statement, values))[0] as Row | undefined,
+    all: async <Row>(statement: Statement<Row>, ...values: Value[]) => Array.from(await ask(statement, values)) as Row[],
+    run: async (statement, ...values) => (await ask(statement, values)).count,
   }
+}
+
+/**
+ * Never ends where the connection is lost. The driver hears of the loss by itself and ends the transaction; told by us as well, it
+ * would send its rollback over a connection that is gone, or is a new one already.
+ */
+async function unlessLost<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isLost(error)) await new Promise(() => undefined)
+    throw error
+  }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof Refusal && error.cause !== undefined && !(error.cause instanceof postgres.PostgresError)
+}
+
+/** Whether another connection may do better: this one was lost, gave no answer in time, or leads to the wrong place. */
+function isDoubtful(error: unknown): boolean {
+  if (!(error instanceof Refusal) || error.code !== 'unavailable') return false
+  return !(error.cause instanceof postgres.PostgresError) || MISPLACED.test(error.cause.code)
 }
 
 /** Ends the wait, though not the work, at the deadline, and turns what went wrong into words that the layers above know. */

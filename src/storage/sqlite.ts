@@ -3,8 +3,8 @@ import { type Database, declaredStatements, type Queries, type Statement, type T
 import { begin, commit, connect, deadlineIn, guarded, whenNotBusy } from './sqlite-connection.ts'
 import { createReaderThread } from './sqlite-reader.ts'
 
-// A caller hears 503 within three seconds, whatever another process does to the file.
-const BUSY_DEADLINE_MS = 2500
+// A caller hears 503 within three seconds, whatever another process does to the file; the third is for what else a request does.
+const BUSY_DEADLINE_MS = 2000
 
 /** One writer, used by one transaction at a time, one reader, which never waits for it, and a thread for what reads long. */
 export async function openSqlite(file: string): Promise<Database> {

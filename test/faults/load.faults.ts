@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { temporaryFolder } from '../support/databases.ts'
+import { newEmail } from '../support/requests.ts'
+import { abortedLogins, idlers, type RudeClients, slowBodies, slowHeaders, slowReaders } from '../support/rude-clients.ts'
+import { scaled } from '../support/scale.ts'
+import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { startSmtpPeer } from '../support/smtp-peer.ts'
+import { ask, quantile, registration, tally } from '../support/traffic.ts'
+
+const ADMIN = { email: 'admin@example.com', password: 'the first of all admins' }
+const ROUNDS = scaled(2, 8)
+const ROUND_MS = scaled(2500, 10_000)
+
+type Scene = { readonly service: ServiceProcess; readonly port: number; readonly bearer: string; readonly folder: string }
+
+async function setScene(t: TestContext): Promise<Scene> {
+  const folder = temporaryFolder(t)
+  const peer = await startSmtpPeer(t)
+  const env = { SMTP_URL: peer.url, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, LOG_LEVEL: 'warn' }
+  const service = await startProcess(t, env, folder)
+  const { body } = await ask(service.url, 'POST', '/login/', ADMIN)
+  return { service, folder, port: Number(new URL(service.url).port), bearer: (body as { token: string }).token }
+}
+
+/** More users than fit into the buffers between a server and a client that does not read. */
+function populate(folder: string, count: number): void {
+  const connection = new DatabaseSync(join(folder, 'data', 'latchkey.db'), { timeout: 5000 })
+  connection.exec(`
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < ${count})
+    insert into users (email, email_key, password_hash, first_name, last_name, role, verified, created_at)
+    select 'crowd' || i || '@example.com', 'crowd' || i || '@example.com', 'none', 'First', 'Last', 'user', true, 0 from n`)
+  connection.close()
+}
+
+/** What a client who behaves sees: how long each request takes, one after the other. */
+async function goodClient({ service, bearer }: Scene, forMs: number): Promise<number[]> {
+  const times: number[] = []
+  const until = performance.now() + forMs
+  while (performance.now() < until) {
+    const answer = await ask(service.url, 'GET', '/users/me', undefined, { authorization: `Bearer ${bearer}` })
+    assert.equal(answer.status, 200, JSON.stringify(answer))
+    times.push(answer.tookMs)
+    await sleep(2)
+  }
+  return times
+}
+
+test('200: clients who behave do not feel a thousand who do not', async (t) => {
+  const scene = await setScene(t)
+  populate(scene.folder, 100_000)
+  const quiet: number[] = []
+  const crowded: number[] = []
+  let most = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    quiet.push(...(await goodClient(scene, ROUND_MS)))
+    const rude: RudeClients[] = [
+      await idlers(scene.port, 1000),
+      await slowHeaders(scene.port, 200),
+      await slowBodies(scene.port, 200),
+      await slowReaders(scene.port, 5, `Authorization: Bearer ${scene.bearer}`),
+    ]
+    // The list is served until the buffers between the two ends are full.
+    await sleep(1500)
+    most = Math.max(most, rude.flatMap(({ sockets }) => sockets).filter(({ destroyed }) => !destroyed).length)
+    crowded.push(...(await goodClient(scene, ROUND_MS)))
+    for (const { leave } of rude) leave()
+  }
+  const [p50, p99] = [0.5, 0.99].map((share) => quantile(crowded, share) / quantile(quiet, share))
+  t.diagnostic(
+    `${most} rude connections at once; ${quiet.length} good requests without and ${crowded.length} with them, all 200; ` +
+      `median ${p50?.toFixed(2)} times, p99 ${p99?.toFixed(2)} times (${quantile(quiet, 0.99).toFixed(1)} and ${quantile(crowded, 0.99).toFixed(1)} ms)`,
+  )
+  assert.ok(quantile(crowded, 0.5) < quantile(quiet, 0.5) * 2 + 5, 'the median')
+  assert.ok(quantile(crowded, 0.99) < quantile(quiet, 0.99) * 3 + 50, 'the 99th of 100')
+  assert.equal(scene.service.process.exitCode, null)
+})
+
+/** Processor time of a process so far, in milliseconds. */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+test('logins whose client has gone are not hashed for, and nobody waits behind them', async (t) => {
+  const scene = await setScene(t)
+  const pid = scene.service.process.pid ?? 0
+  const login = () => ask(scene.service.url, 'POST', '/login/', ADMIN)
+  const honest = scaled(20, 100)
+  const aborted = scaled(200, 2000)
+  for (let index = 0; index < 5; index++) await login()
+  const before = cpuMs(pid)
+  const times: number[] = []
+  for (let index = 0; index < honest; index++) times.push((await login()).tookMs)
+  const costMs = (cpuMs(pid) - before) / honest
+  const beforeAborted = cpuMs(pid)
+  await abortedLogins(scene.port, aborted, ADMIN.email)
+  const { status, tookMs } = await login()
+  assert.equal(status, 200)
+  await sleep(500)
+  const equivalent = (cpuMs(pid) - beforeAborted) / costMs
+  t.diagnostic(
+    `${aborted} aborted logins cost the processor time of ${Math.round(equivalent)} whole ones; the next login took ` +
+      `${(tookMs / quantile(times, 0.5)).toFixed(1)} times the median`,
+  )
+  assert.ok(equivalent < aborted / 2, `${equivalent} of ${aborted}`)
+})
+
+test('SIGTERM under load: every request that was sent has its whole answer, over connections that are kept alive too', async (t) => {
+  for (let round = 0; round < scaled(3, 20); round++) await stopUnderLoad(t)
+})
+
+type Sent = { readonly status: number; readonly error: string; readonly isReused: boolean }
+
+async function stopUnderLoad(t: TestContext): Promise<void> {
+  const { service, port, bearer } = await setScene(t)
+  const agent = new Agent({ keepAlive: true, maxSockets: 40 })
+  t.after(() => agent.destroy())
+  const outcomes: Sent[] = []
+  let isOver = false
+
+  function send(method: string, path: string, body?: string): Promise<Sent> {
+    return new Promise((resolve) => {
+      const headers = {
+        authorization: `Bearer ${bearer}`,
+        ...(body && { 'content-type': 'application/json', 'content-length': body.length }),
+      }
+      const sent = request({ port, host: '127.0.0.1', method, path, headers, agent }, (response) => {
+        response.resume()
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, error: '', isReused: sent.reusedSocket }))
+        response.on('error', (error) => resolve({ status: 0, error: `cut: ${error.message}`, isReused: sent.reusedSocket }))
+      })
+      sent.on('error', (error: NodeJS.ErrnoException) =>
+        resolve({ status: 0, error: error.code ?? error.message, isReused: sent.reusedSocket }),
+      )
+      sent.end(body)
+    })
+  }
+
+  async function client(index: number): Promise<void> {
+    while (!isOver) {
+      const isWriter = index % 8 === 0
+      const outcome = isWriter ? await send('POST', '/register/', JSON.stringify(registration(newEmail()))) : await send('GET', '/users/me')
+      // Nobody listens any more: that request was not sent.
+      if (outcome.error === 'ECONNREFUSED') return
+      outcomes.push(outcome)
+      // Some clients pause between two requests, so that their connection is idle when the signal comes.
+      await sleep(Math.random() * (index % 3) * 60)
+    }
+  }
+
+  const clients = Promise.all(Array.from({ length: 32 }, (_, index) => client(index)))
+  await sleep(800 + Math.random() * 400)
+  const exited = once(service.process, 'exit')
+  service.process.kill('SIGTERM')
+  const [code] = await exited
+  isOver = true
+  await clients
+  const dropped = outcomes.filter(({ status }) => status === 0)
+  const counts = tally(outcomes.map(({ status }) => ({ status, what: '', atMs: 0, tookMs: 0, retryAfter: null, body: null })))
+  t.diagnostic(`${outcomes.length} requests were sent (${counts}), ${dropped.length} without an answer; exit code ${code}`)
+  assert.deepEqual(dropped, [])
+  assert.equal(code, 0)
+}

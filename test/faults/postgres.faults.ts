@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import postgres from 'postgres'
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { newEmail } from '../support/requests.ts'
+import { scaled } from '../support/scale.ts'
+import { startProcess } from '../support/service-process.ts'
+import { startSmtpPeer } from '../support/smtp-peer.ts'
+import { ANSWER_MS, missing, READS, RECOVERY_MS, type Sufferer, suffer, untilServing } from '../support/suffering.ts'
+import { ask, registration, startTraffic, type Traffic, tally } from '../support/traffic.ts'
+
+type Scene = Sufferer & {
+  readonly server: PostgresServer
+  readonly proxy: FaultProxy
+  /** A way to the database past the proxy. */
+  readonly sql: postgres.Sql
+}
+
+async function setScene(t: TestContext, settings: readonly string[] = []): Promise<Scene> {
+  const server = await startPostgres(settings)
+  t.after(() => server.stop())
+  const proxy = await startFaultProxy(t, server.port)
+  const peer = await startSmtpPeer(t)
+  const service = await startProcess(t, {
+    DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`,
+    SMTP_URL: peer.url,
+    LOG_LEVEL: 'warn',
+  })
+  const sql = postgres(server.url, { max: 1, onnotice: () => undefined })
+  t.after(() => sql.end({ timeout: 1 }))
+  await sql`select 1`
+  const emails = async () => (await sql<{ email: string }[]>`select email from users`).map(({ email }) => email)
+  return { server, proxy, service, sql, emails }
+}
+
+test('503: PostgreSQL stopped and started again', async (t) => {
+  const scene = await setScene(t)
+  await suffer(t, scene, { begin: () => scene.server.end('SIGINT'), end: () => scene.server.start() })
+})
+
+test('503: PostgreSQL killed at once, and started again with recovery from its log', async (t) => {
+  const scene = await setScene(t)
+  await suffer(t, scene, { begin: () => scene.server.end('SIGQUIT'), end: () => scene.server.start() })
+})
+
+test('503: PostgreSQL hangs, and goes on', async (t) => {
+  const scene = await setScene(t)
+  await suffer(t, scene, { begin: () => scene.server.freeze(), end: () => scene.server.thaw() })
+})
+
+test('503: the network loses everything in silence, and comes back without what it lost', async (t) => {
+  const scene = await setScene(t)
+  await suffer(t, scene, { begin: () => scene.proxy.set('blackhole'), end: () => scene.proxy.set('open') })
+})
+
+test('503: the network turns everything away, and comes back', async (t) => {
+  const scene = await setScene(t)
+  await suffer(t, scene, { begin: () => scene.proxy.set('closed'), end: () => scene.proxy.set('open') })
+})
+
+test('503: PostgreSQL is read-only, and writable again', async (t) => {
+  const scene = await setScene(t)
+  const setReadOnly = async (value: 'on' | 'off') => {
+    // Sessions that stand take it over as new ones do.
+    await scene.sql.unsafe(`alter system set default_transaction_read_only = ${value}`)
+    await scene.sql`select pg_reload_conf()`
+  }
+  await suffer(
+    t,
+    scene,
+    {
+      begin: () => setReadOnly('on'),
+      async end() {
+        await scene.sql`set default_transaction_read_only = off`
+        await setReadOnly('off')
+      },
+    },
+    READS,
+  )
+})
+
+test('503: every connection is taken by others, and given back', async (t) => {
+  const scene = await setScene(t, ['max_connections=20', 'superuser_reserved_connections=0'])
+  const greedy = postgres(scene.server.url, { max: 40, onnotice: () => undefined, connect_timeout: 2 })
+  let isOver = false
+  t.after(() => {
+    isOver = true
+    return greedy.end({ timeout: 0 })
+  })
+  await suffer(t, scene, {
+    async begin() {
+      for (let index = 0; index < 20; index++) void takeWhileNotOver()
+      await scene.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey'`
+    },
+    async end() {
+      isOver = true
+      await greedy.end({ timeout: 0 })
+    },
+  })
+  async function takeWhileNotOver(): Promise<void> {
+    while (!isOver) {
+      const held = await greedy.reserve().catch(() => undefined)
+      if (held === undefined) await sleep(5)
+      else return
+    }
+  }
+})
+
+test('connections terminated by an operator, again and again: no answer but 503 and the right ones, nothing lost', async (t) => {
+  const scene = await setScene(t)
+  const rounds = scaled(40, 400)
+  const traffic = startTraffic(t, scene.service.url, 60)
+  let terminated = 0
+  for (let round = 0; round < rounds; round++) {
+    await sleep(20 + Math.random() * 60)
+    const rows = await scene.sql<{ ended: boolean }[]>`
+      select pg_terminate_backend(pid) as ended from pg_stat_activity where application_name = 'latchkey'`
+    terminated += rows.length
+  }
+  const recoveryMs = await untilServing(scene.service.url, performance.now())
+  await traffic.stop()
+  await closeBooks(t, scene, traffic, `${terminated} connections terminated in ${rounds} rounds`, recoveryMs)
+})
+
+/** The state of the books after a storm: process alive, answers in the grammar, promises kept, no half transactions. */
+async function closeBooks(
+  t: TestContext,
+  { service, sql, emails }: Scene,
+  traffic: Traffic,
+  what: string,
+  recoveryMs: number,
+): Promise<void> {
+  assert.equal(service.process.exitCode, null, 'the process lives')
+  assert.ok(recoveryMs <= RECOVERY_MS, `${recoveryMs} ms`)
+  const allowed = new Set([200, 201, 401, 503])
+  assert.deepEqual(
+    traffic.answers.filter(({ status }) => !allowed.has(status)),
+    [],
+  )
+  assert.deepEqual(
+    traffic.answers.filter(({ status, tookMs }) => status === 503 && tookMs > ANSWER_MS),
+    [],
+  )
+  assert.deepEqual(missing(await emails(), traffic.registered), [])
+  assert.deepEqual(await halfRegistered(sql), [], 'no account without its session')
+  t.diagnostic(
+    `${what}; ${traffic.answers.length} requests (${tally(traffic.answers)}); ${traffic.registered.length} acknowledged registrations, 0 lost`,
+  )
+}
+
+/** A registration is a user, a session and a mail, or nothing. */
+async function halfRegistered(sql: postgres.Sql): Promise<string[]> {
+  const rows = await sql<{ email: string }[]>`
+    select email from users where not exists (select from sessions where sessions.user_id = users.id)`
+  return rows.map(({ email }) => email)
+}
+
+test('503: a registration whose connection is cut at any of its steps is there whole or not at all', async (t) => {
+  const scene = await setScene(t)
+  for (const text of ['begin', 'insert into users', 'insert into outbox', 'insert into sessions', 'commit']) {
+    for (const when of ['before', 'after'] as const)
+      await t.test(`${when} the server has "${text}"`, (step) => cutAt(step, scene, text, when))
+  }
+})
+
+async function cutAt(t: TestContext, { proxy, service, sql }: Scene, text: string, when: 'before' | 'after'): Promise<void> {
+  const email = newEmail()
+  // A statement that is prepared is not sent as text again: on fresh connections it is.
+  proxy.cutAll()
+  await untilServing(service.url, performance.now())
+  proxy.cutAll()
+  const cutsBefore = proxy.cuts()
+  proxy.cutAt(text, when)
+  const answer = await ask(service.url, 'POST', '/register/', registration(email))
+  assert.equal(proxy.cuts() - cutsBefore, 1)
+  assert.deepEqual({ status: answer.status, body: answer.body }, { status: 503, body: { detail: 'Service Unavailable' } })
+  assert.ok(answer.tookMs < ANSWER_MS)
+  const recoveryMs = await untilServing(service.url, performance.now())
+  assert.ok(recoveryMs < RECOVERY_MS)
+  assert.equal(service.process.exitCode, null)
+  const found = await sql`select id from users where email = ${email}`
+  // Whether a commit happened whose answer was lost, nobody can know: it is all there, or nothing.
+  if (text !== 'commit' || when !== 'after') assert.equal(found.length, 0)
+  assert.deepEqual(await halfRegistered(sql), [])
+  t.diagnostic(
+    `answered 503 after ${Math.round(answer.tookMs)} ms; ${found.length} rows of it in the database; serving after ${Math.round(recoveryMs)} ms`,
+  )
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** What the way to a server does: lets everything through, loses everything in silence, or turns away and cuts. */
+export type Passage = 'open' | 'blackhole' | 'closed'
+
+export type FaultProxy = {
+  readonly port: number
+  /** Holds for bytes of standing connections and for new connections from now on. */
+  set(passage: Passage): void
+  /** Every byte comes this much later. */
+  delay(ms: number): void
+  cutAll(): void
+  /** Cuts a connection when the client has sent this text; `after` lets the text itself through to the server first. */
+  cutAt(text: string, when: 'before' | 'after'): void
+  /** How many connections were cut by `cutAt`. */
+  cuts(): number
+}
+
+// The answer to what was let through needs the time that a server takes to act on it, and is then lost.
+const LOST_ANSWER_MS = 100
+
+/** A way to a TCP server that can be disturbed. It ends with the test. */
+export async function startFaultProxy(t: TestContext, targetPort: number): Promise<FaultProxy> {
+  const pairs = new Set<{ client: Socket; server: Socket }>()
+  let passage: Passage = 'open'
+  let delayMs = 0
+  let cutting: { text: string; when: 'before' | 'after' } | undefined
+  let cuts = 0
+
+  const listener = createServer((client) => {
+    if (passage === 'closed') return void client.resetAndDestroy()
+    const server = connect(targetPort, '127.0.0.1')
+    const pair = { client, server }
+    pairs.add(pair)
+    forward(client, server, (chunk) => isCut(chunk, pair))
+    forward(server, client, () => false)
+    for (const socket of [client, server]) {
+      socket.on('error', () => undefined)
+      socket.on('close', () => leave(pair))
+    }
+  }).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+
+  function forward(from: Socket, to: Socket, isCutHere: (chunk: Buffer) => boolean): void {
+    from.on('data', (chunk: Buffer) => {
+      if (passage === 'blackhole' || isCutHere(chunk)) return
+      if (delayMs === 0) return void to.write(chunk)
+      setTimeout(() => void to.write(chunk), delayMs)
+    })
+  }
+
+  function isCut(chunk: Buffer, pair: { client: Socket; server: Socket }): boolean {
+    if (cutting === undefined || !chunk.includes(cutting.text)) return false
+    const { when } = cutting
+    cutting = undefined
+    cuts++
+    if (when === 'before') return cut(pair)
+    pair.server.removeAllListeners('data').resume()
+    pair.server.write(chunk)
+    setTimeout(() => cut(pair), LOST_ANSWER_MS)
+    return true
+  }
+
+  function cut({ client, server }: { client: Socket; server: Socket }): true {
+    client.resetAndDestroy()
+    server.destroy()
+    return true
+  }
+
+  /** The end of one side is told to the other, unless the network is what is lost. */
+  function leave(pair: { client: Socket; server: Socket }): void {
+    if (passage === 'blackhole') return
+    pairs.delete(pair)
+    pair.client.destroy()
+    pair.server.destroy()
+  }
+
+  function cutAll(): void {
+    for (const pair of pairs) cut(pair)
+    pairs.clear()
+  }
+
+  t.after(() => {
+    passage = 'closed'
+    cutAll()
+    listener.close()
+  })
+  const address = listener.address()
+  if (typeof address !== 'object' || address === null) throw new Error('the proxy does not listen')
+  return {
+    port: address.port,
+    set(next) {
+      passage = next
+      if (next === 'closed') cutAll()
+      // What one side has given up meanwhile, the other hears of now.
+      if (next === 'open') for (const pair of pairs) if (pair.client.destroyed || pair.server.destroyed) leave(pair)
+    },
+    delay(ms) {
+      delayMs = ms
+    },
+    cutAll,
+    cutAt(text, when) {
+      cutting = { text, when }
+    },
+    cuts: () => cuts,
+  }
+}

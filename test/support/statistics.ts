@@ -1,0 +1,34 @@
+import { quantile } from './traffic.ts'
+
+export type Comparison = {
+  readonly pairs: number
+  /** The median of the differences within pairs, in milliseconds, with the interval that holds it in 95 of 100 resamplings. */
+  readonly medianMs: number
+  readonly lowMs: number
+  readonly highMs: number
+  /** How often the first of a pair was slower. */
+  readonly shareSlower: number
+}
+
+const RESAMPLINGS = 2000
+
+/** Compares measurements that were taken in pairs, so that what slows the machine slows both. */
+export function comparePairs(differencesMs: readonly number[]): Comparison {
+  const medians = Array.from({ length: RESAMPLINGS }, () => quantile(resample(differencesMs), 0.5))
+  return {
+    pairs: differencesMs.length,
+    medianMs: quantile(differencesMs, 0.5),
+    lowMs: quantile(medians, 0.025),
+    highMs: quantile(medians, 0.975),
+    shareSlower: differencesMs.filter((difference) => difference > 0).length / differencesMs.length,
+  }
+}
+
+function resample(values: readonly number[]): number[] {
+  return Array.from(values, () => values[Math.floor(Math.random() * values.length)] ?? 0)
+}
+
+export function inWords({ pairs, medianMs, lowMs, highMs, shareSlower }: Comparison): string {
+  const ms = (value: number) => `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(3)}`
+  return `${pairs} pairs, median difference ${ms(medianMs)} ms (95 %: ${ms(lowMs)} to ${ms(highMs)}), slower in ${(shareSlower * 100).toFixed(1)} % of pairs`
+}
