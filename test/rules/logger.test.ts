@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createLogger } from '../../src/logger.ts'
 
 const SECRET = 'hunter22'
-const NAMES = ['authorization', 'x-api-key', 'password', 'new_password', 'token', 'refresh', 'code', 'key', 'secretKey']
+const NAMES = ['authorization', 'x-api-key', 'password', 'new_password', 'token', 'refresh', 'key', 'secretKey']
 
 function logged(value: object): string {
   const lines: string[] = []
@@ -19,6 +19,12 @@ test('a credential that somebody logs by mistake does not appear, down to two le
       assert.match(line, /\[hidden\]/)
     }
   }
+})
+
+test('the code of a request does not appear, that of an error does', () => {
+  for (const value of [{ code: SECRET }, { query: { code: SECRET } }, { body: { code: SECRET } }])
+    assert.doesNotMatch(logged(value), new RegExp(SECRET))
+  assert.match(logged({ err: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) }), /ECONNREFUSED/)
 })
 
 test('a line is one JSON object with level, time, process and message, and a value cannot break it', () => {
