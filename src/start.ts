@@ -79,6 +79,7 @@ async function run(config: Config, db: Database, logger: Logger): Promise<Runnin
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
   const app = buildApp(config, { db, secretKey, now: Date.now, logger, mailWaits: mail.wake, peers })
   await listen(app, config)
+  logger.info({ host: config.host, port: portOf(app) }, 'listening')
   mail.start()
   const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping is put off'))
   housekeeping.start()

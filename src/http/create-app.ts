@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import fastify, { type FastifyBaseLogger } from 'fastify'
 import type { Authentication } from '../domain/authentication.service.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { installAccess } from './access.ts'
@@ -36,10 +36,9 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request would cost as much as the rest of it: what is logged names its request instead.
-    childLoggerFactory: (parent) => parent,
+    // Fastify would make a logger for each request, which costs more than most of what it is asked for. One serves all, and a line
+    // names its request.
+    logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     // Longer than any path that a request line may hold: a long id is answered as an id.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
@@ -58,6 +57,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     const parse = compileParser(schema as ObjectSchema, LOCATIONS[httpPart ?? 'body'] ?? 'body')
     return (input: unknown) => ({ value: parse(input) })
   })
+  app.decorateRequest('logger', { getter: () => logger })
   if (metrics) installRequestMetrics(app, metrics.registry, metrics.namespace)
   installHeaders(app, setHeaders)
   installErrorAnswers(app)
@@ -73,7 +73,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
 
 /** Every path answers under /api/v1 as well. A client may send the whole address where it means the path (RFC 9112, 3.2.2). */
 function withoutVersion(target: string): string {
-  const url = target.replace(ABSOLUTE_FORM, '')
+  const url = target.startsWith('/') ? target : target.replace(ABSOLUTE_FORM, '')
   if (!url.startsWith(VERSION_PREFIX)) return url
   const rest = url.slice(VERSION_PREFIX.length)
   if (rest === '' || rest.startsWith('?')) return `/${rest}`

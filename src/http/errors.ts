@@ -73,14 +73,14 @@ export function sendError(error: Error, request: FastifyRequest, reply: FastifyR
 /** What to answer to an error. The reason goes to the log alone: the message of an unforeseen error may name anything. */
 export function answerError(error: Error, request: FastifyRequest): Answer {
   const answer = answerFor(error)
-  if (answer.status >= 500) request.log.error({ requestId: request.id, err: error, route: request.routeOptions.url }, 'failed')
+  if (answer.status >= 500) request.logger.error({ requestId: request.id, err: error, route: request.routeOptions.url }, 'failed')
   else if (SECURITY_STATUSES.has(answer.status) || request.routeOptions.config.event) logRefusal(error, answer, request)
   return answer
 }
 
 function logRefusal(error: Error, { status }: Answer, request: FastifyRequest): void {
   const { url, config } = request.routeOptions
-  request.log.info(
+  request.logger.info(
     {
       requestId: request.id,
       event: config.event,

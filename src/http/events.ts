@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 
 /** What a security-relevant route does, in the words of the log. */
 export type SecurityEvent =
@@ -24,6 +24,7 @@ declare module 'fastify' {
     event?: SecurityEvent
   }
   interface FastifyRequest {
+    readonly logger: FastifyBaseLogger
     /** The id of what the request was about, where the path does not name it. */
     subject: number | string | undefined
   }
@@ -41,7 +42,7 @@ export function installEvents(app: FastifyInstance): void {
       async (request, reply) => {
         if (reply.statusCode >= 400) return
         const { user_id, key_id } = request.params as { user_id?: string; key_id?: string }
-        request.log.info(
+        request.logger.info(
           { requestId: request.id, event, actor: request.caller?.user.id, target: request.subject ?? key_id ?? user_id, ip: request.ip },
           event,
         )
@@ -54,6 +55,6 @@ export function installEvents(app: FastifyInstance): void {
 export function installRequestLog(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, { statusCode, elapsedTime }) => {
     const { id, method, routeOptions } = request
-    request.log.debug({ requestId: id, method, route: routeOptions.url, status: statusCode, ms: Math.round(elapsedTime) }, 'request')
+    request.logger.debug({ requestId: id, method, route: routeOptions.url, status: statusCode, ms: Math.round(elapsedTime) }, 'request')
   })
 }

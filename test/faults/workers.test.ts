@@ -27,7 +27,7 @@ test('several workers share one port, one database and one set of metrics, and s
   const target = await freshDatabase(t, t.database)
   const env = { WORKERS: '3', METRICS_ENABLED: 'true', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
   const service = await startProcess(t, env)
-  await until('three workers listen', () => service.output().split('Server listening').length === 4, DEADLINE_MS)
+  await until('three workers listen', () => service.output().split('"msg":"listening"').length === 4, DEADLINE_MS)
   const statuses = await Promise.all(Array.from({ length: 30 }, () => get(`${service.url}/ready`)))
   assert.deepEqual(new Set(statuses), new Set([200]))
   const counted = (await scrape(service.url)).get('latchkey_http_requests_total{handler="/ready",method="GET",status="2xx"}')
@@ -55,7 +55,7 @@ test('several workers share one port, one database and one set of metrics, and s
 
 nodeTest('a worker that dies is replaced, and the others serve meanwhile', async (t) => {
   const service = await startProcess(t, { WORKERS: '2' })
-  const listeners = () => [...service.output().matchAll(/"pid":(\d+),"msg":"Server listening/g)].map(([, pid]) => Number(pid))
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
   await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
   const [victim] = listeners()
   assert.ok(victim)
@@ -69,7 +69,7 @@ nodeTest('a worker that dies is replaced, and the others serve meanwhile', async
 
 nodeTest('workers do not outlive the process that started them', async (t) => {
   const service = await startProcess(t, { WORKERS: '2' })
-  const listeners = () => [...service.output().matchAll(/"pid":(\d+),"msg":"Server listening/g)].map(([, pid]) => Number(pid))
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
   await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
   service.process.kill('SIGKILL')
   await until('both are gone', () => listeners().every((pid) => !isAlive(pid)), DEADLINE_MS)
