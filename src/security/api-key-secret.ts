@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const PREFIX = 'lk_'
@@ -19,7 +19,7 @@ export function isWellFormedApiKey(key: string): boolean {
 
 /** What is stored. 256 random bits cannot be guessed, so that a fast hash is enough, and one key has one hash to look up. */
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex')
+  return hash('sha256', key, 'hex')
 }
 
 function checksum(text: string): string {
