@@ -8,6 +8,7 @@ import { findUserById, insertUser, markVerified } from '../storage/user.reposito
 import { readToken } from './authentication.service.ts'
 import { emailKey } from './email.ts'
 import type { AuthFailureReason, Observer } from './observer.ts'
+import type { DomainParts } from './parts.ts'
 import { openSession, type TokenPair } from './sessions.service.ts'
 
 export type Registration = Profile & { readonly password: string }
@@ -22,17 +23,7 @@ export type Accounts = {
   resendVerification(email: string): Promise<void>
 }
 
-type Parts = {
-  readonly db: Database
-  readonly tokens: Tokens
-  readonly passwords: Passwords
-  readonly observer: Observer
-  readonly now: () => number
-  /** Told after each commit that has put a mail into the outbox. */
-  readonly mailWaits: () => void
-}
-
-export function createAccounts({ db, tokens, passwords, observer, now, mailWaits }: Parts): Accounts {
+export function createAccounts({ db, tokens, passwords, observer, now, mailWaits }: DomainParts): Accounts {
   function newUser({ email, firstName, lastName }: Profile, passwordHash: string, role: Role, verified: boolean) {
     return { email, emailKey: emailKey(email), firstName, lastName, passwordHash, role, verified, createdAt: now() }
   }

@@ -8,6 +8,7 @@ import { findUserById, resetPassword } from '../storage/user.repository.ts'
 import { readToken } from './authentication.service.ts'
 import { emailKey } from './email.ts'
 import type { AuthFailureReason, Observer } from './observer.ts'
+import type { DomainParts } from './parts.ts'
 
 export type PasswordReset = {
   /** Asks for a mail, and costs the same whether or not an account belongs to the address. */
@@ -18,16 +19,7 @@ export type PasswordReset = {
   reset(token: string, newPassword: string, signal?: AbortSignal): Promise<number>
 }
 
-type Parts = {
-  readonly db: Database
-  readonly tokens: Tokens
-  readonly passwords: Passwords
-  readonly observer: Observer
-  readonly now: () => number
-  readonly mailWaits: () => void
-}
-
-export function createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }: Parts): PasswordReset {
+export function createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }: DomainParts): PasswordReset {
   function refused(reason: AuthFailureReason): Refusal {
     observer.authFailure('password_reset', reason)
     return new Refusal(reason === 'user_not_found' ? 'user_not_found' : 'token_invalid', reason)

@@ -9,6 +9,7 @@ import { findUserByEmail, recordLogin } from '../storage/user.repository.ts'
 import { readToken } from './authentication.service.ts'
 import { emailKey } from './email.ts'
 import type { AuthFailureReason, LoginStatus, Observer } from './observer.ts'
+import type { DomainParts } from './parts.ts'
 import { codePointLength, PASSWORD_MAX_LENGTH } from './text.ts'
 
 export type TokenPair = { readonly token: string; readonly refresh: string }
@@ -20,17 +21,9 @@ export type Sessions = {
   logout(caller: Caller): Promise<void>
 }
 
-type Parts = {
-  readonly db: Database
-  readonly tokens: Tokens
-  readonly passwords: Passwords
-  readonly observer: Observer
-  readonly now: () => number
-}
-
 const ID_BYTES = 16
 
-export function createSessions({ db, tokens, passwords, observer, now }: Parts): Sessions {
+export function createSessions({ db, tokens, passwords, observer, now }: Omit<DomainParts, 'mailWaits'>): Sessions {
   function loginRefused(status: LoginStatus, code: 'wrong_credentials' | 'login_banned' | 'login_unverified', reason: string): Refusal {
     observer.loginAttempt(status)
     return new Refusal(code, reason)
