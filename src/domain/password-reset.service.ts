@@ -1,13 +1,10 @@
 import { Refusal } from '../model/refusal.ts'
-import type { Passwords } from '../security/password.ts'
-import type { Tokens } from '../security/token.ts'
-import type { Database } from '../storage/database.ts'
 import { enqueueMail } from '../storage/outbox.repository.ts'
 import { deleteSessionsOfUser } from '../storage/session.repository.ts'
 import { findUserById, resetPassword } from '../storage/user.repository.ts'
 import { readToken } from './authentication.service.ts'
 import { emailKey } from './email.ts'
-import type { AuthFailureReason, Observer } from './observer.ts'
+import type { AuthFailureReason } from './observer.ts'
 import type { DomainParts } from './parts.ts'
 
 export type PasswordReset = {
