@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { createSockets } from './postgres-sockets.ts'
+import { createSockets, type HostPreference, type Sockets } from './postgres-sockets.ts'
 import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
 export type Client = postgres.Sql<{ bigint: number }>
@@ -11,7 +11,7 @@ export type Pool = {
   close(): Promise<void>
 }
 
-type Connections = { readonly client: Client; readonly bornAt: number; destroy(): Promise<void> }
+type Connections = { readonly client: Client; readonly sockets: Sockets; readonly bornAt: number; destroy(): Promise<void> }
 
 const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_S = 1.5
@@ -26,11 +26,9 @@ const MIN_AGE_MS = 500
  * over it. What is under way in the others may finish until `graceMs` have passed, by when everyone has an answer.
  */
 export function createPool(url: string, graceMs: number): Pool {
-  const open = () =>
-    openConnections(url, MAX_CONNECTIONS, {
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    })
+  const preference = { hostIndex: 0 }
+  const settings = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
+  const open = () => openConnections(url, MAX_CONNECTIONS, settings, preference)
   let current = open()
   const retired = new Set<Connections>()
 
@@ -39,6 +37,7 @@ export function createPool(url: string, graceMs: number): Pool {
     distrust(client) {
       const stale = current
       if (stale.client !== client || performance.now() - stale.bornAt < MIN_AGE_MS) return
+      stale.sockets.reconsider()
       current = open()
       retired.add(stale)
       setTimeout(() => {
@@ -54,10 +53,15 @@ export function createPool(url: string, graceMs: number): Pool {
 }
 
 /** Up to `max` connections, made when they are needed, with these settings of the server. */
-export function openConnections(url: string, max: number, settings: Readonly<Record<string, number>>): Connections {
+export function openConnections(
+  url: string,
+  max: number,
+  settings: Readonly<Record<string, number>>,
+  preference: HostPreference = { hostIndex: 0 },
+): Connections {
   const address = parsePostgresUrl(url)
   if (address === undefined) throw new Error('the address of the PostgreSQL database is not well formed')
-  const sockets = createSockets(address)
+  const sockets = createSockets(address, preference)
   const client: Client = postgres(url, {
     ...destination(address),
     ...{ socket: sockets.open },
@@ -73,6 +77,7 @@ export function openConnections(url: string, max: number, settings: Readonly<Rec
   })
   return {
     client,
+    sockets,
     bornAt: performance.now(),
     async destroy() {
       await client.end({ timeout: 0 })

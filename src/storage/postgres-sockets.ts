@@ -2,9 +2,14 @@ import { connect, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresAddress } from './postgres-url.ts'
 
+/** Which host served last: known to all pools of a process, whose connections come and go. */
+export type HostPreference = { hostIndex: number }
+
 export type Sockets = {
   /** A socket to the host that served last or, where that one turns away, to the next. The driver hears of failures from the socket. */
   open(): Promise<Socket>
+  /** Takes note of connections that have ended, which speaks against their host until another has been tried. True when there are any. */
+  reconsider(): boolean
   /** Closes all of them at once, and lets no other be opened. */
   destroy(): void
 }
@@ -16,16 +21,14 @@ const PAUSE_MS = 100
 const CONNECT_TIMEOUT_MS = 1000
 
 /** The connections of one pool. The driver alone would keep sockets for ever on which nothing comes back, and hosts in turn. */
-export function createSockets({ hosts }: PostgresAddress): Sockets {
+export function createSockets({ hosts }: PostgresAddress, preference: HostPreference): Sockets {
   let opened: Opened[] = []
-  let preferredIndex = 0
   let isDestroyed = false
 
-  /** A connection that has ended speaks against its host, until another has been tried. */
   function reconsider(): boolean {
     const ended = opened.filter(({ socket }) => socket.destroyed)
     opened = opened.filter(({ socket }) => !socket.destroyed)
-    if (ended.some(({ hostIndex }) => hostIndex === preferredIndex)) preferredIndex = after(preferredIndex)
+    if (ended.some(({ hostIndex }) => hostIndex === preference.hostIndex)) preference.hostIndex = after(preference.hostIndex)
     return ended.length > 0
   }
 
@@ -35,11 +38,11 @@ export function createSockets({ hosts }: PostgresAddress): Sockets {
 
   async function openAny(): Promise<Socket | Error> {
     let outcome: Socket | Error = new Error('the connections to PostgreSQL are closed')
-    let hostIndex = preferredIndex
+    let { hostIndex } = preference
     for (let tries = 0; tries < hosts.length && !isDestroyed; tries++, hostIndex = after(hostIndex)) {
       outcome = await tryHost(hostIndex)
       if (!(outcome instanceof Error)) return outcome
-      if (preferredIndex === hostIndex) preferredIndex = after(hostIndex)
+      if (preference.hostIndex === hostIndex) preference.hostIndex = after(hostIndex)
     }
     return outcome
   }
@@ -67,6 +70,7 @@ export function createSockets({ hosts }: PostgresAddress): Sockets {
       const outcome = await openAny()
       return outcome instanceof Error ? failing(outcome) : outcome
     },
+    reconsider,
     destroy() {
       isDestroyed = true
       for (const { socket } of opened) socket.destroy()

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../../src/model/refusal.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { ping } from '../../src/storage/ping.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { freshDatabase } from '../support/databases.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
+import { closedPort, startRawPeer } from '../support/smtp-peer.ts'
+
+/** The address of a fresh database behind other hosts that are tried as well. */
+async function behind(t: TestContext, ...ports: number[]): Promise<Database> {
+  const target = await freshDatabase(t, 'postgres')
+  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
+  const url = new URL(target.url)
+  const db = openPostgres(`postgres://postgres@${[...ports.map((port) => `127.0.0.1:${port}`), url.host].join(',')}${url.pathname}`)
+  t.after(() => db.close())
+  return db
+}
+
+async function servedWithin(db: Database, ms: number): Promise<void> {
+  const deadline = performance.now() + ms
+  for (;;) {
+    const fault = await ping(db).catch((error: unknown) => error)
+    if (fault === undefined) return
+    if (!(fault instanceof Refusal) || performance.now() > deadline) throw fault
+    await sleep(20)
+  }
+}
+
+test('a host on which nobody listens is passed over within the same request', async (t) => {
+  const db = await behind(t, await closedPort(t), await closedPort(t))
+  await ping(db)
+})
+
+test('a host that says nothing, or hangs up, is given up for the next', async (t) => {
+  const silent = await startRawPeer(t, () => undefined)
+  const rude = await startRawPeer(t, (socket) => void socket.destroy())
+  const db = await behind(t, silent.port, rude.port)
+  await servedWithin(db, 5000)
+  // From then on it is known who serves.
+  const before = performance.now()
+  for (let count = 0; count < 20; count++) await ping(db)
+  assert.ok(performance.now() - before < 1000)
+})
+
+test('a network that falls silent is told as unavailable in time, and forgotten when it is back', async (t) => {
+  const target = await freshDatabase(t, 'postgres')
+  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
+  const url = new URL(target.url)
+  const proxy = await startFaultProxy(t, Number(url.port))
+  const db = openPostgres(`postgres://postgres@127.0.0.1:${proxy.port}${url.pathname}`)
+  t.after(() => db.close())
+  await ping(db)
+  proxy.set('blackhole')
+  const before = performance.now()
+  const work = () => db.transaction(async (tx) => ping(tx))
+  const outcomes = await Promise.allSettled([ping(db), ...Array.from({ length: 20 }, work)])
+  assert.ok(performance.now() - before < 3000)
+  for (const outcome of outcomes) assert.ok(outcome.status === 'rejected' && outcome.reason instanceof Refusal)
+  proxy.set('open')
+  await servedWithin(db, 3000)
+  await Promise.all(Array.from({ length: 20 }, work))
+})
