@@ -16,6 +16,8 @@ import type { Database } from './storage/database.ts'
 import { welcome } from './welcome.ts'
 import { createWorkerPeers, onWorkerStop, superviseWorkers } from './workers.ts'
 
+const UNVERIFIED_ADMIN =
+  'the account of ADMIN_EMAIL had never been verified: whoever registered it is an admin now; if that was not you, set its password with `latchkey user set-password`'
 const DRAIN_DEADLINE_MS = 10_000
 const SWEEP_INTERVAL_MS = 50
 const FLUSH_DEADLINE_MS = 500
@@ -27,7 +29,7 @@ export async function startService(config: Config): Promise<void> {
   // The reader of our output may go away; that is no reason to stop.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   const logger = createLogger(config.logLevel)
-  if (cluster.isPrimary) await prepare(config)
+  if (cluster.isPrimary) await prepare(config, logger)
   if (cluster.isPrimary && config.workers > 1) return supervise(config, logger)
   const db = await openMigrated(config)
   try {
@@ -46,11 +48,13 @@ export async function startService(config: Config): Promise<void> {
 }
 
 /** What is done once for all processes, before any of them serves. */
-async function prepare(config: Config): Promise<void> {
+async function prepare(config: Config, logger: Logger): Promise<void> {
   const db = await openMigrated(config)
   try {
     secretKeyOf(config)
-    if (config.admin) await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
+    if (!config.admin) return
+    const { wasUnverified } = await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
+    if (wasUnverified) logger.warn(UNVERIFIED_ADMIN)
   } finally {
     await db.close()
   }

@@ -11,7 +11,7 @@ export function welcome(config: Config, listeningUrl: string): string {
     '',
     `  ${config.apiTitle} listens on ${listeningUrl}`,
     '',
-    `  API explorer   ${config.baseUrl}/docs`,
+    `  API explorer   ${config.port === 0 ? listeningUrl : config.baseUrl}/docs`,
     `  Database       ${database}`,
     `  Mails          ${mail}`,
     ...(config.admin === undefined

@@ -62,6 +62,7 @@ function send(message: Message): void {
 export async function superviseWorkers(count: number, logger: Logger, onListening: (port: number) => void): Promise<void> {
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>()
   const startedAt = new Map<number, number>()
+  const gatherings = createGatherings()
   let hasStarted = false
   let isStopping = false
 
@@ -75,7 +76,7 @@ export async function superviseWorkers(count: number, logger: Logger, onListenin
       process.exit(1)
     }
     isStopping = true
-    for (const worker of livingWorkers()) worker.send({ type: 'stop' } satisfies Message)
+    for (const worker of livingWorkers()) tell(worker, { type: 'stop' })
   }
 
   cluster.on('listening', (_worker, { port }) => {
@@ -86,13 +87,17 @@ export async function superviseWorkers(count: number, logger: Logger, onListenin
     onListening(port)
   })
   cluster.on('message', (worker, message: Message) => {
+    if (message.type === 'told') gatherings.told(worker, message.id, message.snapshot)
     if (message.type !== 'gather') return
-    void gather(message.id).then((snapshots) => worker.send({ type: 'gathered', id: message.id, snapshots } satisfies Message))
+    void gatherings.gather(message.id).then((snapshots) => tell(worker, { type: 'gathered', id: message.id, snapshots }))
   })
-  cluster.on('exit', (worker, code, signal) => {
+  // What is sent to a worker that has died in the meantime ends here; its exit is told apart.
+  cluster.on('fork', (worker) => worker.on('error', () => undefined))
+  cluster.on('exit', (worker, exitCode, signal) => {
+    gatherings.gone(worker)
     if (!hasStarted) return fail(new WorkerFailed())
     if (isStopping) return livingWorkers().length === 0 ? end() : undefined
-    logger.error({ worker: worker.process.pid, code, signal }, 'a worker has died and is replaced')
+    logger.error({ worker: worker.process.pid, exitCode, signal }, 'a worker has died and is replaced')
     const age = performance.now() - (startedAt.get(worker.id) ?? 0)
     startedAt.delete(worker.id)
     // One that dies as soon as it lives must not keep the machine busy with being born.
@@ -110,24 +115,45 @@ export class WorkerFailed extends Error {
   override readonly name = 'WorkerFailed'
 }
 
-/** The metrics of all workers that answer in time. */
-async function gather(id: string): Promise<Snapshot[]> {
-  const asked = new Set(livingWorkers())
-  const snapshots: Snapshot[] = []
-  const { promise: allTold, resolve: done } = Promise.withResolvers<void>()
-  const onMessage = (worker: Worker, message: Message) => {
-    if (message.type !== 'told' || message.id !== id) return
-    snapshots.push(message.snapshot)
-    asked.delete(worker)
-    if (asked.size === 0) done()
+type Gathering = { readonly asked: Set<number>; readonly snapshots: Snapshot[]; done(): void }
+
+/** Asks all workers for their metrics; one that does not answer in time, or dies, is left out. */
+function createGatherings() {
+  const gatherings = new Map<string, Gathering>()
+
+  function leave(gathering: Gathering, worker: Worker): void {
+    gathering.asked.delete(worker.id)
+    if (gathering.asked.size === 0) gathering.done()
   }
-  cluster.on('message', onMessage)
-  for (const worker of asked) worker.send({ type: 'tell', id } satisfies Message)
-  const deadline = setTimeout(done, GATHER_DEADLINE_MS)
-  await allTold
-  clearTimeout(deadline)
-  cluster.off('message', onMessage)
-  return snapshots
+
+  return {
+    async gather(id: string): Promise<Snapshot[]> {
+      const workers = livingWorkers()
+      const { promise: finished, resolve: done } = Promise.withResolvers<void>()
+      const gathering = { asked: new Set(workers.map((worker) => worker.id)), snapshots: [], done }
+      gatherings.set(id, gathering)
+      for (const worker of workers) tell(worker, { type: 'tell', id })
+      const deadline = setTimeout(done, GATHER_DEADLINE_MS)
+      await finished
+      clearTimeout(deadline)
+      gatherings.delete(id)
+      return gathering.snapshots
+    },
+    told(worker: Worker, id: string, snapshot: Snapshot): void {
+      const gathering = gatherings.get(id)
+      if (!gathering) return
+      gathering.snapshots.push(snapshot)
+      leave(gathering, worker)
+    },
+    gone(worker: Worker): void {
+      for (const gathering of gatherings.values()) leave(gathering, worker)
+    },
+  }
+}
+
+/** A worker may go at any moment; then nobody hears. */
+function tell(worker: Worker, message: Message): void {
+  if (worker.isConnected()) worker.send(message, () => undefined)
 }
 
 function livingWorkers(): Worker[] {

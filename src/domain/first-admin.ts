@@ -1,7 +1,7 @@
 import type { Passwords } from '../security/password.ts'
 import { promoteByEmail } from '../storage/admin.repository.ts'
 import type { Database } from '../storage/database.ts'
-import { insertUser } from '../storage/user.repository.ts'
+import { findUserByEmail, insertUser } from '../storage/user.repository.ts'
 import { emailKey } from './email.ts'
 
 type Parts = { readonly db: Database; readonly passwords: Passwords; readonly now: () => number }
@@ -12,16 +12,20 @@ const LAST_NAME = 'Latchkey'
 /**
  * Makes sure that a verified admin with this address exists. An account that is there is promoted and verified, and is
  * otherwise left alone: its password is its owner's, and a ban is somebody's decision. Any number of processes may do so at once.
+ * Gives whether the account had never been verified before: then whoever registered it, and nobody knows who that was, is an admin now.
  */
 export async function ensureAdmin(
   { db, passwords, now }: Parts,
   admin: { readonly email: string; readonly password: string },
-): Promise<void> {
+): Promise<{ readonly wasUnverified: boolean }> {
   const passwordHash = await passwords.hash(admin.password)
   const key = emailKey(admin.email)
   const account = { email: admin.email, emailKey: key, firstName: FIRST_NAME, lastName: LAST_NAME, passwordHash }
-  await db.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const id = await insertUser(tx, { ...account, role: 'admin', verified: true, createdAt: now() })
-    if (id === undefined) await promoteByEmail(tx, key)
+    if (id !== undefined) return { wasUnverified: false }
+    const wasUnverified = (await findUserByEmail(tx, key))?.verified === false
+    await promoteByEmail(tx, key)
+    return { wasUnverified }
   })
 }

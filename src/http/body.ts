@@ -1,6 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { COMPLAINTS, type Complaint, InvalidRequest } from './faults.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How much of a body was read. */
+    bodyBytes: number
+  }
+}
+
 export const BODY_LIMIT_BYTES = 64 * 1024
 
 const JSON_TYPE = 'application/json'
@@ -14,12 +21,15 @@ export function installBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     const declared = request.routeOptions.schema?.body as { content?: object } | undefined
+    request.bodyBytes = body.length
     if (declared === undefined) return undefined
+    requireSoundPath(request)
     const mediaType = request.mediaType ?? ''
     if (!Object.keys(declared.content ?? { [JSON_TYPE]: undefined }).includes(mediaType)) throw invalidBody(COMPLAINTS.contentType)
     if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
     return PARSERS[mediaType]?.(body, request.headers['content-type'] ?? '')
   })
+  app.decorateRequest('bodyBytes', 0)
   app.addHook('onRoute', (route) => {
     if (route.schema?.body) route.preValidation = [requireBody, ...[route.preValidation ?? []].flat()]
     else if (!BODYLESS_METHODS.has(String(route.method))) route.onRequest = [...[route.onRequest ?? []].flat(), ignoreContentType]
@@ -27,8 +37,15 @@ export function installBodyParser(app: FastifyInstance): void {
 }
 
 /** A request without any body reaches no parser and, where a route declares several kinds, no schema either. */
-function requireBody({ body }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
-  done(body === undefined ? invalidBody(COMPLAINTS.missing) : undefined)
+function requireBody(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  if (request.body !== undefined) return done()
+  requireSoundPath(request)
+  done(invalidBody(COMPLAINTS.missing))
+}
+
+/** A path that is at fault is told before anything about the body. */
+function requireSoundPath(request: FastifyRequest): void {
+  request.getValidationFunction('params')?.(request.params)
 }
 
 /** Where no body is taken, what a request says about its body is of no interest, however odd. */
@@ -77,7 +94,11 @@ function decodeFormText(text: string): string {
 /** A name that is given twice keeps a list, which no text field accepts. */
 function collect(pairs: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   const fields = new Map<string, unknown[]>()
-  for (const [name, value] of pairs) fields.set(name, [...(fields.get(name) ?? []), value])
+  for (const [name, value] of pairs) {
+    const values = fields.get(name)
+    if (values) values.push(value)
+    else fields.set(name, [value])
+  }
   return Object.fromEntries([...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
 }
 

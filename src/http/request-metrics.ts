@@ -58,6 +58,7 @@ export function installRequestMetrics(app: FastifyInstance, registry: Registry, 
 
   function track(counters: RouteCounters, request: FastifyRequest, reply: FastifyReply): void {
     const startedAtMs = performance.now()
+    const bytesBefore = request.socket?.bytesWritten ?? 0
     inProgress++
     // The end of the response, or of the connection: whichever comes, it comes once.
     reply.raw.once('close', () => {
@@ -65,8 +66,9 @@ export function installRequestMetrics(app: FastifyInstance, registry: Registry, 
       const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_CLOSED_REQUEST
       seriesOf(counters, request.method, status).value++
       duration.observe((performance.now() - startedAtMs) / 1000)
-      counters.requestSize.observe(Number(request.headers['content-length'] ?? 0))
-      counters.responseSize.observe(Number(reply.raw.getHeader('content-length') ?? 0))
+      // What was read, not what the client says that it sends.
+      counters.requestSize.observe(request.bodyBytes)
+      counters.responseSize.observe(responseBytes(reply, bytesBefore))
     })
   }
 
@@ -77,6 +79,13 @@ export function installRequestMetrics(app: FastifyInstance, registry: Registry, 
     series.set(key, found)
     return found
   }
+}
+
+/** Of a stream, whose length nobody knows beforehand, what has gone over the wire. */
+function responseBytes(reply: FastifyReply, bytesBefore: number): number {
+  const length = reply.getHeader('content-length')
+  if (length !== undefined) return Number(length)
+  return reply.raw.headersSent ? Math.max((reply.request.socket?.bytesWritten ?? 0) - bytesBefore, 0) : 0
 }
 
 /** As the specification writes it: `/users/{user_id}`. */

@@ -67,6 +67,8 @@ function isAmbiguous({ rawHeaders, headers, httpVersionMajor, httpVersionMinor }
 type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null }
 
 function closeWith(socket: HttpSocket, status: number): void {
+  // After CONNECT nobody else listens, and a client that resets the connection must not end the process.
+  socket.on('error', () => socket.destroy())
   const current = socket._httpMessage
   // Then the words would be taken for the answer to a request that was read well, and is still being served.
   const isOfAnother = current && (current.headersSent || current.req.complete)

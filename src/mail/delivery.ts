@@ -54,8 +54,10 @@ export function createDelivery({ db, tokens, transport, letterhead, now, random,
    */
   async function unwanted(mail: ClaimedMail): Promise<Outcome> {
     try {
-      if (now() - serverSeenAt > SERVER_TRUSTED_MS) await transport.check()
-      noteServer(undefined)
+      if (isServerDown || now() - serverSeenAt > SERVER_TRUSTED_MS) {
+        await transport.check()
+        noteServer(undefined)
+      }
     } catch (error) {
       if (now() - mail.requestedAt < TRIED_FOR_MS) return failed(mail, error)
     }

@@ -34,7 +34,7 @@ const GIVE_UP = statement(`
   update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
 const FORGET_FAILED = statement('delete from outbox where failed_at <= $1')
 const MEASURE = statement<{ depth: number; oldest: number | null }>(`
-  select count(*) as depth, min(requested_at) as oldest from outbox where failed_at is null`)
+  select count(*) as depth, min(requested_at) as oldest from outbox where failed_at is null and requested_at <= $1`)
 
 /** Asks for a mail. Whether an account belongs to the address is looked at when it is sent, not now. */
 export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number): Promise<void> {
@@ -78,8 +78,8 @@ export async function forgetFailedMails(db: Queries, before: number): Promise<vo
   await db.run(FORGET_FAILED, before)
 }
 
-/** What waits to be sent, and since when the longest. */
-export async function measureOutbox(db: Queries, now: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
-  const row = await db.first(MEASURE)
+/** What waits to be sent and was asked for before a moment, and the age of what waits longest. */
+export async function measureOutbox(db: Queries, now: number, before: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
+  const row = await db.first(MEASURE, before)
   return { depth: row?.depth ?? 0, oldestAgeSeconds: row?.oldest == null ? 0 : Math.max(now - row.oldest, 0) / 1000 }
 }

@@ -30,13 +30,14 @@ export function createPool(url: string, graceMs: number): Pool {
   const settings = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
   const open = () => openConnections(url, MAX_CONNECTIONS, settings, preference)
   let current = open()
+  let isClosed = false
   const retired = new Set<Connections>()
 
   return {
     client: () => current.client,
     distrust(client) {
       const stale = current
-      if (stale.client !== client || performance.now() - stale.bornAt < MIN_AGE_MS) return
+      if (isClosed || stale.client !== client || performance.now() - stale.bornAt < MIN_AGE_MS) return
       stale.sockets.reconsider()
       current = open()
       retired.add(stale)
@@ -46,6 +47,7 @@ export function createPool(url: string, graceMs: number): Pool {
       }, graceMs).unref()
     },
     async close() {
+      isClosed = true
       await current.client.end({ timeout: 1 })
       await Promise.all([current, ...retired].map(({ destroy }) => destroy()))
     },

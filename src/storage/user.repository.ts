@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { Profile, Role, User } from '../model/user.ts'
 import { type Bit, type Queries, statement, type Transaction } from './database.ts'
 import { fold } from './folding.ts'
@@ -21,8 +22,9 @@ type UserSecretsRow = UserRow & { readonly password_hash: string; readonly email
 const SECRET_COLUMNS = 'users.password_hash, users.email_version, users.reset_version'
 
 const INSERT = statement<{ id: number }>(`
-  insert into users (email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, verified, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  insert into users (email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, verified, created_at,
+    email_version, reset_version)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   on conflict (email_key) do nothing returning id`)
 const FIND_BY_ID = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where id = $1`)
 const FIND_BY_EMAIL = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where email_key = $1`)
@@ -40,6 +42,9 @@ const UPDATE = statement<UserRow>(`
     reset_version = reset_version + case when email <> $2 or $4 is not null then 1 else 0 end
   where id = $1 returning ${USER_COLUMNS}`)
 const RECORD_LOGIN = statement('update users set last_login_at = $3, password_hash = $4 where id = $1 and password_hash = $2')
+
+// Versions start anywhere: a mailed token names one, so that a token of another database, signed with the same key, fits no account here.
+const MAX_FIRST_VERSION = 2 ** 30
 
 export type NewUser = Profile & {
   readonly emailKey: string
@@ -64,6 +69,8 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | u
     role,
     verified,
     createdAt,
+    randomInt(MAX_FIRST_VERSION),
+    randomInt(MAX_FIRST_VERSION),
   )
   return row?.id
 }

@@ -100,8 +100,8 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   },
   'POST /refresh/': async ({ service }) => ({ payload: { refresh: (await member(service)).refresh } }),
   'GET /verify/': async ({ service }) => {
-    const { id } = await member(service, { verified: false })
-    return { query: { code: service.services.tokens.forMail('verify', id, 1) } }
+    const { id, emailVersion } = await member(service, { verified: false })
+    return { query: { code: service.services.tokens.forMail('verify', id, emailVersion) } }
   },
   'POST /verify/resend/': async () => ({ payload: { email: newEmail() } }),
   'POST /forgot-password/': async () => ({ payload: { email: newEmail() } }),
@@ -117,8 +117,8 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
 }
 
 async function resetCode(service: TestApp): Promise<string> {
-  const { id } = await member(service)
-  return service.services.tokens.forMail('reset', id, 1)
+  const { id, resetVersion } = await member(service)
+  return service.services.tokens.forMail('reset', id, resetVersion)
 }
 
 type Cast = { readonly subject: Actor; readonly headers: Readonly<Record<string, string>> }

@@ -26,8 +26,8 @@ async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor
   const all: Record<TokenKind, string> = {
     access: actor.token,
     refresh: actor.refresh,
-    verify: tokens.forMail('verify', actor.id, 1),
-    reset: tokens.forMail('reset', actor.id, 1),
+    verify: tokens.forMail('verify', actor.id, actor.emailVersion),
+    reset: tokens.forMail('reset', actor.id, actor.resetVersion),
   }
   return { actor, token: all[kind] }
 }
@@ -38,7 +38,12 @@ test('each place takes tokens of its own kind and refuses the three others', asy
     for (const kind of KINDS) {
       const { actor } = await holder(service, place)
       const { tokens } = service.services
-      const token = kind === 'access' ? actor.token : kind === 'refresh' ? actor.refresh : tokens.forMail(kind, actor.id, 1)
+      const token =
+        kind === 'access'
+          ? actor.token
+          : kind === 'refresh'
+            ? actor.refresh
+            : tokens.forMail(kind, actor.id, kind === 'verify' ? actor.emailVersion : actor.resetVersion)
       const response = await service.app.inject(PLACES[place](token))
       if (kind === place) assert.equal(response.statusCode, SUCCESS[place], `${kind} at ${place}`)
       else refused(response, 401, 'That token is Invalid')

@@ -31,7 +31,11 @@ test('a service that is killed at any moment, again and again, has kept every wr
     ADMIN_PASSWORD: ADMIN.password,
     LOG_LEVEL: 'error',
   }
-  const citizens = Array.from({ length: CITIZENS }, createCitizen)
+  const versionsOf = async (id: number) => {
+    const [row] = await rows(`select email_version, reset_version from users where id = ${id}`)
+    return { emailVersion: Number(row?.['email_version']), resetVersion: Number(row?.['reset_version']) }
+  }
+  const citizens = Array.from({ length: CITIZENS }, () => createCitizen(versionsOf))
   let unforeseen = ''
   for (let kill = 0; kill < KILLS; kill++) {
     const service = await startProcess(t, env, folder)

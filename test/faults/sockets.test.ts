@@ -112,6 +112,21 @@ for (const [name, bytes] of Object.entries(AMBIGUOUS)) {
   })
 }
 
+test('a client that resets the connection at the worst moment ends nothing but its own connection', async (t) => {
+  const { port } = await listening(t)
+  for (const bytes of [...Object.values(AMBIGUOUS), `GET /first HTTP/1.1\r\n${HOST}Expect: nonsense\r\n\r\n`]) {
+    for (let count = 0; count < 5; count++) {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => undefined)
+      await once(socket, 'connect')
+      socket.write(bytes, () => socket.resetAndDestroy())
+      await once(socket, 'close')
+    }
+  }
+  const [answer] = await talk(port, `GET /first HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
+  assert.equal(answer?.status, 200)
+})
+
 test('200: one Host, and a chunked body in any case, are no ambiguity', async (t) => {
   const { port } = await listening(t)
   const chunked = `POST /first HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: Chunked\r\n\r\n${CHUNKED_BODY}`

@@ -18,7 +18,7 @@ async function scrape(url: string): Promise<Metrics> {
 
 /** One request on a connection of its own, so that the workers take turns. */
 async function get(url: string): Promise<number> {
-  const response = await fetch(url, { headers: { connection: 'close' } })
+  const response = await fetch(url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(5000) })
   await response.arrayBuffer()
   return response.status
 }
@@ -51,6 +51,19 @@ test('several workers share one port, one database and one set of metrics, and s
   service.process.kill('SIGTERM')
   assert.deepEqual(await once(service.process, 'exit'), [0, null])
   assert.equal(service.output().split('"stopped"').length, 4)
+})
+
+nodeTest('workers that die while their metrics are gathered take nobody with them', async (t) => {
+  const service = await startProcess(t, { WORKERS: '3', METRICS_ENABLED: 'true' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
+  const scrapes = Array.from({ length: 40 }, () => get(`${service.url}/metrics`).catch(() => 0))
+  for (const pid of listeners().slice(0, 2)) process.kill(pid, 'SIGKILL')
+  const statuses = await Promise.all(scrapes)
+  assert.ok(statuses.every((status) => status === 200 || status === 0))
+  await until('both are replaced', () => listeners().length === 5, DEADLINE_MS)
+  assert.equal(await get(`${service.url}/metrics`), 200)
+  assert.doesNotMatch(service.output(), /MaxListeners|Unhandled/)
 })
 
 nodeTest('a worker that dies is replaced, and the others serve meanwhile', async (t) => {

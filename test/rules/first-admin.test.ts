@@ -30,7 +30,8 @@ test('an account that is there is promoted and verified, and keeps its password,
   const { db, clock } = testApp
   const mia = await member(testApp, { email: 'root@example.com', password: 'of her own', verified: false })
   await db.run(BAN, mia.id)
-  await ensureAdmin({ db, passwords, now: clock.now }, ROOT)
+  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { wasUnverified: true })
+  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { wasUnverified: false })
   const user = await findUserByEmail(db, 'root@example.com')
   assert.deepEqual(
     { id: user?.id, name: user?.firstName, role: user?.role, verified: user?.verified, banned: user?.banned },

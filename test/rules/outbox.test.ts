@@ -71,6 +71,24 @@ test('while the server is down, a mail to nobody waits like any other, and it go
   assert.equal(logged.filter((line) => line.includes('given up')).length, 1)
 })
 
+test('a server that went down is asked for each mail to nobody, however lately it was there', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  const transport = createInstantTransport()
+  const { dispatcher, logged } = openPostOffice(testApp, transport)
+  await ask(testApp, mia.email)
+  await dispatcher.drain()
+  transport.fault = SERVER_DOWN
+  await ask(testApp, mia.email)
+  await dispatcher.drain()
+  for (let count = 0; count < 3; count++) {
+    await ask(testApp, `nobody${count}@example.com`)
+    await dispatcher.drain()
+  }
+  assert.equal((await outboxRows(testApp)).length, 4)
+  assert.ok(!logged.join('').includes('mail can be sent again'))
+})
+
 test('a banned account is sent nothing, and a verified one no verify mail', async (t) => {
   const testApp = await startApp(t)
   const banned = await member(testApp, { verified: false })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateApiKey } from '../../src/security/api-key-secret.ts'
 import { statement } from '../../src/storage/database.ts'
-import { member } from '../support/actors.ts'
+import { admin, member } from '../support/actors.ts'
 import { refused } from '../support/assertions.ts'
 import { test } from '../support/databases.ts'
 import { forgotPassword, login, logout, newEmail, PASSWORD, refresh, register, resetPassword, verify } from '../support/requests.ts'
@@ -76,6 +76,30 @@ test('requests are counted by route, method and class of status; the heartbeat a
   assert.equal(series.get('latchkey_http_response_size_bytes_sum{handler="/ready"}'), 3 * '{"status":"ok"}'.length)
 })
 
+test('sizes are those that went over a real connection, whatever a client claims', async (t) => {
+  const service = await startApp(t, METERED)
+  const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const boss = await admin(service)
+  const body = JSON.stringify({ refresh: 'x' })
+  const chunked = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(body))
+      controller.close()
+    },
+  })
+  const headers = { 'content-type': 'application/json' }
+  const refused = await (await fetch(`${url}/refresh/`, { method: 'POST', headers, body: chunked, duplex: 'half' })).text()
+  await (await fetch(`${url}/refresh/`, { method: 'POST', headers, body: 'x'.repeat(70_000) })).text()
+  const list = await (await fetch(`${url}/users/`, { headers: boss.headers })).text()
+  const series = await scrape(service)
+  assert.equal(series.get('latchkey_http_request_size_bytes_sum{handler="/refresh/"}'), body.length)
+  assert.equal(
+    series.get('latchkey_http_response_size_bytes_sum{handler="/refresh/"}'),
+    refused.length + JSON.stringify({ detail: 'Request body is too large' }).length,
+  )
+  assert.ok((series.get('latchkey_http_response_size_bytes_sum{handler="/users/"}') ?? 0) >= list.length)
+})
+
 test('paths and methods that are made up add no series', async (t) => {
   const service = await startApp(t, METERED)
   await service.app.inject('/first')
@@ -116,10 +140,10 @@ test('refused tokens and keys are counted by kind and reason', async (t) => {
     logout(banned.headers),
     refresh('x'),
     refresh(banned.refresh),
-    verify(services.tokens.forMail('verify', mia.id, 1)),
+    verify(services.tokens.forMail('verify', mia.id, mia.emailVersion)),
     verify(services.tokens.forMail('verify', 4711, 1)),
     resetPassword({ code: gone }),
-    resetPassword({ code: services.tokens.forMail('reset', banned.id, 1) }),
+    resetPassword({ code: services.tokens.forMail('reset', banned.id, banned.resetVersion) }),
     logout({ 'x-api-key': 'x' }),
     logout({ 'x-api-key': generateApiKey() }),
   ]) {
@@ -150,7 +174,7 @@ test('the outbox, the password queue, the event loop and the database are watche
   service.clock.advance({ seconds: 90 })
   await service.app.inject(forgotPassword(newEmail()))
   const series = await scrape(service)
-  assert.deepEqual([series.get('latchkey_outbox_depth'), series.get('latchkey_outbox_oldest_age_seconds')], [2, 90])
+  assert.deepEqual([series.get('latchkey_outbox_depth'), series.get('latchkey_outbox_oldest_age_seconds')], [1, 90])
   assert.equal(series.get('latchkey_password_queue_length'), 0)
   assert.ok((series.get('latchkey_event_loop_lag_p99_seconds') ?? -1) >= 0)
   assert.equal(series.get('latchkey_database_errors_total'), 0)

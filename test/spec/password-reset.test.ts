@@ -177,6 +177,16 @@ test('401, 404, 422: a form gets the statuses of JSON, as pages', async (t) => {
   }
 })
 
+test('422: a form of nothing but separators is read as fast as any other', async (t) => {
+  const { app } = await startApp(t)
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const startedAt = performance.now()
+  const response = await app.inject({ method: 'POST', url: '/reset-password/', payload: '&'.repeat(65_535), headers })
+  assert.equal(response.statusCode, 422)
+  // It was 46 s when each repetition copied all before it; a tenth of a second is usual.
+  assert.ok(performance.now() - startedAt < 5000)
+})
+
 test('422: a form with a repeated field, with bytes that are no UTF-8, with a file, or that is broken', async (t) => {
   const service = await startApp(t)
   const { mia, code } = await forgotten(service)

@@ -12,7 +12,7 @@ const SHAPED = 'aaaa.bbbb.cccc'
 test('200: a good code shows a form that posts it, escaped, and keeps the page to itself', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
-  const code = service.services.tokens.forMail('reset', mia.id, 1)
+  const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
   const response = await service.app.inject(resetPage(code))
   assert.equal(response.statusCode, 200)
   assert.match(response.body, /<form method="post" action="\/reset-password\/">/)
@@ -32,7 +32,7 @@ test('200: a code that is not good shows why, and neither the form nor the code'
   const banned = await member(service)
   await service.db.run(BAN, banned.id)
   const { tokens } = service.services
-  const expired = tokens.forMail('reset', mia.id, 1)
+  const expired = tokens.forMail('reset', mia.id, mia.resetVersion)
   service.clock.advance({ minutes: 31 })
   const cases: [string, string][] = [
     ['', 'Reset code is required'],
@@ -40,10 +40,10 @@ test('200: a code that is not good shows why, and neither the form nor the code'
     [SHAPED, 'That token is Invalid'],
     ['<script>alert(1)</script>', 'That token is Invalid'],
     [`${'a'.repeat(1021)}.b.c`, 'That token is Invalid'],
-    [tokens.forMail('reset', banned.id, 1), 'That token is Invalid'],
-    [tokens.forMail('reset', mia.id, 2), 'That token is Invalid'],
+    [tokens.forMail('reset', banned.id, banned.resetVersion), 'That token is Invalid'],
+    [tokens.forMail('reset', mia.id, mia.resetVersion + 1), 'That token is Invalid'],
     [tokens.forMail('reset', 4711, 1), 'That token is Invalid'],
-    [tokens.forMail('verify', mia.id, 1), 'That token is Invalid'],
+    [tokens.forMail('verify', mia.id, mia.emailVersion), 'That token is Invalid'],
     [mia.token, 'That token is Invalid'],
   ]
   for (const [code, message] of cases) {
@@ -88,6 +88,6 @@ test('422: a code that is given twice, or holds a control character', async (t) 
 test('200: behind a proxy the form posts below the path of BASE_URL', async (t) => {
   const service = await startApp(t, { env: { BASE_URL: 'https://example.com/auth' } })
   const mia = await member(service)
-  const response = await service.app.inject(resetPage(service.services.tokens.forMail('reset', mia.id, 1)))
+  const response = await service.app.inject(resetPage(service.services.tokens.forMail('reset', mia.id, mia.resetVersion)))
   assert.match(response.body, /<form method="post" action="\/auth\/reset-password\/">/)
 })

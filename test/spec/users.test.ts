@@ -285,3 +285,19 @@ test('503: nothing is served while the database is away', async (t) => {
   refused(await testApp.app.inject({ url: '/users/me', headers: mia.headers }), 503, 'Service Unavailable')
   refused(await edit(testApp, mia, mia.id, { first_name: 'x' }), 503, 'Service Unavailable')
 })
+
+test('422: a path that is at fault is told before a body that is', async (t) => {
+  const testApp = await startApp(t)
+  const boss = await admin(testApp)
+  const headers = { ...boss.headers, 'content-type': 'application/json' }
+  for (const payload of ['{', '', '[]']) {
+    invalid(await testApp.app.inject({ method: 'PUT', url: '/users/abc', headers, payload }), {
+      loc: ['path', 'user_id'],
+      type: 'int_parsing',
+    })
+  }
+  invalid(await testApp.app.inject({ method: 'PUT', url: '/users/abc', headers: boss.headers }), {
+    loc: ['path', 'user_id'],
+    type: 'int_parsing',
+  })
+})

@@ -44,7 +44,7 @@ test('401: a code lives 24 hours', async (t) => {
 test('401: a code for an address that was changed since', async (t) => {
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
-  const code = service.services.tokens.forMail('verify', mia.id, 1)
+  const code = service.services.tokens.forMail('verify', mia.id, mia.emailVersion)
   await service.db.run(CHANGE_EMAIL, mia.id)
   refused(await service.app.inject(verify(code)), 401, 'That token is Invalid')
   assert.equal((await findUserById(service.db, mia.id))?.verified, false)
@@ -54,14 +54,18 @@ test('401: a banned user is not verified', async (t) => {
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
   await service.db.run(BAN, mia.id)
-  refused(await service.app.inject(verify(service.services.tokens.forMail('verify', mia.id, 1))), 401, 'That token is Invalid')
+  refused(
+    await service.app.inject(verify(service.services.tokens.forMail('verify', mia.id, mia.emailVersion))),
+    401,
+    'That token is Invalid',
+  )
   assert.equal((await findUserById(service.db, mia.id))?.verified, false)
 })
 
 test('404: a well signed code of a user who is gone, expired ones excepted', async (t) => {
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
-  const code = service.services.tokens.forMail('verify', mia.id, 1)
+  const code = service.services.tokens.forMail('verify', mia.id, mia.emailVersion)
   await service.db.run(DELETE, mia.id)
   refused(await service.app.inject(verify(code)), 404, 'User not Found')
   service.clock.advance({ days: 2 })

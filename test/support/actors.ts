@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { openSession } from '../../src/domain/sessions.service.ts'
 import type { Role } from '../../src/model/user.ts'
 import { statement } from '../../src/storage/database.ts'
+import { findUserById } from '../../src/storage/user.repository.ts'
 import type { TestApp } from './start-app.ts'
 
 export type Actor = {
@@ -12,6 +14,9 @@ export type Actor = {
   readonly lastName: string
   readonly token: string
   readonly refresh: string
+  /** What mailed tokens of the account name. */
+  readonly emailVersion: number
+  readonly resetVersion: number
   /** What the actor sends with each request. */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -57,5 +62,17 @@ async function actor({ db, clock, services }: TestApp, role: Role, options: Acto
   const id = await services.accounts.create({ email, password, firstName, lastName }, role)
   if (!verified) await db.run(UNVERIFY, id)
   const { token, refresh } = await openSession(db, services.tokens, id, clock.now())
-  return { id, email, password, firstName, lastName, token, refresh, headers: { authorization: `Bearer ${token}` } }
+  const { emailVersion, resetVersion } = (await findUserById(db, id)) ?? assert.fail('the actor is gone')
+  return {
+    id,
+    email,
+    password,
+    firstName,
+    lastName,
+    token,
+    refresh,
+    emailVersion,
+    resetVersion,
+    headers: { authorization: `Bearer ${token}` },
+  }
 }

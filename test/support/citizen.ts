@@ -35,8 +35,11 @@ const tokens = createTokens(new TextEncoder().encode(TEST_SECRET), Date.now)
 
 class Lost extends Error {}
 
+/** What mailed tokens of an account name. */
+export type VersionsOf = (id: number) => Promise<{ readonly emailVersion: number; readonly resetVersion: number }>
+
 /** Somebody who registers account after account and uses each, one request after the other, remembering every acknowledgement. */
-export function createCitizen(): Citizen {
+export function createCitizen(versionsOf: VersionsOf): Citizen {
   const accounts: Account[] = []
   let acknowledged = 0
 
@@ -83,7 +86,8 @@ export function createCitizen(): Citizen {
 
   async function use(url: string, account: Account, admin: Readonly<Record<string, string>>): Promise<void> {
     const { id, email, verified, password, firstName, banned, keys } = account
-    const code = tokens.forMail('verify', id, 1)
+    const { emailVersion, resetVersion } = await versionsOf(id)
+    const code = tokens.forMail('verify', id, emailVersion)
     await changing(verified, true, () => write(url, 200, 'GET', `/verify/?code=${code}`))
     const { body } = await write(url, 200, 'POST', '/login/', { email, password: PASSWORD })
     const bearer = { authorization: `Bearer ${(body as { token: string }).token}` }
@@ -96,7 +100,7 @@ export function createCitizen(): Citizen {
     await makeKey(url, account, bearer)
     await changing(firstName, 'Maria', () => write(url, 200, 'PUT', `/users/${id}`, { first_name: 'Maria' }, bearer))
     await write(url, 200, 'POST', '/forgot-password/', { email })
-    const reset = { code: tokens.forMail('reset', id, 1), new_password: 'a brand new password' }
+    const reset = { code: tokens.forMail('reset', id, resetVersion), new_password: 'a brand new password' }
     await changing(password, reset.new_password, () => write(url, 200, 'POST', '/reset-password/', reset))
     await changing(banned, true, () => write(url, 204, 'POST', `/users/${id}/ban`, undefined, admin))
     await changing(banned, false, () => write(url, 204, 'POST', `/users/${id}/unban`, undefined, admin))
