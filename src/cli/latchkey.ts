@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { readVersion } from '../version.ts'
+import { backupCommands } from './backup.commands.ts'
 import { SomeFailed } from './bulk.ts'
 import { keyCommands } from './key.commands.ts'
 import { mailCommands } from './mail.commands.ts'
@@ -48,6 +49,7 @@ export function createProgram(): Command {
   keyCommands(program)
   mailCommands(program)
   secretCommands(program)
+  backupCommands(program)
   return program
 }
 
