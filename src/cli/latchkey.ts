@@ -5,6 +5,7 @@ import { backupCommands } from './backup.commands.ts'
 import { SomeFailed } from './bulk.ts'
 import { keyCommands } from './key.commands.ts'
 import { mailCommands } from './mail.commands.ts'
+import { migrateDataCommands } from './migrate-data.commands.ts'
 import { explainRefusal } from './refusals.ts'
 import { secretCommands } from './secret.commands.ts'
 import { serviceCommands } from './service.commands.ts'
@@ -50,6 +51,7 @@ export function createProgram(): Command {
   mailCommands(program)
   secretCommands(program)
   backupCommands(program)
+  migrateDataCommands(program)
   return program
 }
 
