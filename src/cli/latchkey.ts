@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { readVersion } from '../version.ts'
 import { backupCommands } from './backup.commands.ts'
 import { SomeFailed } from './bulk.ts'
+import { doctorCommands } from './doctor.commands.ts'
 import { keyCommands } from './key.commands.ts'
 import { mailCommands } from './mail.commands.ts'
 import { migrateDataCommands } from './migrate-data.commands.ts'
@@ -46,6 +47,7 @@ export function createProgram(): Command {
     })
     .exitOverride()
   serviceCommands(program)
+  doctorCommands(program)
   userCommands(program)
   keyCommands(program)
   mailCommands(program)
