@@ -4,7 +4,7 @@ import type { SearchField, User } from '../model/user.ts'
 import type { Database } from '../storage/database.ts'
 import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
 import { findUser, USER_HINT, USERS_HINT } from './find-user.ts'
-import { checkEmail, checkInput, checkName, checkPassword, PASSWORD_HINT, readPassword } from './input.ts'
+import { ASKED_FOR, checkEmail, checkInput, checkName, checkPassword, PASSWORD_HINT, readPassword } from './input.ts'
 import { createPrinter, JSON_OPTION, onePage, print } from './output.ts'
 import { USER_FORMAT } from './views.ts'
 import { withServices } from './with-services.ts'
@@ -37,7 +37,7 @@ export function userCommands(program: Command): void {
     .command('create')
     .description('make a verified account and print its id')
     .requiredOption('--email <address>', 'the e-mail address')
-    .requiredOption('--password <password>', PASSWORD_HINT)
+    .option('--password <password>', PASSWORD_HINT, ASKED_FOR)
     .requiredOption('--first-name <name>', 'the first name')
     .requiredOption('--last-name <name>', 'the last name')
     .option('--admin', 'give the account the admin role')
@@ -80,7 +80,7 @@ export function userCommands(program: Command): void {
     .command('set-password')
     .description('set the password of an account, and end all its sessions')
     .argument('<user>', USER_HINT)
-    .requiredOption('--password <password>', PASSWORD_HINT)
+    .option('--password <password>', PASSWORD_HINT, ASKED_FOR)
     .option(...JSON_OPTION)
     .action(setPassword)
 }

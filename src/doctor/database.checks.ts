@@ -63,7 +63,11 @@ export function checkClock(theirs: number | undefined, whose: string, ours: numb
 function checkAdmins({ admins, ableAdmins }: Inspection): Finding[] {
   if (admins === 0)
     return [
-      warning('admins', 'there is none', 'Make one: latchkey user create --admin --email … --password - --first-name … --last-name …'),
+      warning(
+        'admins',
+        'there is none',
+        'Make one: latchkey user create --admin --email you@example.com --first-name You --last-name Admin',
+      ),
     ]
   if (ableAdmins === 0)
     return [
