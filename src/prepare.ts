@@ -7,12 +7,12 @@ import { migrate, openDatabase } from './storage/open.ts'
 
 /** Brings the database to the state that this version needs. Gives what had to be applied. */
 export function migrateDatabase({ database }: Config): Promise<Migration[]> {
-  return inWordsOf(database, () => migrate(database))
+  return inWordsOf('DATABASE_URL', database, () => migrate(database))
 }
 
 /** The database, migrated and ready. The service and the command line both begin with it. */
 export function openMigrated({ database }: Config): Promise<Database> {
-  return inWordsOf(database, async () => {
+  return inWordsOf('DATABASE_URL', database, async () => {
     await migrate(database)
     return openDatabase(database)
   })
@@ -30,12 +30,13 @@ export function secretKeyOf({ database, secretKey }: Config): Uint8Array {
   }
 }
 
-async function inWordsOf<Result>(database: Config['database'], work: () => Promise<Result>): Promise<Result> {
+/** What goes wrong with a database, in words that name the setting or option that leads to it. */
+export async function inWordsOf<Result>(name: string, database: Config['database'], work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
     const target = database.kind === 'sqlite' ? `the SQLite file ${database.file}` : 'the PostgreSQL database'
-    throw new Error(`DATABASE_URL: ${target} cannot be used: ${messageOf(error)}`, { cause: error })
+    throw new Error(`${name}: ${target} cannot be used: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -15,7 +15,7 @@ export function welcome(config: Config, listeningUrl: string): string {
     `  Database       ${database}`,
     `  Mails          ${mail}`,
     ...(config.admin === undefined
-      ? ['  First admin    npm run latchkey -- user create --admin --email you@example.com --password … --first-name … --last-name …']
+      ? ['  First admin    npm run latchkey -- user create --admin --email you@example.com --first-name You --last-name Admin']
       : [`  Admin          ${config.admin.email}`]),
     ...(forProduction.length > 0 ? ['', '  Before you put it on the internet, set:', ...forProduction.map((line) => `    ${line}`)] : []),
     '',

@@ -2,9 +2,13 @@ import { text as readAll } from 'node:stream/consumers'
 import { parseEmail } from '../domain/email.ts'
 import { isPassword, NAME_MAX_LENGTH, parseName } from '../domain/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../domain/text.ts'
+import { askPassword } from './ask-password.ts'
 import { InvalidInput } from './refusals.ts'
 
-export const PASSWORD_HINT = 'the password, or - to read it from standard input, where other users of the machine cannot see it'
+export const PASSWORD_HINT =
+  'the password; left out or -, it is asked for or read from standard input, where other users of the machine cannot see it'
+/** What stands for a password that is asked for. */
+export const ASKED_FOR = '-'
 
 /** Checks options by the rules that hold for requests, and tells every fault at once. */
 export function checkInput<Value>(work: (check: Check) => Value): Value {
@@ -33,9 +37,10 @@ export function checkPassword(check: Check, password: string): string {
   return check('--password', isPassword(password) ? password : undefined, `${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`)
 }
 
-/** The password itself, or the first line of standard input where it is given as `-`. */
+/** The password itself or, where it is `-`, what a person types or the first line of what is piped in. */
 export async function readPassword(option: string): Promise<string> {
-  if (option !== '-') return option
+  if (option !== ASKED_FOR) return option
+  if (process.stdin.isTTY) return askPassword('Password: ')
   const input = await readAll(process.stdin)
   return input.split(/\r?\n/, 1)[0] ?? ''
 }

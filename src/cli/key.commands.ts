@@ -1,5 +1,8 @@
 import type { Command } from 'commander'
+import { createApiKeys } from '../domain/api-keys.service.ts'
 import { isScope, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../domain/limits.ts'
+import type { Database } from '../storage/database.ts'
+import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
 import { findUser, USER_HINT } from './find-user.ts'
 import { checkInput, checkName } from './input.ts'
 import { createPrinter, JSON_OPTION, onePage } from './output.ts'
@@ -30,16 +33,17 @@ export function keyCommands(program: Command): void {
 
   key
     .command('revoke')
-    .description('delete an API key')
+    .description('delete API keys')
     .argument('<user>', USER_HINT)
-    .argument('<key-id>', 'the id of the key')
+    .argument('<key-ids...>', 'the ids of the keys, or - to read them from standard input, one per line')
+    .option(...DRY_RUN_OPTION)
     .option(...JSON_OPTION)
-    .action(revokeKey)
+    .action(revokeKeys)
 }
 
 async function listKeys(reference: string, { json }: JsonOption): Promise<void> {
   await withServices(async (services) => {
-    const { id } = await findUser(services, reference)
+    const { id } = await findUser(services.userAdministration, reference)
     await createPrinter(KEY_FORMAT, json === true).list(onePage(await services.apiKeys.list(id)))
   })
 }
@@ -55,17 +59,21 @@ async function createKey(reference: string, { name, scope, json }: CreateOptions
     return { name: checkName(check, '--name', name), scopes: scope }
   })
   await withServices(async (services) => {
-    const { id } = await findUser(services, reference)
+    const { id } = await findUser(services.userAdministration, reference)
     createPrinter(NEW_KEY_FORMAT, json === true).one(await services.apiKeys.create(id, key))
   })
 }
 
-/** Shows the key as it was. */
-async function revokeKey(reference: string, keyId: string, { json }: JsonOption): Promise<void> {
-  await withServices(async (services) => {
-    const { id } = await findUser(services, reference)
-    const key = await services.apiKeys.find(id, keyId.toLowerCase())
-    await services.apiKeys.remove(id, key.id)
-    createPrinter(KEY_FORMAT, json === true).one(key)
+/** Shows the keys as they were. */
+async function revokeKeys(reference: string, keyIds: string[], options: BulkOptions): Promise<void> {
+  await withServices(async (services, db) => {
+    const { id } = await findUser(services.userAdministration, reference)
+    const revoke = async (used: Database, keyId: string) => {
+      const apiKeys = createApiKeys({ db: used, now: Date.now })
+      const key = await apiKeys.find(id, keyId.toLowerCase())
+      await apiKeys.remove(id, key.id)
+      return key
+    }
+    await runBulk(db, keyIds, options, { label: 'revoke', format: KEY_FORMAT, apply: revoke })
   })
 }

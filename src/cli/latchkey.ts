@@ -1,7 +1,12 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { readVersion } from '../version.ts'
+import { backupCommands } from './backup.commands.ts'
+import { SomeFailed } from './bulk.ts'
+import { doctorCommands } from './doctor.commands.ts'
 import { keyCommands } from './key.commands.ts'
+import { mailCommands } from './mail.commands.ts'
+import { migrateDataCommands } from './migrate-data.commands.ts'
 import { explainRefusal } from './refusals.ts'
 import { secretCommands } from './secret.commands.ts'
 import { serviceCommands } from './service.commands.ts'
@@ -19,7 +24,8 @@ export async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     // The words of a misuse, and the help that was asked for, are written already.
     if (error instanceof CommanderError) return error.exitCode === OK ? OK : MISUSED
-    for (const line of explainRefusal(error)) complain(line)
+    // Each of those that failed has been told already.
+    if (!(error instanceof SomeFailed)) for (const line of explainRefusal(error)) complain(line)
     return REFUSED
   }
 }
@@ -41,9 +47,13 @@ export function createProgram(): Command {
     })
     .exitOverride()
   serviceCommands(program)
+  doctorCommands(program)
   userCommands(program)
   keyCommands(program)
+  mailCommands(program)
   secretCommands(program)
+  backupCommands(program)
+  migrateDataCommands(program)
   return program
 }
 

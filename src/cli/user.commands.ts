@@ -1,13 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { createUserAdministration, type UserAdministration } from '../domain/user-administration.service.ts'
 import type { SearchField, User } from '../model/user.ts'
-import type { Services } from '../services.ts'
-import { findUser, USER_HINT } from './find-user.ts'
-import { checkEmail, checkInput, checkName, checkPassword, PASSWORD_HINT, readPassword } from './input.ts'
+import type { Database } from '../storage/database.ts'
+import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
+import { findUser, USER_HINT, USERS_HINT } from './find-user.ts'
+import { ASKED_FOR, checkEmail, checkInput, checkName, checkPassword, PASSWORD_HINT, readPassword } from './input.ts'
 import { createPrinter, JSON_OPTION, onePage, print } from './output.ts'
 import { USER_FORMAT } from './views.ts'
 import { withServices } from './with-services.ts'
 
-type Change = (services: Services, user: User) => Promise<void>
+type Change = (administration: UserAdministration, id: number) => Promise<void>
 type JsonOption = { readonly json?: true }
 type CreateOptions = {
   readonly email: string
@@ -35,7 +37,7 @@ export function userCommands(program: Command): void {
     .command('create')
     .description('make a verified account and print its id')
     .requiredOption('--email <address>', 'the e-mail address')
-    .requiredOption('--password <password>', PASSWORD_HINT)
+    .option('--password <password>', PASSWORD_HINT, ASKED_FOR)
     .requiredOption('--first-name <name>', 'the first name')
     .requiredOption('--last-name <name>', 'the last name')
     .option('--admin', 'give the account the admin role')
@@ -58,42 +60,55 @@ export function userCommands(program: Command): void {
     .option(...JSON_OPTION)
     .action(searchUsers)
 
+  user
+    .command('show')
+    .description('show an account')
+    .argument('<user>', USER_HINT)
+    .option(...JSON_OPTION)
+    .action(showUser)
+
   const change = (name: string, description: string, apply: Change) => changeCommand(user, name, description, apply)
 
-  change('show', 'show an account', async () => undefined)
-  change('verify', 'take the e-mail address of an account as verified', ({ userAdministration }, { id }) => userAdministration.verify(id))
-  change('ban', 'suspend an account with its sessions and keys', ({ userAdministration }, { id }) => userAdministration.ban('operator', id))
-  change('unban', 'restore a banned account', ({ userAdministration }, { id }) => userAdministration.unban(id))
-  change('make-admin', 'give an account the admin role', ({ userAdministration }, { id }) => userAdministration.makeAdmin(id))
-  change('revoke-admin', 'take the admin role away', ({ userAdministration }, { id }) => userAdministration.revokeAdmin('operator', id))
-  change('delete', 'delete an account with its sessions and keys, for good', ({ userAdministration }, { id }) =>
-    userAdministration.remove('operator', id),
-  )
+  change('verify', 'take the e-mail address of accounts as verified', (administration, id) => administration.verify(id))
+  change('ban', 'suspend accounts with their sessions and keys', (administration, id) => administration.ban('operator', id))
+  change('unban', 'restore banned accounts', (administration, id) => administration.unban(id))
+  change('make-admin', 'give accounts the admin role', (administration, id) => administration.makeAdmin(id))
+  change('revoke-admin', 'take the admin role away', (administration, id) => administration.revokeAdmin('operator', id))
+  change('delete', 'delete accounts with their sessions and keys, for good', (administration, id) => administration.remove('operator', id))
 
   user
     .command('set-password')
     .description('set the password of an account, and end all its sessions')
     .argument('<user>', USER_HINT)
-    .requiredOption('--password <password>', PASSWORD_HINT)
+    .option('--password <password>', PASSWORD_HINT, ASKED_FOR)
     .option(...JSON_OPTION)
     .action(setPassword)
 }
 
-/** A command that changes one account and shows it: as it is now, or as it was if it is gone. */
+/** A command that changes accounts and shows them: as they are now, or as they were if they are gone. */
 function changeCommand(parent: Command, name: string, description: string, apply: Change): void {
+  async function applyTo(db: Database, reference: string): Promise<User> {
+    const administration = createUserAdministration(db)
+    const before = await findUser(administration, reference)
+    await apply(administration, before.id)
+    return name === 'delete' ? before : await administration.find(before.id)
+  }
+
   parent
     .command(name)
     .description(description)
-    .argument('<user>', USER_HINT)
+    .argument('<users...>', USERS_HINT)
+    .option(...DRY_RUN_OPTION)
     .option(...JSON_OPTION)
-    .action((reference: string, { json }: JsonOption) =>
-      withServices(async (services) => {
-        const before = await findUser(services, reference)
-        await apply(services, before)
-        const isGone = name === 'delete'
-        createPrinter(USER_FORMAT, json === true).one(isGone ? before : await services.userAdministration.find(before.id))
-      }),
+    .action((references: string[], options: BulkOptions) =>
+      withServices((_, db) => runBulk(db, references, options, { label: name, format: USER_FORMAT, apply: applyTo })),
     )
+}
+
+async function showUser(reference: string, { json }: JsonOption): Promise<void> {
+  await withServices(async ({ userAdministration }) => {
+    createPrinter(USER_FORMAT, json === true).one(await findUser(userAdministration, reference))
+  })
 }
 
 async function createUser(options: CreateOptions): Promise<void> {
@@ -127,7 +142,7 @@ async function setPassword(reference: string, { password, json }: JsonOption & {
   const given = await readPassword(password)
   const checked = checkInput((check) => checkPassword(check, given))
   await withServices(async (services) => {
-    const { id } = await findUser(services, reference)
+    const { id } = await findUser(services.userAdministration, reference)
     await services.users.changePassword('operator', id, checked)
     createPrinter(USER_FORMAT, json === true).one(await services.userAdministration.find(id))
   })

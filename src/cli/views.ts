@@ -1,5 +1,6 @@
 import type { ApiKey } from '../model/api-key.ts'
 import type { User } from '../model/user.ts'
+import type { OutboxMail } from '../storage/outbox-inspection.repository.ts'
 import type { Format } from './output.ts'
 
 /** Scripts get the names of the API, so that they need to know one set of names. */
@@ -44,4 +45,33 @@ export const KEY_FORMAT: Format<ApiKey> = {
 export const NEW_KEY_FORMAT: Format<ApiKey & { readonly secret: string }> = {
   columns: { ID: ({ id }) => id, NAME: ({ name }) => name, KEY: ({ secret }) => secret },
   json: ({ secret, ...key }) => ({ ...KEY_FORMAT.json(key), key: secret }),
+}
+
+export function mailState({ failedAt, isClaimed, attempts }: OutboxMail): string {
+  if (failedAt !== undefined) return 'failed'
+  if (isClaimed) return 'sending'
+  return attempts === 0 ? 'waiting' : 'retrying'
+}
+
+export const MAIL_FORMAT: Format<OutboxMail> = {
+  columns: {
+    ID: ({ id }) => String(id),
+    KIND: ({ kind }) => kind,
+    TO: ({ recipient }) => recipient,
+    STATE: mailState,
+    ATTEMPTS: ({ attempts }) => String(attempts),
+    'ASKED FOR': ({ requestedAt }) => new Date(requestedAt).toISOString(),
+    'LAST ERROR': ({ lastError }) => lastError ?? '',
+  },
+  json: (mail) => ({
+    id: mail.id,
+    kind: mail.kind,
+    recipient: mail.recipient,
+    state: mailState(mail),
+    attempts: mail.attempts,
+    requested_at: new Date(mail.requestedAt).toISOString(),
+    due_at: mail.failedAt === undefined ? new Date(mail.dueAt).toISOString() : null,
+    failed_at: mail.failedAt === undefined ? null : new Date(mail.failedAt).toISOString(),
+    last_error: mail.lastError ?? null,
+  }),
 }

@@ -12,6 +12,8 @@ const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
 const SQLITE_CONSTRAINT_UNIQUE = 2067
 // Results that tell of the disk or of another process, not of a wrong statement: perm, busy, locked, nomem, readonly, ioerr, full, cantopen.
 const OUTSIDE_FAULTS = new Set([3, SQLITE_BUSY, 6, 7, 8, 10, 13, 14])
+// corrupt, notadb
+const DAMAGE = new Set([11, 26])
 /** How long a start waits for another process, which may be migrating. */
 export const LOCK_DEADLINE_MS = 60_000
 
@@ -54,7 +56,12 @@ function resultCode(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined
 }
 
-function isBusy(error: unknown): boolean {
+/** The file is not a database, or its pages contradict each other. */
+export function isDamaged(error: unknown): boolean {
+  return DAMAGE.has((resultCode(error) ?? 0) & PRIMARY_RESULT_MASK)
+}
+
+export function isBusy(error: unknown): boolean {
   const cause = error instanceof Refusal ? error.cause : error
   return ((resultCode(cause) ?? 0) & PRIMARY_RESULT_MASK) === SQLITE_BUSY
 }

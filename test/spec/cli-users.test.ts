@@ -1,41 +1,21 @@
 import assert from 'node:assert/strict'
-import type { Role, User } from '../../src/model/user.ts'
+import type { User } from '../../src/model/user.ts'
 import { createPasswords } from '../../src/security/password.ts'
 import { createServices } from '../../src/services.ts'
 import { listApiKeys } from '../../src/storage/api-key.repository.ts'
-import type { Database } from '../../src/storage/database.ts'
 import { findSessionUser, insertSession } from '../../src/storage/session.repository.ts'
 import { findUserById } from '../../src/storage/user.repository.ts'
-import { type CommandLine, commandLine, done, refusedWith } from '../support/command-line.ts'
+import { ADA, BOB, CEM, threeAccounts } from '../support/accounts.ts'
+import { commandLine, done, refusedWith } from '../support/command-line.ts'
 import { test } from '../support/databases.ts'
 import { TEST_SECRET } from '../support/start-app.ts'
 
 const LAST_ADMIN = 'this is the last admin; make another account an admin first'
 
-/** The accounts of ada, an admin, and bob and cem, users, with the ids 1 to 3. */
-async function threeAccounts({ database }: CommandLine): Promise<Database> {
-  const db = await database()
-  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const { accounts } = createServices({ db, secretKey: new TextEncoder().encode(TEST_SECRET), now: Date.now, passwords })
-  const people: [string, string, Role][] = [
-    ['Ada', 'Ünal', 'admin'],
-    ['Bob', 'Byrne-Jones', 'user'],
-    ['Cem', 'Can', 'user'],
-  ]
-  for (const [firstName, lastName, role] of people) {
-    await accounts.create({ email: `${firstName}@example.com`, password: 'correct horse', firstName, lastName }, role)
-  }
-  return db
-}
-
 function json({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }): unknown {
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
-
-const ADA = { id: 1, email: 'Ada@example.com', first_name: 'Ada', last_name: 'Ünal', role: 'admin', banned: false, verified: true }
-const BOB = { id: 2, email: 'Bob@example.com', first_name: 'Bob', last_name: 'Byrne-Jones', role: 'user', banned: false, verified: true }
-const CEM = { id: 3, email: 'Cem@example.com', first_name: 'Cem', last_name: 'Can', role: 'user', banned: false, verified: true }
 
 test('user list prints a table for people, and the full views of the API for scripts', async (t) => {
   const line = await commandLine(t)

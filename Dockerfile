@@ -1,0 +1,34 @@
+# syntax=docker/dockerfile:1
+
+FROM node:26-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build
+
+FROM node:26-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM node:26-slim
+ENV NODE_ENV=production HOST=0.0.0.0 DATABASE_URL=sqlite:/data/latchkey.db
+# The one place that is written to. The rest of the file system may be read-only.
+RUN install --directory --owner=node --group=node --mode=0700 /data
+COPY --from=dependencies /app/node_modules /app/node_modules
+COPY --from=build /app/dist /app/dist
+COPY package.json /app/
+COPY migrations /app/migrations
+# Mails that are kept as files go to data/mail, below the working folder.
+WORKDIR /
+USER node
+VOLUME /data
+EXPOSE 8000
+# The process lives; whether its database does is for /ready to say, and no reason to start it anew.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8000}/heartbeat`).then((response) => process.exit(response.ok ? 0 : 1), () => process.exit(1))"]
+# No shell in between, so that signals reach the process.
+ENTRYPOINT ["node", "/app/dist/cli/latchkey.js"]
+CMD ["serve"]

@@ -1,0 +1,101 @@
+import { existsSync, renameSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { type Config, loadConfig } from '../config.ts'
+import { withDotEnv } from '../environment.ts'
+import { type Counts, checkSqlite, copyInto, copySqlite, createEmpty, flush, useOf } from '../storage/sqlite-copy.ts'
+import { print } from './output.ts'
+import { createProgress } from './progress.ts'
+import { InvalidInput } from './refusals.ts'
+
+export function backupCommands(program: Command): void {
+  program
+    .command('backup')
+    .description('write a checked copy of the SQLite database, while the service runs or not')
+    .argument('<file>', 'the file to write')
+    .option('--force', 'replace the file if it exists')
+    .action(backUp)
+
+  program
+    .command('restore')
+    .description('put a copy that `backup` has written in the place of the SQLite database; the service has to be stopped')
+    .argument('<file>', 'the copy')
+    .action(restore)
+}
+
+async function backUp(file: string, { force }: { readonly force?: true }): Promise<void> {
+  const config = loadConfig(withDotEnv(process.env))
+  const database = sqliteFile(config, `pg_dump --format=custom --file=${file} "$DATABASE_URL"`)
+  if (!existsSync(database)) throw new InvalidInput([`DATABASE_URL: there is no database at ${database}; nothing was backed up`])
+  if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; name another file`])
+  if (existsSync(file) && !force) throw new InvalidInput([`${file} exists already; name another file, or replace it with --force`])
+  const progress = createProgress('copying')
+  const counts = await copySqlite(database, file, force === true, progress.update)
+  progress.clear()
+  print(`Backed up ${database} to ${file}, ${megabytes(file)}: ${inWords(counts)}. The copy was checked.`)
+  for (const line of aboutSecret(config)) print(line)
+}
+
+async function restore(file: string): Promise<void> {
+  const config = loadConfig(withDotEnv(process.env))
+  const database = sqliteFile(config, `pg_restore --clean --if-exists --dbname="$DATABASE_URL" ${file}`)
+  if (!existsSync(file)) throw new InvalidInput([`${file} does not exist`])
+  if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; name a copy`])
+  const expected = checkSqlite(file)
+  const aside = await setAside(database)
+  createEmpty(database)
+  const progress = createProgress('restoring')
+  await copyInto(file, database, progress.update)
+  progress.clear()
+  checkSqlite(database, expected)
+  flush(database)
+  print(`Restored ${database} from ${file}: ${inWords(expected)}. The database was checked.`)
+  if (aside !== undefined) print(`What was there before is kept as ${aside}; delete it when it is not needed any more.`)
+  for (const line of aboutSecret(config)) print(line)
+}
+
+/** Keeps a copy of what is about to be replaced. What cannot be read is moved instead, with what lies beside it. */
+async function setAside(database: string): Promise<string | undefined> {
+  const aside = `${database}.before-restore-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
+  const use = useOf(database)
+  switch (use) {
+    case 'absent':
+      return undefined
+    case 'in use':
+      throw new InvalidInput([`${database} is in use; stop the service, and everything else that has it open, and try again`])
+    case 'free':
+      if (statSync(database).size === 0) return undefined
+      await copyAside(database, aside)
+      return aside
+    case 'damaged':
+      for (const suffix of ['', '-wal', '-shm', '-journal'])
+        if (existsSync(database + suffix)) renameSync(database + suffix, aside + suffix)
+      return aside
+  }
+}
+
+async function copyAside(database: string, aside: string): Promise<void> {
+  createEmpty(aside)
+  await copyInto(database, aside, () => undefined)
+  flush(aside)
+}
+
+function sqliteFile({ database }: Config, forPostgres: string): string {
+  if (database.kind === 'sqlite') return database.file
+  throw new InvalidInput([`DATABASE_URL: names a PostgreSQL database, which has its own tools; use: ${forPostgres}`])
+}
+
+function aboutSecret({ database, secretKey }: Config): string[] {
+  if (secretKey !== undefined)
+    return ['SECRET_KEY is not in it: keep the setting as well. With another one every session and mailed link ends.']
+  const file = join(dirname(database.kind === 'sqlite' ? database.file : ''), 'secret.key')
+  return [`The secret key is not in it: keep ${file} as well, in another place. Without it every session and mailed link ends.`]
+}
+
+function inWords({ users = 0, sessions = 0, api_keys: keys = 0, outbox = 0 }: Counts): string {
+  return `${users} users, ${sessions} sessions, ${keys} API keys, ${outbox} mails in the outbox`
+}
+
+function megabytes(file: string): string {
+  return `${(statSync(file).size / 1_000_000).toFixed(1)} MB`
+}

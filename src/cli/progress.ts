@@ -1,0 +1,45 @@
+const SHOWN_AFTER_MS = 500
+const REDRAWN_EVERY_MS = 100
+const BAR_WIDTH = 30
+const CLEAR_LINE = '\r\u001b[K'
+
+/** Where progress is shown: standard error, so that what a command was asked for stays clean. */
+export type ProgressOutput = { readonly isTTY?: boolean; write(text: string): unknown }
+
+export type Progress = {
+  /** So much of it is done. */
+  update(done: number, total: number): void
+  /** Takes the bar away, so that a line can be printed; it comes back with the next update. */
+  clear(): void
+}
+
+/** A bar for work that turns out to be long, on a terminal. A script, and work that is over in a moment, see nothing of it. */
+export function createProgress(
+  label: string,
+  output: ProgressOutput = process.stderr,
+  now: () => number = () => performance.now(),
+): Progress {
+  const startedAt = now()
+  let drawnAt = Number.NEGATIVE_INFINITY
+  let isDrawn = false
+  return {
+    update(done, total) {
+      const isDue = now() - startedAt >= SHOWN_AFTER_MS && now() - drawnAt >= REDRAWN_EVERY_MS
+      if (output.isTTY !== true || !isDue) return
+      drawnAt = now()
+      isDrawn = true
+      output.write(CLEAR_LINE + bar(label, done, total))
+    },
+    clear() {
+      if (isDrawn) output.write(CLEAR_LINE)
+      isDrawn = false
+      drawnAt = Number.NEGATIVE_INFINITY
+    },
+  }
+}
+
+function bar(label: string, done: number, total: number): string {
+  const share = total > 0 ? Math.min(done / total, 1) : 0
+  const filled = Math.round(share * BAR_WIDTH)
+  return `${label} [${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${Math.floor(share * 100)} %  ${done} of ${total}`
+}

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseTarget } from '../config.ts'
+import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from './migrations.ts'
+import { openConnections } from './postgres-pool.ts'
+
+/** The state of a database, read without changing anything: not even a migration is applied. */
+export type Inspection = {
+  /** Such as `PostgreSQL 18.1`. */
+  readonly product: string
+  readonly isReadOnly: boolean
+  /** The names of the migrations that the next start will apply. */
+  readonly pending: readonly string[]
+  readonly admins: number
+  /** Those who can log in: verified and not banned. */
+  readonly ableAdmins: number
+  readonly pendingMails: number
+  readonly failedMails: number
+  readonly oldestMailAt: number | undefined
+  /** The clock of the database server; undefined where that is this machine. */
+  readonly serverTime: number | undefined
+}
+
+type StateRow = {
+  readonly admins: number
+  readonly able: number
+  readonly mails: number
+  readonly failed: number
+  readonly oldest: number | null
+}
+
+const HISTORY_EXISTS = {
+  sqlite: "select 1 from sqlite_schema where name = 'schema_migrations'",
+  postgres: "select 1 from pg_class where oid = to_regclass('schema_migrations')",
+}
+const READ_STATE = `
+  select (select count(*) from users where role = 'admin') as admins,
+    (select count(*) from users where role = 'admin' and verified and not banned) as able,
+    (select count(*) from outbox where failed_at is null) as mails,
+    (select count(*) from outbox where failed_at is not null) as failed,
+    (select min(requested_at) from outbox where failed_at is null) as oldest`
+const LOCK_TIMEOUT_MS = 3000
+const STATEMENT_TIMEOUT_MS = 5000
+
+/** Undefined when there is no database yet, which the first start makes. */
+export function inspectDatabase(target: DatabaseTarget): Promise<Inspection | undefined> {
+  return target.kind === 'sqlite' ? inspectSqlite(target.file) : inspectPostgres(target.url)
+}
+
+async function inspectSqlite(file: string): Promise<Inspection | undefined> {
+  if (!existsSync(file)) return undefined
+  const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
+  try {
+    const version = connection.prepare('select sqlite_version() as version').get()?.['version']
+    const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
+    const pending = pendingOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
+    const state = isMigrated ? connection.prepare(READ_STATE).get() : undefined
+    return { product: `SQLite ${version}`, isReadOnly: false, pending, ...stateOf(state), serverTime: undefined }
+  } finally {
+    connection.close()
+  }
+}
+
+async function inspectPostgres(url: string): Promise<Inspection> {
+  const { client, destroy } = openConnections(url, 1, { statement_timeout: STATEMENT_TIMEOUT_MS })
+  try {
+    const [server] = await client<{ version: string; read_only: string; now: number }[]>`
+      select current_setting('server_version') as version, current_setting('transaction_read_only') as read_only,
+        (extract(epoch from clock_timestamp()) * 1000)::bigint as now`
+    const isMigrated = (await client.unsafe(HISTORY_EXISTS.postgres)).length > 0
+    const pending = pendingOf('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
+    const [state] = isMigrated ? await client.unsafe(READ_STATE) : []
+    return {
+      product: `PostgreSQL ${server?.version.split(' ')[0]}`,
+      isReadOnly: server?.read_only === 'on',
+      pending,
+      ...stateOf(state),
+      serverTime: server?.now,
+    }
+  } finally {
+    await client.end({ timeout: 1 })
+    await destroy()
+  }
+}
+
+/** Throws MigrationFault for a database of a newer version. */
+function pendingOf(kind: DatabaseTarget['kind'], applied: readonly unknown[]): string[] {
+  // READ_HISTORY names these two columns.
+  return pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/${kind}`), applied as AppliedMigration[]).map(({ name }) => name)
+}
+
+function stateOf(row: unknown) {
+  // READ_STATE names these columns; there is no row before the first migration.
+  const { admins = 0, able = 0, mails = 0, failed = 0, oldest = null } = (row ?? {}) as Partial<StateRow>
+  return { admins, ableAdmins: able, pendingMails: mails, failedMails: failed, oldestMailAt: oldest ?? undefined }
+}

@@ -1,0 +1,59 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { NUMBERED_TABLES, TRANSFER_TABLES, type TransferRow, type TransferSide, type TransferTable } from './transfer.ts'
+
+const PAGE_SIZE = 500
+const LOCK_TIMEOUT_MS = 5000
+
+/** One transaction on a SQLite file. It is undone when the work throws. */
+export async function withinSqlite<Result>(
+  file: string,
+  isTarget: boolean,
+  work: (side: TransferSide) => Promise<Result>,
+): Promise<Result> {
+  const connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS, readOnly: !isTarget })
+  try {
+    connection.exec(isTarget ? 'begin immediate' : 'begin')
+    const result = await work(createSide(connection))
+    connection.exec('commit')
+    return result
+  } finally {
+    // What is not committed is undone with it.
+    connection.close()
+  }
+}
+
+function createSide(connection: DatabaseSync): TransferSide {
+  const inserts = new Map<TransferTable, StatementSync>()
+  return {
+    count: async (table) => Number(connection.prepare(`select count(*) as count from ${table}`).get()?.['count']),
+    async *rows(table) {
+      let page: TransferRow[] = []
+      const statement = connection.prepare(`select ${TRANSFER_TABLES[table].join(', ')} from ${table}`)
+      // The columns of these tables hold text, numbers and null alone.
+      for (const row of statement.iterate() as Iterable<TransferRow>) {
+        page.push(row)
+        if (page.length < PAGE_SIZE) continue
+        yield page
+        page = []
+      }
+      if (page.length > 0) yield page
+    },
+    async insert(table, rows) {
+      const columns = TRANSFER_TABLES[table]
+      const statement =
+        inserts.get(table) ??
+        connection.prepare(`insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`)
+      inserts.set(table, statement)
+      for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null))
+    },
+    async lastId(table) {
+      return Number(connection.prepare('select seq from sqlite_sequence where name = ?').get(table)?.['seq'] ?? 0)
+    },
+    async setLastId(table, id) {
+      const { changes } = connection.prepare('update sqlite_sequence set seq = ? where name = ?').run(id, table)
+      // SQLite makes the row with the first id that it gives out; there is none yet for a table without rows.
+      if (changes === 0 && id > 0 && table in NUMBERED_TABLES)
+        connection.prepare('insert into sqlite_sequence (seq, name) values (?, ?)').run(id, table)
+    },
+  }
+}
