@@ -38,9 +38,8 @@ export function installBodyParser(app: FastifyInstance): void {
 
 /** A request without any body reaches no parser and, where a route declares several kinds, no schema either. */
 function requireBody(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
-  if (request.body !== undefined) return done()
-  requireSoundPath(request)
-  done(invalidBody(COMPLAINTS.missing))
+  if (request.body === undefined) requireSoundPath(request)
+  done(request.body === undefined ? invalidBody(COMPLAINTS.missing) : undefined)
 }
 
 /** A path that is at fault is told before anything about the body. */

@@ -20,7 +20,7 @@ const KINDS = Object.keys(PLACES) as TokenKind[]
 const SUCCESS: Record<TokenKind, number> = { access: 204, refresh: 200, verify: 200, reset: 200 }
 
 /** A fresh account, in the state in which its token of this kind works. */
-async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor; token: string }> {
+async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor; token: string; all: Record<TokenKind, string> }> {
   const actor = await member(service, { verified: kind !== 'verify' })
   const { tokens } = service.services
   const all: Record<TokenKind, string> = {
@@ -29,22 +29,15 @@ async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor
     verify: tokens.forMail('verify', actor.id, actor.emailVersion),
     reset: tokens.forMail('reset', actor.id, actor.resetVersion),
   }
-  return { actor, token: all[kind] }
+  return { actor, token: all[kind], all }
 }
 
 test('each place takes tokens of its own kind and refuses the three others', async (t) => {
   const service = await startApp(t)
   for (const place of KINDS) {
     for (const kind of KINDS) {
-      const { actor } = await holder(service, place)
-      const { tokens } = service.services
-      const token =
-        kind === 'access'
-          ? actor.token
-          : kind === 'refresh'
-            ? actor.refresh
-            : tokens.forMail(kind, actor.id, kind === 'verify' ? actor.emailVersion : actor.resetVersion)
-      const response = await service.app.inject(PLACES[place](token))
+      const { all } = await holder(service, place)
+      const response = await service.app.inject(PLACES[place](all[kind]))
       if (kind === place) assert.equal(response.statusCode, SUCCESS[place], `${kind} at ${place}`)
       else refused(response, 401, 'That token is Invalid')
     }
