@@ -34,8 +34,8 @@ function populate(folder: string, count: number): void {
   const connection = new DatabaseSync(join(folder, 'data', 'latchkey.db'), { timeout: 5000 })
   connection.exec(`
     with recursive n (i) as (select 1 union all select i + 1 from n where i < ${count})
-    insert into users (email, email_key, password_hash, first_name, last_name, role, verified, created_at)
-    select 'crowd' || i || '@example.com', 'crowd' || i || '@example.com', 'none', 'First', 'Last', 'user', true, 0 from n`)
+    insert into users (email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, verified, created_at)
+    select 'crowd' || i || '@example.com', 'crowd' || i || '@example.com', 'none', 'First', 'first', 'Last', 'last', 'user', true, 0 from n`)
   connection.close()
 }
 
