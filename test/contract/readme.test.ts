@@ -12,13 +12,18 @@ const run = promisify(execFile)
 
 test('the first session of the README works as it is written', async (t) => {
   const session = README.split('\n## A first session\n')[1]?.split('\n## ')[0] ?? ''
-  const [register = '', verify = '', login = '', key = '', admin = ''] = [...session.matchAll(/```sh\n([\s\S]*?)```/g)].map(
+  const [admin = '', register = '', verify = '', login = '', key = '', look = ''] = [...session.matchAll(/```sh\n([\s\S]*?)```/g)].map(
     ([, block]) => block ?? '',
   )
   const cwd = temporaryFolder(t)
-  const { url, untilSaid, stdout } = await startMain(t, { cwd })
+  const { url, port, untilSaid, stdout } = await startMain(t, { cwd })
   const shell = async (commands: string) => (await run('bash', ['-euc', commands.replaceAll('http://localhost:8000', url)])).stdout
 
+  const command = (line: string, input = '') =>
+    runNode(t, LATCHKEY, line.trim().split(' ').slice(4), { cwd, input, env: { PORT: String(port) } })
+
+  const { code: exitCode, stdout: id } = await command(admin, 'a good password\n')
+  assert.deepEqual([exitCode, id], [0, '1\n'])
   assert.match(await shell(register), /^\{"token":"[\w.-]+","refresh":"[\w.-]+"\}$/)
   await untilSaid(/code=[\w.-]+\n/)
   const code = /code=([\w.-]+)\n/.exec(stdout())?.[1] ?? ''
@@ -28,7 +33,7 @@ test('the first session of the README works as it is written', async (t) => {
   // Each block goes on where the one before it ended, in the same shell.
   assert.equal(await shell(login + key), me + me)
 
-  const args = admin.trim().split(' ').slice(4)
-  const { code: exitCode, stdout: id } = await runNode(t, LATCHKEY, args, { cwd, input: 'a good password\n' })
-  assert.deepEqual([exitCode, id], [0, '2\n'])
+  const [list = '', doctor = ''] = look.trim().split('\n')
+  assert.match((await command(list)).stdout, /\n1 +admin@example\.com .* admin +verified\n2 +mia@example\.com .* user +verified\n$/)
+  assert.match((await command(doctor)).stdout, /\n0 faults, 1 warning\n$/)
 })
