@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { isScope, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../domain/limits.ts'
 import { findUser, USER_HINT } from './find-user.ts'
 import { checkInput, checkName } from './input.ts'
-import { createPrinter, JSON_OPTION, onePage } from './output.ts'
+import { createPrinter, JSON_OPTION } from './output.ts'
 import { KEY_FORMAT, NEW_KEY_FORMAT } from './views.ts'
 import { withServices } from './with-services.ts'
 
@@ -40,7 +40,7 @@ export function keyCommands(program: Command): void {
 async function listKeys(reference: string, { json }: JsonOption): Promise<void> {
   await withServices(async (services) => {
     const { id } = await findUser(services, reference)
-    await createPrinter(KEY_FORMAT, json === true).list(onePage(await services.apiKeys.list(id)))
+    await createPrinter(KEY_FORMAT, json === true).list(await services.apiKeys.list(id))
   })
 }
 

@@ -1,6 +1,7 @@
 import type { ApiKeys } from '../domain/api-keys.service.ts'
 import { KeyChangesBody, KeyPath, KeysView, KeyView, keyView, NewKeyBody, NewKeyView, UserKeyPath } from './api-key.schemas.ts'
 import type { App } from './app-type.ts'
+import { sendList } from './lists.ts'
 import { described, Empty, refusals } from './replies.ts'
 import { UserPath } from './user.schemas.ts'
 
@@ -23,7 +24,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         response: { 200: described(KeysView, 'Your keys.'), ...refusals(401, 'user_not_found', 503) },
       },
     },
-    async ({ caller }) => (await apiKeys.list(caller.user.id)).map(keyView),
+    async ({ caller }, reply) => sendList(reply, await apiKeys.list(caller.user.id), keyView),
   )
 
   app.post(
@@ -113,7 +114,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         response: { 200: described(KeysView, 'The keys of the user.'), ...refusals(401, 403, 'user_not_found', 422, 503) },
       },
     },
-    async ({ params }) => (await apiKeys.list(params.user_id)).map(keyView),
+    async ({ params }, reply) => sendList(reply, await apiKeys.list(params.user_id), keyView),
   )
 
   app.patch(

@@ -1,7 +1,6 @@
-import { Readable } from 'node:stream'
 import type { UserAdministration } from '../domain/user-administration.service.ts'
-import type { User } from '../model/user.ts'
 import type { App } from './app-type.ts'
+import { sendList } from './lists.ts'
 import { described, Empty, refusals } from './replies.ts'
 import {
   FoundUsersView,
@@ -29,12 +28,9 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 422, 503) },
       },
     },
-    async ({ method, query }, reply) => {
+    async ({ query }, reply) => {
       if (query.user_id !== undefined) return userView(await administration.find(query.user_id))
-      // Nothing is read for a HEAD, which would throw all of it away.
-      const text = method === 'HEAD' ? [] : listText(administration.list())
-      // A stream is sent as it is: the list has the declared shape, though never the whole of it at once.
-      return reply.type('application/json; charset=utf-8').send(Readable.from(text, { objectMode: false }) as never)
+      return sendList(reply, administration.list(), userView)
     },
   )
 
@@ -132,14 +128,4 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       return reply.code(204).send()
     },
   )
-}
-
-/** The text of a JSON list, a page at a time. When a page fails, the text ends without its bracket and the connection with it. */
-async function* listText(pages: AsyncIterable<readonly User[]>): AsyncIterable<string> {
-  let separator = '['
-  for await (const page of pages) {
-    yield separator + page.map((user) => JSON.stringify(userView(user))).join(',')
-    separator = ','
-  }
-  yield separator === '[' ? '[]' : ']'
 }
