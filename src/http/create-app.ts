@@ -44,7 +44,8 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     rewriteUrl: ({ url = '/' }) => withoutVersion(url),
     genReqId: createRequestIds(trustProxy),
-    trustProxy,
+    // One hop: what the proxy itself has seen comes last, and whatever stands before that is a claim of its client.
+    trustProxy: trustProxy && ((_address, hop) => hop === 0),
     // A path that cannot be decoded runs no hook and reaches no error handler.
     frameworkErrors: (error, request, reply) => {
       setHeaders(request, reply)

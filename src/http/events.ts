@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { clientAddress } from './client.ts'
 
 /** What a security-relevant route does, in the words of the log. */
 export type SecurityEvent =
@@ -43,7 +44,13 @@ export function installEvents(app: FastifyInstance): void {
         if (reply.statusCode >= 400) return
         const { user_id, key_id } = request.params as { user_id?: string; key_id?: string }
         request.logger.info(
-          { requestId: request.id, event, actor: request.caller?.user.id, target: request.subject ?? key_id ?? user_id, ip: request.ip },
+          {
+            requestId: request.id,
+            event,
+            actor: request.caller?.user.id,
+            target: request.subject ?? key_id ?? user_id,
+            ip: clientAddress(request),
+          },
           event,
         )
       },
