@@ -28,12 +28,15 @@ declare module 'fastify' {
     readonly logger: FastifyBaseLogger
     /** The id of what the request was about, where the path does not name it. */
     subject: number | string | undefined
+    /** The names, never the values, of what an edit has set. */
+    changed: readonly string[] | undefined
   }
 }
 
 /** Logs what was done, by whom, to whom. What was refused is logged where the refusal is answered. */
 export function installEvents(app: FastifyInstance): void {
   app.decorateRequest('subject')
+  app.decorateRequest('changed')
   app.addHook('onRoute', (route) => {
     const event = route.config?.event
     if (event === undefined) return
@@ -49,6 +52,7 @@ export function installEvents(app: FastifyInstance): void {
             event,
             actor: request.caller?.user.id,
             target: request.subject ?? key_id ?? user_id,
+            changed: request.changed,
             ip: clientAddress(request),
           },
           event,

@@ -37,10 +37,12 @@ export function userRoutes(app: App, users: Users): void {
         },
       },
     },
-    async ({ caller, params, body }, reply) => {
-      const { email, password, first_name, last_name } = body
+    async (request, reply) => {
+      const { email, password, first_name, last_name } = request.body
       const edit = { email, password, firstName: first_name, lastName: last_name }
-      return profileView(await users.edit(caller, params.user_id, edit, clientGone(reply)))
+      const user = await users.edit(request.caller, request.params.user_id, edit, clientGone(reply))
+      request.changed = Object.keys(request.body)
+      return profileView(user)
     },
   )
 

@@ -12,6 +12,7 @@ type Line = {
   readonly target?: unknown
   readonly status?: number
   readonly reason?: string
+  readonly changed?: readonly string[]
   readonly ip?: string
 }
 
@@ -30,6 +31,25 @@ test('what changes an account is logged with actor, target and the id of the req
     { event: 'user_banned', actor: boss.id, target: mia.id, requestId: banned.headers['x-request-id'] },
     { event: 'login', actor: undefined, target: boss.id, requestId: loggedIn.headers['x-request-id'] },
   ])
+})
+
+test('an edit is logged with the names of what it has set, and with no value', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const email = newEmail()
+  const edit = (payload: object) => service.app.inject({ method: 'PUT', url: `/users/${mia.id}`, headers: mia.headers, payload })
+  await edit({ password: 'canary password', email, role: 'admin' })
+  await edit({ first_name: 'Canary' })
+  await edit({ email: 'none' })
+  assert.deepEqual(
+    lines(service).map(({ msg, target, changed }) => ({ msg, target, changed })),
+    [
+      { msg: 'user_edited', target: mia.id, changed: ['email', 'password'] },
+      { msg: 'user_edited', target: mia.id, changed: ['first_name'] },
+      { msg: 'refused', target: undefined, changed: undefined },
+    ],
+  )
+  for (const value of ['canary password', email, 'Canary']) assert.ok(!service.logged.join('').includes(value))
 })
 
 test('what is refused is logged with its reason', async (t) => {
