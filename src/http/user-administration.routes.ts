@@ -25,7 +25,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'In order of id. With `user_id`, the one user instead of a list.',
         tags: ['User administration'],
         querystring: UserQuery,
-        response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 422, 503) },
+        response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
     async ({ query }, reply) => {
@@ -44,7 +44,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'In order of id, a page at a time. `%`, `_` and the like are ordinary characters.',
         tags: ['User administration'],
         querystring: SearchQuery,
-        response: { 200: described(FoundUsersView, 'One page of what was found.'), ...refusals(401, 403, 422, 503) },
+        response: { 200: described(FoundUsersView, 'One page of what was found.'), ...refusals(401, 403, 503) },
       },
     },
     async ({ query }) => {
@@ -63,7 +63,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'There is no way back over HTTP.',
         tags: ['User administration'],
         params: UserPath,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ params }, reply) => {
@@ -82,7 +82,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'Shuts the user out with the next request: no login, no session, no API key, no password reset.',
         tags: ['User administration'],
         params: UserPath,
-        response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ caller, params }, reply) => {
@@ -101,7 +101,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'Sessions and API keys work again as before.',
         tags: ['User administration'],
         params: UserPath,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ params }, reply) => {
@@ -120,7 +120,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'For good, with all their API keys. The last admin cannot be deleted.',
         tags: ['User administration'],
         params: UserPath,
-        response: { 204: Empty, ...refusals('last_admin', 401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals('last_admin', 401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ caller, params }, reply) => {

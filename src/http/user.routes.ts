@@ -33,7 +33,7 @@ export function userRoutes(app: App, users: Users): void {
         body: EditBody,
         response: {
           200: described(ProfileView, 'The account as it is now.'),
-          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 422, 503),
+          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 503),
         },
       },
     },
@@ -57,7 +57,7 @@ export function userRoutes(app: App, users: Users): void {
         tags: ['Users'],
         params: UserPath,
         body: PasswordBody,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ caller, params, body }, reply) => {
