@@ -166,3 +166,23 @@ test('key create refuses what the API refuses', async (t) => {
   refusedWith(await line.run(['key', 'create', '9', '--name', 'x']), 1, 'there is no such user')
   assert.deepEqual(await listApiKeysAfter(db, 2, 0, 1), { keys: [], last: 0 })
 })
+
+test('user create prints the full view of the API for scripts', async (t) => {
+  const line = await commandLine(t)
+  const person = ['--email', 'Ada@example.com', '--password', 'correct horse', '--first-name', 'Ada', '--last-name', 'Ünal']
+  assert.deepEqual(json(await line.run(['user', 'create', ...person, '--admin', '--json'])), ADA)
+})
+
+test('user search holds a term to the limit of the API', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  assert.deepEqual(json(await line.run(['user', 'search', '🔑'.repeat(256), '--json'])), {
+    items: [],
+    total: 0,
+    page: 1,
+    size: 50,
+    pages: 0,
+  })
+  for (const term of ['🔑'.repeat(257), 'a\tb'])
+    refusedWith(await line.run(['user', 'search', term]), 1, '<term>: should be at most 256 characters without control characters')
+})
