@@ -97,7 +97,7 @@ export function parseSmtpUrl(text: string): Parsed<string> {
   return { fault: 'should be smtp://user:password@host:port or smtps://…; special characters in user and password are percent-encoded' }
 }
 
-export function parseMailbox(text: string): Parsed<string> {
+export function parseMailFrom(text: string): Parsed<string> {
   const [, named, bare] = MAILBOX.exec(text) ?? []
   if (isCleanText(text) && MAIL_ADDRESS.test(named ?? bare ?? '')) return { value: text }
   return { fault: `should be an address, Name <address> or "Name, Inc." <address>, is ${JSON.stringify(text)}` }

@@ -5,7 +5,7 @@ import type { Database } from '../storage/database.ts'
 import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
 import { findUser, USER_HINT } from './find-user.ts'
 import { checkInput, checkName } from './input.ts'
-import { createPrinter, JSON_OPTION, onePage } from './output.ts'
+import { createPrinter, JSON_OPTION } from './output.ts'
 import { KEY_FORMAT, NEW_KEY_FORMAT } from './views.ts'
 import { withServices } from './with-services.ts'
 
@@ -44,7 +44,7 @@ export function keyCommands(program: Command): void {
 async function listKeys(reference: string, { json }: JsonOption): Promise<void> {
   await withServices(async (services) => {
     const { id } = await findUser(services.userAdministration, reference)
-    await createPrinter(KEY_FORMAT, json === true).list(onePage(await services.apiKeys.list(id)))
+    await createPrinter(KEY_FORMAT, json === true).list(await services.apiKeys.list(id))
   })
 }
 

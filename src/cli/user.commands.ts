@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { isSearchTerm, SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../domain/search.ts'
 import { createUserAdministration, type UserAdministration } from '../domain/user-administration.service.ts'
-import type { SearchField, User } from '../model/user.ts'
+import type { User } from '../model/user.ts'
 import type { Database } from '../storage/database.ts'
 import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
 import { findUser, USER_HINT, USERS_HINT } from './find-user.ts'
@@ -11,7 +12,7 @@ import { withServices } from './with-services.ts'
 
 type Change = (administration: UserAdministration, id: number) => Promise<void>
 type JsonOption = { readonly json?: true }
-type CreateOptions = {
+type CreateOptions = JsonOption & {
   readonly email: string
   readonly password: string
   readonly firstName: string
@@ -25,11 +26,6 @@ type SearchOptions = JsonOption & {
   readonly size: number
 }
 
-const SEARCH_FIELDS = { all: 'all', email: 'email', first_name: 'firstName', last_name: 'lastName' } as const satisfies Record<
-  string,
-  SearchField
->
-
 export function userCommands(program: Command): void {
   const user = program.command('user').description('manage accounts')
 
@@ -41,6 +37,7 @@ export function userCommands(program: Command): void {
     .requiredOption('--first-name <name>', 'the first name')
     .requiredOption('--last-name <name>', 'the last name')
     .option('--admin', 'give the account the admin role')
+    .option(...JSON_OPTION)
     .action(createUser)
 
   user
@@ -53,10 +50,10 @@ export function userCommands(program: Command): void {
     .command('search')
     .description('find accounts by a part of their address or names')
     .argument('<term>', 'what to look for, in any case')
-    .addOption(new Option('--field <field>', 'where to look').choices(Object.keys(SEARCH_FIELDS)).default('all'))
+    .addOption(new Option('--field <field>', 'where to look').choices(Object.keys(SEARCH_FIELDS)).default(SEARCH_DEFAULTS.field))
     .option('--exact', 'the whole field has to be the term')
-    .option('--page <number>', 'the page, from 1', wholeNumber(1, Number.MAX_SAFE_INTEGER), 1)
-    .option('--size <number>', 'how many on a page, at most 100', wholeNumber(1, 100), 50)
+    .option('--page <number>', 'the page, from 1', wholeNumber(1, Number.MAX_SAFE_INTEGER), SEARCH_DEFAULTS.page)
+    .option('--size <number>', `how many on a page, at most ${SEARCH_MAX_SIZE}`, wholeNumber(1, SEARCH_MAX_SIZE), SEARCH_DEFAULTS.size)
     .option(...JSON_OPTION)
     .action(searchUsers)
 
@@ -119,8 +116,10 @@ async function createUser(options: CreateOptions): Promise<void> {
     firstName: checkName(check, '--first-name', options.firstName),
     lastName: checkName(check, '--last-name', options.lastName),
   }))
-  await withServices(async ({ accounts }) => {
-    print(String(await accounts.create(registration, options.admin ? 'admin' : 'user')))
+  await withServices(async ({ accounts, userAdministration }) => {
+    const id = await accounts.create(registration, options.admin ? 'admin' : 'user')
+    if (options.json) createPrinter(USER_FORMAT, true).one(await userAdministration.find(id))
+    else print(String(id))
   })
 }
 
@@ -129,6 +128,9 @@ async function listUsers({ json }: JsonOption): Promise<void> {
 }
 
 async function searchUsers(term: string, { field, exact, page, size, json }: SearchOptions): Promise<void> {
+  checkInput((check) =>
+    check('<term>', isSearchTerm(term) ? term : undefined, `at most ${SEARCH_TERM_MAX_LENGTH} characters without control characters`),
+  )
   await withServices(async ({ userAdministration }) => {
     const search = { term, field: SEARCH_FIELDS[field], isExact: exact === true, page, size }
     const { users, total } = await userAdministration.search(search)
@@ -152,6 +154,8 @@ function wholeNumber(minimum: number, maximum: number): (text: string) => number
   return (text) => {
     const value = Number(text)
     if (/^\d+$/.test(text) && value >= minimum && value <= maximum) return value
-    throw new InvalidArgumentError(`It should be a whole number from ${minimum}${maximum === 100 ? ` to ${maximum}` : ''}.`)
+    throw new InvalidArgumentError(
+      `It should be a whole number from ${minimum}${maximum === Number.MAX_SAFE_INTEGER ? '' : ` to ${maximum}`}.`,
+    )
   }
 }

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { ApiKey } from '../model/api-key.ts'
 import { Refusal } from '../model/refusal.ts'
 import { generateApiKey, hashApiKey } from '../security/api-key-secret.ts'
-import { type ApiKeyChanges, deleteApiKey, findApiKey, insertApiKey, listApiKeys, updateApiKey } from '../storage/api-key.repository.ts'
+import {
+  type ApiKeyChanges,
+  type ApiKeyPage,
+  deleteApiKey,
+  findApiKey,
+  insertApiKey,
+  listApiKeysAfter,
+  updateApiKey,
+} from '../storage/api-key.repository.ts'
 import { type Database, MissingReference } from '../storage/database.ts'
 import { findUserById } from '../storage/user.repository.ts'
 
@@ -10,14 +18,17 @@ export type NewApiKey = { readonly name: string; readonly scopes: readonly strin
 
 /** A key belongs to one user. To everybody else it does not exist. */
 export type ApiKeys = {
-  /** In order of creation. */
-  list(userId: number): Promise<ApiKey[]>
+  /** In order of creation, a page at a time: memory does not grow with their number. Refuses before the first page. */
+  list(userId: number): Promise<AsyncIterable<readonly ApiKey[]>>
   /** The only time that the secret of the key is seen. */
   create(userId: number, key: NewApiKey): Promise<ApiKey & { readonly secret: string }>
   find(userId: number, keyId: string): Promise<ApiKey>
   edit(userId: number, keyId: string, changes: ApiKeyChanges): Promise<ApiKey>
   remove(userId: number, keyId: string): Promise<void>
 }
+
+// A key may carry 20 KB of scopes, so that a page is smaller than one of users.
+const LIST_PAGE_SIZE = 50
 
 type Parts = { readonly db: Database; readonly now: () => number }
 
@@ -27,11 +38,18 @@ export function createApiKeys({ db, now }: Parts): ApiKeys {
     return new Refusal((await findUserById(db, userId)) === undefined ? 'user_not_found' : 'key_not_found')
   }
 
+  async function* pagesFrom(userId: number, first: ApiKeyPage): AsyncIterable<readonly ApiKey[]> {
+    for (let page = first; page.keys.length > 0; page = await listApiKeysAfter(db, userId, page.last, LIST_PAGE_SIZE)) {
+      yield page.keys
+      if (page.keys.length < LIST_PAGE_SIZE) return
+    }
+  }
+
   return {
     async list(userId) {
-      const keys = await listApiKeys(db, userId)
-      if (keys === undefined) throw new Refusal('user_not_found')
-      return keys
+      const first = await listApiKeysAfter(db, userId, 0, LIST_PAGE_SIZE)
+      if (first.keys.length === 0 && (await findUserById(db, userId)) === undefined) throw new Refusal('user_not_found')
+      return pagesFrom(userId, first)
     },
     async create(userId, { name, scopes }) {
       const secret = generateApiKey()

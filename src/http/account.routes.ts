@@ -19,7 +19,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
         body: RegisterBody,
         response: {
           201: described(TokenPairView, 'The account exists, and a mail is on its way.'),
-          ...refusals('email_taken', 413, 422, 503),
+          ...refusals('email_taken', 413, 503),
         },
       },
     },
@@ -46,7 +46,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
         body: LoginBody,
         response: {
           200: described(TokenPairView, 'The tokens of a new session.'),
-          ...refusals('wrong_credentials', 'login_banned', 'login_unverified', 413, 422, 503),
+          ...refusals('wrong_credentials', 'login_banned', 'login_unverified', 413, 503),
         },
       },
     },
@@ -67,7 +67,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
         description: 'The refresh token stays the same.',
         tags: ['Accounts'],
         body: RefreshBody,
-        response: { 200: described(TokenView, 'A new access token.'), ...refusals('token_invalid', 'token_expired', 413, 422, 503) },
+        response: { 200: described(TokenView, 'A new access token.'), ...refusals('token_invalid', 'token_expired', 413, 503) },
       },
     },
     async (request) => ({ token: await sessions.refresh(request.body.refresh) }),

@@ -1,6 +1,7 @@
 import type { ApiKeys } from '../domain/api-keys.service.ts'
 import { KeyChangesBody, KeyPath, KeysView, KeyView, keyView, NewKeyBody, NewKeyView, UserKeyPath } from './api-key.schemas.ts'
 import type { App } from './app-type.ts'
+import { sendList } from './lists.ts'
 import { described, Empty, refusals } from './replies.ts'
 import { UserPath } from './user.schemas.ts'
 
@@ -23,7 +24,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         response: { 200: described(KeysView, 'Your keys.'), ...refusals(401, 'user_not_found', 503) },
       },
     },
-    async ({ caller }) => (await apiKeys.list(caller.user.id)).map(keyView),
+    async ({ caller }, reply) => sendList(reply, await apiKeys.list(caller.user.id), keyView),
   )
 
   app.post(
@@ -36,7 +37,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         description: 'The answer holds the secret, which is never shown again.',
         tags: ['API keys'],
         body: NewKeyBody,
-        response: { 200: described(NewKeyView, 'The key, with its secret.'), ...refusals(401, 'user_not_found', 413, 422, 503) },
+        response: { 200: described(NewKeyView, 'The key, with its secret.'), ...refusals(401, 'user_not_found', 413, 503) },
       },
     },
     async (request) => {
@@ -56,7 +57,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         summary: 'See one of your keys',
         tags: ['API keys'],
         params: KeyPath,
-        response: { 200: described(KeyView, 'The key.'), ...refusals(401, 'user_not_found', 'key_not_found', 422, 503) },
+        response: { 200: described(KeyView, 'The key.'), ...refusals(401, 'user_not_found', 'key_not_found', 503) },
       },
     },
     async ({ caller, params }) => keyView(await apiKeys.find(caller.user.id, params.key_id)),
@@ -72,7 +73,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         tags: ['API keys'],
         params: KeyPath,
         body: KeyChangesBody,
-        response: { 200: described(KeyView, 'The key as it is now.'), ...refusals(401, 'user_not_found', 'key_not_found', 413, 422, 503) },
+        response: { 200: described(KeyView, 'The key as it is now.'), ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
     async ({ caller, params, body: { name, is_active } }) =>
@@ -88,7 +89,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         summary: 'Delete one of your keys',
         tags: ['API keys'],
         params: KeyPath,
-        response: { 204: Empty, ...refusals(401, 'user_not_found', 'key_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
     async ({ caller, params }, reply) => {
@@ -110,10 +111,10 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         description: 'In order of creation. The secrets are not shown.',
         tags: ['API keys of users'],
         params: UserPath,
-        response: { 200: described(KeysView, 'The keys of the user.'), ...refusals(401, 403, 'user_not_found', 422, 503) },
+        response: { 200: described(KeysView, 'The keys of the user.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
-    async ({ params }) => (await apiKeys.list(params.user_id)).map(keyView),
+    async ({ params }, reply) => sendList(reply, await apiKeys.list(params.user_id), keyView),
   )
 
   app.patch(
@@ -128,7 +129,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         body: KeyChangesBody,
         response: {
           200: described(KeyView, 'The key as it is now.'),
-          ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 422, 503),
+          ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503),
         },
       },
     },
@@ -145,7 +146,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         summary: 'Delete a key of a user',
         tags: ['API keys of users'],
         params: UserKeyPath,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
     async ({ params }, reply) => {

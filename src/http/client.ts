@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Fires when the client goes away before it has its answer. */
@@ -7,6 +8,11 @@ export function clientGone({ raw }: FastifyReply): AbortSignal {
     if (!raw.writableFinished) controller.abort()
   })
   return controller.signal
+}
+
+/** Where a request comes from, for the log. What a proxy calls an address and is none is not repeated: the proxy's own stands in. */
+export function clientAddress({ ip, socket }: FastifyRequest): string | undefined {
+  return isIP(ip) === 0 ? socket.remoteAddress : ip
 }
 
 /** Browsers name text/html in Accept; programs do not. */

@@ -12,6 +12,7 @@ import type { Location } from './faults.ts'
 import { createHeaders, installHeaders } from './headers.ts'
 import { installMethodRefusals } from './methods.ts'
 import { compileParser, type ObjectSchema } from './parsing.ts'
+import { installQueryCheck, parseQuery } from './query.ts'
 import { installRequestMetrics } from './request-metrics.ts'
 import { createHttpServer, type ServerLimits } from './server.ts'
 
@@ -27,6 +28,7 @@ export type HttpOptions = {
 const VERSION_PREFIX = '/api/v1'
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i
 const LOCATIONS: Readonly<Record<string, Location>> = { body: 'body', querystring: 'query', params: 'path' }
+const JSON_TYPE = 'application/json'
 const REQUEST_LOG_LEVELS = new Set(['debug', 'trace'])
 const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
@@ -41,10 +43,11 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     // Longer than any path that a request line may hold: a long id is answered as an id.
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384, querystringParser: parseQuery },
     rewriteUrl: ({ url = '/' }) => withoutVersion(url),
     genReqId: createRequestIds(trustProxy),
-    trustProxy,
+    // One hop: what the proxy itself has seen comes last, and whatever stands before that is a claim of its client.
+    trustProxy: trustProxy && ((_address, hop) => hop === 0),
     // A path that cannot be decoded runs no hook and reaches no error handler.
     frameworkErrors: (error, request, reply) => {
       setHeaders(request, reply)
@@ -53,8 +56,11 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     return503OnClosing: false,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-  app.setValidatorCompiler(({ schema, httpPart }) => {
-    const parse = compileParser(schema as ObjectSchema, LOCATIONS[httpPart ?? 'body'] ?? 'body')
+  app.setValidatorCompiler(({ schema, httpPart = 'body', contentType = JSON_TYPE }) => {
+    const location = LOCATIONS[httpPart] ?? 'body'
+    // A form is a body of text, as a query is.
+    const isText = location !== 'body' || contentType !== JSON_TYPE
+    const parse = compileParser(schema as ObjectSchema, location, isText)
     return (input: unknown) => ({ value: parse(input) })
   })
   app.decorateRequest('logger', { getter: () => logger })
@@ -63,6 +69,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
   installErrorAnswers(app)
   installBodyParser(app)
   installAccess(app, authentication)
+  installQueryCheck(app)
   installEvents(app)
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   const refuseOtherMethods = installMethodRefusals(app)

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode } from '../model/refusal.ts'
+import { clientAddress } from './client.ts'
 import { COMPLAINTS, type Fault, InvalidRequest } from './faults.ts'
 
 export type Answer = {
@@ -88,7 +89,7 @@ function logRefusal(error: Error, { status }: Answer, request: FastifyRequest): 
       status,
       reason: error.message,
       actor: request.caller?.user.id,
-      ip: request.ip,
+      ip: clientAddress(request),
     },
     'refused',
   )

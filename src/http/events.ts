@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { clientAddress } from './client.ts'
 
 /** What a security-relevant route does, in the words of the log. */
 export type SecurityEvent =
@@ -27,12 +28,15 @@ declare module 'fastify' {
     readonly logger: FastifyBaseLogger
     /** The id of what the request was about, where the path does not name it. */
     subject: number | string | undefined
+    /** The names, never the values, of what an edit has set. */
+    changed: readonly string[] | undefined
   }
 }
 
 /** Logs what was done, by whom, to whom. What was refused is logged where the refusal is answered. */
 export function installEvents(app: FastifyInstance): void {
   app.decorateRequest('subject')
+  app.decorateRequest('changed')
   app.addHook('onRoute', (route) => {
     const event = route.config?.event
     if (event === undefined) return
@@ -43,7 +47,14 @@ export function installEvents(app: FastifyInstance): void {
         if (reply.statusCode >= 400) return
         const { user_id, key_id } = request.params as { user_id?: string; key_id?: string }
         request.logger.info(
-          { requestId: request.id, event, actor: request.caller?.user.id, target: request.subject ?? key_id ?? user_id, ip: request.ip },
+          {
+            requestId: request.id,
+            event,
+            actor: request.caller?.user.id,
+            target: request.subject ?? key_id ?? user_id,
+            changed: request.changed,
+            ip: clientAddress(request),
+          },
           event,
         )
       },

@@ -1,6 +1,6 @@
+import { escapeHtml } from '../escape-html.ts'
 import { REVALIDATED } from './assets.ts'
 import type { ExplorerAsset } from './explorer.assets.ts'
-import { escapeHtml } from './html.ts'
 
 export type ExplorerPage = {
   readonly title: string

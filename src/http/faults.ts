@@ -29,6 +29,7 @@ export const COMPLAINTS = {
   contentType: { type: 'model_attributes_type', msg: 'Input should be a JSON object, sent with Content-Type: application/json' },
   email: { type: 'value_error', msg: 'value is not a valid email address' },
   forbiddenCharacter: { type: 'value_error', msg: 'Value error, control characters and lone surrogates are not allowed' },
+  undecodable: { type: 'value_error', msg: 'Value error, the text should be percent-encoded UTF-8' },
   repeated: { type: 'value_error', msg: 'Value error, the parameter should be given once' },
 } as const satisfies Record<string, Complaint>
 

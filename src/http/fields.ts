@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { NAME_MAX_LENGTH } from '../domain/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../domain/text.ts'
 
 // Three base64url parts, as in every token: `{"alg":"HS256"}`, `{"sub":"7"}` and a signature that is none.
@@ -32,7 +33,7 @@ export const VerificationCode = tokenField('The code in the link of the verifica
 export const ResetCode = tokenField('The code in the link of the mail.')
 
 export function nameField(description: string, example: string) {
-  return Type.String({ trimmed: true, minLength: 1, maxLength: 100, description, examples: [example] })
+  return Type.String({ trimmed: true, minLength: 1, maxLength: NAME_MAX_LENGTH, description, examples: [example] })
 }
 
 function tokenField(description: string) {

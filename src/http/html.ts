@@ -1,10 +1,5 @@
 import { createHash } from 'node:crypto'
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
-}
+import { escapeHtml } from '../escape-html.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; --ground: #f4f5f7; --card: #fff; --ink: #1c2430; --quiet: #5b6675; --line: #c9d0da; --accent: #1f5eff; --bad: #b3261e; --good: #17713a }

@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
+import { escapeHtml } from '../escape-html.ts'
 import type { App } from './app-type.ts'
 import { wantsHtml } from './client.ts'
-import { escapeHtml, htmlPage } from './html.ts'
-import { sendPage } from './pages.ts'
+import { htmlPage } from './html.ts'
+import { basePath, sendPage } from './pages.ts'
 import { described, refusals } from './replies.ts'
 
 export type LandingOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
@@ -29,7 +30,7 @@ export function landingRoutes(app: App, { apiTitle, version, baseUrl }: LandingO
     openapi: `${baseUrl}/openapi.json`,
     heartbeat: `${baseUrl}/heartbeat`,
   }
-  const page = landingPage(apiTitle, version, new URL(baseUrl).pathname.replace(/\/$/, ''))
+  const page = landingPage(apiTitle, version, basePath(baseUrl))
 
   app.get(
     '/',
@@ -51,10 +52,9 @@ export function landingRoutes(app: App, { apiTitle, version, baseUrl }: LandingO
   )
 }
 
-/** Behind a proxy the service may live below a path, which BASE_URL names. */
-function landingPage(apiTitle: string, version: string, basePath: string): string {
+function landingPage(apiTitle: string, version: string, root: string): string {
   const link = (path: string, text: string, hint: string) =>
-    `<li><a href="${escapeHtml(`${basePath}${path}`)}">${text}</a><br><span class="hint">${hint}</span></li>`
+    `<li><a href="${escapeHtml(`${root}${path}`)}">${text}</a><br><span class="hint">${hint}</span></li>`
   return htmlPage(
     apiTitle,
     'User accounts and API keys',

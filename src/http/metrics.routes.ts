@@ -18,10 +18,9 @@ export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
         tags: ['Service'],
         response: { 200: MetricsView, ...refusals(404) },
       },
+      // That there is no such path comes before all other faults.
+      onRequest: (_request, reply, done) => void (metrics === undefined ? sendNotFound(reply) : done()),
     },
-    async (_request, reply) => {
-      if (metrics === undefined) return sendNotFound(reply)
-      return reply.type(EXPOSITION_TYPE).send(await metrics.expose())
-    },
+    async (_request, reply) => reply.type(EXPOSITION_TYPE).send((await metrics?.expose()) ?? ''),
   )
 }

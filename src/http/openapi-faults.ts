@@ -1,8 +1,14 @@
 import type { FastifySchema } from 'fastify'
-import { type Fault, InvalidRequest, type Location } from './faults.ts'
+import { COMPLAINTS, type Fault, InvalidRequest, type Location } from './faults.ts'
 import { compileParser, type ObjectSchema } from './parsing.ts'
 
 type FaultExample = { readonly summary: string; readonly value: { readonly detail: readonly Fault[] } }
+
+// The one fault that a request can have where a route takes nothing.
+const REPEATED: FaultExample = {
+  summary: 'A parameter that is given twice',
+  value: { detail: [{ loc: ['query', 'page'], ...COMPLAINTS.repeated }] },
+}
 
 /** What the parser itself says to requests of this shape that are not well formed. */
 export function faultExamples(schema: FastifySchema): Record<string, FaultExample> {
@@ -17,7 +23,8 @@ export function faultExamples(schema: FastifySchema): Record<string, FaultExampl
       invalid: example('Fields that will not do', body, 'body', [filled(body, '')]),
     }),
   }
-  return Object.fromEntries(Object.entries(examples).filter((entry): entry is [string, FaultExample] => entry[1] !== undefined))
+  const found = Object.entries(examples).filter((entry): entry is [string, FaultExample] => entry[1] !== undefined)
+  return found.length > 0 ? Object.fromEntries(found) : { repeated: REPEATED }
 }
 
 /** Where a route takes several kinds of body, the JSON one. */

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { escapeHtml } from '../escape-html.ts'
 import { type Answer, answerError, sendError } from './errors.ts'
-import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
+import { htmlPage, PAGE_HEADERS } from './html.ts'
 
 export type PageOptions = { readonly apiTitle: string; readonly baseUrl: string; readonly frontendUrl: string | undefined }
 
@@ -14,8 +15,7 @@ export type Pages = {
 
 export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions): Pages {
   const onward = frontendUrl === undefined ? '' : `\n<p><a href="${escapeHtml(frontendUrl)}">Continue to ${escapeHtml(apiTitle)}</a></p>`
-  // Behind a proxy the service may live below a path.
-  const resetAction = escapeHtml(`${new URL(baseUrl).pathname.replace(/\/$/, '')}/reset-password/`)
+  const resetAction = escapeHtml(`${basePath(baseUrl)}/reset-password/`)
 
   return {
     done: (title, text) => htmlPage(apiTitle, title, `<p class="good" role="status">${escapeHtml(text)}</p>${onward}`),
@@ -36,6 +36,11 @@ export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions): Pa
 </form>`,
       ),
   }
+}
+
+/** Behind a proxy the service may live below a path, which BASE_URL names. */
+export function basePath(baseUrl: string): string {
+  return new URL(baseUrl).pathname.replace(/\/$/, '')
 }
 
 export function sendPage(reply: FastifyReply, status: number, page: string): FastifyReply {

@@ -29,7 +29,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
         description: 'The answer is the same for every address, so that it tells nothing about who has an account.',
         tags: ['Password reset'],
         body: EmailBody,
-        response: { 200: described(MessageView, 'The request is noted.', { message: REQUESTED }), ...refusals(413, 422, 503) },
+        response: { 200: described(MessageView, 'The request is noted.', { message: REQUESTED }), ...refusals(413, 503) },
       },
     },
     async (request) => {
@@ -52,7 +52,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
         response: {
           200: described(HtmlView, 'The form, or what is wrong with the code.'),
           302: described(HtmlView, '`{FRONTEND_URL}/reset-password?code=…`'),
-          ...refusals(422, 503),
+          ...refusals(503),
         },
       },
       // A mail scanner that sends HEAD must not test the token.
@@ -81,7 +81,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
         body: ResetContent,
         response: {
           200: described(MessageView, 'The new password counts from now on.', { message: RESET }),
-          ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 422, 503),
+          ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 503),
         },
       },
       errorHandler: pageErrors(isForm, failedFormPage),

@@ -42,20 +42,23 @@ export function described<View extends TSchema>(view: View, description: string,
  * Refusals that mean the same on every route. 401 stands for the credentials of a route that is not public, 404 for a
  * path that the settings have taken away.
  */
-export type CommonStatus = 401 | 403 | 404 | 413 | 422 | 503
+export type CommonStatus = 401 | 403 | 404 | 413 | 503
 
 type StatusOf<Declared extends RefusalCode | CommonStatus> = Declared extends RefusalCode ? (typeof ANSWERS)[Declared]['status'] : Declared
-type Refusals<Status> = Record<Exclude<Status & number, 422> | 500, typeof RefusalView> &
-  Record<Extract<Status & number, 422>, typeof FaultsView>
+type Refusals<Status> = Record<(Status & number) | 500, typeof RefusalView> & Record<422, typeof FaultsView>
 
 /**
- * The refusals that a route declares: those of its own by their codes, the common ones by their status. Any route may
- * fail, so that 500 is among them always. The codes stay beside the schema, in `refusals`, for the documentation.
+ * The refusals that a route declares: those of its own by their codes, the common ones by their status. Any route may be
+ * asked with a query that is not well formed, and any may fail, so that 422 and 500 are among them always. The codes stay beside
+ * the schema, in `refusals`, for the documentation.
  */
 export function refusals<const Declared extends readonly (RefusalCode | CommonStatus)[]>(
   ...declared: Declared
 ): Refusals<StatusOf<Declared[number]>> {
-  const codesByStatus = new Map<number, RefusalCode[]>([[500, []]])
+  const codesByStatus = new Map<number, RefusalCode[]>([
+    [422, []],
+    [500, []],
+  ])
   for (const item of declared) {
     if (typeof item === 'number') codesByStatus.set(item, [])
     else codesByStatus.set(ANSWERS[item].status, [...(codesByStatus.get(ANSWERS[item].status) ?? []), item])

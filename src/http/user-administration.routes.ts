@@ -1,7 +1,6 @@
-import { Readable } from 'node:stream'
 import type { UserAdministration } from '../domain/user-administration.service.ts'
-import type { User } from '../model/user.ts'
 import type { App } from './app-type.ts'
+import { sendList } from './lists.ts'
 import { described, Empty, refusals } from './replies.ts'
 import {
   FoundUsersView,
@@ -26,15 +25,12 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'In order of id. With `user_id`, the one user instead of a list.',
         tags: ['User administration'],
         querystring: UserQuery,
-        response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 422, 503) },
+        response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
-    async ({ method, query }, reply) => {
+    async ({ query }, reply) => {
       if (query.user_id !== undefined) return userView(await administration.find(query.user_id))
-      // Nothing is read for a HEAD, which would throw all of it away.
-      const text = method === 'HEAD' ? [] : listText(administration.list())
-      // A stream is sent as it is: the list has the declared shape, though never the whole of it at once.
-      return reply.type('application/json; charset=utf-8').send(Readable.from(text, { objectMode: false }) as never)
+      return sendList(reply, administration.list(), userView)
     },
   )
 
@@ -48,7 +44,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'In order of id, a page at a time. `%`, `_` and the like are ordinary characters.',
         tags: ['User administration'],
         querystring: SearchQuery,
-        response: { 200: described(FoundUsersView, 'One page of what was found.'), ...refusals(401, 403, 422, 503) },
+        response: { 200: described(FoundUsersView, 'One page of what was found.'), ...refusals(401, 403, 503) },
       },
     },
     async ({ query }) => {
@@ -67,7 +63,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'There is no way back over HTTP.',
         tags: ['User administration'],
         params: UserPath,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ params }, reply) => {
@@ -86,7 +82,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'Shuts the user out with the next request: no login, no session, no API key, no password reset.',
         tags: ['User administration'],
         params: UserPath,
-        response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ caller, params }, reply) => {
@@ -105,7 +101,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'Sessions and API keys work again as before.',
         tags: ['User administration'],
         params: UserPath,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ params }, reply) => {
@@ -124,7 +120,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'For good, with all their API keys. The last admin cannot be deleted.',
         tags: ['User administration'],
         params: UserPath,
-        response: { 204: Empty, ...refusals('last_admin', 401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals('last_admin', 401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ caller, params }, reply) => {
@@ -132,14 +128,4 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       return reply.code(204).send()
     },
   )
-}
-
-/** The text of a JSON list, a page at a time. When a page fails, the text ends without its bracket and the connection with it. */
-async function* listText(pages: AsyncIterable<readonly User[]>): AsyncIterable<string> {
-  let separator = '['
-  for await (const page of pages) {
-    yield separator + page.map((user) => JSON.stringify(userView(user))).join(',')
-    separator = ','
-  }
-  yield separator === '[' ? '[]' : ']'
 }

@@ -33,14 +33,16 @@ export function userRoutes(app: App, users: Users): void {
         body: EditBody,
         response: {
           200: described(ProfileView, 'The account as it is now.'),
-          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 422, 503),
+          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 503),
         },
       },
     },
-    async ({ caller, params, body }, reply) => {
-      const { email, password, first_name, last_name } = body
+    async (request, reply) => {
+      const { email, password, first_name, last_name } = request.body
       const edit = { email, password, firstName: first_name, lastName: last_name }
-      return profileView(await users.edit(caller, params.user_id, edit, clientGone(reply)))
+      const user = await users.edit(request.caller, request.params.user_id, edit, clientGone(reply))
+      request.changed = Object.keys(request.body)
+      return profileView(user)
     },
   )
 
@@ -55,7 +57,7 @@ export function userRoutes(app: App, users: Users): void {
         tags: ['Users'],
         params: UserPath,
         body: PasswordBody,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 422, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ caller, params, body }, reply) => {

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import type { FoundUsers, SearchField, User, UserSearch } from '../model/user.ts'
+import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../domain/search.ts'
+import type { FoundUsers, User, UserSearch } from '../model/user.ts'
 import { Email, FirstName, LastName, NewPassword } from './fields.ts'
 
 export const UserId = Type.Integer({ description: 'The id of a user.', examples: [7] })
@@ -7,21 +8,25 @@ export const UserId = Type.Integer({ description: 'The id of a user.', examples:
 export const UserPath = Type.Object({ user_id: UserId })
 export const UserQuery = Type.Object({ user_id: Type.Optional({ ...UserId, description: 'The id of the one user to show.' }) })
 
-const SEARCH_FIELDS = { all: 'all', email: 'email', first_name: 'firstName', last_name: 'lastName' } as const satisfies Record<
-  string,
-  SearchField
->
+// The names of an object are text to TypeScript; these are the ones that it has.
+const FIELD_NAMES = Object.keys(SEARCH_FIELDS) as (keyof typeof SEARCH_FIELDS)[]
 
 export const SearchQuery = Type.Object({
   search_term: Type.String({
-    maxLength: 256,
+    maxLength: SEARCH_TERM_MAX_LENGTH,
     description: 'What to look for, in any case. An empty term matches everyone.',
     examples: ['mia'],
   }),
-  field: Type.Optional(Type.Enum(['all', 'email', 'first_name', 'last_name'], { default: 'all', description: 'Where to look.' })),
-  exact_match: Type.Optional(Type.Boolean({ default: false, description: 'Whether the whole field has to be the term.' })),
-  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'The page, from 1. A page past the end is empty.' })),
-  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'How many users a page holds.' })),
+  field: Type.Optional(Type.Enum(FIELD_NAMES, { default: SEARCH_DEFAULTS.field, description: 'Where to look.' })),
+  exact_match: Type.Optional(
+    Type.Boolean({ default: SEARCH_DEFAULTS.isExact, description: 'Whether the whole field has to be the term.' }),
+  ),
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, default: SEARCH_DEFAULTS.page, description: 'The page, from 1. A page past the end is empty.' }),
+  ),
+  size: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: SEARCH_MAX_SIZE, default: SEARCH_DEFAULTS.size, description: 'How many users a page holds.' }),
+  ),
 })
 
 export const EditBody = Type.Object(
@@ -76,8 +81,14 @@ export function userView({ id, email, firstName, lastName, role, banned, verifie
 }
 
 export function toUserSearch(query: Static<typeof SearchQuery>): UserSearch {
-  const { search_term, field = 'all', exact_match = false, page = 1, size = 50 } = query
-  return { term: search_term, field: SEARCH_FIELDS[field], isExact: exact_match, page, size }
+  const { field, isExact, page, size } = SEARCH_DEFAULTS
+  return {
+    term: query.search_term,
+    field: SEARCH_FIELDS[query.field ?? field],
+    isExact: query.exact_match ?? isExact,
+    page: query.page ?? page,
+    size: query.size ?? size,
+  }
 }
 
 export function foundUsersView({ users, total }: FoundUsers, { page, size }: UserSearch): Static<typeof FoundUsersView> {

@@ -23,7 +23,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
         querystring: VerifyQuery,
         response: {
           200: described(DetailView, 'The address is verified.', { detail: VERIFIED }),
-          ...refusals('token_invalid', 'token_expired', 'user_not_found', 422, 503),
+          ...refusals('token_invalid', 'token_expired', 'user_not_found', 503),
         },
       },
       // A mail scanner that sends HEAD must not use up the token.
@@ -47,7 +47,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
         description: 'The answer is the same for every address, so that it tells nothing about who has an account.',
         tags: ['Accounts'],
         body: EmailBody,
-        response: { 200: described(MessageView, 'The request is noted.', { message: RESENT }), ...refusals(413, 422, 503) },
+        response: { 200: described(MessageView, 'The request is noted.', { message: RESENT }), ...refusals(413, 503) },
       },
     },
     async (request) => {

@@ -82,10 +82,10 @@ function inWords(minutes: number): string {
   return minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`
 }
 
-/** `Name <address>`, or an address alone. */
+/** `Name <address>`, the name in quotes where it needs them, or an address alone. The quotes are no part of the name. */
 export function parseMailbox(text: string): Mailbox {
-  const [, name = '', address = text] = /^(.*?)\s*<([^<>]+)>$/.exec(text) ?? []
-  return { name, address }
+  const [, quoted, plain = '', address = text] = /^(?:"([^"]*)"|(.*?))\s*<([^<>]+)>$/.exec(text) ?? []
+  return { name: quoted ?? plain, address }
 }
 
 /** The same for each attempt at the same mail, so that a mail server can see that it has it already; it tells nothing else. */

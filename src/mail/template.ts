@@ -1,3 +1,5 @@
+import { escapeHtml } from '../escape-html.ts'
+
 /** The words of a mail, without any markup. */
 export type MailContent = {
   readonly title: string
@@ -103,10 +105,4 @@ function escapeAll(content: MailContent): MailContent {
     notes: notes.map(escapeHtml),
     footer: escapeHtml(footer),
   }
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 }

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../model/api-key.ts'
 import type { User } from '../model/user.ts'
-import { type Bit, type Queries, statement } from './database.ts'
+import { type Bit, longRead, type Queries, statement } from './database.ts'
 import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 
 const KEY_COLUMNS = 'api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes'
@@ -13,6 +13,8 @@ type KeyRow = {
   readonly scopes: string
 }
 
+type ListedRow = KeyRow & { readonly seq: number }
+
 const FIND_OWNER = statement<UserRow & { readonly key_id: string; readonly is_active: Bit; readonly last_used_at: number | null }>(`
   select ${USER_COLUMNS}, api_keys.id as key_id, api_keys.is_active, api_keys.last_used_at
   from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`)
@@ -20,9 +22,10 @@ const RECORD_USE = statement(`
   update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)`)
 const INSERT = statement(`
   insert into api_keys (id, user_id, name, key_hash, scopes, created_at) values ($1, $2, $3, $4, $5, $6)`)
-// A user without keys gives one row without a key, a user who does not exist gives none.
-const LIST = statement<KeyRow | { readonly id: null }>(`
-  select ${KEY_COLUMNS} from users left join api_keys on api_keys.user_id = users.id where users.id = $1 order by api_keys.seq`)
+const LIST_AFTER = `select ${KEY_COLUMNS}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`
+// Most users have a few keys, which come at once. Only what follows a first page is a long list.
+const LIST_FIRST = statement<ListedRow>(LIST_AFTER)
+const LIST_NEXT = longRead<ListedRow>(LIST_AFTER)
 const FIND = statement<KeyRow>(`select ${KEY_COLUMNS} from api_keys where id = $1 and user_id = $2`)
 const UPDATE = statement<KeyRow>(`
   update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active) where id = $1 and user_id = $2
@@ -47,10 +50,13 @@ export async function insertApiKey(db: Queries, userId: number, key: ApiKey, key
   await db.run(INSERT, key.id, userId, key.name, keyHash, JSON.stringify(key.scopes), key.createdAt)
 }
 
-/** In order of creation; undefined when there is no such user. */
-export async function listApiKeys(db: Queries, userId: number): Promise<ApiKey[] | undefined> {
-  const rows = await db.all(LIST, userId)
-  return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null).map(toApiKey)
+/** A part of the keys of a user, in order of creation. `last` is the place of its last key among all keys. */
+export type ApiKeyPage = { readonly keys: readonly ApiKey[]; readonly last: number }
+
+/** The keys that follow a place; those from the beginning where it is 0. */
+export async function listApiKeysAfter(db: Queries, userId: number, place: number, limit: number): Promise<ApiKeyPage> {
+  const rows = await db.all(place === 0 ? LIST_FIRST : LIST_NEXT, userId, place, limit)
+  return { keys: rows.map(toApiKey), last: rows.at(-1)?.seq ?? place }
 }
 
 export async function findApiKey(db: Queries, userId: number, keyId: string): Promise<ApiKey | undefined> {

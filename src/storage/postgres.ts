@@ -43,6 +43,7 @@ export async function migratePostgres(url: string, folder = `${MIGRATIONS_FOLDER
   const { client, destroy } = openConnections(url, 1, { statement_timeout: 0 })
   try {
     return await client.begin(async (tx) => {
+      await requireUtf8(tx)
       await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
       await tx.unsafe(CREATE_HISTORY)
       const applied = await tx.unsafe<AppliedMigration[]>(READ_HISTORY)
@@ -57,6 +58,13 @@ export async function migratePostgres(url: string, folder = `${MIGRATIONS_FOLDER
     await client.end({ timeout: 1 })
     await destroy()
   }
+}
+
+/** Elsewhere a name that the database has no letters for would be refused, or kept as bytes, one request at a time. */
+async function requireUtf8(tx: Connection): Promise<void> {
+  const [row] = await tx.unsafe<{ server_encoding: string }[]>('show server_encoding')
+  if (row?.server_encoding === 'UTF8') return
+  throw new Error(`its encoding is ${row?.server_encoding} and should be UTF8: create it with encoding 'UTF8' template template0`)
 }
 
 export function openPostgres(url: string): Database {

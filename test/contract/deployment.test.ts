@@ -9,7 +9,7 @@ import { parseEnv } from 'node:util'
 import { loadConfig } from '../../src/config.ts'
 import { temporaryFolder } from '../support/databases.ts'
 import { execForm, readDockerfile, type Stage } from '../support/dockerfile.ts'
-import { until } from '../support/post-office.ts'
+import { until } from '../support/eventually.ts'
 import { freePort } from '../support/postgres-server.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -109,3 +109,10 @@ test('every npm script that a document names exists', () => {
     for (const [, name = ''] of read(document).matchAll(/npm run ([\w:]+)/g)) assert.ok(name in scripts, `${document} names ${name}`)
   }
 })
+
+test('docs/architecture.md names every folder of the sources', () => {
+  const text = read('docs/architecture.md')
+  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  assert.ok(folders.length > 5)
+  for (const { name } of folders) assert.ok(text.includes(`\n  ${name}/ `), `${name}/ is missing`)
+})

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test as nodeTest } from 'node:test'
 import { freshDatabase, test } from '../support/databases.ts'
-import { until } from '../support/post-office.ts'
+import { until } from '../support/eventually.ts'
 import { newEmail, register } from '../support/requests.ts'
 import { startProcess } from '../support/service-process.ts'
 

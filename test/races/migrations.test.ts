@@ -186,3 +186,15 @@ plainTest('a migration that leaves broken references behind is refused whole', a
   await assert.rejects(migrate(), { name: 'MigrationFault', message: 'A migration leaves broken references' })
   assert.deepEqual(await tables(), [])
 })
+
+plainTest('a PostgreSQL database that cannot hold every letter is refused, and left as it is', async (t) => {
+  for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+    const url = await emptyPostgres(t, encoding)
+    await assert.rejects(migratePostgres(url), {
+      message: `its encoding is ${encoding} and should be UTF8: create it with encoding 'UTF8' template template0`,
+    })
+    const sql = postgres(url, { max: 1 })
+    assert.deepEqual([...(await sql`select tablename from pg_tables where schemaname = 'public'`)], [])
+    await sql.end()
+  }
+})

@@ -101,6 +101,8 @@ test('the Message-ID is the same for each attempt at one mail, another for the n
 
 test('MAIL_FROM is an address, with or without a name', () => {
   assert.deepEqual(parseMailbox('Latchkey <noreply@localhost>'), { name: 'Latchkey', address: 'noreply@localhost' })
+  assert.deepEqual(parseMailbox('"Name, Inc." <a@b.io>'), { name: 'Name, Inc.', address: 'a@b.io' })
+  assert.deepEqual(parseMailbox('"Name, Inc."<a@b.io>'), { name: 'Name, Inc.', address: 'a@b.io' })
   assert.deepEqual(parseMailbox('<noreply@localhost>'), { name: '', address: 'noreply@localhost' })
   assert.deepEqual(parseMailbox('noreply@localhost'), { name: '', address: 'noreply@localhost' })
 })
@@ -125,6 +127,12 @@ test('a mail arrives with two parts, its headers, and one recipient', async (t) 
   assert.ok(mail.text.startsWith('Hello Mía,\n'))
   assert.ok(mail.html.includes('Hello Mía,') && mail.html.includes(mail.link))
   assert.deepEqual(services.tokens.read(mail.code, 'verify'), { userId: 1, sessionId: undefined, version: 1 })
+})
+
+test('a sender whose name needs quotes arrives with one pair of them', async () => {
+  const message = write('verify', { letterhead: { mailFrom: '"Name, Inc." <a@b.io>' } })
+  const { message: raw } = await createTransport({ streamTransport: true, buffer: true }).sendMail(toSendOptions(message))
+  assert.match(String(raw), /^From: "Name, Inc\." <a@b\.io>\r$/m)
 })
 
 test('line breaks in a title, a name or an address make no header', async () => {

@@ -8,7 +8,8 @@ import { openDatabase } from '../../src/storage/open.ts'
 import { claimMails, enqueueMail } from '../../src/storage/outbox.repository.ts'
 import { member } from '../support/actors.ts'
 import { test } from '../support/databases.ts'
-import { createHeldTransport, createInstantTransport, openPostOffice, outboxRows, until } from '../support/post-office.ts'
+import { until } from '../support/eventually.ts'
+import { createHeldTransport, createInstantTransport, openPostOffice, outboxRows } from '../support/post-office.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
 const BAN = statement('update users set banned = true where id = $1')

@@ -51,6 +51,43 @@ test('200: a new key is shown once, whole, and works', async (t) => {
   assert.ok(!JSON.stringify(stored).includes(key), 'the key itself is stored')
 })
 
+test('200: a list of many keys is whole and in order, and no more than 50 of them are read at once', async (t) => {
+  const testApp = await startApp(t)
+  const { app, db, services } = testApp
+  const boss = await admin(testApp)
+  const mia = await member(testApp)
+  const lists = [
+    { url: '/users/keys', headers: mia.headers },
+    { url: `/users/keys/by-user/${mia.id}`, headers: boss.headers },
+  ]
+  const names: string[] = []
+  let mostRows = 0
+  const all = db.all
+  // Counts what is read, and reads it all the same.
+  db.all = async (statement, ...values) => {
+    const rows = await all(statement, ...values)
+    mostRows = Math.max(mostRows, rows.length)
+    return rows
+  }
+  for (const count of [49, 50, 51, 100, 130]) {
+    while (names.length < count) {
+      const name = `key ${names.length}`
+      await services.apiKeys.create(mia.id, { name, scopes: ['a', 'b'] })
+      names.push(name)
+    }
+    for (const request of lists) {
+      const response = await app.inject(request)
+      assert.equal(response.statusCode, 200)
+      assert.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+      assert.deepEqual(
+        response.json<KeyView[]>().map(({ name }) => name),
+        names,
+      )
+    }
+  }
+  assert.equal(mostRows, 50)
+})
+
 test('200: scopes may be left out or null, and are then empty', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)

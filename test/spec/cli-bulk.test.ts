@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { listApiKeys } from '../../src/storage/api-key.repository.ts'
+import { listApiKeysAfter } from '../../src/storage/api-key.repository.ts'
 import { findUserById } from '../../src/storage/user.repository.ts'
 import { ADA, BOB, CEM, threeAccounts } from '../support/accounts.ts'
 import { commandLine, refusedWith } from '../support/command-line.ts'
@@ -52,14 +52,14 @@ test('key revoke deletes the keys that standard input names, and with --dry-run 
   const line = await commandLine(t)
   const db = await threeAccounts(line)
   for (const name of ['one', 'two', 'three']) await line.run(['key', 'create', '2', '--name', name])
-  const [one, two, three] = (await listApiKeys(db, 2)) ?? []
+  const [one, two, three] = (await listApiKeysAfter(db, 2, 0, 10)).keys
   assert.ok(one && two && three)
   const input = `${one.id}\n${three.id.toUpperCase()}\n`
   const dry = await line.run(['key', 'revoke', '2', '-', '--dry-run', '--json'], input)
-  assert.equal((await listApiKeys(db, 2))?.length, 3)
+  assert.equal((await listApiKeysAfter(db, 2, 0, 10)).keys.length, 3)
   const real = await line.run(['key', 'revoke', '2', '-', '--json'], input)
   assert.deepEqual([real.code, real.stdout, real.stderr], [0, dry.stdout, ''])
-  assert.deepEqual(await listApiKeys(db, 2), [two])
+  assert.deepEqual((await listApiKeysAfter(db, 2, 0, 10)).keys, [two])
 })
 
 test('a bulk change of nothing does nothing, and - stands alone', async (t) => {

@@ -7,7 +7,7 @@ import { createPasswords } from '../../src/security/password.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { findUserByEmail } from '../../src/storage/user.repository.ts'
 import { temporaryFolder } from '../support/databases.ts'
-import { until } from '../support/post-office.ts'
+import { until } from '../support/eventually.ts'
 import { LATCHKEY } from '../support/processes.ts'
 
 const CREATE = 'user create --email ada@example.com --first-name Ada --last-name Admin'

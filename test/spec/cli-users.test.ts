@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { User } from '../../src/model/user.ts'
 import { createPasswords } from '../../src/security/password.ts'
 import { createServices } from '../../src/services.ts'
-import { listApiKeys } from '../../src/storage/api-key.repository.ts'
+import { listApiKeysAfter } from '../../src/storage/api-key.repository.ts'
 import { findSessionUser, insertSession } from '../../src/storage/session.repository.ts'
 import { findUserById } from '../../src/storage/user.repository.ts'
 import { ADA, BOB, CEM, threeAccounts } from '../support/accounts.ts'
@@ -100,7 +100,7 @@ test('user delete removes an account with its keys, and shows it as it was', asy
   await line.run(['key', 'create', '2', '--name', 'ci'])
   assert.deepEqual(json(await line.run(['user', 'delete', 'bob@example.com', '--json'])), BOB)
   assert.equal(await findUserById(db, 2), undefined)
-  assert.equal(await listApiKeys(db, 2), undefined)
+  assert.deepEqual(await listApiKeysAfter(db, 2, 0, 1), { keys: [], last: 0 })
   refusedWith(await line.run(['user', 'delete', '2']), 1, 'there is no such user')
 })
 
@@ -132,7 +132,7 @@ test('key create shows a key once, key list never, and key revoke deletes it', a
 
   refusedWith(await line.run(['key', 'revoke', '1', view.id]), 1, 'there is no such API key')
   assert.deepEqual(json(await line.run(['key', 'revoke', '2', view.id.toUpperCase(), '--json'])), view)
-  assert.deepEqual(await listApiKeys(db, 2), [])
+  assert.deepEqual(await listApiKeysAfter(db, 2, 0, 1), { keys: [], last: 0 })
 })
 
 test('key create refuses what the API refuses', async (t) => {
@@ -145,5 +145,25 @@ test('key create refuses what the API refuses', async (t) => {
     '--name: should be 1 to 100 characters without control characters',
   )
   refusedWith(await line.run(['key', 'create', '9', '--name', 'x']), 1, 'there is no such user')
-  assert.deepEqual(await listApiKeys(db, 2), [])
+  assert.deepEqual(await listApiKeysAfter(db, 2, 0, 1), { keys: [], last: 0 })
+})
+
+test('user create prints the full view of the API for scripts', async (t) => {
+  const line = await commandLine(t)
+  const person = ['--email', 'Ada@example.com', '--password', 'correct horse', '--first-name', 'Ada', '--last-name', 'Ünal']
+  assert.deepEqual(json(await line.run(['user', 'create', ...person, '--admin', '--json'])), ADA)
+})
+
+test('user search holds a term to the limit of the API', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  assert.deepEqual(json(await line.run(['user', 'search', '🔑'.repeat(256), '--json'])), {
+    items: [],
+    total: 0,
+    page: 1,
+    size: 50,
+    pages: 0,
+  })
+  for (const term of ['🔑'.repeat(257), 'a\tb'])
+    refusedWith(await line.run(['user', 'search', term]), 1, '<term>: should be at most 256 characters without control characters')
 })

@@ -12,6 +12,8 @@ type Line = {
   readonly target?: unknown
   readonly status?: number
   readonly reason?: string
+  readonly changed?: readonly string[]
+  readonly ip?: string
 }
 
 function lines({ logged }: TestApp): Line[] {
@@ -31,6 +33,25 @@ test('what changes an account is logged with actor, target and the id of the req
   ])
 })
 
+test('an edit is logged with the names of what it has set, and with no value', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const email = newEmail()
+  const edit = (payload: object) => service.app.inject({ method: 'PUT', url: `/users/${mia.id}`, headers: mia.headers, payload })
+  await edit({ password: 'canary password', email, role: 'admin' })
+  await edit({ first_name: 'Canary' })
+  await edit({ email: 'none' })
+  assert.deepEqual(
+    lines(service).map(({ msg, target, changed }) => ({ msg, target, changed })),
+    [
+      { msg: 'user_edited', target: mia.id, changed: ['email', 'password'] },
+      { msg: 'user_edited', target: mia.id, changed: ['first_name'] },
+      { msg: 'refused', target: undefined, changed: undefined },
+    ],
+  )
+  for (const value of ['canary password', email, 'Canary']) assert.ok(!service.logged.join('').includes(value))
+})
+
 test('what is refused is logged with its reason', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
@@ -47,6 +68,24 @@ test('what is refused is logged with its reason', async (t) => {
       { msg: 'refused', status: 403, reason: 'not_permitted', actor: mia.id },
     ],
   )
+})
+
+test('the address in the log is the one that the nearest proxy has seen, and nothing that is no address', async (t) => {
+  const addresses = async (trusted: string, forwarded: readonly string[]) => {
+    const service = await startApp(t, { env: { TRUST_PROXY: trusted } })
+    const { email } = await member(service)
+    for (const value of forwarded) {
+      const headers = { 'content-type': 'application/json', 'x-forwarded-for': value }
+      await service.app.inject({ ...login({ email }), headers })
+      await service.app.inject({ url: '/users/me', headers: { 'x-forwarded-for': value } })
+    }
+    return lines(service).map(({ ip }) => ip)
+  }
+  const twice = (...list: string[]) => list.flatMap((ip) => [ip, ip])
+  const claims = ['6.6.6.6, 203.0.113.9', '2001:db8::7', '<script>', '6.6.6.6, <script>', '', '203.0.113.9:4711']
+  const proxy = '127.0.0.1'
+  assert.deepEqual(await addresses('true', claims), twice('203.0.113.9', '2001:db8::7', proxy, proxy, proxy, proxy))
+  assert.deepEqual(await addresses('false', claims), twice(proxy, proxy, proxy, proxy, proxy, proxy))
 })
 
 test('at info an ordinary request leaves no line; at debug it leaves one, without its path', async (t) => {

@@ -32,7 +32,7 @@ function notes(t: Parameters<typeof startSkeleton>[0], options: SkeletonOptions 
     (routes) => {
       routes.get(
         '/notes/',
-        { config: PUBLIC, schema: { querystring: NoteQuery, response: { 200: Type.Unknown(), ...refusals(422) } } },
+        { config: PUBLIC, schema: { querystring: NoteQuery, response: { 200: Type.Unknown(), ...refusals() } } },
         async (request) => {
           seen.push(request.query)
           return { query: request.query }
@@ -40,7 +40,7 @@ function notes(t: Parameters<typeof startSkeleton>[0], options: SkeletonOptions 
       )
       routes.post(
         '/notes/',
-        { config: PUBLIC, schema: { body: NoteBody, response: { 200: Type.Unknown(), ...refusals(413, 422) } } },
+        { config: PUBLIC, schema: { body: NoteBody, response: { 200: Type.Unknown(), ...refusals(413) } } },
         async (request) => {
           seen.push(request.body)
           return { body: request.body }
@@ -51,7 +51,7 @@ function notes(t: Parameters<typeof startSkeleton>[0], options: SkeletonOptions 
       }))
       routes.put(
         '/notes/:note_id',
-        { config: PUBLIC, schema: { params: NotePath, response: { 200: Type.Unknown(), ...refusals(422) } } },
+        { config: PUBLIC, schema: { params: NotePath, response: { 200: Type.Unknown(), ...refusals() } } },
         async ({ params }) => params,
       )
       routes.post('/notes/clear', { config: PUBLIC, schema: { response: { 204: Empty, ...refusals(413) } } }, async (request, reply) => {
@@ -212,7 +212,7 @@ test('200: a field that is not declared is dropped, whatever its name', async (t
 test('422: a field that exists on every object is still missing', async (t) => {
   const app = startSkeleton(t, (routes) => {
     const body = Type.Object({ constructor: Type.String(), toString: Type.String() })
-    routes.post('/odd', { config: PUBLIC, schema: { body, response: { 204: Empty, ...refusals(422) } } }, async (_request, reply) =>
+    routes.post('/odd', { config: PUBLIC, schema: { body, response: { 204: Empty, ...refusals() } } }, async (_request, reply) =>
       reply.code(204).send(),
     )
   })
@@ -284,8 +284,10 @@ test('422: a query parameter that is given twice', async (t) => {
   invalid(await app.inject('/notes/?page=1&page=1'), { loc: ['query', 'page'], type: 'value_error' })
   invalid(await app.inject('/notes/?page='), { loc: ['query', 'page'], type: 'int_parsing' })
   invalid(await app.inject('/notes/?page=0'), { loc: ['query', 'page'], type: 'greater_than_equal' })
+  const others = ['other', '__proto__', '%zz'].map((name) => ({ loc: ['query', name], type: 'value_error' }))
+  invalid(await app.inject('/notes/?other=1&other=2&__proto__=x&__proto__=x&%zz=1'), ...others)
   assert.deepEqual(seen, [])
-  assert.equal((await app.inject('/notes/?other=1&other=2&__proto__=x&%zz=%ff')).statusCode, 200)
+  assert.equal((await app.inject('/notes/?other=1&__proto__=x')).statusCode, 200)
 })
 
 test('500, 503: whatever is thrown ends as an answer that tells nothing', async (t) => {

@@ -27,8 +27,8 @@ export async function freshDatabase(t: TestContext, kind: DatabaseKind): Promise
 }
 
 /** A PostgreSQL database without a table. */
-export async function emptyPostgres(t: TestContext): Promise<string> {
-  const url = await createPostgres('template0')
+export async function emptyPostgres(t: TestContext, encoding = 'UTF8'): Promise<string> {
+  const url = await createPostgres(`template0 encoding '${encoding}' locale 'C'`)
   t.after(() => administer(serverUrl(), `drop database ${new URL(url).pathname.slice(1)} with (force)`))
   return url
 }

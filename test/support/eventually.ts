@@ -1,14 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const DEADLINE_MS = 5000
+const DEADLINE_MS = 10_000
 
 /** Waits for what happens behind a request: gives the first value that is not undefined. */
-export async function eventually<Value>(what: string, look: () => Promise<Value | undefined>): Promise<Value> {
-  const deadline = Date.now() + DEADLINE_MS
-  while (Date.now() < deadline) {
+export async function eventually<Value>(what: string, look: () => Promise<Value | undefined>, deadlineMs = DEADLINE_MS): Promise<Value> {
+  const deadline = performance.now() + deadlineMs
+  for (;;) {
     const value = await look()
     if (value !== undefined) return value
+    if (performance.now() > deadline) throw new Error(`${what} did not happen within ${deadlineMs} ms`)
     await sleep(5)
   }
-  throw new Error(`${what} did not happen within ${DEADLINE_MS} ms`)
+}
+
+/** Waits until something holds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = DEADLINE_MS): Promise<void> {
+  await eventually(what, async () => (await holds()) || undefined, deadlineMs)
 }

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { createDispatcher, type Dispatcher, type DispatcherParts } from '../../src/mail/dispatcher.ts'
 import { MailFault, type MailMessage, type MailTransport } from '../../src/mail/transport.ts'
@@ -94,13 +93,4 @@ export function openPostOffice(
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
   const parts = { db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, ...options }
   return { dispatcher: createDispatcher(parts), logged }
-}
-
-/** Waits until something holds, and fails with its name when that takes too long. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = 10_000): Promise<void> {
-  const deadline = performance.now() + deadlineMs
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`${what}: not within ${deadlineMs} ms`)
-    await sleep(10)
-  }
 }

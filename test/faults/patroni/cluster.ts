@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, r
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { until } from '../../support/post-office.ts'
+import { until } from '../../support/eventually.ts'
 import { freePort } from '../../support/postgres-server.ts'
 
 export type Node = {

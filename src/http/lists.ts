@@ -1,0 +1,24 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+
+type Pages<Item> = AsyncIterable<readonly Item[]>
+
+/**
+ * Sends a list of any length as JSON, a page at a time and no faster than the client reads. A stream is sent as it is: it has the
+ * declared shape, though never the whole of it at once, so that its type says nothing.
+ */
+export function sendList<Item>(reply: FastifyReply, pages: Pages<Item>, view: (item: Item) => object): never {
+  // Nothing is read for a HEAD, which would throw all of it away.
+  const text = reply.request.method === 'HEAD' ? [] : listText(pages, view)
+  return reply.type('application/json; charset=utf-8').send(Readable.from(text, { objectMode: false })) as never
+}
+
+/** The text of a JSON list, a page at a time. When a page fails, the text ends without its bracket and the connection with it. */
+async function* listText<Item>(pages: Pages<Item>, view: (item: Item) => object): AsyncIterable<string> {
+  let separator = '['
+  for await (const page of pages) {
+    yield separator + page.map((item) => JSON.stringify(view(item))).join(',')
+    separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
+}
