@@ -45,6 +45,7 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   EEXIST: 'a part of its path is a file, where a folder is needed',
   ENOTDIR: 'a part of its path is a file, where a folder is needed',
   EISDIR: 'it is a folder',
+  ENOENT: 'a folder of its path cannot be made',
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',
   EROFS: 'the disk is read-only',

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
+import { makeFolder } from '../make-folder.ts'
 import { MailFault, type MailMessage, type MailTransport, toSendOptions } from './transport.ts'
 
 /** Keeps each mail as a file that a mail program opens, and tells its link: for trying the service out without a mail server. */
@@ -24,7 +25,7 @@ export function createFileTransport(folder: string, print: (line: string) => voi
 async function write(folder: string, name: string, content: Buffer): Promise<void> {
   const draft = join(folder, `.${name}.new`)
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     // The link in it opens an account: it is for its owner's eyes alone.
     const file = await open(draft, 'wx', 0o600)
     try {

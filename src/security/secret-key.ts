@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
 
 const RANDOM_BYTES = 48
 
@@ -28,7 +29,7 @@ function readKept(file: string): Uint8Array | undefined {
 }
 
 function makeKept(file: string): Uint8Array {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   const draft = `${file}.${process.pid}.new`
   writeFileSync(draft, `${generateSecretKey()}\n`, { mode: 0o600, flush: true })
   try {

@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeFolder } from '../make-folder.ts'
 import { Refusal } from '../model/refusal.ts'
 import { MissingReference, UniqueViolation } from './database.ts'
 
@@ -18,7 +19,7 @@ const DAMAGE = new Set([11, 26])
 export const LOCK_DEADLINE_MS = 60_000
 
 export async function connect(file: string): Promise<DatabaseSync> {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   // Password hashes are in it: a new file is readable by its owner alone, and SQLite gives its side files the same mode.
   closeSync(openSync(file, 'a', 0o600))
   // No waiting inside SQLite: that would hold the event loop. Waiting for a lock is done in whenNotBusy().

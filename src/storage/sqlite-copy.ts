@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { makeFolder } from '../make-folder.ts'
 import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from './migrations.ts'
 import { isBusy, isDamaged } from './sqlite-connection.ts'
 
@@ -21,7 +22,7 @@ const LOCK_TIMEOUT_MS = 5000
 /** Writes a checked copy of a database that others may be using. The file appears whole, or not at all. */
 export async function copySqlite(from: string, to: string, mayReplace: boolean, onPages: OnPages): Promise<Counts> {
   const draft = `${to}.${process.pid}.part`
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(to))
   closeSync(openSync(draft, 'wx', OWNER_ONLY))
   try {
     const counts = await copyInto(from, draft, onPages)
@@ -120,7 +121,7 @@ export function useOf(file: string): FileUse {
 
 /** A file that is readable by its owner alone, to be filled. */
 export function createEmpty(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   closeSync(openSync(file, 'a', OWNER_ONLY))
   chmodSync(file, OWNER_ONLY)
 }

@@ -147,6 +147,10 @@ test('a folder that cannot be made or written is told in one line', async (t) =>
   )
   mkdirSync(join(cwd, 'folder.db'))
   assert.match(await failToStart(t, { PORT: '0', DATABASE_URL: 'sqlite:folder.db' }, cwd), /cannot be used: it is a folder \(.*\)\n$/)
+  assert.match(
+    await failToStart(t, { DATABASE_URL: 'sqlite:/proc/latchkey/latchkey.db' }),
+    /^latchkey: DATABASE_URL: the SQLite file \/proc\/latchkey\/latchkey\.db cannot be used: a folder of its path cannot be made \(.*\)\n$/,
+  )
 })
 
 // Permissions do not hold for root, who may write everywhere.
