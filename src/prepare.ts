@@ -55,7 +55,8 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: 'its host does not answer',
 }
 
-function messageOf(error: unknown): string {
+/** What went wrong with a file or an address, for the person who can mend it. */
+export function messageOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const message = error instanceof Error ? error.message : String(error)
   const words = SYSTEM_WORDS[code]

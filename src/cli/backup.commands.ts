@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Config, loadConfig } from '../config.ts'
 import { withDotEnv } from '../environment.ts'
+import { messageOf } from '../prepare.ts'
 import { type Counts, checkSqlite, copyInto, copySqlite, createEmpty, flush, useOf } from '../storage/sqlite-copy.ts'
 import { print } from './output.ts'
 import { createProgress } from './progress.ts'
@@ -29,11 +30,22 @@ async function backUp(file: string, { force }: { readonly force?: true }): Promi
   if (!existsSync(database)) throw new InvalidInput([`DATABASE_URL: there is no database at ${database}; nothing was backed up`])
   if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; name another file`])
   if (existsSync(file) && !force) throw new InvalidInput([`${file} exists already; name another file, or replace it with --force`])
-  const progress = createProgress('copying')
-  const counts = await copySqlite(database, file, force === true, progress.update)
-  progress.clear()
+  // A folder that is missing may be a disk that is not mounted: it is not made.
+  if (!existsSync(dirname(file))) throw new InvalidInput([`${dirname(file)} does not exist; make it, or mount it, first`])
+  const counts = await copyTo(database, file, force === true)
   print(`Backed up ${database} to ${file}, ${megabytes(file)}: ${inWords(counts)}. The copy was checked.`)
   for (const line of aboutSecret(config)) print(line)
+}
+
+async function copyTo(database: string, file: string, mayReplace: boolean): Promise<Counts> {
+  const progress = createProgress('copying')
+  try {
+    return await copySqlite(database, file, mayReplace, progress.update)
+  } catch (error) {
+    throw new Error(`${file} was not written: ${messageOf(error)}`, { cause: error })
+  } finally {
+    progress.clear()
+  }
 }
 
 async function restore(file: string): Promise<void> {

@@ -22,7 +22,6 @@ const LOCK_TIMEOUT_MS = 5000
 /** Writes a checked copy of a database that others may be using. The file appears whole, or not at all. */
 export async function copySqlite(from: string, to: string, mayReplace: boolean, onPages: OnPages): Promise<Counts> {
   const draft = `${to}.${process.pid}.part`
-  makeFolder(dirname(to))
   closeSync(openSync(draft, 'wx', OWNER_ONLY))
   try {
     const counts = await copyInto(from, draft, onPages)

@@ -50,6 +50,8 @@ test('backup copies a database that is being written to, restore brings it back 
   await once(writer.stdout ?? writer, 'data')
   const acknowledgedBefore = Number(told.trim().split('\n').at(-1))
 
+  refusedWith(await source.run('backup', 'copies/one.db'), 1, 'copies does not exist; make it, or mount it, first')
+  mkdirSync(join(source.folder, 'copies'))
   const backedUp = await source.run('backup', 'copies/one.db')
   assert.match(
     backedUp.stdout,
@@ -100,6 +102,8 @@ test('backup replaces nothing without --force, and never the database itself', a
     1,
     'data/../data/latchkey.db is the database itself; name another file',
   )
+  const { stderr } = await run('backup', '/proc/one.db')
+  assert.match(stderr, /^latchkey: \/proc\/one\.db was not written: [^\n]+\n$/)
   const { code } = await run('backup', 'precious', '--force')
   assert.equal(code, 0)
   assert.deepEqual(contentOf(join(folder, 'precious')), contentOf(file))
