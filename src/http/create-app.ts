@@ -13,7 +13,7 @@ import { createHeaders, installHeaders } from './headers.ts'
 import { installMethodRefusals } from './methods.ts'
 import { compileParser, type ObjectSchema } from './parsing.ts'
 import { installQueryCheck, parseQuery } from './query.ts'
-import { installRequestMetrics } from './request-metrics.ts'
+import { createRequestMetrics } from './request-metrics.ts'
 import { createHttpServer, type ServerLimits } from './server.ts'
 
 export type HttpOptions = {
@@ -64,7 +64,9 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     return (input: unknown) => ({ value: parse(input) })
   })
   app.decorateRequest('logger', { getter: () => logger })
-  if (metrics) installRequestMetrics(app, metrics.registry, metrics.namespace)
+  app.decorateReply('streamedBytes', 0)
+  const requestMetrics = metrics && createRequestMetrics(metrics.registry, metrics.namespace)
+  requestMetrics?.countUnmatched(app)
   installHeaders(app, setHeaders)
   installErrorAnswers(app)
   installBodyParser(app)
@@ -72,6 +74,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
   installQueryCheck(app)
   installEvents(app)
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
+  requestMetrics?.countRoutes(app)
   const refuseOtherMethods = installMethodRefusals(app)
   addRoutes(app)
   refuseOtherMethods()

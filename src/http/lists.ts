@@ -1,6 +1,13 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 
+declare module 'fastify' {
+  interface FastifyReply {
+    /** How much of a list was made for the client. */
+    streamedBytes: number
+  }
+}
+
 type Pages<Item> = AsyncIterable<readonly Item[]>
 
 /**
@@ -9,8 +16,15 @@ type Pages<Item> = AsyncIterable<readonly Item[]>
  */
 export function sendList<Item>(reply: FastifyReply, pages: Pages<Item>, view: (item: Item) => object): never {
   // Nothing is read for a HEAD, which would throw all of it away.
-  const text = reply.request.method === 'HEAD' ? [] : listText(pages, view)
+  const text = reply.request.method === 'HEAD' ? [] : counted(reply, listText(pages, view))
   return reply.type('application/json; charset=utf-8').send(Readable.from(text, { objectMode: false })) as never
+}
+
+async function* counted(reply: FastifyReply, text: AsyncIterable<string>): AsyncIterable<string> {
+  for await (const part of text) {
+    reply.streamedBytes += Buffer.byteLength(part)
+    yield part
+  }
 }
 
 /** The text of a JSON list, a page at a time. When a page fails, the text ends without its bracket and the connection with it. */

@@ -5,7 +5,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Left out of the request metrics: watching the service does not count as using it. */
     isUncounted?: boolean
-    counters?: RouteCounters
   }
 }
 
@@ -14,7 +13,7 @@ type RouteCounters = {
   readonly handler: string
   readonly requestSize: Summary
   readonly responseSize: Summary
-  readonly series: Map<string, Series>
+  readonly series: Map<string, Series[]>
 }
 
 const BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -22,8 +21,15 @@ const NO_ROUTE = 'none'
 // As other servers call it when the client has gone before its answer.
 const CLIENT_CLOSED_REQUEST = 499
 
+export type RequestMetrics = {
+  /** Comes first: what is answered before a route is found runs no later hook. */
+  countUnmatched(app: FastifyInstance): void
+  /** Comes after all else that looks at routes, so that it stands in front. Each route knows its counters, and a request looks for none. */
+  countRoutes(app: FastifyInstance): void
+}
+
 /** Counts requests by route, never by path: a path is made up by whoever asks, and there is no end of them. */
-export function installRequestMetrics(app: FastifyInstance, registry: Registry, namespace: string): void {
+export function createRequestMetrics(registry: Registry, namespace: string): RequestMetrics {
   const requests = registry.counter(`${namespace}_http_requests_total`, 'Requests, by route, method and class of status.', [
     'handler',
     'method',
@@ -45,20 +51,15 @@ export function installRequestMetrics(app: FastifyInstance, registry: Registry, 
 
   const unmatched = countersOf(NO_ROUTE)
 
-  app.addHook('onRoute', (route) => {
-    if (route.config && !route.config.isUncounted)
-      route.config.counters = route.config.isMethodRefusal ? unmatched : countersOf(templateOf(route))
-  })
-
-  app.addHook('onRequest', (request, reply, done) => {
-    const counters = request.is404 ? unmatched : request.routeOptions.config.counters
-    if (counters) track(counters, request, reply)
-    done()
-  })
+  function tracking(counters: RouteCounters) {
+    return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+      track(counters, request, reply)
+      done()
+    }
+  }
 
   function track(counters: RouteCounters, request: FastifyRequest, reply: FastifyReply): void {
     const startedAtMs = performance.now()
-    const bytesBefore = request.socket?.bytesWritten ?? 0
     inProgress++
     // The end of the response, or of the connection: whichever comes, it comes once.
     reply.raw.once('close', () => {
@@ -68,24 +69,41 @@ export function installRequestMetrics(app: FastifyInstance, registry: Registry, 
       duration.observe((performance.now() - startedAtMs) / 1000)
       // What was read, not what the client says that it sends.
       counters.requestSize.observe(request.bodyBytes)
-      counters.responseSize.observe(responseBytes(reply, bytesBefore))
+      counters.responseSize.observe(responseBytes(reply))
     })
   }
 
   function seriesOf({ handler, series }: RouteCounters, method: string, status: number): Series {
     const statusClass = Math.floor(status / 100)
-    const key = `${method}${statusClass}`
-    const found = series.get(key) ?? requests(handler, method, `${statusClass}xx`)
-    series.set(key, found)
-    return found
+    const byClass = series.get(method) ?? []
+    const found = byClass[statusClass]
+    if (found) return found
+    const created = requests(handler, method, `${statusClass}xx`)
+    byClass[statusClass] = created
+    series.set(method, byClass)
+    return created
+  }
+
+  return {
+    countUnmatched(app) {
+      app.addHook('onRequest', (request, reply, done) => {
+        if (request.is404) track(unmatched, request, reply)
+        done()
+      })
+    },
+    countRoutes(app) {
+      app.addHook('onRoute', (route) => {
+        if (route.config?.isUncounted) return
+        const counters = route.config?.isMethodRefusal ? unmatched : countersOf(templateOf(route))
+        route.onRequest = [tracking(counters), ...[route.onRequest ?? []].flat()]
+      })
+    },
   }
 }
 
-/** Of a stream, whose length nobody knows beforehand, what has gone over the wire. */
-function responseBytes(reply: FastifyReply, bytesBefore: number): number {
-  const length = reply.getHeader('content-length')
-  if (length !== undefined) return Number(length)
-  return reply.raw.headersSent ? Math.max((reply.request.socket?.bytesWritten ?? 0) - bytesBefore, 0) : 0
+/** The length of a stream is not known beforehand: it is counted on its way. */
+function responseBytes(reply: FastifyReply): number {
+  return Number(reply.getHeader('content-length') ?? reply.streamedBytes)
 }
 
 /** As the specification writes it: `/users/{user_id}`. */
