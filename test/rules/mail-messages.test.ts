@@ -5,6 +5,7 @@ import { parseMailbox, writeMail } from '../../src/mail/messages.ts'
 import { toSendOptions } from '../../src/mail/transport.ts'
 import type { ClaimedMail, MailKind } from '../../src/model/mail.ts'
 import type { User } from '../../src/model/user.ts'
+import { findUserById } from '../../src/storage/user.repository.ts'
 import { startApp } from '../support/start-app.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
@@ -108,7 +109,7 @@ test('MAIL_FROM is an address, with or without a name', () => {
 })
 
 test('a mail arrives with two parts, its headers, and one recipient', async (t) => {
-  const { services, mailbox, clock } = await startApp(t, {
+  const { db, services, mailbox, clock } = await startApp(t, {
     env: { API_TITLE: 'Schlüssel & Söhne', MAIL_FROM: 'Schlüssel <post@example.org>' },
   })
   await services.accounts.register({ email: 'Mia@example.com', password: 'correct horse', firstName: 'Mía', lastName: 'Muster' })
@@ -126,7 +127,11 @@ test('a mail arrives with two parts, its headers, and one recipient', async (t) 
   for (const absent of ['cc', 'bcc']) assert.ok(!headers.has(absent))
   assert.ok(mail.text.startsWith('Hello Mía,\n'))
   assert.ok(mail.html.includes('Hello Mía,') && mail.html.includes(mail.link))
-  assert.deepEqual(services.tokens.read(mail.code, 'verify'), { userId: 1, sessionId: undefined, version: 1 })
+  assert.deepEqual(services.tokens.read(mail.code, 'verify'), {
+    userId: 1,
+    sessionId: undefined,
+    version: (await findUserById(db, 1))?.emailVersion,
+  })
 })
 
 test('a sender whose name needs quotes arrives with one pair of them', async () => {
