@@ -57,11 +57,21 @@ nodeTest('workers that die while their metrics are gathered take nobody with the
   const service = await startProcess(t, { WORKERS: '3', METRICS_ENABLED: 'true' })
   const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
   await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
-  const scrapes = Array.from({ length: 40 }, () => get(`${service.url}/metrics`).catch(() => 0))
-  for (const pid of listeners().slice(0, 2)) process.kill(pid, 'SIGKILL')
-  const statuses = await Promise.all(scrapes)
-  assert.ok(statuses.every((status) => status === 200 || status === 0))
-  await until('both are replaced', () => listeners().length === 5, DEADLINE_MS)
+  const [silent, ...askers] = listeners()
+  assert.ok(silent)
+  // One that does not answer keeps the gathering open until those who asked for it are gone.
+  process.kill(silent, 'SIGSTOP')
+  const scrapes = Array.from({ length: 20 }, () => get(`${service.url}/metrics`).catch(() => 0))
+  const beats = () =>
+    get(`${service.url}/heartbeat`).then(
+      (status) => status === 200,
+      () => false,
+    )
+  for (let count = 0; count < 6; count++) await until('a heart beats behind the scrapes', beats, DEADLINE_MS)
+  for (const pid of askers) process.kill(pid, 'SIGKILL')
+  await Promise.all(scrapes)
+  process.kill(silent, 'SIGKILL')
+  await until('all three are replaced', () => listeners().length === 6, DEADLINE_MS)
   assert.equal(await get(`${service.url}/metrics`), 200)
   assert.doesNotMatch(service.output(), /MaxListeners|Unhandled/)
 })
