@@ -39,7 +39,7 @@ export function installAccess(app: FastifyInstance, authentication: Authenticati
     },
   }
 
-  async function identify({ headers }: FastifyRequest): Promise<Caller> {
+  function identify({ headers }: FastifyRequest): Promise<Caller> {
     // A bearer header always decides, even an empty or broken one (spec 5 rule 2).
     const bearer = headers.authorization === undefined ? null : BEARER.exec(headers.authorization)
     if (bearer) return authentication.byToken(bearer[1] ?? '')

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../model/api-key.ts'
 import type { User } from '../model/user.ts'
-import { type Bit, longRead, type Queries, statement } from './database.ts'
-import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
+import { type Bit, hotRead, longRead, type Queries, statement } from './database.ts'
+import { readUser, USER_COLUMNS, type UserValues } from './user.repository.ts'
 
 const KEY_COLUMNS = 'api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes'
 
@@ -15,9 +15,19 @@ type KeyRow = {
 
 type ListedRow = KeyRow & { readonly seq: number }
 
-const FIND_OWNER = statement<UserRow & { readonly key_id: string; readonly is_active: Bit; readonly last_used_at: number | null }>(`
-  select ${USER_COLUMNS}, api_keys.id as key_id, api_keys.is_active, api_keys.last_used_at
-  from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`)
+export type KeyOwner = { readonly user: User; readonly keyId: string; readonly isActive: boolean; readonly lastUsedAt: number | undefined }
+
+const FIND_OWNER = hotRead(
+  `select ${USER_COLUMNS}, api_keys.id, api_keys.is_active, api_keys.last_used_at
+  from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`,
+  ['text'],
+  (values: readonly [...UserValues, keyId: string, isActive: Bit, lastUsedAt: number | null]): KeyOwner => ({
+    user: readUser(values),
+    keyId: values[7],
+    isActive: Boolean(values[8]),
+    lastUsedAt: values[9] ?? undefined,
+  }),
+)
 const RECORD_USE = statement(`
   update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)`)
 const INSERT = statement(`
@@ -32,12 +42,9 @@ const UPDATE = statement<KeyRow>(`
   returning ${KEY_COLUMNS}`)
 const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
 
-export type KeyOwner = { readonly user: User; readonly keyId: string; readonly isActive: boolean; readonly lastUsedAt: number | undefined }
-
 /** The owner of a key. This is the one statement that a request with an API key costs. */
-export async function findKeyOwner(db: Queries, keyHash: string): Promise<KeyOwner | undefined> {
-  const row = await db.first(FIND_OWNER, keyHash)
-  return row && { user: toUser(row), keyId: row.key_id, isActive: Boolean(row.is_active), lastUsedAt: row.last_used_at ?? undefined }
+export function findKeyOwner(db: Queries, keyHash: string): Promise<KeyOwner | undefined> {
+  return db.first(FIND_OWNER, keyHash)
 }
 
 /** Takes note of a use, unless a later one than `notSince` is on record. */

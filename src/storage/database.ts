@@ -14,9 +14,19 @@ export type Statement<Row> = {
   readonly isRead: boolean
   /** Reads so much that SQLite, which works on the thread of its caller, has to do it on a thread of its own. */
   readonly isLong: boolean
-  /** Never set: it ties the row type to the statement. */
-  readonly row?: Row
+  /** Set where nearly every request asks it. */
+  readonly hot?: HotPath<Row>
 }
+
+export type HotPath<Row> = {
+  /** Makes the row from the values of the columns in their order, which spares looking up their names. */
+  read(values: readonly unknown[]): Row
+  readonly types: readonly PostgresType[]
+  /** The statement for many at once: it takes a list for each value, and gives the place in the lists as its last column. */
+  readonly gatheredSql: string
+}
+
+type PostgresType = 'text' | 'bigint'
 
 export type Bit = boolean | 0 | 1
 
@@ -67,8 +77,22 @@ export function longRead<Row>(sql: string, sqliteSql = sql): Statement<Row> {
   return declare(sql, sqliteSql, true, true)
 }
 
-function declare<Row>(sql: string, sqliteSql: string, isRead: boolean, isLong: boolean): Statement<Row> {
-  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql, isRead, isLong }
+/** Declares a statement that nearly every request asks, and that finds one row at most. The types are those of its values. */
+export function hotRead<Row, Values extends readonly unknown[]>(
+  sql: string,
+  types: readonly PostgresType[],
+  read: (values: Values) => Row,
+): Statement<Row> {
+  const lists = types.map((type, index) => `$${index + 1}::${type}[]`)
+  const names = types.map((_, index) => `value_${index + 1}`)
+  const gatheredSql = `
+    select found.*, asked.place from unnest(${lists.join(', ')}) with ordinality as asked (${names.join(', ')}, place)
+    cross join lateral (${sql.replace(/\$(\d+)/g, 'asked.value_$1')}) as found`
+  return declare(sql, sql, true, false, { read, types, gatheredSql })
+}
+
+function declare<Row>(sql: string, sqliteSql: string, isRead: boolean, isLong: boolean, hot?: HotPath<Row>): Statement<Row> {
+  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql, isRead, isLong, ...(hot && { hot }) }
   catalogue.push(declared)
   return declared
 }

@@ -19,6 +19,7 @@ import {
   READ_HISTORY,
   readMigrations,
 } from './migrations.ts'
+import { createGathering } from './postgres-gathering.ts'
 import { type Client, createPool, openConnections } from './postgres-pool.ts'
 
 // A caller hears 503 within three seconds, whatever state the database is in; the third is for what else a request does.
@@ -71,18 +72,22 @@ export function openPostgres(url: string): Database {
   const pool = createPool(url, GRACE_MS)
 
   /** Tells the pool of a fault that is the connection's. */
-  async function trying<Result>(work: (client: Client, requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
+  function trying<Result>(work: (client: Client, requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
     const client = pool.client()
-    try {
-      return await answered((requireTime) => work(client, requireTime))
-    } catch (error) {
-      if (isDoubtful(error)) pool.distrust(client)
-      throw error
-    }
+    return answered(
+      (requireTime) => work(client, requireTime),
+      (error) => {
+        if (isDoubtful(error)) pool.distrust(client)
+      },
+    )
   }
 
+  const single = queries((statement, values) => trying((client) => asked(client, statement, values)))
+  const gather = createGathering((sql, values) => trying((client) => client.unsafe(sql, values, PREPARED).values()))
+
   return {
-    ...queries((statement, values) => trying((client) => client.unsafe(statement.sql, values, PREPARED))),
+    ...single,
+    first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
     transaction: (work) =>
       trying(async (client, requireTime) => {
         const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireTime)) }))
@@ -94,7 +99,7 @@ export function openPostgres(url: string): Database {
 
 async function within<Result>(tx: Connection, work: (tx: Transaction) => Promise<Result>, requireTime: () => void): Promise<Result> {
   const lock = async (name: LockName) => void (await answered(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
-  const value = await work({ ...queries((statement, values) => answered(() => tx.unsafe(statement.sql, values, PREPARED))), lock })
+  const value = await work({ ...queries((statement, values) => answered(() => asked(tx, statement, values))), lock })
   // Who has been told that it failed must not find later that it happened.
   requireTime()
   return value
@@ -102,15 +107,29 @@ async function within<Result>(tx: Connection, work: (tx: Transaction) => Promise
 
 const PREPARED = { prepare: true }
 
-type Ask = <Row>(statement: Statement<Row>, values: Value[]) => Promise<postgres.RowList<postgres.Row[]>>
+type Rows = Iterable<unknown> & { readonly count: number }
+type Ask = (statement: Statement<unknown>, values: Value[]) => Promise<Rows>
+
+function asked(client: Client | Connection, { sql, hot }: Statement<unknown>, values: Value[]): PromiseLike<Rows> {
+  const query = client.unsafe(sql, values, PREPARED)
+  return hot ? query.values() : query
+}
 
 function queries(ask: Ask): Queries {
   return {
     // A row has the shape that the statement's type declares; the tests of each repository hold the two together.
-    first: async <Row>(statement: Statement<Row>, ...values: Value[]) => (await ask(statement, values))[0] as Row | undefined,
-    all: async <Row>(statement: Statement<Row>, ...values: Value[]) => Array.from(await ask(statement, values)) as Row[],
+    first: async <Row>(statement: Statement<Row>, ...values: Value[]) => {
+      const [found] = await ask(statement, values)
+      return found === undefined ? undefined : rowOf(statement, found)
+    },
+    all: async <Row>(statement: Statement<Row>, ...values: Value[]) =>
+      Array.from(await ask(statement, values), (row) => rowOf(statement, row)),
     run: async (statement, ...values) => (await ask(statement, values)).count,
   }
+}
+
+function rowOf<Row>({ hot }: Statement<Row>, found: unknown): Row {
+  return hot ? hot.read(found as unknown[]) : (found as Row)
 }
 
 /**
@@ -137,26 +156,35 @@ function isDoubtful(error: unknown): boolean {
 }
 
 /** Ends the wait, though not the work, at the deadline, and turns what went wrong into words that the layers above know. */
-async function answered<Result>(work: (requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
+function answered<Result>(
+  work: (requireTime: () => void) => PromiseLike<Result>,
+  onFault: (error: unknown) => void = () => undefined,
+): Promise<Result> {
   const late = () => new Refusal('unavailable', `PostgreSQL gave no answer within ${ANSWER_DEADLINE_MS} ms`)
-  let isLate = false
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+  return new Promise((resolve, reject) => {
+    let isLate = false
+    function fail(error: unknown): void {
+      clearTimeout(timer)
+      onFault(error)
+      reject(error)
+    }
+    const timer = setTimeout(() => {
       isLate = true
-      reject(late())
+      fail(late())
     }, ANSWER_DEADLINE_MS)
+    const requireTime = () => {
+      if (isLate) throw late()
+    }
+    work(requireTime).then(
+      (result) => {
+        clearTimeout(timer)
+        resolve(result)
+      },
+      (error) => {
+        if (!isLate) fail(translate(error))
+      },
+    )
   })
-  const requireTime = () => {
-    if (isLate) throw late()
-  }
-  try {
-    return await Promise.race([work(requireTime), deadline])
-  } catch (error) {
-    throw translate(error)
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function translate(error: unknown): unknown {

@@ -1,12 +1,15 @@
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
-import { type Queries, statement } from './database.ts'
-import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
+import { hotRead, type Queries, statement } from './database.ts'
+import { readUser, USER_COLUMNS } from './user.repository.ts'
 
 const INSERT = statement('insert into sessions (id, user_id, created_at, expires_at) values ($1, $2, $3, $4)')
-const FIND_USER = statement<UserRow>(`
-  select ${USER_COLUMNS} from sessions join users on users.id = sessions.user_id
-  where sessions.id = $1 and sessions.user_id = $2 and sessions.expires_at > $3`)
+const FIND_USER = hotRead(
+  `select ${USER_COLUMNS} from sessions join users on users.id = sessions.user_id
+  where sessions.id = $1 and sessions.user_id = $2 and sessions.expires_at > $3`,
+  ['text', 'bigint', 'bigint'],
+  readUser,
+)
 const DELETE = statement('delete from sessions where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
 const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
@@ -17,9 +20,8 @@ export async function insertSession(db: Queries, { id, userId, createdAt, expire
 }
 
 /** The user of a living session. This is the one statement that a request with a JWT costs. */
-export async function findSessionUser(db: Queries, sessionId: string, userId: number, now: number): Promise<User | undefined> {
-  const row = await db.first(FIND_USER, sessionId, userId, now)
-  return row && toUser(row)
+export function findSessionUser(db: Queries, sessionId: string, userId: number, now: number): Promise<User | undefined> {
+  return db.first(FIND_USER, sessionId, userId, now)
 }
 
 export async function deleteSession(db: Queries, sessionId: string, userId: number): Promise<void> {

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Database, declaredStatements, type Queries, type Statement, type Transaction, type Value } from './database.ts'
 import { begin, commit, connect, deadlineIn, guarded, whenNotBusy } from './sqlite-connection.ts'
 import { createReaderThread } from './sqlite-reader.ts'
+import { createSnapshot } from './sqlite-snapshot.ts'
 
 // A caller hears 503 within three seconds, whatever another process does to the file; the third is for what else a request does.
 const BUSY_DEADLINE_MS = 2000
@@ -11,7 +12,8 @@ export async function openSqlite(file: string): Promise<Database> {
   const writer = await connect(file)
   const reader = await connect(file)
   reader.exec('pragma query_only = on')
-  const read = queries(prepareAll(reader))
+  const snapshot = createSnapshot(reader)
+  const read = queries(prepareAll(reader), snapshot.hold)
   const write = queries(prepareAll(writer))
   const thread = createReaderThread(file, BUSY_DEADLINE_MS)
   let writerIsFree: Promise<unknown> = Promise.resolve()
@@ -25,7 +27,12 @@ export async function openSqlite(file: string): Promise<Database> {
   }
 
   function change<Result>(work: () => Promise<Result>): Promise<Result> {
-    return exclusively((deadline) => whenNotBusy(work, deadline))
+    return exclusively((deadline) =>
+      whenNotBusy(() => {
+        snapshot.release()
+        return work()
+      }, deadline),
+    )
   }
 
   async function transaction<Result>(work: (tx: Transaction) => Promise<Result>, deadline: number): Promise<Result> {
@@ -33,6 +40,7 @@ export async function openSqlite(file: string): Promise<Database> {
     try {
       // The write lock of SQLite covers every row, so that no lock remains to be taken.
       const result = await work({ ...write, lock: async () => undefined })
+      snapshot.release()
       commit(writer)
       return result
     } catch (error) {
@@ -60,6 +68,7 @@ export async function openSqlite(file: string): Promise<Database> {
     transaction: (work) => exclusively((deadline) => transaction(work, deadline)),
     async close() {
       await Promise.all([writerIsFree, thread.close()])
+      snapshot.release()
       for (const connection of [reader, writer]) if (connection.isOpen) connection.close()
     },
   }
@@ -81,7 +90,7 @@ function numbered(sql: string): string {
   return sql.replace(/\$(\d+)/g, '?$1')
 }
 
-function queries(prepared: readonly Prepared[]): Queries {
+function queries(prepared: readonly Prepared[], beforeRead = () => {}): Queries {
   function find({ index, sql }: Statement<unknown>): Prepared {
     const found = prepared[index]
     if (found === undefined) throw new Error(`statement was declared after the database was opened: ${sql}`)
@@ -92,16 +101,22 @@ function queries(prepared: readonly Prepared[]): Queries {
     first: async <Row>(declared: Statement<Row>, ...values: Value[]) =>
       guarded(() => {
         const { statement, columns } = find(declared)
+        beforeRead()
         const row = statement.get(...values.map(bindable)) as unknown[] | undefined
-        return row && (toRow(columns, row) as Row)
+        return row && rowOf(declared, columns, row)
       }),
     all: async <Row>(declared: Statement<Row>, ...values: Value[]) =>
       guarded(() => {
         const { statement, columns } = find(declared)
-        return (statement.all(...values.map(bindable)) as unknown as unknown[][]).map((row) => toRow(columns, row) as Row)
+        beforeRead()
+        return (statement.all(...values.map(bindable)) as unknown as unknown[][]).map((row) => rowOf(declared, columns, row))
       }),
     run: async (declared, ...values) => guarded(() => Number(find(declared).statement.run(...values.map(bindable)).changes)),
   }
+}
+
+function rowOf<Row>({ hot }: Statement<Row>, columns: readonly string[], values: readonly unknown[]): Row {
+  return hot ? hot.read(values) : (toRow(columns, values) as Row)
 }
 
 function toRow(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {

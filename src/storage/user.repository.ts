@@ -3,6 +3,7 @@ import type { Profile, Role, User } from '../model/user.ts'
 import { type Bit, type Queries, statement, type Transaction } from './database.ts'
 import { fold } from './folding.ts'
 
+/** readUser() knows their order. */
 export const USER_COLUMNS = 'users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified'
 
 export type UserRow = {
@@ -14,6 +15,8 @@ export type UserRow = {
   readonly banned: Bit
   readonly verified: Bit
 }
+
+export type UserValues = readonly [id: number, email: string, firstName: string, lastName: string, role: Role, banned: Bit, verified: Bit]
 
 /** A user with what only the rules of logging in and of mailed tokens may see. */
 export type UserSecrets = { readonly passwordHash: string; readonly emailVersion: number; readonly resetVersion: number }
@@ -129,6 +132,11 @@ export function toUser(row: UserRow): User {
     banned: Boolean(row.banned),
     verified: Boolean(row.verified),
   }
+}
+
+/** From the values of USER_COLUMNS, in their order. */
+export function readUser([id, email, firstName, lastName, role, banned, verified]: readonly [...UserValues, ...unknown[]]): User {
+  return { id, email, firstName, lastName, role, banned: Boolean(banned), verified: Boolean(verified) }
 }
 
 function toUserWithSecrets(row: UserSecretsRow): User & UserSecrets {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { test as plainTest, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import type { DatabaseTarget } from '../../src/config.ts'
@@ -9,7 +10,7 @@ import { emailKey } from '../../src/domain/email.ts'
 import { Refusal } from '../../src/model/refusal.ts'
 import { type Database, declaredStatements, type Queries, statement, UniqueViolation } from '../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
-import { insertSession } from '../../src/storage/session.repository.ts'
+import { findSessionUser, insertSession } from '../../src/storage/session.repository.ts'
 import { insertUser } from '../../src/storage/user.repository.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases.ts'
 import { startNode } from '../support/processes.ts'
@@ -65,6 +66,46 @@ test('a transaction that throws leaves nothing, hands on what was thrown, and th
   assert.equal(await countUsers(db), 0)
   await db.transaction((tx) => addUser(tx, 'a@x.io'))
   assert.equal(await countUsers(db), 1)
+})
+
+test('what is read within one turn of the event loop sees every write that came before it', async (t) => {
+  const { db } = await migrated(t)
+  const counts = [await countUsers(db)]
+  await addUser(db, 'a@x.io')
+  counts.push(await countUsers(db))
+  await db.transaction((tx) => addUser(tx, 'b@x.io'))
+  counts.push(await countUsers(db))
+  assert.deepEqual(counts, [0, 1, 2])
+})
+
+test('what another process writes is seen from the next turn of the event loop on', async (t) => {
+  const { db, target } = await migrated(t)
+  const other = await open(t, target)
+  assert.equal(await countUsers(db), 0)
+  await addUser(other, 'a@x.io')
+  await nextTurn()
+  assert.equal(await countUsers(db), 1)
+})
+
+test('of many sessions that are asked for at once, each finds its own user, and one that is not there finds nobody', async (t) => {
+  const { db } = await migrated(t)
+  const people = Array.from({ length: 450 }, (_, n) => ({ id: n + 1, session: `"${n}\\,{}` }))
+  for (const { session } of people) await addUser(db, `${session}@x.io`)
+  for (const { id, session } of people) await insertSession(db, { id: session, userId: id, createdAt: 0, expiresAt: 1000 + id })
+  const found = await Promise.all(people.map(({ id, session }) => findSessionUser(db, session, id, 1100)))
+  assert.deepEqual(
+    found.map((user) => user?.email),
+    people.map(({ id, session }) => (id > 100 ? `${session}@x.io` : undefined)),
+  )
+  const others = await Promise.all(people.map(({ id, session }) => findSessionUser(db, session, id + 1, 0)))
+  assert.deepEqual(new Set(others), new Set([undefined]))
+})
+
+test('unavailable: of many sessions that are asked for at once, each hears that the database is away', async (t) => {
+  const { db } = await migrated(t)
+  await db.close()
+  const asked = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => findSessionUser(db, `session-${n}`, n, 0)))
+  assert.deepEqual(new Set(asked.map((one) => one.status === 'rejected' && one.reason.code)), new Set(['unavailable']))
 })
 
 test('a statement outside a transaction is not part of it, and is kept when the transaction is undone', async (t) => {
