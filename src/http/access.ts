@@ -40,8 +40,11 @@ export function installAccess(app: FastifyInstance, authentication: Authenticati
   }
 
   function identify({ headers }: FastifyRequest): Promise<Caller> {
+    const { authorization } = headers
+    // As nearly everyone writes it.
+    if (authorization?.startsWith('Bearer ey')) return authentication.byToken(authorization.slice(7))
     // A bearer header always decides, even an empty or broken one (spec 5 rule 2).
-    const bearer = headers.authorization === undefined ? null : BEARER.exec(headers.authorization)
+    const bearer = authorization === undefined ? null : BEARER.exec(authorization)
     if (bearer) return authentication.byToken(bearer[1] ?? '')
     const key = headers['x-api-key']
     if (typeof key === 'string') return authentication.byKey(key)

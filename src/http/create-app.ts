@@ -6,10 +6,10 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { installAccess } from './access.ts'
 import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
-import { installErrorAnswers, sendError } from './errors.ts'
+import { installErrorAnswers, sendError, sendNotFound } from './errors.ts'
 import { installEvents, installRequestLog } from './events.ts'
 import type { Location } from './faults.ts'
-import { createHeaders, installHeaders } from './headers.ts'
+import { answerPreflight, createHeaders, isPreflight } from './headers.ts'
 import { installMethodRefusals } from './methods.ts'
 import { compileParser, type ObjectSchema } from './parsing.ts'
 import { installQueryCheck, parseQuery } from './query.ts'
@@ -66,8 +66,15 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
   app.decorateRequest('logger', { getter: () => logger })
   app.decorateReply('streamedBytes', 0)
   const requestMetrics = metrics && createRequestMetrics(metrics.registry, metrics.namespace)
-  requestMetrics?.countUnmatched(app)
-  installHeaders(app, setHeaders)
+  // One hook, because each costs every request.
+  app.addHook('onRequest', (request, reply, done) => {
+    setHeaders(request, reply)
+    if (request.is404) requestMetrics?.countUnmatched(request, reply)
+    if (isPreflight(request)) answerPreflight(reply)
+    // Before anything of a body is read: that a path does not exist comes before all other faults.
+    else if (request.is404) sendNotFound(reply)
+    else done()
+  })
   installErrorAnswers(app)
   installBodyParser(app)
   installAccess(app, authentication)

@@ -52,11 +52,6 @@ const FRAMEWORK_ANSWERS: Readonly<Record<string, Answer>> = {
 export function installErrorAnswers(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((_request, reply) => sendNotFound(reply))
-  // Before anything of a body is read: that a path does not exist comes before all other faults.
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) sendAnswer(reply, NOT_FOUND)
-    else done()
-  })
 }
 
 export function sendNotFound(reply: FastifyReply): FastifyReply {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** On every response. What serves pages loosens the policy for itself alone. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -36,14 +36,10 @@ function allowOrigin(reply: FastifyReply, origin: string): void {
   reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED_HEADERS)
 }
 
-export function installHeaders(app: FastifyInstance, setHeaders: SetHeaders): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    setHeaders(request, reply)
-    if (isPreflight(request)) reply.headers(PREFLIGHT_HEADERS).code(204).send()
-    else done()
-  })
+export function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 }
 
-function isPreflight({ method, headers }: FastifyRequest): boolean {
-  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+export function answerPreflight(reply: FastifyReply): void {
+  reply.headers(PREFLIGHT_HEADERS).code(204).send()
 }

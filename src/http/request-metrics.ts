@@ -22,8 +22,8 @@ const NO_ROUTE = 'none'
 const CLIENT_CLOSED_REQUEST = 499
 
 export type RequestMetrics = {
-  /** Comes first: what is answered before a route is found runs no later hook. */
-  countUnmatched(app: FastifyInstance): void
+  /** For what is answered without a route. */
+  countUnmatched(request: FastifyRequest, reply: FastifyReply): void
   /** Comes after all else that looks at routes, so that it stands in front. Each route knows its counters, and a request looks for none. */
   countRoutes(app: FastifyInstance): void
 }
@@ -62,7 +62,7 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
     const startedAtMs = performance.now()
     inProgress++
     // The end of the response, or of the connection: whichever comes, it comes once.
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       inProgress--
       const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_CLOSED_REQUEST
       seriesOf(counters, request.method, status).value++
@@ -85,12 +85,7 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
   }
 
   return {
-    countUnmatched(app) {
-      app.addHook('onRequest', (request, reply, done) => {
-        if (request.is404) track(unmatched, request, reply)
-        done()
-      })
-    },
+    countUnmatched: (request, reply) => track(unmatched, request, reply),
     countRoutes(app) {
       app.addHook('onRoute', (route) => {
         if (route.config?.isUncounted) return

@@ -3,14 +3,16 @@ import type { Database } from './database.ts'
 
 /** The same database, with a word to whoever counts each time that it could not be used. */
 export function observed(db: Database, onFault: () => void): Database {
-  async function watched<Result>(work: Promise<Result>): Promise<Result> {
-    try {
-      return await work
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'unavailable') onFault()
-      throw error
-    }
+  function note(error: unknown): void {
+    if (error instanceof Refusal && error.code === 'unavailable') onFault()
   }
+
+  // Looks on from the side: whoever asks waits for the database alone.
+  function watched<Result>(work: Promise<Result>): Promise<Result> {
+    work.catch(note)
+    return work
+  }
+
   return {
     first: (statement, ...values) => watched(db.first(statement, ...values)),
     all: (statement, ...values) => watched(db.all(statement, ...values)),

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Database, declaredStatements, type Queries, type Statement, type Transaction, type Value } from './database.ts'
-import { begin, commit, connect, deadlineIn, guarded, whenNotBusy } from './sqlite-connection.ts'
+import { begin, commit, connect, deadlineIn, guarded, translate, whenNotBusy } from './sqlite-connection.ts'
 import { createReaderThread } from './sqlite-reader.ts'
 import { createSnapshot } from './sqlite-snapshot.ts'
 
@@ -52,7 +52,7 @@ export async function openSqlite(file: string): Promise<Database> {
 
   /** The rows have the shape that the statement's type declares, as with the connections of this thread. */
   function readLong<Row>({ sqliteSql }: Statement<Row>, values: Value[]): Promise<Row[]> {
-    return thread.all(numbered(sqliteSql), values.map(bindable)) as Promise<Row[]>
+    return thread.all(numbered(sqliteSql), bindable(values)) as Promise<Row[]>
   }
 
   return {
@@ -98,20 +98,27 @@ function queries(prepared: readonly Prepared[], beforeRead = () => {}): Queries 
   }
   return {
     // A row has the shape that the statement's type declares; the tests of each repository hold the two together.
-    first: async <Row>(declared: Statement<Row>, ...values: Value[]) =>
-      guarded(() => {
-        const { statement, columns } = find(declared)
+    async first<Row>(declared: Statement<Row>, ...values: Value[]) {
+      const { statement, columns } = find(declared)
+      try {
         beforeRead()
-        const row = statement.get(...values.map(bindable)) as unknown[] | undefined
+        const row = statement.get(...bindable(values)) as unknown[] | undefined
         return row && rowOf(declared, columns, row)
-      }),
-    all: async <Row>(declared: Statement<Row>, ...values: Value[]) =>
-      guarded(() => {
-        const { statement, columns } = find(declared)
+      } catch (error) {
+        throw translate(error)
+      }
+    },
+    async all<Row>(declared: Statement<Row>, ...values: Value[]) {
+      const { statement, columns } = find(declared)
+      try {
         beforeRead()
-        return (statement.all(...values.map(bindable)) as unknown as unknown[][]).map((row) => rowOf(declared, columns, row))
-      }),
-    run: async (declared, ...values) => guarded(() => Number(find(declared).statement.run(...values.map(bindable)).changes)),
+        const rows = statement.all(...bindable(values)) as unknown as unknown[][]
+        return rows.map((row) => rowOf(declared, columns, row))
+      } catch (error) {
+        throw translate(error)
+      }
+    },
+    run: async (declared, ...values) => guarded(() => Number(find(declared).statement.run(...bindable(values)).changes)),
   }
 }
 
@@ -125,6 +132,11 @@ function toRow(columns: readonly string[], values: readonly unknown[]): Record<s
   return row
 }
 
-function bindable(value: Value): string | number | null {
-  return typeof value === 'boolean' ? Number(value) : value
+// SQLite knows no booleans. Most statements have none, and their values are passed on as they are.
+function bindable(values: Value[]): (string | number | null)[] {
+  return values.some(isBoolean) ? values.map((value) => (isBoolean(value) ? Number(value) : value)) : (values as Exclude<Value, boolean>[])
+}
+
+function isBoolean(value: Value): value is boolean {
+  return typeof value === 'boolean'
 }
