@@ -75,7 +75,7 @@ async function run(config: Config, db: Database, logger: Logger): Promise<Runnin
   const mail = createDispatcher({
     db,
     tokens: createTokens(secretKey, Date.now),
-    transport: openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
+    transport: await openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
     letterhead: config,
     now: Date.now,
     logger,

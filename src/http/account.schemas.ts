@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { Email, FirstName, GivenPassword, LastName, NewPassword, RefreshToken, TOKEN_EXAMPLE, VerificationCode } from './fields.ts'
+import { Type } from './schema.ts'
 
 export const RegisterBody = Type.Object(
   { email: Email, password: NewPassword, first_name: FirstName, last_name: LastName },

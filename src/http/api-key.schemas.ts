@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { MAX_SCOPES, SCOPE_MAX_LENGTH } from '../domain/limits.ts'
 import type { ApiKey } from '../model/api-key.ts'
 import { nameField } from './fields.ts'
+import { type Static, Type } from './schema.ts'
 import { UserId } from './user.schemas.ts'
 
 const KeyId = Type.String({ format: 'uuid', description: 'The id of a key.', examples: ['0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41'] })
@@ -54,6 +54,6 @@ export const NewKeyView = Type.Object(
   { title: 'ApiKeyWithSecret', description: 'A new key, with its secret.' },
 )
 
-export function keyView({ id, name, createdAt, isActive, scopes }: ApiKey): Type.Static<typeof KeyView> {
+export function keyView({ id, name, createdAt, isActive, scopes }: ApiKey): Static<typeof KeyView> {
   return { id, name, created_at: new Date(createdAt).toISOString(), is_active: isActive, scopes: [...scopes] }
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import type { App } from './app-type.ts'
 import { type Asset, createAsset, REVALIDATED, sendAsset } from './assets.ts'
 import { createExplorerAssets } from './explorer.assets.ts'
 import { type ExplorerPage, explorerHeaders, explorerPage } from './explorer.pages.ts'
 import { described, Empty, HtmlView, refusals } from './replies.ts'
+import { Type } from './schema.ts'
 
 const DocumentView = Type.Unsafe<unknown>({ type: 'object', description: 'An OpenAPI 3.1 document.', examples: [{ openapi: '3.1.1' }] })
 

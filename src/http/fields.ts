@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { NAME_MAX_LENGTH } from '../domain/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../domain/text.ts'
+import { Type } from './schema.ts'
 
 // Three base64url parts, as in every token: `{"alg":"HS256"}`, `{"sub":"7"}` and a signature that is none.
 export const TOKEN_EXAMPLE = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI3In0.c2lnbmF0dXJl'

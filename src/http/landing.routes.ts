@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import { escapeHtml } from '../escape-html.ts'
 import type { App } from './app-type.ts'
 import { wantsHtml } from './client.ts'
 import { htmlPage } from './html.ts'
 import { basePath, sendPage } from './pages.ts'
 import { described, refusals } from './replies.ts'
+import { Type } from './schema.ts'
 
 export type LandingOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
 

@@ -1,6 +1,6 @@
-import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { sendMethodNotAllowed } from './errors.ts'
+import { METHODS } from './node-http.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { GivenPassword, NewPassword, ResetCode } from './fields.ts'
+import { Type } from './schema.ts'
 
 /** Without a code the page says so; it is not for the query to refuse (spec 4.2). */
 export const ResetPageQuery = Type.Object({ code: Type.Optional(ResetCode) })

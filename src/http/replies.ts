@@ -1,6 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import type { RefusalCode } from '../model/refusal.ts'
 import { ANSWERS } from './errors.ts'
+import { type Static, type TSchema, Type } from './schema.ts'
 
 export const RefusalView = Type.Object(
   { detail: Type.String({ description: 'What is wrong, in words.', examples: ['That token is Invalid'] }) },

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { SECURITY_HEADERS } from './headers.ts'
+import { createServer, STATUS_CODES } from './node-http.ts'
 
 export type ServerLimits = {
   readonly headersTimeout: number

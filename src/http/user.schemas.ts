@@ -1,7 +1,7 @@
-import { type Static, Type } from 'typebox'
 import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../domain/search.ts'
 import type { FoundUsers, User, UserSearch } from '../model/user.ts'
 import { Email, FirstName, LastName, NewPassword } from './fields.ts'
+import { type Static, Type } from './schema.ts'
 
 export const UserId = Type.Integer({ description: 'The id of a user.', examples: [7] })
 

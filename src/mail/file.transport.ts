@@ -1,18 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTransport } from 'nodemailer'
 import { makeFolder } from '../make-folder.ts'
 import { MailFault, type MailMessage, type MailTransport, toSendOptions } from './transport.ts'
 
 /** Keeps each mail as a file that a mail program opens, and tells its link: for trying the service out without a mail server. */
 export function createFileTransport(folder: string, print: (line: string) => void): MailTransport {
   let count = 0
-  const composer = createTransport({ streamTransport: true, buffer: true })
   return {
     async send(message) {
-      // The stream transport is asked for a buffer above.
-      const { message: content } = (await composer.sendMail(toSendOptions(message))) as { message: Buffer }
+      const content = await compose(message)
       count++
       await write(folder, fileName(message, count), content)
       print(`Mail to ${message.to}: ${message.purpose}: ${message.link}`)
@@ -20,6 +17,15 @@ export function createFileTransport(folder: string, print: (line: string) => voi
     check: async () => undefined,
     close: async () => undefined,
   }
+}
+
+async function compose(message: MailMessage): Promise<Buffer> {
+  // Loaded with the first mail: a service that sends none has no need of it.
+  const { createTransport } = await import('nodemailer')
+  const composer = createTransport({ streamTransport: true, buffer: true })
+  // The stream transport is asked for a buffer above.
+  const { message: content } = (await composer.sendMail(toSendOptions(message))) as { message: Buffer }
+  return content
 }
 
 async function write(folder: string, name: string, content: Buffer): Promise<void> {

@@ -1,13 +1,13 @@
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { createFileTransport } from './file.transport.ts'
-import { createSmtpTransport } from './smtp.transport.ts'
 import type { MailTransport } from './transport.ts'
 
 /** A mail server where one is set; otherwise files, beside the SQLite file. */
-export function openTransport({ smtpUrl, database }: Config, print: (line: string) => void): MailTransport {
-  if (smtpUrl !== undefined) return createSmtpTransport(smtpUrl)
-  return createFileTransport(mailFolder(database), print)
+export async function openTransport({ smtpUrl, database }: Config, print: (line: string) => void): Promise<MailTransport> {
+  if (smtpUrl === undefined) return createFileTransport(mailFolder(database), print)
+  const { createSmtpTransport } = await import('./smtp.transport.ts')
+  return createSmtpTransport(smtpUrl)
 }
 
 export function mailFolder(database: Config['database']): string {

@@ -12,7 +12,7 @@ const db = await openDatabase(config.database)
 const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: Date.now }
 const services = createServices(parts)
 const logger = pino({ level: 'silent' })
-const transport = openTransport(config, () => undefined)
+const transport = await openTransport(config, () => undefined)
 const dispatcher = createDispatcher({ ...parts, tokens: services.tokens, transport, letterhead: config, logger })
 await services.accounts.register({ email: process.env['EMAIL'] ?? '', password: 'correct horse', firstName: 'Mia', lastName: 'Muster' })
 if (config.smtpUrl !== undefined) dispatcher.start()

@@ -1,0 +1,34 @@
+import type { TSchema as AnySchema, Static as StaticOf, Type as TypeBox } from 'typebox'
+
+export type Static<Schema extends AnySchema> = StaticOf<Schema>
+export type TSchema = AnySchema
+
+type Options = Readonly<Record<string, unknown>>
+type Names = 'Array' | 'Boolean' | 'Enum' | 'Integer' | 'Literal' | 'Object' | 'Optional' | 'String' | 'Union' | 'Unknown' | 'Unsafe'
+
+// Not part of the schema, and copied with it.
+const OPTIONAL = Symbol('optional')
+
+const builders: Readonly<Record<Names, (...args: never[]) => object>> = {
+  Array: (items: object, options?: Options) => ({ type: 'array', items, ...options }),
+  Boolean: (options?: Options) => ({ type: 'boolean', ...options }),
+  Enum: (values: readonly unknown[], options?: Options) => ({ enum: values, ...options }),
+  Integer: (options?: Options) => ({ type: 'integer', ...options }),
+  Literal: (value: unknown, options?: Options) => ({ type: typeof value, const: value, ...options }),
+  Object(properties: Readonly<Record<string, object>>, options?: Options) {
+    const required = Object.keys(properties).filter((name) => !(OPTIONAL in (properties[name] ?? {})))
+    return { type: 'object', ...(required.length > 0 && { required }), properties, ...options }
+  },
+  Optional: (schema: object) => ({ ...schema, [OPTIONAL]: true }),
+  String: (options?: Options) => ({ type: 'string', ...options }),
+  Union: (anyOf: readonly object[], options?: Options) => ({ anyOf, ...options }),
+  Unknown: (options?: Options) => ({ ...options }),
+  Unsafe: (schema: object) => schema,
+}
+
+/**
+ * TypeBox as far as the routes need it: its types, and objects of JSON Schema. Its own code, of which nothing else would be used,
+ * is some hundreds of modules that every start would read and keep in memory. The cast says that these few functions are those of
+ * TypeBox; a test compares what both make.
+ */
+export const Type = builders as unknown as Pick<typeof TypeBox, Names>
