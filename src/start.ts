@@ -12,6 +12,7 @@ import { openTransport } from './mail/open-transport.ts'
 import { openMigrated, secretKeyOf } from './prepare.ts'
 import { createPasswords } from './security/password.ts'
 import { createTokens } from './security/token.ts'
+import { boundPort, servedUrl } from './served-url.ts'
 import type { Database } from './storage/database.ts'
 import { welcome } from './welcome.ts'
 import { createWorkerPeers, onWorkerStop, superviseWorkers } from './workers.ts'
@@ -38,7 +39,7 @@ export async function startService(config: Config): Promise<void> {
     if (cluster.isWorker) onWorkerStop(stop)
     else for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
     catchLastResort(running, logger)
-    if (cluster.isPrimary) greet(config, portOf(running.app))
+    if (cluster.isPrimary) greet(config, boundPort(running.app.server))
   } catch (error) {
     // A database that stays open would keep the process from ending, and so would the line to the first process.
     await db.close()
@@ -67,7 +68,7 @@ async function supervise(config: Config, logger: Logger): Promise<void> {
 
 function greet(config: Config, port: number): void {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  process.stdout.write(welcome(config, `http://${host}:${port}`))
+  process.stdout.write(welcome(config, `http://${host}:${port}`, servedUrl(config, port)))
 }
 
 async function run(config: Config, db: Database, logger: Logger): Promise<Running> {
@@ -76,14 +77,19 @@ async function run(config: Config, db: Database, logger: Logger): Promise<Runnin
     db,
     tokens: createTokens(secretKey, Date.now),
     transport: openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
-    letterhead: config,
+    letterhead: {
+      ...config,
+      get baseUrl() {
+        return servedUrl(config, boundPort(app.server))
+      },
+    },
     now: Date.now,
     logger,
   })
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
   const app = buildApp(config, { db, secretKey, now: Date.now, logger, mailWaits: mail.wake, peers })
   await listen(app, config)
-  logger.info({ host: config.host, port: portOf(app) }, 'listening')
+  logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()
   const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping is put off'))
   housekeeping.start()
@@ -101,11 +107,6 @@ async function listen(app: App, { host, port }: Config): Promise<void> {
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') throw new Error(`HOST: ${host} is not an address of this machine`)
     throw error
   }
-}
-
-function portOf(app: App): number {
-  const address = app.server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 /** Stops accepting, finishes what is in flight, lets go of the database. Called a second time it ends the process at once. */

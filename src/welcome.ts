@@ -2,7 +2,7 @@ import type { Config } from './config.ts'
 import { mailFolder } from './mail/open-transport.ts'
 
 /** What a person who has started the service needs to know next. */
-export function welcome(config: Config, listeningUrl: string): string {
+export function welcome(config: Config, listeningUrl: string, baseUrl: string): string {
   const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
   const mail =
     config.smtpUrl === undefined ? `kept as files under ${mailFolder(config.database)}, their links printed here` : 'sent by SMTP'
@@ -11,7 +11,7 @@ export function welcome(config: Config, listeningUrl: string): string {
     '',
     `  ${config.apiTitle} listens on ${listeningUrl}`,
     '',
-    `  API explorer   ${config.port === 0 ? listeningUrl : config.baseUrl}/docs`,
+    `  API explorer   ${baseUrl}/docs`,
     `  Database       ${database}`,
     `  Mails          ${mail}`,
     ...(config.admin === undefined
