@@ -15,7 +15,7 @@ import { createTokens } from './security/token.ts'
 import { boundPort, servedUrl } from './served-url.ts'
 import type { Database } from './storage/database.ts'
 import { welcome } from './welcome.ts'
-import { createWorkerPeers, onWorkerStop, superviseWorkers } from './workers.ts'
+import { createWorkerPeers, listenForStop, superviseWorkers } from './workers.ts'
 
 const UNVERIFIED_ADMIN =
   'the account of ADMIN_EMAIL had never been verified: whoever registered it is an admin now; if that was not you, set its password with `latchkey user set-password`'
@@ -30,20 +30,25 @@ export async function startService(config: Config): Promise<void> {
   // The reader of our output may go away; that is no reason to stop.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   const logger = createLogger(config.logLevel)
+  const stopping = cluster.isWorker ? listenForStop() : undefined
   if (cluster.isPrimary) await prepare(config, logger)
   if (cluster.isPrimary && config.workers > 1) return supervise(config, logger)
   const db = await openMigrated(config)
   try {
     const running = await run(config, db, logger)
     const stop = createStop(running, logger)
-    if (cluster.isWorker) onWorkerStop(stop)
+    if (stopping) stopping.call(stop)
     else for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
     catchLastResort(running, logger)
     if (cluster.isPrimary) greet(config, boundPort(running.app.server))
   } catch (error) {
     // A database that stays open would keep the process from ending, and so would the line to the first process.
     await db.close()
-    if (cluster.isWorker) process.disconnect?.()
+    if (stopping) {
+      // It ends by itself, with the words and the code of what stopped it.
+      stopping.call(() => undefined)
+      process.disconnect?.()
+    }
     throw error
   }
 }
