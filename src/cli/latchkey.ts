@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import { messageOf } from '../prepare.ts'
 import { readVersion } from '../version.ts'
 import { backupCommands } from './backup.commands.ts'
 import { SomeFailed } from './bulk.ts'
@@ -34,8 +35,8 @@ export function createProgram(): Command {
   const program = new Command('latchkey')
     .description('A self-hosted backend for user accounts and API keys. Settings come from the environment and from a .env file.')
     .version(readVersion(), '--version', 'print the version')
-    .helpOption('--help', 'print how a command is used')
-    .helpCommand(false)
+    .helpOption('-h, --help', 'print how a command is used')
+    .helpCommand('help [command]', 'print how a command is used')
     .configureOutput({
       outputError: (text) =>
         complain(
@@ -62,7 +63,11 @@ function complain(line: string): void {
 }
 
 if (import.meta.main) {
-  // The reader of our output may go away early, as `head` does.
-  process.stdout.on('error', () => undefined)
-  process.exitCode = await run(process.argv.slice(2))
+  process.stdout.on('error', (error: Error & { readonly code?: string }) => {
+    // The reader of our output may go away early, as `head` does. Whatever else keeps it from being written is a failure.
+    if (error.code === 'EPIPE' || process.exitCode === REFUSED) return
+    complain(`the output could not be written: ${messageOf(error)}`)
+    process.exitCode = REFUSED
+  })
+  process.exitCode = (await run(process.argv.slice(2))) || process.exitCode
 }
