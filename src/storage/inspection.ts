@@ -9,6 +9,8 @@ export type Inspection = {
   /** Such as `PostgreSQL 18.1`. */
   readonly product: string
   readonly isReadOnly: boolean
+  /** Whether this service has been at work in it. */
+  readonly isOurs: boolean
   /** The names of the migrations that the next start will apply. */
   readonly pending: readonly string[]
   readonly admins: number
@@ -55,7 +57,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
     const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
     const pending = pendingOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
     const state = isMigrated ? connection.prepare(READ_STATE).get() : undefined
-    return { product: `SQLite ${version}`, isReadOnly: false, pending, ...stateOf(state), serverTime: undefined }
+    return { product: `SQLite ${version}`, isReadOnly: false, isOurs: isMigrated, pending, ...stateOf(state), serverTime: undefined }
   } finally {
     connection.close()
   }
@@ -73,6 +75,7 @@ async function inspectPostgres(url: string): Promise<Inspection> {
     return {
       product: `PostgreSQL ${server?.version.split(' ')[0]}`,
       isReadOnly: server?.read_only === 'on',
+      isOurs: isMigrated,
       pending,
       ...stateOf(state),
       serverTime: server?.now,
