@@ -5,6 +5,7 @@ import { readVersion } from '../version.ts'
 import { backupCommands } from './backup.commands.ts'
 import { SomeFailed } from './bulk.ts'
 import { doctorCommands } from './doctor.commands.ts'
+import { Interrupted } from './interruption.ts'
 import { keyCommands } from './key.commands.ts'
 import { mailCommands } from './mail.commands.ts'
 import { migrateDataCommands } from './migrate-data.commands.ts'
@@ -27,7 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === OK ? OK : MISUSED
     // Each of those that failed has been told already.
     if (!(error instanceof SomeFailed)) for (const line of explainRefusal(error)) complain(line)
-    return REFUSED
+    return error instanceof Interrupted ? error.exitCode : REFUSED
   }
 }
 
