@@ -1,3 +1,4 @@
+import { COMMAND } from './command.ts'
 import type { Config } from './config.ts'
 import { mailFolder } from './mail/open-transport.ts'
 
@@ -15,7 +16,7 @@ export function welcome(config: Config, listeningUrl: string, baseUrl: string): 
     `  Database       ${database}`,
     `  Mails          ${mail}`,
     ...(config.admin === undefined
-      ? ['  First admin    npm run latchkey -- user create --admin --email you@example.com --first-name You --last-name Admin']
+      ? [`  First admin    ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`]
       : [`  Admin          ${config.admin.email}`]),
     ...(forProduction.length > 0 ? ['', '  Before you put it on the internet, set:', ...forProduction.map((line) => `    ${line}`)] : []),
     '',
@@ -27,8 +28,7 @@ function productionHints(config: Config): string[] {
   const hints: string[] = []
   if (/^http:\/\/(?:localhost|127\.)/.test(config.baseUrl)) hints.push('BASE_URL      the public https:// address, for the links in mails')
   if (config.smtpUrl === undefined) hints.push('SMTP_URL      smtp://user:password@host:587, and MAIL_FROM')
-  if (config.secretKey === undefined)
-    hints.push('SECRET_KEY    from `npm run latchkey -- secret generate`, when more than one machine serves')
+  if (config.secretKey === undefined) hints.push(`SECRET_KEY    from \`${COMMAND} secret generate\`, when more than one machine serves`)
   if (config.database.kind === 'sqlite') hints.push('DATABASE_URL  postgres://…, when one machine is not enough')
   if (config.corsOrigins === '*') hints.push('CORS_ORIGINS  the origins of your web pages')
   return hints
