@@ -16,6 +16,7 @@ import { userAdministrationRoutes } from './http/user-administration.routes.ts'
 import { verificationRoutes } from './http/verification.routes.ts'
 import { createMetrics, type MetricsPeers } from './metrics/metrics.ts'
 import { createPasswords } from './security/password.ts'
+import { boundPort, servedUrl } from './served-url.ts'
 import { createServices, type Parts } from './services.ts'
 import { ping } from './storage/ping.ts'
 import { readVersion } from './version.ts'
@@ -28,11 +29,17 @@ export function buildApp(config: Config, parts: AppParts): App {
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, { ...parts, passwords }) : undefined
   const services = createServices({ ...parts, passwords, ...metrics })
   const { authentication, accounts, sessions, passwordReset, users, userAdministration, apiKeys } = services
-  const { corsOrigins, trustProxy, frontendUrl, apiTitle, baseUrl } = config
-  const about = { apiTitle, baseUrl, version: readVersion() }
+  const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
   return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy, metrics }, (app) => {
     const describeApi = collectOperations(app)
+    const about = {
+      apiTitle,
+      version: readVersion(),
+      get baseUrl() {
+        return servedUrl(config, boundPort(app.server))
+      },
+    }
     accountRoutes(app, accounts, sessions)
     verificationRoutes(app, accounts, pages)
     passwordResetRoutes(app, passwordReset, pages, frontendUrl)

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { COMMAND } from './command.ts'
 import type { DatabaseTarget, LogLevel } from './config.ts'
 import { parseEmail } from './domain/email.ts'
 import { isPassword } from './domain/limits.ts'
@@ -65,7 +66,7 @@ export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
 
 export function parseSecretKey(text: string): Parsed<Uint8Array> {
   const bytes = new TextEncoder().encode(text)
-  const advice = 'make one with `npm run latchkey -- secret generate`'
+  const advice = `make one with \`${COMMAND} secret generate\``
   if (bytes.length < MIN_SECRET_BYTES) {
     return { fault: `should be at least ${MIN_SECRET_BYTES} bytes, has ${bytes.length}; ${advice}` }
   }

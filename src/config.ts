@@ -1,3 +1,4 @@
+import { COMMAND } from './command.ts'
 import {
   type Parsed,
   parseAdminEmail,
@@ -71,7 +72,7 @@ export function loadConfig(env: Environment): Config {
   const database = read<DatabaseTarget>('DATABASE_URL', { kind: 'sqlite', file: 'data/latchkey.db' }, parseDatabaseUrl)
   const secretKey = read('SECRET_KEY', undefined, parseSecretKey)
   if (database.kind === 'postgres' && !env['SECRET_KEY']) {
-    faults.push('SECRET_KEY: is required with PostgreSQL; make one with `npm run latchkey -- secret generate`')
+    faults.push(`SECRET_KEY: is required with PostgreSQL; make one with \`${COMMAND} secret generate\``)
   }
   const config: Config = {
     host: read('HOST', '127.0.0.1', parseHost),

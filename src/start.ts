@@ -12,9 +12,10 @@ import { openTransport } from './mail/open-transport.ts'
 import { openMigrated, secretKeyOf } from './prepare.ts'
 import { createPasswords } from './security/password.ts'
 import { createTokens } from './security/token.ts'
+import { boundPort, servedUrl } from './served-url.ts'
 import type { Database } from './storage/database.ts'
 import { welcome } from './welcome.ts'
-import { createWorkerPeers, onWorkerStop, superviseWorkers } from './workers.ts'
+import { createWorkerPeers, listenForStop, superviseWorkers } from './workers.ts'
 
 const UNVERIFIED_ADMIN =
   'the account of ADMIN_EMAIL had never been verified: whoever registered it is an admin now; if that was not you, set its password with `latchkey user set-password`'
@@ -29,20 +30,25 @@ export async function startService(config: Config): Promise<void> {
   // The reader of our output may go away; that is no reason to stop.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   const logger = createLogger(config.logLevel)
+  const stopping = cluster.isWorker ? listenForStop() : undefined
   if (cluster.isPrimary) await prepare(config, logger)
   if (cluster.isPrimary && config.workers > 1) return supervise(config, logger)
   const db = await openMigrated(config)
   try {
     const running = await run(config, db, logger)
     const stop = createStop(running, logger)
-    if (cluster.isWorker) onWorkerStop(stop)
+    if (stopping) stopping.call(stop)
     else for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
     catchLastResort(running, logger)
-    if (cluster.isPrimary) greet(config, portOf(running.app))
+    if (cluster.isPrimary) greet(config, boundPort(running.app.server))
   } catch (error) {
     // A database that stays open would keep the process from ending, and so would the line to the first process.
     await db.close()
-    if (cluster.isWorker) process.disconnect?.()
+    if (stopping) {
+      // It ends by itself, with the words and the code of what stopped it.
+      stopping.call(() => undefined)
+      process.disconnect?.()
+    }
     throw error
   }
 }
@@ -67,7 +73,7 @@ async function supervise(config: Config, logger: Logger): Promise<void> {
 
 function greet(config: Config, port: number): void {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  process.stdout.write(welcome(config, `http://${host}:${port}`))
+  process.stdout.write(welcome(config, `http://${host}:${port}`, servedUrl(config, port)))
 }
 
 async function run(config: Config, db: Database, logger: Logger): Promise<Running> {
@@ -76,14 +82,19 @@ async function run(config: Config, db: Database, logger: Logger): Promise<Runnin
     db,
     tokens: createTokens(secretKey, Date.now),
     transport: await openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
-    letterhead: config,
+    letterhead: {
+      ...config,
+      get baseUrl() {
+        return servedUrl(config, boundPort(app.server))
+      },
+    },
     now: Date.now,
     logger,
   })
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
   const app = buildApp(config, { db, secretKey, now: Date.now, logger, mailWaits: mail.wake, peers })
   await listen(app, config)
-  logger.info({ host: config.host, port: portOf(app) }, 'listening')
+  logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()
   const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping is put off'))
   housekeeping.start()
@@ -101,11 +112,6 @@ async function listen(app: App, { host, port }: Config): Promise<void> {
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') throw new Error(`HOST: ${host} is not an address of this machine`)
     throw error
   }
-}
-
-function portOf(app: App): number {
-  const address = app.server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 /** Stops accepting, finishes what is in flight, lets go of the database. Called a second time it ends the process at once. */

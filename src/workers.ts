@@ -40,9 +40,13 @@ export function createWorkerPeers(): MetricsPeers {
   }
 }
 
-/** Calls back when the first process says so, or is gone. Signals are the first process's business. */
-export function onWorkerStop(stop: () => void): void {
+/**
+ * Stops this worker when the first process says so, or is gone. Signals are the first process's business. Until there is something
+ * to stop the worker is ended at once: it serves nobody yet, and a word that came too early would be lost.
+ */
+export function listenForStop(): { call(stop: () => void): void } {
   let isStopping = false
+  let stop: () => void = () => process.exit(0)
   const stopOnce = () => {
     if (!isStopping) stop()
     isStopping = true
@@ -52,6 +56,11 @@ export function onWorkerStop(stop: () => void): void {
     if (type === 'stop') stopOnce()
   })
   process.on('disconnect', stopOnce)
+  return {
+    call(work) {
+      stop = work
+    },
+  }
 }
 
 function send(message: Message): void {
@@ -95,8 +104,8 @@ export async function superviseWorkers(count: number, logger: Logger, onListenin
   cluster.on('fork', (worker) => worker.on('error', () => undefined))
   cluster.on('exit', (worker, exitCode, signal) => {
     gatherings.gone(worker)
-    if (!hasStarted) return fail(new WorkerFailed())
     if (isStopping) return livingWorkers().length === 0 ? end() : undefined
+    if (!hasStarted) return fail(new WorkerFailed())
     logger.error({ worker: worker.process.pid, exitCode, signal }, 'a worker has died and is replaced')
     const age = performance.now() - (startedAt.get(worker.id) ?? 0)
     startedAt.delete(worker.id)

@@ -4,9 +4,20 @@ import type { Command } from 'commander'
 import { type Config, loadConfig } from '../config.ts'
 import { withDotEnv } from '../environment.ts'
 import { messageOf } from '../prepare.ts'
-import { type Counts, checkSqlite, copyInto, copySqlite, createEmpty, flush, useOf } from '../storage/sqlite-copy.ts'
+import {
+  type Counts,
+  checkSqlite,
+  copyInto,
+  copySqlite,
+  copyWhole,
+  createEmpty,
+  flush,
+  type OnPages,
+  useOf,
+} from '../storage/sqlite-copy.ts'
+import { Interrupted, interruptible } from './interruption.ts'
 import { print } from './output.ts'
-import { createProgress } from './progress.ts'
+import { createProgress, type Progress } from './progress.ts'
 import { InvalidInput } from './refusals.ts'
 
 export function backupCommands(program: Command): void {
@@ -40,9 +51,22 @@ async function backUp(file: string, { force }: { readonly force?: true }): Promi
 async function copyTo(database: string, file: string, mayReplace: boolean): Promise<Counts> {
   const progress = createProgress('copying')
   try {
-    return await copySqlite(database, file, mayReplace, progress.update)
+    return await interruptible((check) => copySqlite(database, file, mayReplace, afterEach(check, progress)))
   } catch (error) {
+    if (error instanceof Interrupted) throw error
     throw new Error(`${file} was not written: ${messageOf(error)}`, { cause: error })
+  } finally {
+    progress.clear()
+  }
+}
+
+async function keepAs(database: string, aside: string): Promise<void> {
+  const progress = createProgress('keeping what is there')
+  try {
+    await interruptible((check) => copyWhole(database, aside, afterEach(check, progress)))
+  } catch (error) {
+    if (error instanceof Interrupted) throw error
+    throw new Error(`${database} was left as it is: what it holds could not be kept as ${aside}: ${messageOf(error)}`, { cause: error })
   } finally {
     progress.clear()
   }
@@ -53,12 +77,11 @@ async function restore(file: string): Promise<void> {
   const database = sqliteFile(config, `pg_restore --clean --if-exists --dbname="$DATABASE_URL" ${file}`)
   if (!existsSync(file)) throw new InvalidInput([`${file} does not exist`])
   if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; name a copy`])
+  if (!statSync(file).isFile()) throw new InvalidInput([`${file} is not a file; name a copy that \`backup\` has written`])
   const expected = checkSqlite(file)
   const aside = await setAside(database)
   createEmpty(database)
-  const progress = createProgress('restoring')
-  await copyInto(file, database, progress.update)
-  progress.clear()
+  await fill(database, file)
   checkSqlite(database, expected)
   flush(database)
   print(`Restored ${database} from ${file}: ${inWords(expected)}. The database was checked.`)
@@ -66,9 +89,28 @@ async function restore(file: string): Promise<void> {
   for (const line of aboutSecret(config)) print(line)
 }
 
+function afterEach(check: () => void, progress: Progress): OnPages {
+  return (done, total) => {
+    progress.update(done, total)
+    check()
+  }
+}
+
+async function fill(database: string, file: string): Promise<void> {
+  const progress = createProgress('restoring')
+  try {
+    await interruptible((check) => copyInto(file, database, afterEach(check, progress)))
+  } catch (error) {
+    if (error instanceof Interrupted) throw error
+    throw new Error(`${database} was left as it is: ${file} could not be copied into it: ${messageOf(error)}`, { cause: error })
+  } finally {
+    progress.clear()
+  }
+}
+
 /** Keeps a copy of what is about to be replaced. What cannot be read is moved instead, with what lies beside it. */
 async function setAside(database: string): Promise<string | undefined> {
-  const aside = `${database}.before-restore-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
+  const aside = freeName(`${database}.before-restore-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`)
   const use = useOf(database)
   switch (use) {
     case 'absent':
@@ -77,7 +119,7 @@ async function setAside(database: string): Promise<string | undefined> {
       throw new InvalidInput([`${database} is in use; stop the service, and everything else that has it open, and try again`])
     case 'free':
       if (statSync(database).size === 0) return undefined
-      await copyAside(database, aside)
+      await keepAs(database, aside)
       return aside
     case 'damaged':
       for (const suffix of ['', '-wal', '-shm', '-journal'])
@@ -86,10 +128,12 @@ async function setAside(database: string): Promise<string | undefined> {
   }
 }
 
-async function copyAside(database: string, aside: string): Promise<void> {
-  createEmpty(aside)
-  await copyInto(database, aside, () => undefined)
-  flush(aside)
+/** Two restores in one second must not share a name: the second would replace what the first has kept. */
+function freeName(name: string): string {
+  for (let n = 1; ; n++) {
+    const candidate = n === 1 ? name : `${name}-${n}`
+    if (!existsSync(candidate)) return candidate
+  }
 }
 
 function sqliteFile({ database }: Config, forPostgres: string): string {

@@ -20,12 +20,12 @@ export type BulkWork<Item> = {
   apply(db: Database, reference: string): Promise<Item>
 }
 
-/** What was named on the command line; `-` stands for the lines of standard input. */
+/** What was named on the command line, each once; `-` stands for the lines of standard input. */
 export async function readReferences(given: readonly string[]): Promise<string[]> {
-  if (!given.includes('-')) return [...given]
+  if (!given.includes('-')) return [...new Set(given)]
   if (given.length > 1) throw new InvalidInput(['-: reads everything from standard input; name nothing else beside it'])
   const lines = (await readAll(process.stdin)).split(/\r?\n/).map((line) => line.trim())
-  return lines.filter((line) => line !== '' && !line.startsWith('#'))
+  return [...new Set(lines.filter((line) => line !== '' && !line.startsWith('#')))]
 }
 
 /** Does the same for one or for many. One is shown by itself and refused by itself; many go on past those that fail. */
@@ -59,7 +59,7 @@ async function* eachOf<Item>(
     } catch (error) {
       failures.count++
       progress.clear()
-      for (const line of explainRefusal(error)) process.stderr.write(`latchkey: ${reference}: ${line}\n`)
+      for (const line of explainRefusal(error)) process.stderr.write(`latchkey: ${shown(reference)}: ${line}\n`)
     }
     progress.update(index + 1, references.length)
     if (page.length < PAGE_SIZE) continue
@@ -69,6 +69,14 @@ async function* eachOf<Item>(
   }
   progress.clear()
   if (page.length > 0) yield* onePage(page)
+}
+
+const SHOWN_LENGTH = 100
+
+/** What was read may be anything: a terminal must not obey it, and a page of it helps nobody. */
+function shown(reference: string): string {
+  const harmless = reference.replace(/\p{C}/gu, '\ufffd')
+  return harmless.length > SHOWN_LENGTH ? `${harmless.slice(0, SHOWN_LENGTH)}…` : harmless
 }
 
 class Rehearsed<Result> extends Error {

@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import { messageOf } from '../prepare.ts'
 import { readVersion } from '../version.ts'
 import { backupCommands } from './backup.commands.ts'
 import { SomeFailed } from './bulk.ts'
 import { doctorCommands } from './doctor.commands.ts'
+import { Interrupted } from './interruption.ts'
 import { keyCommands } from './key.commands.ts'
 import { mailCommands } from './mail.commands.ts'
 import { migrateDataCommands } from './migrate-data.commands.ts'
@@ -26,7 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === OK ? OK : MISUSED
     // Each of those that failed has been told already.
     if (!(error instanceof SomeFailed)) for (const line of explainRefusal(error)) complain(line)
-    return REFUSED
+    return error instanceof Interrupted ? error.exitCode : REFUSED
   }
 }
 
@@ -34,8 +36,8 @@ export function createProgram(): Command {
   const program = new Command('latchkey')
     .description('A self-hosted backend for user accounts and API keys. Settings come from the environment and from a .env file.')
     .version(readVersion(), '--version', 'print the version')
-    .helpOption('--help', 'print how a command is used')
-    .helpCommand(false)
+    .helpOption('-h, --help', 'print how a command is used')
+    .helpCommand('help [command]', 'print how a command is used')
     .configureOutput({
       outputError: (text) =>
         complain(
@@ -62,7 +64,11 @@ function complain(line: string): void {
 }
 
 if (import.meta.main) {
-  // The reader of our output may go away early, as `head` does.
-  process.stdout.on('error', () => undefined)
-  process.exitCode = await run(process.argv.slice(2))
+  process.stdout.on('error', (error: Error & { readonly code?: string }) => {
+    // The reader of our output may go away early, as `head` does. Whatever else keeps it from being written is a failure.
+    if (error.code === 'EPIPE' || process.exitCode === REFUSED) return
+    complain(`the output could not be written: ${messageOf(error)}`)
+    process.exitCode = REFUSED
+  })
+  process.exitCode = (await run(process.argv.slice(2))) || process.exitCode
 }

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { DatabaseTarget } from '../config.ts'
 import { parseDatabaseUrl } from '../config-values.ts'
 import { inWordsOf } from '../prepare.ts'
+import { inspectDatabase } from '../storage/inspection.ts'
 import { migrate } from '../storage/open.ts'
 import { useOf } from '../storage/sqlite-copy.ts'
 import { type TransferSide, transfer } from '../storage/transfer.ts'
@@ -29,6 +30,7 @@ export function migrateDataCommands(program: Command): void {
 async function moveData({ from, to }: MoveOptions): Promise<void> {
   const [source, target] = [parseTarget('--from', from), parseTarget('--to', to)]
   await requireUnused(source)
+  await requireOurs(source)
   for (const [option, side] of [
     ['--from', source],
     ['--to', target],
@@ -57,9 +59,15 @@ async function requireUnused(source: DatabaseTarget): Promise<void> {
   if (source.kind === 'sqlite' && !existsSync(source.file)) throw new InvalidInput([`--from: there is no database at ${source.file}`])
   const isUsed =
     source.kind === 'sqlite'
-      ? useOf(source.file) === 'in use'
+      ? (await inWordsOf('--from', source, async () => useOf(source.file))) === 'in use'
       : (await inWordsOf('--from', source, () => countServiceConnections(source.url))) > 0
   if (isUsed) throw new InvalidInput(['--from: a service has this database open, and what it writes would be lost; stop it and try again'])
+}
+
+/** A name that was mistyped leads to an empty database, or to somebody else's: nothing is moved from there, and nothing made in it. */
+async function requireOurs(source: DatabaseTarget): Promise<void> {
+  const isOurs = (await inWordsOf('--from', source, () => inspectDatabase(source)))?.isOurs
+  if (!isOurs) throw new InvalidInput(['--from: this is not a database of Latchkey, or an empty one; nothing was moved'])
 }
 
 function within<Result>(target: DatabaseTarget, isTarget: boolean, work: (side: TransferSide) => Promise<Result>): Promise<Result> {

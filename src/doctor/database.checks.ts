@@ -3,6 +3,7 @@ import { inWordsOf } from '../prepare.ts'
 import { type Inspection, inspectDatabase } from '../storage/inspection.ts'
 import { type Finding, fault, ok, reasonOf, warning } from './finding.ts'
 
+const ADVICE_FOR_OBSTACLES = "Make one for the service: create database latchkey owner latchkey encoding 'UTF8' template template0"
 const CLOCK_TOLERANCE_MS = 5000
 const MAIL_LATE_AFTER_MS = 15 * 60_000
 
@@ -33,7 +34,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : reasonOf(error)
 }
 
-function checkState({ product, isReadOnly, pending }: Inspection): Finding[] {
+function checkState({ product, isReadOnly, obstacle, pending }: Inspection): Finding[] {
   if (isReadOnly)
     return [
       fault(
@@ -42,6 +43,7 @@ function checkState({ product, isReadOnly, pending }: Inspection): Finding[] {
         'Name the primary in DATABASE_URL, or all hosts with ?target_session_attrs=read-write.',
       ),
     ]
+  if (obstacle !== undefined) return [fault('database', `${product} cannot be used: ${obstacle}`, ADVICE_FOR_OBSTACLES)]
   if (pending.length > 0)
     return [
       warning('database', `${product} answers; to be applied: ${pending.join(', ')}`, 'Run `latchkey migrate`, or start the service.'),
@@ -83,7 +85,7 @@ function checkMails({ pendingMails, failedMails, oldestMailAt }: Inspection, now
     findings.push(
       fault(
         'outbox',
-        `${pendingMails} mails wait, the oldest for ${Math.round(ageMs / 60_000)} minutes`,
+        `${mails(pendingMails)} ${pendingMails === 1 ? 'waits' : 'wait'}, the oldest for ${Math.round(ageMs / 60_000)} minutes`,
         'See why with `latchkey mail list`, and that the service runs.',
       ),
     )
@@ -91,9 +93,13 @@ function checkMails({ pendingMails, failedMails, oldestMailAt }: Inspection, now
     findings.push(
       warning(
         'outbox',
-        `${failedMails} mails could not be delivered`,
+        `${mails(failedMails)} could not be delivered`,
         'See why with `latchkey mail list --failed`; then `latchkey mail retry ID` or `discard`.',
       ),
     )
-  return findings.length > 0 ? findings : [ok('outbox', pendingMails === 0 ? 'empty' : `${pendingMails} mails wait to be sent`)]
+  return findings.length > 0 ? findings : [ok('outbox', pendingMails === 0 ? 'empty' : `${mails(pendingMails)} to be sent`)]
+}
+
+function mails(count: number): string {
+  return `${count} mail${count === 1 ? '' : 's'}`
 }

@@ -8,6 +8,7 @@ const DISK_FAULT_BYTES = 50_000_000
 const DISK_WARNING_BYTES = 500_000_000
 const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
+const STICKY = 0o1000
 
 export type FreeBytes = (folder: string) => number
 
@@ -51,14 +52,22 @@ export function checkModes({ database }: Config, dotEnv = '.env'): Finding[] {
   // SQLite gives its side files the mode of the database.
   const files = database.kind === 'sqlite' ? [database.file] : []
   const secret = secretFile(database)
-  const privateFiles = [...files, ...(secret === undefined ? [] : [secret]), dotEnv].filter((file) => existsSync(file))
+  const privateFiles = [...files, ...(secret === undefined ? [] : [secret]), dotEnv].filter((file) =>
+    statSync(file, { throwIfNoEntry: false })?.isFile(),
+  )
   const folder = database.kind === 'sqlite' ? dirname(database.file) : undefined
   const findings = privateFiles
     .filter((file) => (statSync(file).mode & OTHERS) !== 0)
     .map((file) => fault('files', `${file} is open to other users of this machine (mode ${modeOf(file)})`, `chmod 600 ${file}`))
   if (folder !== undefined && existsSync(folder) && (statSync(folder).mode & OTHERS_WRITE) !== 0)
-    findings.push(fault('files', `other users may put files into ${folder} (mode ${modeOf(folder)})`, `chmod 700 ${folder}`))
+    findings.push(fault('files', `other users may put files into ${folder} (mode ${modeOf(folder)})`, adviceForFolder(folder)))
   return findings.length > 0 ? findings : [ok('files', `${privateFiles.length} private files, none open to other users`)]
+}
+
+/** A folder such as /tmp is open by intention, and closing it would stop other programs. */
+function adviceForFolder(folder: string): string {
+  const isShared = (statSync(folder).mode & STICKY) !== 0
+  return isShared ? 'Keep the database in a folder of its own: this one is for everybody.' : `chmod go-w ${folder}`
 }
 
 function secretFile(database: Config['database']): string | undefined {

@@ -26,6 +26,7 @@ export function reasonOf(error: unknown): string {
   // What a failed request says is one level below.
   const cause = error.cause instanceof Error ? error.cause : error
   const code = 'code' in cause ? String(cause.code) : ''
+  if (/wrong version number/.test(cause.message)) return 'TLS is not spoken there'
   return (cause.message || code).replace(/\s*\n\s*/g, ' ')
 }
 

@@ -51,11 +51,14 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
   }
 
   let apiDocument: { readonly asset: Asset; readonly etag: string }
-  app.addHook('onReady', async () => {
+  async function writeDocument(): Promise<void> {
     const text = Buffer.from(JSON.stringify(describe()))
     const etag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
     apiDocument = { etag, asset: createAsset('application/json; charset=utf-8', REVALIDATED, async () => text) }
-  })
+  }
+  app.addHook('onReady', writeDocument)
+  // It names the address of the service, which may hold a port that is known from now on.
+  app.addHook('onListen', writeDocument)
   app.get(
     '/openapi.json',
     {

@@ -4,7 +4,7 @@ import { above, below, COMPLAINTS, type Complaint, notOneOf, tooLong, tooManyIte
 
 /**
  * The part of JSON Schema that requests are described in. A keyword outside it stops the start, so that nothing
- * can be declared that is not checked. `trimmed` and `atLeastOne` are ours.
+ * can be declared that is not checked. `trimmed`, `atLeastOne` and `unbounded` are ours.
  */
 export type FieldSchema = {
   readonly type?: string
@@ -16,6 +16,8 @@ export type FieldSchema = {
   readonly maxLength?: number
   readonly minimum?: number
   readonly maximum?: number
+  /** What is too large for a number is kept as a bigint. */
+  readonly unbounded?: boolean
   readonly maxItems?: number
   readonly items?: FieldSchema
   readonly default?: unknown
@@ -35,6 +37,7 @@ const FIELD_KEYWORDS = new Set([
   'maxLength',
   'minimum',
   'maximum',
+  'unbounded',
   'maxItems',
   'items',
   'default',
@@ -110,10 +113,11 @@ function parseBooleanText(input: unknown, report: Report): unknown {
   return parseBooleanWord(String(input)) ?? report(COMPLAINTS.booleanParsing)
 }
 
-function compileInteger({ minimum = 0, maximum = Number.POSITIVE_INFINITY }: FieldSchema): FieldParser {
+function compileInteger({ minimum = 0, maximum = Number.POSITIVE_INFINITY, unbounded }: FieldSchema): FieldParser {
   return (input, report) => {
     if (typeof input !== 'string' || !/^\d+$/.test(input)) return report(COMPLAINTS.integerParsing)
-    // Past 2^53 one number stands for many; no id, page or size is that large, so that the largest exact one serves for all.
+    if (unbounded && Number(input) > Number.MAX_SAFE_INTEGER) return BigInt(input)
+    // Past 2^53 one number stands for many; no id or size is that large, so that the largest exact one serves for all.
     const value = Math.min(Number(input), Number.MAX_SAFE_INTEGER)
     if (value < minimum) return report(below(minimum))
     if (value > maximum) return report(above(maximum))

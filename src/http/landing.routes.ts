@@ -4,9 +4,14 @@ import { wantsHtml } from './client.ts'
 import { htmlPage } from './html.ts'
 import { basePath, sendPage } from './pages.ts'
 import { described, refusals } from './replies.ts'
-import { Type } from './schema.ts'
+import { type Static, Type } from './schema.ts'
 
-export type LandingOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
+export type LandingOptions = {
+  readonly apiTitle: string
+  readonly version: string
+  /** Read anew for each answer: it may hold a port that is known once the service listens. */
+  readonly baseUrl: string
+}
 
 const LandingView = Type.Object(
   {
@@ -21,16 +26,8 @@ const LandingView = Type.Object(
 )
 
 /** What somebody sees who opens the address of the service: what it is, and where to go on. */
-export function landingRoutes(app: App, { apiTitle, version, baseUrl }: LandingOptions): void {
-  const view = {
-    name: apiTitle,
-    version,
-    docs: `${baseUrl}/docs`,
-    redoc: `${baseUrl}/redoc`,
-    openapi: `${baseUrl}/openapi.json`,
-    heartbeat: `${baseUrl}/heartbeat`,
-  }
-  const page = landingPage(apiTitle, version, basePath(baseUrl))
+export function landingRoutes(app: App, about: LandingOptions): void {
+  const page = landingPage(about.apiTitle, about.version, basePath(about.baseUrl))
 
   app.get(
     '/',
@@ -47,9 +44,20 @@ export function landingRoutes(app: App, { apiTitle, version, baseUrl }: LandingO
     },
     async (request, reply) => {
       reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '))
-      return wantsHtml(request) ? sendPage(reply, 200, page) : view
+      return wantsHtml(request) ? sendPage(reply, 200, page) : landingView(about)
     },
   )
+}
+
+function landingView({ apiTitle, version, baseUrl }: LandingOptions): Static<typeof LandingView> {
+  return {
+    name: apiTitle,
+    version,
+    docs: `${baseUrl}/docs`,
+    redoc: `${baseUrl}/redoc`,
+    openapi: `${baseUrl}/openapi.json`,
+    heartbeat: `${baseUrl}/heartbeat`,
+  }
 }
 
 function landingPage(apiTitle: string, version: string, root: string): string {

@@ -15,6 +15,7 @@ export type DeclaredSchema = {
   readonly anyOf?: readonly DeclaredSchema[]
   readonly contentMediaType?: string
   readonly trimmed?: boolean
+  readonly unbounded?: boolean
   readonly nullable?: boolean
   readonly atLeastOne?: boolean
   readonly refusals?: readonly string[]
@@ -40,7 +41,7 @@ export function createComponents(): Components {
   }
 
   function translate(schema: DeclaredSchema): object {
-    const { trimmed, nullable, atLeastOne, refusals, answer, properties, items, anyOf, type, ...plain } = schema
+    const { trimmed, unbounded, nullable, atLeastOne, refusals, answer, properties, items, anyOf, type, ...plain } = schema
     return {
       ...(type && { type: nullable ? [type, 'null'] : type }),
       ...plain,

@@ -11,6 +11,11 @@ export const UserQuery = Type.Object({ user_id: Type.Optional({ ...UserId, descr
 // The names of an object are text to TypeScript; these are the ones that it has.
 const FIELD_NAMES = Object.keys(SEARCH_FIELDS) as (keyof typeof SEARCH_FIELDS)[]
 
+/** However large: a page past the end is empty, and says which one it is. */
+function pageNumber(options: Parameters<typeof Type.Integer>[0]) {
+  return Type.Unsafe<number | bigint>(Type.Integer(options))
+}
+
 export const SearchQuery = Type.Object({
   search_term: Type.String({
     maxLength: SEARCH_TERM_MAX_LENGTH,
@@ -22,7 +27,12 @@ export const SearchQuery = Type.Object({
     Type.Boolean({ default: SEARCH_DEFAULTS.isExact, description: 'Whether the whole field has to be the term.' }),
   ),
   page: Type.Optional(
-    Type.Integer({ minimum: 1, default: SEARCH_DEFAULTS.page, description: 'The page, from 1. A page past the end is empty.' }),
+    pageNumber({
+      minimum: 1,
+      default: SEARCH_DEFAULTS.page,
+      unbounded: true,
+      description: 'The page, from 1. A page past the end is empty.',
+    }),
   ),
   size: Type.Optional(
     Type.Integer({ minimum: 1, maximum: SEARCH_MAX_SIZE, default: SEARCH_DEFAULTS.size, description: 'How many users a page holds.' }),
@@ -63,7 +73,7 @@ export const FoundUsersView = Type.Object(
   {
     items: Type.Array(UserView, { description: 'The users of this page, in order of id.' }),
     total: Type.Integer({ description: 'How many were found.', examples: [1] }),
-    page: Type.Integer({ description: 'The page, from 1.', examples: [1] }),
+    page: pageNumber({ description: 'The page that was asked for, from 1.', examples: [1] }),
     size: Type.Integer({ description: 'How many users a page holds.', examples: [50] }),
     pages: Type.Integer({ description: 'How many pages there are; 0 when nobody was found.', examples: [1] }),
   },

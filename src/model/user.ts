@@ -24,8 +24,8 @@ export type UserSearch = {
   readonly field: SearchField
   /** Whether the whole field has to be the term, rather than hold it. */
   readonly isExact: boolean
-  /** From 1. */
-  readonly page: number
+  /** From 1; a bigint where it is too large for a number. */
+  readonly page: number | bigint
   readonly size: number
 }
 

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseTarget } from '../config.ts'
 import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from './migrations.ts'
@@ -9,6 +10,10 @@ export type Inspection = {
   /** Such as `PostgreSQL 18.1`. */
   readonly product: string
   readonly isReadOnly: boolean
+  /** What keeps this service from working in it. */
+  readonly obstacle: string | undefined
+  /** Whether this service has been at work in it. */
+  readonly isOurs: boolean
   /** The names of the migrations that the next start will apply. */
   readonly pending: readonly string[]
   readonly admins: number
@@ -27,6 +32,14 @@ type StateRow = {
   readonly mails: number
   readonly failed: number
   readonly oldest: number | null
+}
+
+type Server = {
+  readonly version: string
+  readonly read_only: string
+  readonly encoding: string
+  readonly may_create: boolean
+  readonly now: number
 }
 
 const HISTORY_EXISTS = {
@@ -48,24 +61,46 @@ export function inspectDatabase(target: DatabaseTarget): Promise<Inspection | un
 }
 
 async function inspectSqlite(file: string): Promise<Inspection | undefined> {
-  if (!existsSync(file)) return undefined
+  if (!isUsable(file)) return undefined
   const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
   try {
     const version = connection.prepare('select sqlite_version() as version').get()?.['version']
     const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
     const pending = pendingOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
     const state = isMigrated ? connection.prepare(READ_STATE).get() : undefined
-    return { product: `SQLite ${version}`, isReadOnly: false, pending, ...stateOf(state), serverTime: undefined }
+    return {
+      product: `SQLite ${version}`,
+      isReadOnly: false,
+      obstacle: undefined,
+      isOurs: isMigrated,
+      pending,
+      ...stateOf(state),
+      serverTime: undefined,
+    }
   } finally {
     connection.close()
   }
 }
 
+/** False where there is no file yet, and one can be made. Throws what the system says where this user cannot work with it. */
+function isUsable(file: string): boolean {
+  const { W_OK, R_OK, X_OK } = constants
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found !== undefined && !found.isFile()) throw Object.assign(new Error('not a file'), { code: 'EISDIR' })
+  if (found !== undefined) accessSync(file, R_OK | W_OK)
+  let folder = dirname(resolve(file))
+  while (found === undefined && !existsSync(folder)) folder = dirname(folder)
+  if (!statSync(folder).isDirectory()) throw Object.assign(new Error(`${folder} is a file`), { code: 'ENOTDIR' })
+  accessSync(folder, W_OK | X_OK)
+  return found !== undefined
+}
+
 async function inspectPostgres(url: string): Promise<Inspection> {
   const { client, destroy } = openConnections(url, 1, { statement_timeout: STATEMENT_TIMEOUT_MS })
   try {
-    const [server] = await client<{ version: string; read_only: string; now: number }[]>`
+    const [server] = await client<Server[]>`
       select current_setting('server_version') as version, current_setting('transaction_read_only') as read_only,
+        current_setting('server_encoding') as encoding, coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
         (extract(epoch from clock_timestamp()) * 1000)::bigint as now`
     const isMigrated = (await client.unsafe(HISTORY_EXISTS.postgres)).length > 0
     const pending = pendingOf('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
@@ -73,6 +108,8 @@ async function inspectPostgres(url: string): Promise<Inspection> {
     return {
       product: `PostgreSQL ${server?.version.split(' ')[0]}`,
       isReadOnly: server?.read_only === 'on',
+      obstacle: obstacleOf(server, pending),
+      isOurs: isMigrated,
       pending,
       ...stateOf(state),
       serverTime: server?.now,
@@ -81,6 +118,11 @@ async function inspectPostgres(url: string): Promise<Inspection> {
     await client.end({ timeout: 1 })
     await destroy()
   }
+}
+
+function obstacleOf(server: Server | undefined, pending: readonly string[]): string | undefined {
+  if (server !== undefined && server.encoding !== 'UTF8') return `its encoding is ${server.encoding} and should be UTF8`
+  return pending.length > 0 && server?.may_create === false ? 'its user may not make tables there' : undefined
 }
 
 /** Throws MigrationFault for a database of a newer version. */

@@ -21,11 +21,26 @@ const LOCK_TIMEOUT_MS = 5000
 
 /** Writes a checked copy of a database that others may be using. The file appears whole, or not at all. */
 export async function copySqlite(from: string, to: string, mayReplace: boolean, onPages: OnPages): Promise<Counts> {
+  return writeCopy(from, to, mayReplace, onPages, checkSqlite)
+}
+
+/** Writes a copy of whatever a database holds, also of another version. The file appears whole, or not at all, and replaces nothing. */
+export async function copyWhole(from: string, to: string, onPages: OnPages): Promise<Counts> {
+  return writeCopy(from, to, false, onPages, () => undefined)
+}
+
+async function writeCopy(
+  from: string,
+  to: string,
+  mayReplace: boolean,
+  onPages: OnPages,
+  check: (draft: string, counts: Counts) => unknown,
+): Promise<Counts> {
   const draft = `${to}.${process.pid}.part`
   closeSync(openSync(draft, 'wx', OWNER_ONLY))
   try {
     const counts = await copyInto(from, draft, onPages)
-    checkSqlite(draft, counts)
+    check(draft, counts)
     flush(draft)
     putInPlace(draft, to, mayReplace)
     return counts

@@ -62,7 +62,7 @@ function pageOf(matching: string, sqliteMatching = matching): Statement<FoundRow
 /** Case does not matter. An empty term is in everything. */
 export async function searchUsers(db: Queries, { term, field, isExact, page, size }: UserSearch): Promise<FoundUsers> {
   const folded = fold(term)
-  const offset = Math.min((page - 1) * size, MAX_OFFSET)
+  const offset = Math.min((Number(page) - 1) * size, MAX_OFFSET)
   const rows =
     folded === '' ? await db.all(EVERYONE, size, offset) : await db.all(chooseSearch(folded, field, isExact), folded, size, offset)
   return { total: rows[0]?.total ?? 0, users: rows.filter((row) => row.id !== null).map(toUser) }

@@ -145,6 +145,10 @@ test('the steps of the Dockerfile give a service that runs without rights, on a 
   for (const stream of [service.stdout, service.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
   await until('the service listens', () => /listens on/.test(said) || service.exitCode !== null, 30_000)
   assert.equal(service.exitCode, null, said)
+  assert.ok(
+    said.includes(`  First admin    node ${join(root, 'app/dist/cli/latchkey.js')} user create --admin `),
+    'the command can be typed there',
+  )
 
   const [healthProgram, ...healthArgs] = execForm(image, 'HEALTHCHECK')
   assert.equal(healthProgram, 'node')

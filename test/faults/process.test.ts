@@ -9,6 +9,7 @@ import { emptyPostgres, temporaryFolder } from '../support/databases.ts'
 import { until } from '../support/eventually.ts'
 import { startMain } from '../support/main-process.ts'
 import { MAIN, runNode } from '../support/processes.ts'
+import { startProcess, untilPrinted } from '../support/service-process.ts'
 import { TEST_SECRET } from '../support/start-app.ts'
 
 const ON_WINDOWS = process.platform === 'win32'
@@ -244,4 +245,20 @@ test('a promise that nobody waited for is told, and the service lives on', async
   service.child.kill('SIGUSR2')
   await service.untilSaid(/nobody waited for this/)
   assert.equal((await fetch(`${service.url}/heartbeat`)).status, 200)
+})
+
+test('a service that takes a free port names it in its mails, its landing page and its description of the API', async (t) => {
+  for (const workers of ['1', '2']) {
+    const service = await startProcess(t, { WORKERS: workers })
+    const { port } = new URL(service.url)
+    const body = JSON.stringify({ email: 'mia@example.com', password: 'correct horse', first_name: 'Mia', last_name: 'Muster' })
+    await fetch(`${service.url}/register/`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const link = (await untilPrinted(service, /Mail to mia@example\.com: .*/)).split(': ').at(-1) ?? ''
+    assert.match(link, new RegExp(`^http://localhost:${port}/verify/\\?code=`))
+    assert.equal((await fetch(link.replace('localhost', '127.0.0.1'))).status, 200)
+    const landing = (await (await fetch(service.url)).json()) as { docs: string }
+    const description = (await (await fetch(`${service.url}/openapi.json`)).json()) as { servers: unknown }
+    assert.deepEqual([landing.docs, description.servers], [`http://localhost:${port}/docs`, [{ url: `http://localhost:${port}` }]])
+    assert.ok(service.output().includes(`API explorer   http://localhost:${port}/docs\n`))
+  }
 })

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { test as nodeTest } from 'node:test'
-import { freshDatabase, test } from '../support/databases.ts'
+import { freshDatabase, temporaryFolder, test } from '../support/databases.ts'
 import { until } from '../support/eventually.ts'
+import { finished, MAIN, startNode } from '../support/processes.ts'
 import { newEmail, register } from '../support/requests.ts'
 import { startProcess } from '../support/service-process.ts'
+import { TEST_SECRET } from '../support/start-app.ts'
 
 const DEADLINE_MS = 30_000
 
@@ -70,6 +73,8 @@ nodeTest('workers that die while their metrics are gathered take nobody with the
   for (let count = 0; count < 6; count++) await until('a heart beats behind the scrapes', beats, DEADLINE_MS)
   for (const pid of askers) process.kill(pid, 'SIGKILL')
   await Promise.all(scrapes)
+  // A free port is kept for as long as somebody listens on it.
+  await until('the two are replaced', () => listeners().length === 5, DEADLINE_MS)
   process.kill(silent, 'SIGKILL')
   await until('all three are replaced', () => listeners().length === 6, DEADLINE_MS)
   assert.equal(await get(`${service.url}/metrics`), 200)
@@ -88,6 +93,23 @@ nodeTest('a worker that dies is replaced, and the others serve meanwhile', async
   await until('another listens', () => listeners().length === 3, DEADLINE_MS)
   service.process.kill('SIGTERM')
   assert.deepEqual(await once(service.process, 'exit'), [0, null])
+})
+
+nodeTest('a service that is stopped while its workers start ends with 0', async (t) => {
+  // The first worker listens and greets; the others are being born at that moment.
+  const service = await startProcess(t, { WORKERS: '4' })
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'exit', { signal: AbortSignal.timeout(DEADLINE_MS) }), [0, null])
+})
+
+nodeTest('a service that is stopped before its first worker listens ends with 0, and without a complaint', async (t) => {
+  const child = startNode(t, MAIN, [], { cwd: temporaryFolder(t), env: { PORT: '0', WORKERS: '2', SECRET_KEY: TEST_SECRET } })
+  const ended = finished(child)
+  const childrenOf = (pid: number) => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  await until('the first worker is born', () => childrenOf(child.pid ?? 0) !== '', DEADLINE_MS)
+  child.kill('SIGTERM')
+  const { code, stderr } = await ended
+  assert.deepEqual([code, stderr], [0, ''])
 })
 
 nodeTest('workers do not outlive the process that started them', async (t) => {

@@ -70,7 +70,7 @@ function expected(people: readonly Person[], { term, field, isExact, page, size 
     const texts = field === 'all' ? [person.email, person.firstName, person.lastName] : [person[field]]
     return texts.some(matches) ? [position] : []
   })
-  return { total: positions.length, positions: positions.slice((page - 1) * size, page * size) }
+  return { total: positions.length, positions: positions.slice((Number(page) - 1) * size, Number(page) * size) }
 }
 
 test('both databases find what a plain filter finds, in every script, field, mode and page', async (t) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +11,8 @@ import { insertSession } from '../../src/storage/session.repository.ts'
 import { insertUser } from '../../src/storage/user.repository.ts'
 import { refusedWith } from '../support/command-line.ts'
 import { temporaryFolder } from '../support/databases.ts'
-import { LATCHKEY, runNode, startNode } from '../support/processes.ts'
+import { until } from '../support/eventually.ts'
+import { finished, LATCHKEY, runNode, startNode } from '../support/processes.ts'
 
 const WRITER = fileURLToPath(new URL('../support/writer-process.ts', import.meta.url))
 const KEEP_SECRET =
@@ -166,4 +168,64 @@ test('backup and restore say how PostgreSQL does it, without its password, and e
     'DATABASE_URL: there is no database at data/latchkey.db; nothing was backed up',
   )
   assert.deepEqual(readdirSync(cwd), ['x'])
+})
+
+test('restores that follow each other in one second each keep what was there', async (t) => {
+  const { folder, file, run } = await place(t)
+  await run('backup', 'small.db')
+  const empty = new DatabaseSync(join(folder, 'small.db'))
+  empty.exec('delete from users')
+  empty.close()
+  // Whatever the clock says: the names of this minute are taken.
+  const [minute = ''] =
+    new Date()
+      .toISOString()
+      .replace(/[-:]/g, '')
+      .match(/^\d{8}T\d{4}/) ?? []
+  const taken = Array.from({ length: 60 }, (_, second) => `latchkey.db.before-restore-${minute}${String(second).padStart(2, '0')}Z`)
+  for (const name of taken) writeFileSync(join(folder, 'data', name), 'precious')
+  const { code, stdout } = await run('restore', 'small.db')
+  assert.equal(code, 0)
+  const aside = /kept as data\/(\S+);/.exec(stdout)?.[1] ?? ''
+  assert.match(aside, /^latchkey\.db\.before-restore-\d{8}T\d{6}Z(-2)?$/)
+  for (const name of taken) assert.equal(readFileSync(join(folder, 'data', name), 'utf8'), 'precious')
+  assert.equal((contentOf(join(folder, 'data', aside)) as { found: number }).found, 200)
+  assert.equal((contentOf(file) as { found: number }).found, 0)
+})
+
+test('restore refuses what is no file, and leaves the database as it is where it cannot be kept', async (t) => {
+  const { folder, file, run } = await place(t)
+  const content = contentOf(file)
+  refusedWith(await run('restore', '.'), 1, '. is not a file; name a copy that `backup` has written')
+  await run('backup', 'good.db')
+  if (process.getuid?.() !== 0 || spawnSync('prlimit', ['--version']).status !== 0) return t.skip('needs prlimit')
+  // The copy of what is there does not fit; the shell sets the signal aside that would end the process.
+  const limited = spawnSync(
+    'sh',
+    ['-c', 'trap "" XFSZ; exec prlimit --fsize=65536 "$0" "$1" restore good.db', process.execPath, LATCHKEY],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+    },
+  )
+  assert.equal(limited.status, 1)
+  assert.match(limited.stderr, /^latchkey: data\/latchkey\.db was left as it is: what it holds could not be kept as data\/\S+: .+\n$/)
+  assert.deepEqual(contentOf(file), content)
+  assert.deepEqual(readdirSync(join(folder, 'data')), ['latchkey.db'])
+})
+
+test('a backup that is interrupted leaves nothing behind, and ends as a command that was interrupted does', async (t) => {
+  const { folder, file } = await place(t)
+  const large = new DatabaseSync(file)
+  // More than fits into the moment between the first page and the signal.
+  large.exec('create table ballast (content blob); insert into ballast values (zeroblob(400000000))')
+  large.close()
+  const child = startNode(t, LATCHKEY, ['backup', 'one.db'], { cwd: folder })
+  const ended = finished(child)
+  const isBegun = () => readdirSync(folder).some((name) => name.endsWith('.part') && statSync(join(folder, name)).size > 0)
+  await until('the copy has begun', isBegun, 20_000)
+  child.kill('SIGINT')
+  const { code, stdout, stderr } = await ended
+  assert.deepEqual([code, stdout, stderr], [130, '', 'latchkey: interrupted; what was begun has been taken back\n'])
+  assert.deepEqual(readdirSync(folder), ['data'])
 })

@@ -75,3 +75,13 @@ test('a bulk change of nothing does nothing, and - stands alone', async (t) => {
   )
   assert.equal(JSON.parse((await line.run(['user', 'list', '--json'])).stdout).length, 3)
 })
+
+test('a bulk change does each once, takes lines of any system, and shows what it could not read without obeying it', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const input = `\ufeff2\r\n2\r\n\u001b[2Jx\r\n${'a'.repeat(5000)}\r\n`
+  const { code, stdout, stderr } = await line.run(['user', 'delete', '-', '--json'], input)
+  assert.deepEqual([code, JSON.parse(stdout)], [1, [BOB]])
+  const complaint = 'USER: should be an id or an e-mail address'
+  assert.equal(stderr, `latchkey: \ufffd[2Jx: ${complaint}\nlatchkey: ${'a'.repeat(100)}…: ${complaint}\nlatchkey: 2 of 3 failed\n`)
+})

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
@@ -111,6 +112,64 @@ plainTest('doctor sees a .env that other users may read', async (t) => {
   assert.match(stdout, /^fault {4}files {5}\.env is open to other users of this machine \(mode 644\)\n {19}→ chmod 600 \.env\n/m)
 })
 
+plainTest('doctor gives no advice about a folder or a place for everybody that would harm other programs', async (t) => {
+  const folder = temporaryFolder(t)
+  chmodSync(folder, 0o1777)
+  const shared = await examine({ DATABASE_URL: `sqlite:${folder}/latchkey.db`, PORT: '0' })
+  assert.deepEqual(
+    shared.filter(({ check }) => check === 'files').map(({ advice }) => advice),
+    ['Keep the database in a folder of its own: this one is for everybody.'],
+  )
+  const [, ...parts] = folder.split('/')
+  chmodSync(folder, 0o777)
+  const mistaken = await examine({ DATABASE_URL: `sqlite:/${parts.join('/')}`, PORT: '0' })
+  assert.ok(mistaken.every(({ advice }) => !advice?.endsWith(`chmod 600 ${folder}`)))
+  assert.deepEqual(complaints(mistaken, 'database'), [
+    `fault: DATABASE_URL: the SQLite file ${folder} cannot be used: it is a folder (not a file)`,
+  ])
+})
+
+plainTest('doctor sees a place where no database can be made, and one that this user may not write', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'file'), '')
+  const below = await examine({ DATABASE_URL: `sqlite:${folder}/file/latchkey.db`, PORT: '0' })
+  assert.match(complaints(below, 'database')[0] ?? '', /^fault: .* cannot be used: a part of its path is a file/)
+  const { file, folder: data } = await soundPlace(t)
+  chmodSync(join(data, '..'), 0o755)
+  const account = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
+  const doctorAt = async (modes: readonly [number, number]) => {
+    chmodSync(data, modes[0])
+    chmodSync(file, modes[1])
+    const env = { DATABASE_URL: `sqlite:${file}`, SECRET_KEY: TEST_SECRET, PORT: '0' }
+    const { code, stdout } = await runNode(t, LATCHKEY, ['doctor', '--json'], { cwd: '/', env, ...(account && { account }) })
+    chmodSync(data, 0o700)
+    return { code, found: complaints(JSON.parse(stdout), 'database')[0] ?? '' }
+  }
+  for (const modes of [
+    [0o755, 0o444],
+    [0o555, 0o666],
+    [account ? 0o700 : 0o000, 0o600],
+  ] as const) {
+    const { code, found } = await doctorAt(modes)
+    assert.equal(code, 1)
+    assert.match(found, /^fault: DATABASE_URL: the SQLite file .* cannot be used: this user may not write there/)
+  }
+})
+
+plainTest('doctor sees a PostgreSQL database of another encoding, and one where its user may make nothing', async (t) => {
+  const inspect = async (url: string) => complaints(await examine({ DATABASE_URL: url, SECRET_KEY: TEST_SECRET, PORT: '0' }), 'database')
+  const [encoding = ''] = await inspect(await emptyPostgres(t, 'SQL_ASCII'))
+  assert.match(encoding, /^fault: PostgreSQL \S+ cannot be used: its encoding is SQL_ASCII and should be UTF8$/)
+  const url = await emptyPostgres(t)
+  const role = `weak_${randomUUID().replaceAll('-', '')}`
+  const sql = postgres(url, { max: 1 })
+  await sql.unsafe(`create role ${role} login`)
+  const [weak = ''] = await inspect(url.replace('//postgres@', `//${role}@`))
+  await sql.unsafe(`drop role ${role}`)
+  await sql.end()
+  assert.match(weak, /^fault: PostgreSQL \S+ cannot be used: its user may not make tables there$/)
+})
+
 plainTest('doctor sees a disk that is full or nearly so', (t) => {
   const config = loadConfig({ DATABASE_URL: `sqlite:${temporaryFolder(t)}/not/yet/there.db` })
   const verdictAt = (bytes: number) => checkDisk(config, () => bytes).map(({ verdict }) => verdict)
@@ -177,7 +236,7 @@ test('doctor sees that there is no admin, or none who can log in, and mails that
   await db.run(ADD_MAIL, 'verify', 'b@example.com', 1, 2)
   const bad = await examine(env)
   assert.deepEqual(complaints(bad, 'admins'), ['fault: none of 1 can log in: banned, or not verified'])
-  assert.deepEqual(complaints(bad, 'outbox'), ['fault: 2 mails wait, the oldest for 20 minutes', 'warning: 1 mails could not be delivered'])
+  assert.deepEqual(complaints(bad, 'outbox'), ['fault: 2 mails wait, the oldest for 20 minutes', 'warning: 1 mail could not be delivered'])
 })
 
 test('doctor sees a clock that differs from that of the database server', async (t) => {
@@ -255,6 +314,8 @@ plainTest('doctor sees a port that another program has, and addresses that lead 
   const plain = complaints(await examine({ ...env, BASE_URL: 'http://accounts.invalid' }), 'base url')
   assert.equal(plain[0], 'warning: http://accounts.invalid is not encrypted')
   assert.match(plain[1] ?? '', /^fault: http:\/\/accounts\.invalid cannot be reached from here: /)
+  const unencrypted = complaints(await examine({ ...env, BASE_URL: other.url.replace('http:', 'https:') }), 'base url')
+  assert.match(unencrypted[0] ?? '', /^fault: https:\S+ cannot be reached from here: TLS is not spoken there$/)
   const early = await webServer(t, (_request, response) =>
     response.writeHead(200, { date: new Date(Date.now() + 3_600_000).toUTCString() }).end('{"status":"ok"}'),
   )

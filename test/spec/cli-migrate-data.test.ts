@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -94,6 +95,13 @@ async function contentOfPostgres(url: string): Promise<unknown[]> {
   return tables
 }
 
+async function tablesOf(url: string): Promise<number> {
+  const sql = postgres(url, { max: 1 })
+  const tables = await sql`select 1 from pg_tables where schemaname = 'public'`
+  await sql.end()
+  return tables.length
+}
+
 test('migrate-data moves everything from SQLite to PostgreSQL and back, ids, hashes and spent ids included', async (t) => {
   const old = await filled(t)
   const url = await emptyPostgres(t)
@@ -173,6 +181,22 @@ test('migrate-data refuses a source that is open, one that is not there, and wha
   refusedWith(await run(url, 'sqlite:new.db'), 1, inUse)
   await service.close()
   refusedWith(await run('sqlite:nothing.db', url), 1, '--from: there is no database at nothing.db')
+  const notOurs = '--from: this is not a database of Latchkey, or an empty one; nothing was moved'
+  const foreign = new DatabaseSync(join(cwd, 'cats.db'))
+  foreign.exec('create table cats (name text)')
+  refusedWith(await run('sqlite:cats.db', url), 1, notOurs)
+  assert.deepEqual(
+    foreign
+      .prepare('select name from sqlite_schema')
+      .all()
+      .map(({ name }) => name),
+    ['cats'],
+  )
+  foreign.close()
+  const empty = await emptyPostgres(t)
+  refusedWith(await run(empty, 'sqlite:new.db'), 1, notOurs)
+  assert.deepEqual([await tablesOf(empty), existsSync(join(cwd, 'new.db'))], [0, false])
+  refusedWith(await run('sqlite:.', url), 1, '--from: the SQLite file . cannot be used: unable to open database file')
   const { code, stderr } = await run('mysql://x', url)
   assert.equal(code, 1)
   assert.match(stderr, /^latchkey: --from: should be sqlite:/)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { test as plainTest } from 'node:test'
 import type { Role } from '../../src/model/user.ts'
 import { createPasswords } from '../../src/security/password.ts'
@@ -83,6 +84,31 @@ plainTest('--help names every command, and the help of a command each of its opt
   for (const option of ['--email', '--password', '--first-name', '--last-name', '--admin'])
     assert.match(create.stdout, new RegExp(`  ${option}\\b`))
   assert.deepEqual([help.code, help.stderr, create.code, create.stderr], [0, '', 0, ''])
+})
+
+plainTest('help is found by whichever word is tried for it', async (t) => {
+  const cwd = temporaryFolder(t)
+  const [expected, ...others] = await Promise.all(
+    [
+      ['user', 'ban', '--help'],
+      ['user', 'ban', '-h'],
+      ['user', 'help', 'ban'],
+    ].map((args) => runNode(t, LATCHKEY, args, { cwd })),
+  )
+  assert.match(expected?.stdout ?? '', /^Usage: latchkey user ban /)
+  for (const other of others) assert.deepEqual(other, expected)
+  const [whole, asked] = await Promise.all([['--help'], ['help']].map((args) => runNode(t, LATCHKEY, args, { cwd })))
+  assert.deepEqual(asked, whole)
+})
+
+plainTest('output that cannot be written ends a command with 1; a reader who has seen enough does not', async (t) => {
+  if (!existsSync('/dev/full')) return t.skip('this system has no disk that is always full')
+  const cwd = temporaryFolder(t)
+  const run = (redirection: string) =>
+    spawnSync('sh', ['-c', `"$0" "$1" --help ${redirection}`, process.execPath, LATCHKEY], { cwd, encoding: 'utf8' })
+  const full = run('> /dev/full')
+  assert.deepEqual([full.status, full.stderr.split('(')[0]], [1, 'latchkey: the output could not be written: the disk is full '])
+  assert.deepEqual([run('| true').status, run('| true').stderr], [0, ''])
 })
 
 plainTest('a command that is used wrongly ends with 2 and one line', async (t) => {

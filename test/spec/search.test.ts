@@ -167,9 +167,10 @@ test('200: pages follow each other in order of id, and one past the end is empty
   assert.deepEqual([first.page, first.size, first.items.length], [1, 50, 50])
   const largest = (await search(testApp, boss, { search_term: 'user', size: 100 })).json<Found>()
   assert.deepEqual([largest.items.length, largest.pages], [100, 2])
-  for (const page of ['9007199254740991', '9'.repeat(40)]) {
-    const { items, total } = (await search(testApp, boss, { search_term: 'user', page, size: 100 })).json<Found>()
-    assert.deepEqual({ items, total }, { items: [], total: 120 })
+  for (const page of ['9007199254740991', '9007199254740993', '9'.repeat(400)]) {
+    const { statusCode, body } = await search(testApp, boss, { search_term: 'user', page, size: 100 })
+    // As text: a number of JavaScript cannot hold all of these.
+    assert.deepEqual([statusCode, body], [200, `{"items":[],"total":120,"page":${page},"size":100,"pages":2}`])
   }
 })
 
