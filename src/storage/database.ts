@@ -85,9 +85,10 @@ export function hotRead<Row, Values extends readonly unknown[]>(
 ): Statement<Row> {
   const lists = types.map((type, index) => `$${index + 1}::${type}[]`)
   const names = types.map((_, index) => `value_${index + 1}`)
+  // The limit keeps each question a look-up of its own, whatever the planner thinks of the size of the tables.
   const gatheredSql = `
     select found.*, asked.place from unnest(${lists.join(', ')}) with ordinality as asked (${names.join(', ')}, place)
-    cross join lateral (${sql.replace(/\$(\d+)/g, 'asked.value_$1')}) as found`
+    cross join lateral (${sql.replace(/\$(\d+)/g, 'asked.value_$1')} limit 1) as found`
   return declare(sql, sql, true, false, { read, types, gatheredSql })
 }
 

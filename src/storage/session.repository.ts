@@ -4,9 +4,10 @@ import { hotRead, type Queries, statement } from './database.ts'
 import { readUser, USER_COLUMNS } from './user.repository.ts'
 
 const INSERT = statement('insert into sessions (id, user_id, created_at, expires_at) values ($1, $2, $3, $4)')
+// The sum keeps PostgreSQL from going through all sessions of the user for the one that the key names.
 const FIND_USER = hotRead(
   `select ${USER_COLUMNS} from sessions join users on users.id = sessions.user_id
-  where sessions.id = $1 and sessions.user_id = $2 and sessions.expires_at > $3`,
+  where sessions.id = $1 and sessions.user_id + 0 = $2 and sessions.expires_at > $3`,
   ['text', 'bigint', 'bigint'],
   readUser,
 )
