@@ -106,12 +106,14 @@ async function within<Result>(tx: Connection, work: (tx: Transaction) => Promise
 }
 
 const PREPARED = { prepare: true }
+const PLANNED_EACH_TIME = { prepare: false }
 
 type Rows = Iterable<unknown> & { readonly count: number }
 type Ask = (statement: Statement<unknown>, values: Value[]) => Promise<Rows>
 
-function asked(client: Client | Connection, { sql, hot }: Statement<unknown>, values: Value[]): PromiseLike<Rows> {
-  const query = client.unsafe(sql, values, PREPARED)
+/** How best to read long depends on the values: a term that few have is looked up, one that most have is met on the way through all. */
+function asked(client: Client | Connection, { sql, hot, isLong }: Statement<unknown>, values: Value[]): PromiseLike<Rows> {
+  const query = client.unsafe(sql, values, isLong ? PLANNED_EACH_TIME : PREPARED)
   return hot ? query.values() : query
 }
 

@@ -7,8 +7,8 @@ import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 type FoundRow = { readonly total: number } & (UserRow | { readonly id: null })
 
 const TRIGRAM_LENGTH = 3
-// Far past any user, and still a number that both databases take as an offset.
-const MAX_OFFSET = 2 ** 50
+// Far past any user, and still a number that both databases take as an offset and PostgreSQL as a place in a list.
+const MAX_OFFSET = 2 ** 30
 
 const COLUMNS: Readonly<Record<keyof Profile, string>> = {
   email: 'email_key',
@@ -35,28 +35,51 @@ const SEARCHES: Readonly<Record<SearchField, Searches>> = {
 }
 
 function searchesIn(columns: readonly string[]): Searches {
-  const usersWith = (condition: (column: string) => string) => `select id from users where ${columns.map(condition).join(' or ')}`
+  const joined = (condition: (column: string) => string) => columns.map(condition).join(' or ')
+  const copied = (condition: string) => `select user_id as id from users_search where ${condition}`
+  const users = (condition: string) => `select id from users where ${condition}`
   return {
-    whole: pageOf(usersWith((column) => `${column} = $1`)),
-    part: pageOf(
-      usersWith((column) => `${column} like ${PATTERN}`),
-      `select rowid as id from users_search where users_search match '{${columns.join(' ')}} : ' || ${PHRASE}`,
+    whole: longRead(pageOfList(columns.map(wholeIn).join(' union ')), pageOfSet(users(joined((column) => `${column} = $1`)))),
+    part: longRead(
+      pageOfList(copied(joined((column) => `${column} like ${PATTERN}`))),
+      pageOfWalk(`select rowid as id from users_search where users_search match '{${columns.join(' ')}} : ' || ${PHRASE}`),
     ),
-    shortPart: pageOf(
-      usersWith((column) => `strpos(${column}, $1) > 0`),
-      usersWith((column) => `instr(${column}, $1) > 0`),
+    shortPart: longRead(
+      pageOfList(copied(joined((column) => `strpos(${column}, $1) > 0`))),
+      pageOfSet(users(joined((column) => `instr(${column}, $1) > 0`))),
     ),
   }
 }
 
-/** The ids come first, from the index alone, and are gone through once for the total and the page; rows are read for the page only. */
-function pageOf(matching: string, sqliteMatching = matching): Statement<FoundRow> {
-  const sql = (ids: string) => `
-    with matching as materialized (${ids})
-    select counted.total, ${USER_COLUMNS} from (select count(*) as total from matching) as counted
-    left join (select id from matching order by id limit $2 offset $3) as page on true left join users on users.id = page.id
+// The index that keeps addresses apart is that of users; names have theirs beside the other index for search.
+function wholeIn(column: string): string {
+  return column === COLUMNS.email
+    ? `select id from users where ${column} = $1`
+    : `select user_id as id from users_search where ${column} = $1`
+}
+
+/** For PostgreSQL: the ids are gone through once, and counted and put in order on the way; rows are read for the page only. */
+function pageOfList(ids: string): string {
+  return `
+    with found as materialized (select count(*) as total, (array_agg(id order by id))[$3::integer + 1:$3::integer + $2::integer] as page from (${ids}) as matching)
+    select found.total, ${USER_COLUMNS} from found left join users on users.id = any (found.page) order by users.id`
+}
+
+/** For SQLite, where finding an id means looking at a row: each is looked at once. */
+function pageOfSet(ids: string): string {
+  return `with matching as materialized (${ids}) ${pageOfMatching('matching')}`
+}
+
+/** For SQLite, where the index for search gives ids in order: going through it again as far as the page is cheaper than keeping them. */
+function pageOfWalk(ids: string): string {
+  return pageOfMatching(`(${ids})`)
+}
+
+function pageOfMatching(matching: string): string {
+  return `
+    select counted.total, ${USER_COLUMNS} from (select count(*) as total from ${matching}) as counted
+    left join (select id from ${matching} order by id limit $2 offset $3) as page on true left join users on users.id = page.id
     order by users.id`
-  return longRead(sql(matching), sql(sqliteMatching))
 }
 
 /** Case does not matter. An empty term is in everything. */
