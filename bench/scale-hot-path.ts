@@ -13,31 +13,42 @@ export type Populated = { readonly url: string; readonly users: number }
 const LOGINS = 60
 const ROUNDS_OF_ME = 25
 
+type Timed = { readonly tookMs: number }
+
 /** Logins of users from all over the table, and then what their tokens are for, one request after the other. */
 export async function measureHotPath(many: Populated, few: Populated): Promise<HotPathFigures> {
-  const tokens: { readonly many: string; readonly few: string }[] = []
-  const logins = await compare(LOGINS, async (round) => {
-    const [first, second] = [await logInSomebody(many, round), await logInSomebody(few, round)]
-    tokens.push({ many: first.token, few: second.token })
-    return [first.tookMs, second.tookMs]
+  const tokens = new Map<Populated, string[]>([
+    [many, []],
+    [few, []],
+  ])
+  const login = await compare(LOGINS, many, few, async (populated, round) => {
+    const { email } = personOf(1 + Math.floor((populated.users * round) / LOGINS))
+    const { token, tookMs } = await logIn(populated.url, email, POPULATION_PASSWORD)
+    tokens.get(populated)?.push(token)
+    return { tookMs }
   })
-  const me = await compare(LOGINS * ROUNDS_OF_ME, async (round) => {
-    const pair = tokens[round % tokens.length]
-    const asked = (token: string | undefined) => ({ path: '/users/me', token })
-    return [(await ask(many.url, asked(pair?.many))).tookMs, (await ask(few.url, asked(pair?.few))).tookMs]
-  })
-  return { login: logins, me }
+  const me = await compare(LOGINS * ROUNDS_OF_ME, many, few, (populated, round) =>
+    ask(populated.url, { path: '/users/me', token: tokens.get(populated)?.[round % LOGINS] }),
+  )
+  return { login, me }
 }
 
-function logInSomebody({ url, users }: Populated, round: number) {
-  return logIn(url, personOf(1 + Math.floor((users * round) / LOGINS)).email, POPULATION_PASSWORD)
-}
-
-async function compare(rounds: number, once: (round: number) => Promise<[number, number]>): Promise<Compared> {
-  const pairs: [number, number][] = []
-  for (let round = 0; round < rounds; round++) pairs.push(await once(round))
+async function compare(
+  rounds: number,
+  many: Populated,
+  few: Populated,
+  once: (populated: Populated, round: number) => Promise<Timed>,
+): Promise<Compared> {
+  const times = new Map<Populated, number[]>([
+    [many, []],
+    [few, []],
+  ])
+  for (let round = 0; round < rounds; round++) {
+    // Each comes first in every other round.
+    for (const populated of round % 2 === 0 ? [many, few] : [few, many]) times.get(populated)?.push((await once(populated, round)).tookMs)
+  }
   // The first few meet code that has not been compiled and files that have not been read.
-  const warm = pairs.slice(Math.floor(rounds / 10))
-  const [latency, withFew] = [latencyOf(warm.map(([first]) => first)), latencyOf(warm.map(([, second]) => second))]
+  const warm = (populated: Populated) => latencyOf(times.get(populated)?.slice(Math.floor(rounds / 10)) ?? [])
+  const [latency, withFew] = [warm(many), warm(few)]
   return { latency, withFew, ratio: rounded(latency.p50Ms / withFew.p50Ms) }
 }
