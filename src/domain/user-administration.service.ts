@@ -34,7 +34,7 @@ export type UserAdministration = {
   remove(administrator: Administrator, userId: number): Promise<void>
 }
 
-const LIST_PAGE_SIZE = 500
+const LIST_PAGE_SIZE = 250
 
 export function createUserAdministration(db: Database): UserAdministration {
   /**

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../model/api-key.ts'
 import type { User } from '../model/user.ts'
-import { type Bit, hotRead, longRead, type Queries, statement } from './database.ts'
+import { type Bit, hotRead, type Queries, statement } from './database.ts'
 import { readUser, USER_COLUMNS, type UserValues } from './user.repository.ts'
 
 const KEY_COLUMNS = 'api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes'
@@ -32,10 +32,8 @@ const RECORD_USE = statement(`
   update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)`)
 const INSERT = statement(`
   insert into api_keys (id, user_id, name, key_hash, scopes, created_at) values ($1, $2, $3, $4, $5, $6)`)
-const LIST_AFTER = `select ${KEY_COLUMNS}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`
-// Most users have a few keys, which come at once. Only what follows a first page is a long list.
-const LIST_FIRST = statement<ListedRow>(LIST_AFTER)
-const LIST_NEXT = longRead<ListedRow>(LIST_AFTER)
+const LIST_AFTER = statement<ListedRow>(`
+  select ${KEY_COLUMNS}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
 const FIND = statement<KeyRow>(`select ${KEY_COLUMNS} from api_keys where id = $1 and user_id = $2`)
 const UPDATE = statement<KeyRow>(`
   update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active) where id = $1 and user_id = $2
@@ -62,7 +60,7 @@ export type ApiKeyPage = { readonly keys: readonly ApiKey[]; readonly last: numb
 
 /** The keys that follow a place; those from the beginning where it is 0. */
 export async function listApiKeysAfter(db: Queries, userId: number, place: number, limit: number): Promise<ApiKeyPage> {
-  const rows = await db.all(place === 0 ? LIST_FIRST : LIST_NEXT, userId, place, limit)
+  const rows = await db.all(LIST_AFTER, userId, place, limit)
   return { keys: rows.map(toApiKey), last: rows.at(-1)?.seq ?? place }
 }
 

@@ -72,7 +72,7 @@ export function statement<Row>(sql: string): Statement<Row> {
   return declare(sql, sql, /^\s*select\b/i.test(sql), false)
 }
 
-/** Declares a statement that reads long: a list or a search. */
+/** Declares a statement that reads long: a search. PostgreSQL plans it anew each time, with its values in view. */
 export function longRead<Row>(sql: string, sqliteSql = sql): Statement<Row> {
   return declare(sql, sqliteSql, true, true)
 }

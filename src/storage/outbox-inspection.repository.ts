@@ -1,5 +1,5 @@
 import type { MailKind } from '../model/mail.ts'
-import { longRead, type Queries, statement } from './database.ts'
+import { type Queries, statement } from './database.ts'
 
 /** A mail in the outbox, as an operator sees it. There is no token in it to be seen. */
 export type OutboxMail = {
@@ -29,7 +29,7 @@ type OutboxRow = {
 
 const COLUMNS = 'id, kind, recipient, requested_at, attempts, due_at, lease, last_error, failed_at'
 
-const LIST = longRead<OutboxRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
+const LIST = statement<OutboxRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
 const FIND = statement<OutboxRow>(`select ${COLUMNS} from outbox where id = $1`)
 // As if it were asked for anew. One that is being sent at this moment is left alone: it would go out twice.
 const RETRY = statement(`

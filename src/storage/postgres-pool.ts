@@ -71,7 +71,8 @@ export function openConnections(
     connect_timeout: CONNECT_TIMEOUT_S,
     // An outage must not make the service wait longer than itself to see that it is over.
     backoff: (retries) => Math.min(0.05 * 2 ** retries, 1),
-    connection: { application_name: 'latchkey', ...settings, TimeZone: 'UTC' },
+    // No statement of the service runs long enough to be worth compiling; the planner thinks otherwise of a search for what many have.
+    connection: { application_name: 'latchkey', jit: false, ...settings, TimeZone: 'UTC' },
     onnotice: () => undefined,
     fetch_types: false,
     // Ids and times are far below 2^53, where a JavaScript number is exact.

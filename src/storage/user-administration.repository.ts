@@ -1,8 +1,8 @@
 import type { Role, User } from '../model/user.ts'
-import { longRead, type Queries, statement, type Transaction } from './database.ts'
+import { type Queries, statement, type Transaction } from './database.ts'
 import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 
-const LIST_AFTER = longRead<UserRow>(`select ${USER_COLUMNS} from users where id > $1 order by id limit $2`)
+const LIST_AFTER = statement<UserRow>(`select ${USER_COLUMNS} from users where id > $1 order by id limit $2`)
 const SET_ROLE = statement('update users set role = $2 where id = $1')
 // A ban ends the reset tokens of the account; one that is banned already has none.
 const BAN = statement('update users set banned = true, reset_version = reset_version + 1 where id = $1 and banned = false')

@@ -1,0 +1,32 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+export type Answer = { readonly status: number; readonly body: string; readonly tookMs: number }
+export type Asked = { readonly method?: string; readonly path: string; readonly token?: string | undefined; readonly body?: object }
+
+const agent = new Agent({ keepAlive: true })
+
+/** One request over a connection that is kept; the answer as soon as its head is there. */
+export async function open(url: string, { method = 'GET', path, token, body }: Asked): Promise<IncomingMessage> {
+  const headers = { ...(token && { authorization: `Bearer ${token}` }), ...(body && { 'content-type': 'application/json' }) }
+  const sent = request(`${url}${path}`, { method, headers, agent }).end(body && JSON.stringify(body))
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return response
+}
+
+/** One request and its whole answer. Throws unless it is a good one: a bench that measures refusals measures nothing. */
+export async function ask(url: string, asked: Asked): Promise<Answer> {
+  const startedAt = performance.now()
+  const response = await open(url, asked)
+  const body = await text(response)
+  const status = response.statusCode ?? 0
+  if (status >= 300) throw new Error(`${asked.method ?? 'GET'} ${asked.path} gave ${status}: ${body}`)
+  return { status, body, tookMs: performance.now() - startedAt }
+}
+
+export async function logIn(url: string, email: string, password: string): Promise<{ readonly token: string; readonly tookMs: number }> {
+  const { body, tookMs } = await ask(url, { method: 'POST', path: '/login/', body: { email, password } })
+  // The service answers a login that it grants with a token.
+  return { token: (JSON.parse(body) as { token: string }).token, tookMs }
+}

@@ -1,0 +1,22 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { type Latency, latencyOf } from './latency.ts'
+
+export type Heartbeat = { stop(): Promise<Latency> }
+
+/**
+ * Asks /heartbeat again and again while something else is measured: what holds the event loop of the service shows here. It runs on
+ * a thread of its own, so that it does not feel what the rest of the bench is doing.
+ */
+export async function startHeartbeat(url: string): Promise<Heartbeat> {
+  const worker = new Worker(new URL('./heartbeat.worker.ts', import.meta.url), { workerData: url })
+  // It says a word as soon as it counts.
+  await once(worker, 'message')
+  return {
+    async stop() {
+      worker.postMessage('stop')
+      const [timesMs] = (await once(worker, 'message')) as [number[]]
+      return latencyOf(timesMs)
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseTarget } from '../src/config.ts'
+import { migrate } from '../src/storage/open.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { logIn } from './client.ts'
+import { populate } from './population.ts'
+import { type HotPathFigures, measureHotPath } from './scale-hot-path.ts'
+import { type ListFigures, measureList } from './scale-list.ts'
+import { measureSearches, type SearchMeasures } from './scale-search.ts'
+import { type BenchService, startService } from './service.ts'
+
+export type ScaleFigures = {
+  readonly database: DatabaseTarget['kind']
+  readonly users: number
+  readonly hotPath: HotPathFigures
+  readonly list: ListFigures
+  readonly search: SearchMeasures
+}
+
+/** Where a bench says what it is doing. */
+export type Report = (line: string) => void
+
+export const SCALE_SIZES: readonly number[] = [1_000, 10_000, 100_000, 1_000_000]
+const FEW_USERS = 100
+
+const ADMIN = { email: 'boss@bench.test', password: 'the first of all admins' }
+const SETTINGS = { SECRET_KEY: 'kX4mQ9vT2wLp7RzB5nYc8HdF3gJs6Ua1', ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }
+
+/** How the service does with more and more users, on both databases. It makes and removes all that it needs. */
+export async function measureScale(report: Report, sizes: readonly number[] = SCALE_SIZES): Promise<ScaleFigures[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
+  try {
+    const sqlite = (name: string): DatabaseTarget => ({ kind: 'sqlite', file: join(folder, name) })
+    const onSqlite = await measureGrowth(folder, sqlite('many.db'), sqlite('few.db'), sizes, report)
+    return [...onSqlite, ...(await onPostgres((many, few) => measureGrowth(folder, many, few, sizes, report)))]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Two empty databases of a server of their own: as it is without any tuning. */
+async function onPostgres<Result>(work: (many: DatabaseTarget, few: DatabaseTarget) => Promise<Result>): Promise<Result> {
+  const [first, second] = [await startPostgres(), await startPostgres()]
+  try {
+    return await work({ kind: 'postgres', url: first.url }, { kind: 'postgres', url: second.url })
+  } finally {
+    await Promise.all([first.stop(), second.stop()])
+  }
+}
+
+async function measureGrowth(
+  folder: string,
+  many: DatabaseTarget,
+  few: DatabaseTarget,
+  sizes: readonly number[],
+  report: Report,
+): Promise<ScaleFigures[]> {
+  await Promise.all([migrate(many), migrate(few)])
+  await populate(few, 0, FEW_USERS)
+  const figures: ScaleFigures[] = []
+  let users = 0
+  for (const size of sizes) {
+    await populate(many, users, size, (done, total) => report(`${many.kind}: ${users + done} of ${users + total} users are there`))
+    users = size
+    const [service, reference] = [await serve(folder, many), await serve(folder, few)]
+    try {
+      figures.push({ database: many.kind, users, ...(await measureSize(service, reference, users, report)) })
+    } finally {
+      await Promise.all([service.stop(), reference.stop()])
+    }
+  }
+  return figures
+}
+
+function serve(folder: string, target: DatabaseTarget): Promise<BenchService> {
+  const databaseUrl = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
+  return startService(folder, { ...SETTINGS, DATABASE_URL: databaseUrl })
+}
+
+type Measures = Pick<ScaleFigures, 'hotPath' | 'list' | 'search'>
+
+async function measureSize(service: BenchService, reference: BenchService, users: number, report: Report): Promise<Measures> {
+  const { token } = await logIn(service.url, ADMIN.email, ADMIN.password)
+  report(`  login and /users/me with ${users} users`)
+  const hotPath = await measureHotPath({ url: service.url, users }, { url: reference.url, users: FEW_USERS })
+  report('  the whole list')
+  const list = await measureList(service, token)
+  report('  searches')
+  return { hotPath, list, search: await measureSearches(service.url, token, users) }
+}
+
+if (import.meta.main) {
+  const sizes = process.argv.slice(2).map(Number)
+  const figures = await measureScale((line) => void process.stderr.write(`${line}\n`), sizes.length > 0 ? sizes : undefined)
+  process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`)
+  // The connections that are kept open for the next request are not needed any more.
+  process.exit(0)
+}

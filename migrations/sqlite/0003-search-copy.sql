@@ -1,0 +1,1 @@
+-- Nothing changes here: the index of 0002 keeps what is searched apart from users already.
