@@ -25,8 +25,10 @@ export async function ask(url: string, asked: Asked): Promise<Answer> {
   return { status, body, tookMs: performance.now() - startedAt }
 }
 
-export async function logIn(url: string, email: string, password: string): Promise<{ readonly token: string; readonly tookMs: number }> {
+export type Login = { readonly token: string; readonly refresh: string; readonly tookMs: number }
+
+export async function logIn(url: string, email: string, password: string): Promise<Login> {
   const { body, tookMs } = await ask(url, { method: 'POST', path: '/login/', body: { email, password } })
-  // The service answers a login that it grants with a token.
-  return { token: (JSON.parse(body) as { token: string }).token, tookMs }
+  // The service answers a login that it grants with two tokens.
+  return { ...(JSON.parse(body) as { token: string; refresh: string }), tookMs }
 }

@@ -1,20 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ask } from './client.ts'
+import type { HeartbeatQuestion } from './heartbeat.ts'
 
 const PAUSE_MS = 5
 const WARM_UP = 20
 
-// This file is the entry of a thread: it is started by heartbeat.ts with the address of the service.
-if (parentPort !== null && typeof workerData === 'string') {
+// This file is the entry of a thread, which heartbeat.ts starts with its question.
+if (parentPort !== null) {
   const port = parentPort
+  const { url, asked } = workerData as HeartbeatQuestion
   const timesMs: number[] = []
   let isOver = false
   port.once('message', () => {
     isOver = true
   })
   for (let round = 0; !isOver; round++) {
-    const { tookMs } = await ask(workerData, { path: '/heartbeat' })
+    const { tookMs } = await ask(url, asked)
     if (round === WARM_UP) port.postMessage('counting')
     if (round >= WARM_UP) timesMs.push(tookMs)
     await sleep(PAUSE_MS)

@@ -5,6 +5,7 @@ import type { DatabaseTarget } from '../src/config.ts'
 import { migrate } from '../src/storage/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { logIn } from './client.ts'
+import type { Report } from './figures.ts'
 import { populate } from './population.ts'
 import { type HotPathFigures, measureHotPath } from './scale-hot-path.ts'
 import { type ListFigures, measureList } from './scale-list.ts'
@@ -18,9 +19,6 @@ export type ScaleFigures = {
   readonly list: ListFigures
   readonly search: SearchMeasures
 }
-
-/** Where a bench says what it is doing. */
-export type Report = (line: string) => void
 
 export const SCALE_SIZES: readonly number[] = [1_000, 10_000, 100_000, 1_000_000]
 const FEW_USERS = 100
@@ -89,12 +87,4 @@ async function measureSize(service: BenchService, reference: BenchService, users
   const list = await measureList(service, token)
   report('  searches')
   return { hotPath, list, search: await measureSearches(service.url, token, users) }
-}
-
-if (import.meta.main) {
-  const sizes = process.argv.slice(2).map(Number)
-  const figures = await measureScale((line) => void process.stderr.write(`${line}\n`), sizes.length > 0 ? sizes : undefined)
-  process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`)
-  // The connections that are kept open for the next request are not needed any more.
-  process.exit(0)
 }

@@ -1,0 +1,79 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, tmpdir, totalmem, type } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { chartOf } from './chart.ts'
+import { holds, type Section } from './figures.ts'
+import { measureFootprint } from './footprint.ts'
+import { findLoadGenerator } from './load.ts'
+import { measureLogins } from './logins.ts'
+import { measureScale, type ScaleFigures } from './scale.ts'
+import { scaleSection } from './scale-section.ts'
+import { measureStorm } from './storm.ts'
+import { type Machine, tableOf } from './table.ts'
+import { measureThroughput } from './throughput.ts'
+
+const PARTS = ['requests', 'logins', 'storm', 'scale', 'footprint'] as const
+const RESULTS = fileURLToPath(new URL('./results/', import.meta.url))
+
+const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, users: { type: 'string', multiple: true } } })
+const only = new Set<string>(values.only ?? PARTS)
+const unknown = [...only].find((part) => !PARTS.some((known) => known === part))
+if (unknown !== undefined) {
+  process.stderr.write(`bench: there is no part ${unknown}; there are ${PARTS.join(', ')}\n`)
+  process.exit(1)
+}
+
+const begunAt = performance.now()
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const generator = findLoadGenerator(folder)
+const sections: Section[] = []
+let scale: ScaleFigures[] = []
+
+if (only.has('requests')) sections.push(await measureThroughput(generator, folder, report))
+if (only.has('logins')) sections.push(await measureLogins(generator, folder, report))
+if (only.has('storm')) sections.push(await measureStorm(generator, folder, report))
+if (only.has('scale')) {
+  scale = await measureScale(report, values.users?.map(Number))
+  sections.push(scaleSection(scale))
+}
+if (only.has('footprint')) sections.push(await measureFootprint(folder, report))
+
+const machine = describeMachine()
+const table = tableOf(machine, sections)
+process.stdout.write(`\n${table}`)
+keep('results.json', `${JSON.stringify({ machine, sections, scale }, undefined, 2)}\n`)
+keep('results.md', table)
+keep('results.svg', chartOf(ratesOf(sections), scale))
+report(`the results are in bench/results/`)
+const missed = sections.flatMap(({ figures }) => figures).filter((figure) => holds(figure) === false)
+for (const { name } of missed) report(`does not hold: ${name}`)
+// Connections that are kept open for the next request are not needed any more.
+process.exit(missed.length > 0 ? 1 : 0)
+
+function report(line: string): void {
+  const seconds = Math.round((performance.now() - begunAt) / 1000)
+  process.stderr.write(`[${String(seconds).padStart(4)} s] ${line}\n`)
+}
+
+function keep(name: string, text: string): void {
+  mkdirSync(RESULTS, { recursive: true })
+  writeFileSync(join(RESULTS, name), text)
+}
+
+function ratesOf(measured: readonly Section[]) {
+  return measured.flatMap(({ figures }) => figures).filter(({ unit }) => unit === '1/s')
+}
+
+function describeMachine(): Machine {
+  return {
+    processor: `${cpus()[0]?.model ?? 'a processor'} (${process.arch})`,
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 1e9),
+    system: type(),
+    node: process.versions.node,
+    generator: generator.name,
+  }
+}

@@ -1,0 +1,53 @@
+import type { Figure, Section } from './figures.ts'
+import { rounded } from './latency.ts'
+import type { ScaleFigures } from './scale.ts'
+import type { SearchFigures, TermKind } from './scale-search.ts'
+
+const LATE_PAGE = 1000
+
+/** What is asked with the most users, for each database. */
+export function scaleSection(scale: readonly ScaleFigures[]): Section {
+  const most = Math.max(...scale.map(({ users }) => users))
+  return {
+    title: `${most.toLocaleString('en')} users`,
+    how: 'One request after the other, /heartbeat asked on the side every 5 ms. Of the searches of one kind, over all fields, the slowest p95. Login and /users/me in turns with a service that has a hundred users.',
+    figures: scale.filter(({ users }) => users === most).flatMap(figuresOf),
+  }
+}
+
+function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] {
+  const name = database === 'sqlite' ? 'SQLite' : 'PostgreSQL'
+  const slowest = (term: TermKind, page: number, atMost?: number): Figure => ({
+    name: `${name}: search, ${WORDS[term]}, page ${page}, p95`,
+    value: slowestP95(search.searches, term, page),
+    unit: 'ms',
+    atMost,
+  })
+  return [
+    slowest('rare', 1, 50),
+    slowest('rare', LATE_PAGE, 50),
+    slowest('address', 1, 50),
+    slowest('frequent', 1, 150),
+    slowest('frequent', LATE_PAGE, 150),
+    slowest('everyone', 1),
+    slowest('everyone', LATE_PAGE),
+    { name: `${name}: /heartbeat during searches, p99`, value: search.heartbeat.p99Ms, unit: 'ms', atMost: 50 },
+    { name: `${name}: login, of the time with 100 users`, value: hotPath.login.ratio, unit: '×', atMost: 1.15 },
+    { name: `${name}: /users/me, of the time with 100 users`, value: hotPath.me.ratio, unit: '×', atMost: 1.15 },
+    { name: `${name}: whole list, first byte`, value: list.firstByteMs, unit: 'ms', atMost: 200 },
+    { name: `${name}: whole list, last byte`, value: rounded(list.totalMs / 1000), unit: 's' },
+    { name: `${name}: whole list, extra memory`, value: list.extraMemoryMb ?? Number.NaN, unit: 'MB', atMost: 64 },
+    { name: `${name}: /heartbeat during the list, p99`, value: list.heartbeat.p99Ms, unit: 'ms', atMost: 50 },
+  ]
+}
+
+const WORDS: Readonly<Record<TermKind, string>> = {
+  rare: 'a term that few have',
+  address: 'a whole address',
+  frequent: 'a term that every tenth has',
+  everyone: 'a term that everyone has',
+}
+
+export function slowestP95(searches: readonly SearchFigures[], term: TermKind, page: number): number {
+  return Math.max(...searches.filter((search) => search.term === term && search.page === page).map(({ p95Ms }) => p95Ms))
+}

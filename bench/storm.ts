@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { logIn } from './client.ts'
+import { ADMIN, startOn } from './contenders.ts'
+import type { Report, Section } from './figures.ts'
+import { startHeartbeat } from './heartbeat.ts'
+import type { LoadGenerator } from './load.ts'
+import type { BenchService } from './service.ts'
+
+/** What the thread that storms is told, and what it answers. */
+export type StormOrder = { readonly url: string; readonly body: string; readonly perSecond: number; readonly seconds: number }
+export type StormCount = {
+  readonly statuses: Readonly<Record<string, number>>
+  readonly granted: number
+  readonly slowestRefusalMs: number
+}
+
+const SECONDS = 20
+const TIMES_CAPACITY = 10
+const CONNECTIONS = 8
+
+/** Ten times as many logins as the cores can check, whether the answers come or not; and what everyone else feels of it. */
+export async function measureStorm(generator: LoadGenerator, folder: string, report: Report): Promise<Section> {
+  const service = await startOn(folder, `sqlite:${join(folder, 'storm.db')}`)
+  try {
+    report('login storm: what the service can do')
+    const url = `${service.url}/login/`
+    const load = { url, method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(ADMIN) } as const
+    const { requestsPerSecond: capacity } = await generator.run({ ...load, connections: CONNECTIONS, seconds: 5 })
+    const { token } = await logIn(service.url, ADMIN.email, ADMIN.password)
+    report(`login storm: ${SECONDS} s`)
+    const heartbeat = await startHeartbeat(service.url)
+    const me = await startHeartbeat(service.url, { path: '/users/me', token })
+    const memory = watchMemory(service)
+    const count = await storm({ url, body: load.body, perSecond: capacity * TIMES_CAPACITY, seconds: SECONDS })
+    const [beat, mine, peakMb] = [await heartbeat.stop(), await me.stop(), memory.peakMb()]
+    const others = Object.entries(count.statuses).filter(([status]) => status !== '200' && status !== '503')
+    return {
+      title: 'Login storm',
+      how: `Ten times the capacity for ${SECONDS} s, each login sent at its time whether the others are answered or not; GET /users/me and /heartbeat are asked on the side, every 5 ms.`,
+      figures: [
+        { name: 'logins granted during the storm, of capacity', value: count.granted / SECONDS / capacity, unit: '×', atLeast: 0.8 },
+        { name: 'slowest refusal (503)', value: count.slowestRefusalMs, unit: 'ms', atMost: 2500 },
+        { name: 'answers other than 200 and 503', value: others.reduce((sum, [, number]) => sum + number, 0), unit: '', atMost: 0 },
+        { name: 'GET /users/me, p99', value: mine.p99Ms, unit: 'ms', atMost: 100 },
+        { name: '/heartbeat, p99', value: beat.p99Ms, unit: 'ms', atMost: 50 },
+        { name: 'memory of the service, at most', value: peakMb, unit: 'MB', atMost: 300 },
+        { name: 'capacity', value: capacity, unit: '1/s' },
+      ],
+    }
+  } finally {
+    await service.stop()
+  }
+}
+
+async function storm(order: StormOrder): Promise<StormCount> {
+  const worker = new Worker(new URL('./storm.worker.ts', import.meta.url), { workerData: order })
+  const [count] = (await once(worker, 'message')) as [StormCount]
+  return count
+}
+
+function watchMemory(service: BenchService): { peakMb(): number } {
+  let peak = 0
+  const look = () => {
+    peak = Math.max(peak, service.memoryMb() ?? Number.NaN)
+  }
+  const timer = setInterval(look, 100)
+  return {
+    peakMb() {
+      clearInterval(timer)
+      return peak
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import { type Figure, holds, type Section } from './figures.ts'
+
+export type Machine = {
+  readonly processor: string
+  readonly cores: number
+  readonly memoryGb: number
+  readonly system: string
+  readonly node: string
+  readonly generator: string
+}
+
+/** All results as a Markdown table, for people and for the repository. */
+export function tableOf(machine: Machine, sections: readonly Section[]): string {
+  const { processor, cores, memoryGb, system, node, generator } = machine
+  const head = `Measured on ${processor}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}, load from ${generator}. All of it in one run.`
+  return `${[head, ...sections.map(sectionTable)].join('\n\n')}\n`
+}
+
+function sectionTable({ title, how, figures }: Section): string {
+  const rows = figures.map((figure) => [figure.name, `${shown(figure.value)} ${figure.unit}`.trim(), asked(figure), verdict(figure)])
+  const cells = [['What', 'Measured', 'Asked', 'Holds'], ...rows]
+  const widths = [0, 1, 2, 3].map((place) => Math.max(...cells.map((row) => row[place]?.length ?? 0)))
+  const lines = cells.map((row) => `| ${row.map((cell, place) => cell.padEnd(widths[place] ?? 0)).join(' | ')} |`)
+  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
+  return [`## ${title}`, '', how, '', lines[0], rule, ...lines.slice(1)].join('\n')
+}
+
+function shown(value: number): string {
+  if (!Number.isFinite(value)) return 'not known'
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
+  return value.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits })
+}
+
+function asked({ atLeast, atMost, unit }: Figure): string {
+  if (atLeast !== undefined) return `at least ${atLeast} ${unit}`.trim()
+  return atMost === undefined ? '' : `at most ${atMost} ${unit}`.trim()
+}
+
+function verdict(figure: Figure): string {
+  const isHeld = holds(figure)
+  if (isHeld === undefined) return ''
+  return isHeld ? 'yes' : 'NO'
+}

@@ -1,0 +1,84 @@
+import { type Contender, type ContenderName, startContenders } from './contenders.ts'
+import { type Figure, median, type Report, type Section } from './figures.ts'
+import type { LoadGenerator } from './load.ts'
+
+type Samples = { readonly perSecond: number[]; readonly processorUs: number[] }
+
+const CONNECTIONS = 50
+const WARM_UP_ROUNDS = 2
+
+/** Each contender in turn, again and again, so that a moment of noise meets all of them alike; the median of the rounds counts. */
+export async function measureThroughput(
+  generator: LoadGenerator,
+  folder: string,
+  report: Report,
+  rounds = 9,
+  seconds = 3,
+): Promise<Section> {
+  const { all, stop } = await startContenders(folder)
+  const names = Object.keys(all) as ContenderName[]
+  const samples = Object.fromEntries(names.map((name): [string, Samples] => [name, { perSecond: [], processorUs: [] }]))
+  try {
+    for (let round = 1 - WARM_UP_ROUNDS; round <= rounds; round++) {
+      report(round < 1 ? 'throughput: warming up' : `throughput: round ${round} of ${rounds}`)
+      for (const name of names) {
+        const { perSecond, processorUs } = await measureOnce(generator, all[name], seconds)
+        if (round < 1) continue
+        samples[name]?.perSecond.push(perSecond)
+        samples[name]?.processorUs.push(processorUs)
+      }
+    }
+  } finally {
+    await stop()
+  }
+  const rate = (name: ContenderName) => median(samples[name]?.perSecond ?? [])
+  const price = (name: ContenderName) => median(samples[name]?.processorUs ?? [])
+  const how = `Requests a second with ${CONNECTIONS} connections from ${generator.name}: the median of ${rounds} rounds of ${seconds} s, in which each has its turn. A share is the ratio of two such medians.`
+  return { title: 'Requests', how, figures: [...shares(rate), ...rates(names, rate, price)] }
+}
+
+async function measureOnce(generator: LoadGenerator, { process, load }: Contender, seconds: number) {
+  const before = process.processorMs()
+  const { requestsPerSecond } = await generator.run({ ...load, connections: CONNECTIONS, seconds })
+  const after = process.processorMs()
+  const usedMs = before === undefined || after === undefined ? Number.NaN : after - before
+  return { perSecond: requestsPerSecond, processorUs: (usedMs * 1000) / (requestsPerSecond * seconds) }
+}
+
+function shares(rate: (name: ContenderName) => number): Figure[] {
+  const share = (name: string, of: ContenderName, by: ContenderName, atLeast: number): Figure => ({
+    name,
+    value: rate(of) / rate(by),
+    unit: '×',
+    atLeast,
+  })
+  return [
+    share('GET /users/me by JWT, SQLite, of bare Fastify', 'sqliteToken', 'bare', 0.6),
+    share('GET /users/me by API key, SQLite, of bare Fastify', 'sqliteKey', 'bare', 0.55),
+    share('GET /users/me by JWT, PostgreSQL, of bare Fastify', 'postgresToken', 'bare', 0.4),
+    share('GET /users/me by API key, PostgreSQL, of bare Fastify', 'postgresKey', 'bare', 0.4),
+    share('GET /users/me with metrics, of without', 'sqliteMetrics', 'sqliteToken', 0.9),
+    share('POST /refresh/, of GET /users/me', 'sqliteRefresh', 'sqliteToken', 0.5),
+    share('GET /users/me by JWT, of a session check of better-auth', 'sqliteToken', 'peerSession', 5),
+    share('GET /users/me by API key, of a key check of better-auth', 'sqliteKey', 'peerKey', 5),
+  ]
+}
+
+const WORDS: Readonly<Record<ContenderName, string>> = {
+  bare: 'bare Fastify',
+  sqliteToken: 'GET /users/me by JWT, SQLite',
+  sqliteKey: 'GET /users/me by API key, SQLite',
+  sqliteMetrics: 'GET /users/me by JWT, SQLite, metrics on',
+  sqliteRefresh: 'POST /refresh/, SQLite',
+  postgresToken: 'GET /users/me by JWT, PostgreSQL',
+  postgresKey: 'GET /users/me by API key, PostgreSQL',
+  peerSession: 'better-auth, session check, SQLite',
+  peerKey: 'better-auth, key check, SQLite',
+}
+
+function rates(names: readonly ContenderName[], rate: (name: ContenderName) => number, price: (name: ContenderName) => number): Figure[] {
+  return names.flatMap((name) => [
+    { name: WORDS[name], value: rate(name), unit: '1/s' },
+    { name: `${WORDS[name]}, processor time of one`, value: price(name), unit: 'µs' },
+  ])
+}
