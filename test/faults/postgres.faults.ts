@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
+import { until } from '../support/eventually.ts'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { newEmail } from '../support/requests.ts'
@@ -10,6 +11,8 @@ import { startProcess } from '../support/service-process.ts'
 import { startSmtpPeer } from '../support/smtp-peer.ts'
 import { ANSWER_MS, type Fault, late, missing, READS, RECOVERY_MS, type Sufferer, suffer, untilServing } from '../support/suffering.ts'
 import { ask, registration, startTraffic, type Traffic, tally } from '../support/traffic.ts'
+
+const ALL_CONNECTIONS = 20
 
 type Scene = Sufferer & {
   readonly server: PostgresServer
@@ -84,17 +87,22 @@ test('the database in trouble: 503 in time, a heartbeat throughout, recovery by 
 })
 
 test('503: every connection is taken by others, and given back', async (t) => {
-  const scene = await setScene(t, ['max_connections=20', 'superuser_reserved_connections=0'])
-  const greedy = postgres(scene.server.url, { max: 40, onnotice: () => undefined, connect_timeout: 2 })
+  const scene = await setScene(t, [`max_connections=${ALL_CONNECTIONS}`, 'superuser_reserved_connections=0'])
+  const greedy = postgres(scene.server.url, { max: 2 * ALL_CONNECTIONS, onnotice: () => undefined, connect_timeout: 2 })
   let isOver = false
+  let held = 0
   t.after(() => {
     isOver = true
     return greedy.end({ timeout: 0 })
   })
   await suffer(t, scene, {
     async begin() {
-      for (let index = 0; index < 20; index++) void takeWhileNotOver()
-      await scene.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey'`
+      for (let index = 0; index < ALL_CONNECTIONS; index++) void takeWhileNotOver()
+      // All but the one that looks from outside.
+      await until('all connections are taken', async () => {
+        await scene.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey'`
+        return held === ALL_CONNECTIONS - 1
+      })
     },
     async end() {
       isOver = true
@@ -103,9 +111,9 @@ test('503: every connection is taken by others, and given back', async (t) => {
   })
   async function takeWhileNotOver(): Promise<void> {
     while (!isOver) {
-      const held = await greedy.reserve().catch(() => undefined)
-      if (held === undefined) await sleep(5)
-      else return
+      const taken = await greedy.reserve().catch(() => undefined)
+      if (taken === undefined) await sleep(5)
+      else return void held++
     }
   }
 })
