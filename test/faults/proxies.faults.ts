@@ -41,6 +41,12 @@ async function tryPasswords({ port }: FrontProxy): Promise<number> {
   return passed
 }
 
+/** One more request is let through every few seconds, and not three in a row. */
+async function isLimited(port: number, path: string): Promise<boolean> {
+  for (let attempt = 0; attempt < 3; attempt++) if ((await send(port, 'POST', path, JSON_BODY, WRONG_LOGIN)).status === 429) return true
+  return false
+}
+
 async function holds(t: TestContext, proxy: FrontProxy, services: readonly ServiceProcess[], most: number): Promise<void> {
   const { port } = proxy
   const alive = await send(port, 'GET', `/heartbeat?code=${CANARY}`)
@@ -48,13 +54,12 @@ async function holds(t: TestContext, proxy: FrontProxy, services: readonly Servi
   for (const path of METRICS) assert.equal((await send(port, 'GET', path)).status, 404, path)
   const passed = await tryPasswords(proxy)
   assert.ok(passed > 0 && passed <= most, `${passed} passwords could be tried`)
-  for (const path of [...SPELLINGS, ...SENSITIVE])
-    assert.equal((await send(port, 'POST', path, JSON_BODY, WRONG_LOGIN)).status, 429, `${path} is limited too`)
+  for (const path of [...SPELLINGS, ...SENSITIVE]) assert.ok(await isLimited(port, path), `${path} is limited too`)
   assert.equal((await send(port, 'GET', '/users/me')).status, 401, 'what is not limited goes on')
   assert.equal((await send(port, 'GET', `/verify/?code=${CANARY}`)).status, 401)
   const said = services.map(({ output }) => output()).join('')
   const refusals = said.match(/"status":400.*/g) ?? []
-  assert.equal(refusals.length, passed)
+  assert.ok(refusals.length >= passed)
   for (const line of refusals) assert.match(line, /"ip":"127\.0\.0\.1"/)
   assert.doesNotMatch(said, /6\.6\.6\.|claimed-by-a-client/)
   await until('the proxy has logged it', () => /\/verify\//.test(proxy.log()))
