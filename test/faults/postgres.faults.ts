@@ -88,11 +88,13 @@ test('the database in trouble: 503 in time, a heartbeat throughout, recovery by 
 
 test('503: every connection is taken by others, and given back', async (t) => {
   const scene = await setScene(t, [`max_connections=${ALL_CONNECTIONS}`, 'superuser_reserved_connections=0'])
-  const greedy = postgres(scene.server.url, { max: 2 * ALL_CONNECTIONS, onnotice: () => undefined, connect_timeout: 2 })
+  // Without a query of the driver's own, which nobody waits for when the connection is destroyed.
+  const greedy = postgres(scene.server.url, { max: 2 * ALL_CONNECTIONS, onnotice: () => undefined, connect_timeout: 2, fetch_types: false })
+  const letGo = () => greedy.end({ timeout: 0 }).catch(() => undefined)
   let isOver = false
   t.after(() => {
     isOver = true
-    return greedy.end({ timeout: 0 })
+    return letGo()
   })
   await suffer(t, scene, {
     async begin() {
@@ -106,7 +108,7 @@ test('503: every connection is taken by others, and given back', async (t) => {
     },
     async end() {
       isOver = true
-      await greedy.end({ timeout: 0 })
+      await letGo()
     },
   })
   async function takeWhileNotOver(): Promise<void> {
