@@ -172,14 +172,20 @@ async function halfRegistered(sql: postgres.Sql): Promise<string[]> {
 }
 
 async function cutAt(t: TestContext, { proxy, service, sql }: Scene, text: string, when: 'before' | 'after'): Promise<void> {
-  const email = newEmail()
   // A statement that is prepared is not sent as text again: on fresh connections it is.
   proxy.cutAll()
   await untilServing(service.url, performance.now())
   proxy.cutAll()
   const cutsBefore = proxy.cuts()
   proxy.cutAt(text, when)
-  const answer = await ask(service.url, 'POST', '/register/', registration(email))
+  let email = newEmail()
+  let answer = await ask(service.url, 'POST', '/register/', registration(email))
+  // One that met a connection of before did not come so far as to be cut.
+  for (let tries = 0; tries < 10 && answer.status === 503 && proxy.cuts() === cutsBefore; tries++) {
+    await sleep(50)
+    email = newEmail()
+    answer = await ask(service.url, 'POST', '/register/', registration(email))
+  }
   assert.equal(proxy.cuts() - cutsBefore, 1)
   assert.deepEqual({ status: answer.status, body: answer.body }, { status: 503, body: { detail: 'Service Unavailable' } })
   assert.ok(answer.tookMs < ANSWER_MS)
