@@ -60,7 +60,8 @@ export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
   if (parsePostgresUrl(text) !== undefined) return { value: { kind: 'postgres', url: text } }
   return {
     fault:
-      'should be sqlite:path/to/file.db or postgres://user:password@host:port/database; special characters in user and password are percent-encoded',
+      'should be sqlite:path/to/file.db or postgres://user:password@host:port/database; special characters in user and password are percent-encoded; ' +
+      '?sslmode= is disable, prefer, require, verify-ca or verify-full',
   }
 }
 

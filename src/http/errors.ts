@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode } from '../model/refusal.ts'
 import { clientAddress } from './client.ts'
+import { targetOf } from './events.ts'
 import { COMPLAINTS, type Fault, InvalidRequest } from './faults.ts'
 
 export type Answer = {
@@ -84,6 +85,7 @@ function logRefusal(error: Error, { status }: Answer, request: FastifyRequest): 
       status,
       reason: error.message,
       actor: request.caller?.user.id,
+      target: targetOf(request),
       ip: clientAddress(request),
     },
     'refused',

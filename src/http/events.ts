@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { clientAddress } from './client.ts'
 
 /** What a security-relevant route does, in the words of the log. */
@@ -45,13 +45,12 @@ export function installEvents(app: FastifyInstance): void {
       ...onResponse,
       async (request, reply) => {
         if (reply.statusCode >= 400) return
-        const { user_id, key_id } = request.params as { user_id?: string; key_id?: string }
         request.logger.info(
           {
             requestId: request.id,
             event,
             actor: request.caller?.user.id,
-            target: request.subject ?? key_id ?? user_id,
+            target: targetOf(request),
             changed: request.changed,
             ip: clientAddress(request),
           },
@@ -60,6 +59,18 @@ export function installEvents(app: FastifyInstance): void {
       },
     ]
   })
+}
+
+const USER_ID = /^\d{1,16}$/
+const KEY_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** Whom or what a request is about. What is refused may not have been looked at yet: only what can be an id goes to the log. */
+export function targetOf({ subject, params }: FastifyRequest): number | string | undefined {
+  if (subject !== undefined) return subject
+  // A request that no route took has no parameters.
+  const { user_id, key_id } = (params ?? {}) as { user_id?: number | string; key_id?: string }
+  if (key_id !== undefined) return KEY_ID.test(key_id) ? key_id : undefined
+  return USER_ID.test(String(user_id)) ? Number(user_id) : undefined
 }
 
 /** A line for each request, for looking into a fault. The path is left out: it may hold a code. */

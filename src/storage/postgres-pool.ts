@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { createSockets, type HostPreference, type Sockets } from './postgres-sockets.ts'
-import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
+import { forDriver, type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
 export type Client = postgres.Sql<{ bigint: number }>
 
@@ -64,8 +64,10 @@ export function openConnections(
   const address = parsePostgresUrl(url)
   if (address === undefined) throw new Error('the address of the PostgreSQL database is not well formed')
   const sockets = createSockets(address, preference)
-  const client: Client = postgres(url, {
+  const client: Client = postgres(forDriver(url), {
     ...destination(address),
+    // The sockets see to it.
+    ssl: false,
     ...{ socket: sockets.open },
     max,
     connect_timeout: CONNECT_TIMEOUT_S,

@@ -1,6 +1,8 @@
 import { connect, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createSecured } from './postgres-tls.ts'
 import type { PostgresAddress } from './postgres-url.ts'
+import { untilEvent } from './socket-events.ts'
 
 /** Which host served last: known to all pools of a process, whose connections come and go. */
 export type HostPreference = { hostIndex: number }
@@ -21,7 +23,9 @@ const PAUSE_MS = 100
 const CONNECT_TIMEOUT_MS = 1000
 
 /** The connections of one pool. The driver alone would keep sockets for ever on which nothing comes back, and hosts in turn. */
-export function createSockets({ hosts }: PostgresAddress, preference: HostPreference): Sockets {
+export function createSockets(address: PostgresAddress, preference: HostPreference): Sockets {
+  const { hosts } = address
+  const secured = createSecured(address)
   let opened: Opened[] = []
   let isDestroyed = false
 
@@ -37,7 +41,7 @@ export function createSockets({ hosts }: PostgresAddress, preference: HostPrefer
   }
 
   async function openAny(): Promise<Socket | Error> {
-    let outcome: Socket | Error = new Error('the connections to PostgreSQL are closed')
+    let outcome: Socket | Error = fault('the connections to PostgreSQL are closed', 'CONNECTION_CLOSED')
     let { hostIndex } = preference
     for (let tries = 0; tries < hosts.length && !isDestroyed; tries++, hostIndex = after(hostIndex)) {
       outcome = await tryHost(hostIndex)
@@ -49,19 +53,18 @@ export function createSockets({ hosts }: PostgresAddress, preference: HostPrefer
 
   async function tryHost(hostIndex: number): Promise<Socket | Error> {
     const { host, port } = hosts[hostIndex] ?? { host: 'localhost', port: 0 }
-    // The driver looks here for the name that a certificate has to carry.
-    const socket = Object.assign(connect({ host, port }), { host })
+    // Under TLS nobody else listens for what fails below it.
+    const socket = connect({ host, port }).on('error', () => undefined)
     opened.push({ socket, hostIndex })
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS)
-      const settle = (outcome: Socket | Error) => {
-        clearTimeout(timer)
-        socket.off('error', settle).off('connect', onConnect)
-        resolve(outcome)
-      }
-      const onConnect = () => settle(socket)
-      socket.once('error', settle).once('connect', onConnect)
-    })
+    const timer = setTimeout(() => socket.destroy(fault('no connection in time', 'CONNECT_TIMEOUT')), CONNECT_TIMEOUT_MS)
+    try {
+      await untilEvent(socket, 'connect', () => true)
+      return await secured(socket, host)
+    } catch (error) {
+      return unusable(socket.destroy().errored ?? error)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   return {
@@ -76,6 +79,16 @@ export function createSockets({ hosts }: PostgresAddress, preference: HostPrefer
       for (const { socket } of opened) socket.destroy()
     },
   }
+}
+
+/** Whatever keeps a connection from being made has a code: that tells it from a mistake of our own, which is a 500. */
+function unusable(error: unknown): Error {
+  if (!(error instanceof Error)) return fault(String(error), 'CONNECTION_FAILED')
+  return 'code' in error ? error : Object.assign(error, { code: 'CONNECTION_FAILED' })
+}
+
+function fault(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code })
 }
 
 /**

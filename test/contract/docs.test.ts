@@ -110,6 +110,14 @@ test('every npm script that a document names exists', () => {
   }
 })
 
+test('every test that a document names exists', () => {
+  const names = DOCUMENTS.flatMap((document) =>
+    [...read(document).matchAll(/`(test\/[\w./-]+)/g)].map(([, name = '']) => ({ document, name })),
+  )
+  assert.ok(names.length > 20)
+  for (const { document, name } of names) assert.ok(existsSync(join(ROOT, name)), `${document} names ${name}`)
+})
+
 test('docs/architecture.md names every folder of the sources', () => {
   const text = read('docs/architecture.md')
   const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())

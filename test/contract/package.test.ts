@@ -77,3 +77,16 @@ test('the package runs from built JavaScript, with what it declares as dependenc
     assert.equal((await fetch(`${url}/ready`)).status, 200)
   })
 })
+
+test('npm run sbom lists what the service depends on, and nothing that only development needs', () => {
+  type Declared = { readonly scripts: { readonly sbom: string }; readonly dependencies: object; readonly devDependencies: object }
+  const declared = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Declared
+  const [command = '', file] = declared.scripts.sbom.split(' > ')
+  assert.equal(file, 'sbom.json')
+  const written = execFileSync('sh', ['-c', `${command} 2>/dev/null`], { cwd: ROOT, encoding: 'utf8' })
+  const { bomFormat, components } = JSON.parse(written) as { bomFormat: string; components: { name: string }[] }
+  assert.equal(bomFormat, 'CycloneDX')
+  const listed = new Set(components.map(({ name }) => name))
+  for (const name of Object.keys(declared.dependencies)) assert.ok(listed.has(name), `${name} is missing`)
+  for (const name of Object.keys(declared.devDependencies)) assert.ok(!listed.has(name), `${name} is listed`)
+})

@@ -44,6 +44,8 @@ test('each place takes tokens of its own kind and refuses the three others', asy
   }
 })
 
+const STRANGE_SECRET = 'another secret that is long enough'
+
 type Spoiling = (token: string) => string
 const resign =
   (change: (payload: Record<string, unknown>) => object): Spoiling =>
@@ -66,7 +68,7 @@ const SPOILED: Record<string, Spoiling> = {
   'a changed payload': (token) =>
     token.replace(/\.[^.]+\./, `.${Buffer.from(JSON.stringify({ ...payloadOf(token), sub: '4711' })).toString('base64url')}.`),
   'a changed signature': (token) => `${token.slice(0, -4)}${token.endsWith('AAAA') ? 'BBBB' : 'AAAA'}`,
-  'another secret': (token) => forge({ payload: payloadOf(token), secret: 'another secret that is long enough' }),
+  'another secret': (token) => forge({ payload: payloadOf(token), secret: STRANGE_SECRET }),
   'alg none': (token) => unsigned(payloadOf(token)),
   'alg None with a signature': withHeader({ alg: 'None', typ: 'JWT' }),
   'alg HS384': withHeader({ alg: 'HS384', typ: 'JWT' }, 'sha384'),
@@ -74,6 +76,22 @@ const SPOILED: Record<string, Spoiling> = {
   'alg RS256 signed with HMAC': withHeader({ alg: 'RS256', typ: 'JWT' }),
   'alg missing': withHeader({ typ: 'JWT' }),
   'a critical extension': withHeader({ alg: 'HS256', typ: 'JWT', crit: ['x'], x: 1 }),
+  'a key of its own in the header': (token) =>
+    forge({
+      header: { alg: 'HS256', typ: 'JWT', jwk: { kty: 'oct', k: Buffer.from(STRANGE_SECRET).toString('base64url') } },
+      payload: payloadOf(token),
+      secret: STRANGE_SECRET,
+    }),
+  'a key id that is a path, signed with nothing': (token) =>
+    forge({ header: { alg: 'HS256', typ: 'JWT', kid: '../../../dev/null' }, payload: payloadOf(token), secret: '' }),
+  'a key id that is SQL': (token) =>
+    forge({ header: { alg: 'HS256', typ: 'JWT', kid: "x' union select 'x" }, payload: payloadOf(token), secret: 'x' }),
+  'an address of keys': (token) =>
+    forge({
+      header: { alg: 'HS256', typ: 'JWT', jku: 'https://evil.example/keys', x5u: 'https://evil.example/cert' },
+      payload: payloadOf(token),
+      secret: STRANGE_SECRET,
+    }),
   'exp missing': resign(({ exp: _, ...payload }) => payload),
   'exp as text': resign((payload) => ({ ...payload, exp: String(payload['exp']) })),
   'exp null': resign((payload) => ({ ...payload, exp: null })),

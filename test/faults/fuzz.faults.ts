@@ -36,7 +36,7 @@ async function gatherCast(testApp: TestApp): Promise<Cast> {
   return {
     headers: {
       nobody: {},
-      'wrong token': { authorization: `Bearer ${boss.token.slice(0, -2)}xx` },
+      'wrong token': { authorization: `Bearer ${spoiled(boss.token)}` },
       'empty bearer': { authorization: 'Bearer ' },
       'wrong key': { 'x-api-key': generateApiKey() },
       both: { authorization: 'Bearer nonsense', 'x-api-key': key },
@@ -49,6 +49,11 @@ async function gatherCast(testApp: TestApp): Promise<Cast> {
     ids: { user_id: [String(someone.id), String(banned.id), String(boss.id)], key_id: [id] },
     bannedId: banned.id,
   }
+}
+
+/** Another first character of the signature: the last ones have more than one spelling, and one time in a thousand another is none. */
+function spoiled(token: string): string {
+  return token.replace(/\.([^.])([^.]*)$/, (_, first, rest) => `.${first === 'x' ? 'y' : 'x'}${rest}`)
 }
 
 test(`${REQUESTS} requests made up from /openapi.json: no 5xx, no error outside the grammar, no status that is not declared, nobody let in`, async (t) => {

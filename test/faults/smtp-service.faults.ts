@@ -7,7 +7,9 @@ import { startFaultProxy } from '../support/fault-proxy.ts'
 import { newEmail } from '../support/requests.ts'
 import { IS_LONG, scaled } from '../support/scale.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
-import { startSmtpPeer } from '../support/smtp-peer.ts'
+import { type SmtpPeer, startSmtpPeer } from '../support/smtp-peer.ts'
+import { comparePairs } from '../support/statistics.ts'
+import { missing } from '../support/suffering.ts'
 import { ask, quantile, registration } from '../support/traffic.ts'
 
 const REGISTRATIONS = scaled(8, 60)
@@ -52,9 +54,11 @@ test('201: registrations do not feel a mail server in trouble; all mail is out 3
     const before = peer.deliveries.length
     fault.end()
     const endedAt = performance.now()
-    await until(`mail after it ${name}`, () => peer.deliveries.length >= all.length, RECOVERY_MS)
+    await until(`mail after it ${name}`, () => missing(recipients(peer), all).length === 0, RECOVERY_MS)
     const ratio = quantile(faultyMs, 0.5) / quantile(healthyMs, 0.5)
-    assert.ok(ratio < 2, `a registration takes ${ratio} times as long`)
+    // What is sure to be lost by it, of what comes and goes with the machine, is less than a registration takes.
+    const { lowMs } = comparePairs(faultyMs.map((tookMs, index) => tookMs - (healthyMs[index] ?? 0)))
+    assert.ok(lowMs < quantile(healthyMs, 0.5), `a registration takes ${lowMs} ms longer, ${ratio} times as long`)
     t.diagnostic(
       `it ${name}${IS_LONG && 'isAway' in fault ? ` for ${AWAY_MS / 1000} s` : ''}: ${emails.length} of ${emails.length} registrations answered 201, median ${ratio.toFixed(2)} times that of a ` +
         `service with a healthy mail server; ${before - (all.length - emails.length)} mails got out meanwhile, all within ${Math.round((performance.now() - endedAt) / 1000)} s of its return`,
@@ -63,16 +67,18 @@ test('201: registrations do not feel a mail server in trouble; all mail is out 3
   // In steady state: nothing disturbs, two processes send from one outbox.
   const steady = (await registerSideBySide(services, healthy)).emails
   all.push(...steady)
-  await until('all mail is out', () => steady.every((email) => peer.deliveries.some(({ to }) => String(to) === email)), RECOVERY_MS)
+  await until('all mail is out', () => missing(recipients(peer), steady).length === 0, RECOVERY_MS)
   await sleep(scaled(500, 65_000))
-  const recipients = peer.deliveries.map(({ to }) => String(to))
+  const mailed = recipients(peer)
   // A mail whose answer was lost on the way is sent again: at least once in trouble, once in steady state.
-  assert.deepEqual(new Set(recipients), new Set(all))
-  for (const email of steady) assert.equal(recipients.filter((recipient) => recipient === email).length, 1)
-  t.diagnostic(
-    `${all.length} registrations over two processes, ${recipients.length} mails, ${recipients.length - new Set(recipients).size} sent twice`,
-  )
+  assert.deepEqual(new Set(mailed), new Set(all))
+  for (const email of steady) assert.equal(mailed.filter((recipient) => recipient === email).length, 1)
+  t.diagnostic(`${all.length} registrations over two processes, ${mailed.length} mails, ${mailed.length - new Set(mailed).size} sent twice`)
 })
+
+function recipients({ deliveries }: SmtpPeer): string[] {
+  return deliveries.map(({ to }) => String(to))
+}
 
 /** Two processes on one PostgreSQL database. */
 async function startTwo(t: TestContext, smtpUrl: string): Promise<ServiceProcess[]> {

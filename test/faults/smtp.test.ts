@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { connect as tcpConnect } from 'node:net'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import tls from 'node:tls'
 import { createSmtpTransport, type SmtpTimeouts } from '../../src/mail/smtp.transport.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { enqueueMail } from '../../src/storage/outbox.repository.ts'
 import { type Actor, member } from '../support/actors.ts'
-import { temporaryFolder } from '../support/databases.ts'
+import { makeCertificate } from '../support/certificates.ts'
 import { openPostOffice, outboxRows } from '../support/post-office.ts'
 import { closedPort, startRawPeer, startSmtpPeer } from '../support/smtp-peer.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
@@ -257,17 +254,3 @@ test('smtp:// is encrypted when the server offers it, smtps:// from the start; a
     )
   }
 })
-
-function makeCertificate(t: TestContext): { key: string; cert: string } | undefined {
-  const folder = temporaryFolder(t)
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  try {
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert, ...names], {
-      stdio: 'ignore',
-    })
-  } catch {
-    return undefined
-  }
-  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
-}

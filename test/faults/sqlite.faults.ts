@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Readable, Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../support/databases.ts'
@@ -49,10 +50,20 @@ function isSound({ file }: { file: string }): void {
 
 test('503: the file is locked by another process for longer than the deadline, and let go', async (t) => {
   const scene = await setScene(t)
-  const holder = spawn(process.execPath, [LOCK_PROCESS, scene.file], { stdio: ['pipe', 'pipe', 'inherit'] })
-  t.after(() => holder.kill('SIGKILL'))
-  // It holds the lock from its start; the traffic begins with the fault.
-  await suffer(t, scene, { begin: async () => void (await once(holder.stdout, 'data')), end: () => void holder.stdin.end() }, READS)
+  let holder: ChildProcessByStdio<Writable, Readable, null> | undefined
+  t.after(() => holder?.kill('SIGKILL'))
+  await suffer(
+    t,
+    scene,
+    {
+      async begin() {
+        holder = spawn(process.execPath, [LOCK_PROCESS, scene.file], { stdio: ['pipe', 'pipe', 'inherit'] })
+        await once(holder.stdout, 'data')
+      },
+      end: () => void holder?.stdin.end(),
+    },
+    READS,
+  )
   isSound(scene)
 })
 

@@ -96,6 +96,8 @@ async function measure(url: string, path: string, known: string, body: (email: s
     const [one, other] = [isKnownFirst ? known : unknown, isKnownFirst ? unknown : known]
     const first = await ask(url, 'POST', path, body(one))
     const second = await ask(url, 'POST', path, body(other))
+    // A connection that was kept and closed in the same moment is no measurement.
+    if (first.status === 0 || second.status === 0) continue
     assert.equal(first.status, second.status)
     assert.deepEqual(first.body, second.body)
     differences.push((first.tookMs - second.tookMs) * (isKnownFirst ? 1 : -1))

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../src/model/refusal.ts'
@@ -29,6 +32,22 @@ async function servedWithin(db: Database, ms: number): Promise<void> {
   }
 }
 
+/** A port at which the first greeting of TCP is lost, as it is where a machine is off: the process is held, and its queue is full. */
+async function deafPort(t: TestContext): Promise<number> {
+  const listen =
+    "require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () { console.log(this.address().port) })"
+  const child = spawn(process.execPath, ['-e', listen], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [said] = await once(child.stdout, 'data')
+  child.kill('SIGSTOP')
+  const sockets = Array.from({ length: 4 }, () => connect(Number(said), '127.0.0.1').on('error', () => undefined))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    child.kill('SIGKILL')
+  })
+  await Promise.race(sockets.map((socket) => once(socket, 'connect')))
+  return Number(said)
+}
+
 test('a host on which nobody listens is passed over within the same request', async (t) => {
   const db = await behind(t, await closedPort(t), await closedPort(t))
   await ping(db)
@@ -43,6 +62,18 @@ test('a host that says nothing, or hangs up, is given up for the next', async (t
   const before = performance.now()
   for (let count = 0; count < 20; count++) await ping(db)
   assert.ok(performance.now() - before < 1000)
+})
+
+test('a host that is switched off is told as unavailable in time, and passed over for one that is not', async (t) => {
+  const dead = await deafPort(t)
+  const alone = openPostgres(`postgres://postgres@127.0.0.1:${dead}/accounts`)
+  t.after(() => alone.close())
+  for (const work of [() => ping(alone), () => alone.transaction(async (tx) => ping(tx))]) {
+    const before = performance.now()
+    await assert.rejects(work(), { name: 'Refusal', code: 'unavailable' })
+    assert.ok(performance.now() - before < 3000)
+  }
+  await servedWithin(await behind(t, dead), 5000)
 })
 
 test('a network that falls silent is told as unavailable in time, and forgotten when it is back', async (t) => {

@@ -16,6 +16,8 @@ type Line = {
   readonly ip?: string
 }
 
+const NO_KEY = '3f2b8c1e-9d4a-4e7b-8a6c-5d1e0f9b7c2a'
+
 function lines({ logged }: TestApp): Line[] {
   return logged.map((line) => JSON.parse(line))
 }
@@ -46,28 +48,44 @@ test('an edit is logged with the names of what it has set, and with no value', a
     [
       { msg: 'user_edited', target: mia.id, changed: ['email', 'password'] },
       { msg: 'user_edited', target: mia.id, changed: ['first_name'] },
-      { msg: 'refused', target: undefined, changed: undefined },
+      { msg: 'refused', target: mia.id, changed: undefined },
     ],
   )
   for (const value of ['canary password', email, 'Canary']) assert.ok(!service.logged.join('').includes(value))
 })
 
-test('what is refused is logged with its reason', async (t) => {
+test('what is refused is logged with its reason, whom it was about, and the id of the request', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
-  await service.app.inject(login({ email: mia.email, password: 'wrong password' }))
-  await service.app.inject(login({ email: newEmail() }))
-  await service.app.inject(logout({}))
-  await service.app.inject({ method: 'DELETE', url: `/users/${mia.id}`, headers: mia.headers })
+  const other = await member(service)
+  const ids = []
+  for (const request of [
+    login({ email: mia.email, password: 'wrong password' }),
+    login({ email: newEmail() }),
+    logout({}),
+    { method: 'DELETE', url: `/users/${other.id}`, headers: mia.headers },
+    { method: 'POST', url: `/users/${other.id}/password`, headers: mia.headers, payload: { password: 'canary password' } },
+    { method: 'DELETE', url: `/users/keys/${NO_KEY}`, headers: mia.headers },
+    { method: 'DELETE', url: '/users/canary-in-a-path', headers: mia.headers },
+  ] as const)
+    ids.push((await service.app.inject(request)).headers['x-request-id'])
   assert.deepEqual(
-    lines(service).map(({ msg, status, reason, actor }) => ({ msg, status, reason, actor })),
+    lines(service).map(({ msg, status, reason, actor, target }) => ({ msg, status, reason, actor, target })),
     [
-      { msg: 'refused', status: 400, reason: `wrong password for user ${mia.id}`, actor: undefined },
-      { msg: 'refused', status: 400, reason: 'no such account', actor: undefined },
-      { msg: 'refused', status: 401, reason: 'not_authenticated', actor: undefined },
-      { msg: 'refused', status: 403, reason: 'not_permitted', actor: mia.id },
-    ],
+      { status: 400, reason: `wrong password for user ${mia.id}` },
+      { status: 400, reason: 'no such account' },
+      { status: 401, reason: 'not_authenticated' },
+      { status: 403, reason: 'not_permitted', actor: mia.id, target: other.id },
+      { status: 403, reason: 'not_permitted', actor: mia.id, target: other.id },
+      { status: 404, reason: 'key_not_found', actor: mia.id, target: NO_KEY },
+      { status: 403, reason: 'not_permitted', actor: mia.id },
+    ].map((line) => ({ msg: 'refused', actor: undefined, target: undefined, ...line })),
   )
+  assert.deepEqual(
+    lines(service).map(({ requestId }) => requestId),
+    ids,
+  )
+  assert.ok(!service.logged.join('').includes('canary'))
 })
 
 test('the address in the log is the one that the nearest proxy has seen, and nothing that is no address', async (t) => {

@@ -54,6 +54,18 @@ test('200: a reset leaves an account that is not verified as it is', async (t) =
   )
 })
 
+test('200: the link in a mail leads to BASE_URL, whatever the request says about its host', async (t) => {
+  const service = await startApp(t, { env: { BASE_URL: 'https://id.example.com', TRUST_PROXY: 'true' } })
+  const mia = await member(service)
+  const claims = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', forwarded: 'host=evil.example' }
+  const request = forgotPassword(mia.email)
+  await service.app.inject({ ...request, headers: { ...request.headers, ...claims } })
+  const [mail, ...others] = await service.mailbox.messages()
+  assert.deepEqual(others, [])
+  assert.match(mail?.link ?? '', /^https:\/\/id\.example\.com\/reset-password\/\?code=/)
+  assert.doesNotMatch(JSON.stringify(mail), /evil/)
+})
+
 test('200: forgot-password answers alike for every address, with one row each, and mails accounts that are not banned', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)

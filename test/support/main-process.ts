@@ -29,7 +29,9 @@ export async function startMain(
   async function untilSaid(words: RegExp): Promise<void> {
     while (!words.test(said.stdout)) {
       const isOver = await Promise.race([ended.then(() => true), once(child.stdout ?? child, 'data').then(() => false)])
-      if (isOver && !words.test(said.stdout)) throw new Error(`the service ended before it said ${words}: ${said.stdout}${said.stderr}`)
+      if (!isOver || words.test(said.stdout)) continue
+      const { code, signal } = await ended
+      throw new Error(`the service ended with ${code ?? signal} before it said ${words}: ${said.stdout}${said.stderr}`)
     }
   }
 

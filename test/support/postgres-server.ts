@@ -27,6 +27,7 @@ export type PostgresServer = {
 
 // PostgreSQL refuses to run as root; then it runs as the account that owns nothing.
 const NOBODY: Account = { uid: 65_534, gid: 65_534 }
+export const SERVER_ACCOUNT = process.getuid?.() === 0 ? NOBODY : undefined
 const START_DEADLINE_MS = 30_000
 const FOR_SPEED = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'shared_buffers=64MB', 'max_connections=200']
 
@@ -48,7 +49,7 @@ export async function globalTeardown(): Promise<void> {
 
 /** A PostgreSQL of its own, in a temporary folder, on a free port. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
-  const account = process.getuid?.() === 0 ? NOBODY : undefined
+  const account = SERVER_ACCOUNT
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'))
   if (account) chownSync(folder, account.uid, account.gid)
   const binaries = await usableBinaries(account, folder)
