@@ -16,30 +16,51 @@ const MULTIPART_TYPE = 'multipart/form-data'
 // Fastify reads no body of these.
 const BODYLESS_METHODS = new Set(['GET', 'HEAD'])
 
-/** Bodies are read only where a route takes one, and only of the kinds that it declares: JSON in UTF-8 unless it says more. */
+/** Bodies count only where a route takes one, and only of the kinds that it declares: JSON in UTF-8 unless it says more. */
 export function installBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    const declared = request.routeOptions.schema?.body as { content?: object } | undefined
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.bodyBytes = body.length
-    if (declared === undefined) return undefined
-    requireSoundPath(request)
-    const mediaType = request.mediaType ?? ''
-    if (!Object.keys(declared.content ?? { [JSON_TYPE]: undefined }).includes(mediaType)) throw invalidBody(COMPLAINTS.contentType)
-    if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
-    return PARSERS[mediaType]?.(body, request.headers['content-type'] ?? '')
+    done(null, body)
   })
   app.decorateRequest('bodyBytes', 0)
   app.addHook('onRoute', (route) => {
-    if (route.schema?.body) route.preValidation = [requireBody, ...[route.preValidation ?? []].flat()]
-    else if (!BODYLESS_METHODS.has(String(route.method))) route.onRequest = [...[route.onRequest ?? []].flat(), ignoreContentType]
+    // A route declares one schema, or one for each kind.
+    const declared = route.schema?.body as { content?: object } | undefined
+    if (declared)
+      route.preValidation = [bodyReader(Object.keys(declared.content ?? { [JSON_TYPE]: {} })), ...[route.preValidation ?? []].flat()]
+    else if (!BODYLESS_METHODS.has(String(route.method))) {
+      route.onRequest = [...[route.onRequest ?? []].flat(), ignoreContentType]
+      route.preValidation = [ignoreBody, ...[route.preValidation ?? []].flat()]
+    }
   })
 }
 
-/** A request without any body reaches no parser and, where a route declares several kinds, no schema either. */
-function requireBody(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
-  if (request.body === undefined) requireSoundPath(request)
-  done(request.body === undefined ? invalidBody(COMPLAINTS.missing) : undefined)
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+
+/** Makes of the bytes what they say, for the schema to look at. */
+function bodyReader(mediaTypes: readonly string[]): Hook {
+  return (request, _reply, done) => {
+    requireSoundPath(request)
+    const value = readBody(request, mediaTypes)
+    if (value instanceof Promise) {
+      value.then((later) => {
+        request.body = later
+        done()
+      }, done)
+      return
+    }
+    request.body = value
+    done()
+  }
+}
+
+function readBody({ body, mediaType = '', headers }: FastifyRequest, mediaTypes: readonly string[]): unknown {
+  // Without any body no parser has run.
+  if (!Buffer.isBuffer(body)) throw invalidBody(COMPLAINTS.missing)
+  if (!mediaTypes.includes(mediaType)) throw invalidBody(COMPLAINTS.contentType)
+  if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
+  return PARSERS[mediaType]?.(body, headers['content-type'] ?? '')
 }
 
 /** A path that is at fault is told before anything about the body. */
@@ -53,20 +74,25 @@ function ignoreContentType({ raw }: FastifyRequest, _reply: FastifyReply, done: 
   done()
 }
 
+function ignoreBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  request.body = undefined
+  done()
+}
+
 /** A form is posted by a page, so that a person reads the answer. */
 export function isForm({ mediaType }: FastifyRequest): boolean {
   return mediaType === URLENCODED_TYPE || mediaType === MULTIPART_TYPE
 }
 
 const PARSERS: Readonly<Record<string, (body: Buffer, contentType: string) => unknown>> = {
-  [JSON_TYPE]: (body) => attempt(() => JSON.parse(decodeUtf8(body)), COMPLAINTS.jsonInvalid),
-  [URLENCODED_TYPE]: (body) => attempt(() => collect(parsePairs(decodeUtf8(body))), COMPLAINTS.formInvalid),
+  [JSON_TYPE]: (body) => attempt(() => JSON.parse(utf8.decode(body)), COMPLAINTS.jsonInvalid),
+  [URLENCODED_TYPE]: (body) => attempt(() => collect(parsePairs(utf8.decode(body))), COMPLAINTS.formInvalid),
   [MULTIPART_TYPE]: parseMultipart,
 }
 
 async function parseMultipart(body: Buffer, contentType: string): Promise<unknown> {
   try {
-    decodeUtf8(body)
+    utf8.decode(body)
     const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
     return collect([...form.entries()])
   } catch {
@@ -74,10 +100,8 @@ async function parseMultipart(body: Buffer, contentType: string): Promise<unknow
   }
 }
 
-/** Bytes that are no UTF-8 are refused: replaced by a stand-in, two passwords would become one. */
-function decodeUtf8(body: Buffer): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(body)
-}
+// Bytes that are no UTF-8 are refused: replaced by a stand-in, two passwords would become one.
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 function parsePairs(text: string): [string, string][] {
   return text.split('&').map((pair) => {
