@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { ask } from './client.ts'
 import type { HeartbeatQuestion } from './heartbeat.ts'
 
-const PAUSE_MS = 5
+const PAUSE_MS = 20
 const WARM_UP = 20
 
 // This file is the entry of a thread, which heartbeat.ts starts with its question.

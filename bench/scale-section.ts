@@ -10,7 +10,7 @@ export function scaleSection(scale: readonly ScaleFigures[]): Section {
   const most = Math.max(...scale.map(({ users }) => users))
   return {
     title: `${most.toLocaleString('en')} users`,
-    how: 'One request after the other, /heartbeat asked on the side every 5 ms. Of the searches of one kind, over all fields, the slowest p95. Login and /users/me in turns with a service that has a hundred users.',
+    how: 'One request after the other, /heartbeat asked on the side every 20 ms. Of the searches of one kind, over all fields, the slowest p95. Login and /users/me in turns with a service that has a hundred users.',
     figures: scale.filter(({ users }) => users === most).flatMap(figuresOf),
   }
 }

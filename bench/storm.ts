@@ -38,7 +38,7 @@ export async function measureStorm(generator: LoadGenerator, folder: string, rep
     const others = Object.entries(count.statuses).filter(([status]) => status !== '200' && status !== '503')
     return {
       title: 'Login storm',
-      how: `Ten times the capacity for ${SECONDS} s, each login sent at its time whether the others are answered or not; GET /users/me and /heartbeat are asked on the side, every 5 ms.`,
+      how: `Ten times the capacity for ${SECONDS} s, each login sent at its time whether the others are answered or not; GET /users/me and /heartbeat are asked on the side, every 20 ms.`,
       figures: [
         { name: 'logins granted during the storm, of capacity', value: count.granted / SECONDS / capacity, unit: '×', atLeast: 0.8 },
         { name: 'slowest refusal (503)', value: count.slowestRefusalMs, unit: 'ms', atMost: 2500 },

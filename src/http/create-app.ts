@@ -10,7 +10,8 @@ import { installErrorAnswers, sendError, sendNotFound } from './errors.ts'
 import { installEvents, installRequestLog } from './events.ts'
 import type { Location } from './faults.ts'
 import { answerPreflight, createHeaders, isPreflight } from './headers.ts'
-import { installMethodRefusals } from './methods.ts'
+import { installMethodRefusals, routedMethod } from './methods.ts'
+import { createOutageLog } from './outage-log.ts'
 import { compileParser, type ObjectSchema } from './parsing.ts'
 import { installQueryCheck, parseQuery } from './query.ts'
 import { createRequestMetrics } from './request-metrics.ts'
@@ -44,7 +45,10 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     bodyLimit: BODY_LIMIT_BYTES,
     // Longer than any path that a request line may hold: a long id is answered as an id.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384, querystringParser: parseQuery },
-    rewriteUrl: ({ url = '/' }) => withoutVersion(url),
+    rewriteUrl(request) {
+      request.method = routedMethod(request.method)
+      return withoutVersion(request.url ?? '/')
+    },
     genReqId: createRequestIds(trustProxy),
     // One hop: what the proxy itself has seen comes last, and whatever stands before that is a claim of its client.
     trustProxy: trustProxy && ((_address, hop) => hop === 0),
@@ -64,6 +68,8 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     return (input: unknown) => ({ value: parse(input) })
   })
   app.decorateRequest('logger', { getter: () => logger })
+  const tellOutage = createOutageLog(logger)
+  app.decorateRequest('tellOutage', { getter: () => tellOutage })
   app.decorateReply('streamedBytes', 0)
   const requestMetrics = metrics && createRequestMetrics(metrics.registry, metrics.namespace)
   // One hook, because each costs every request.

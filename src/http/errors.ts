@@ -70,7 +70,8 @@ export function sendError(error: Error, request: FastifyRequest, reply: FastifyR
 /** What to answer to an error. The reason goes to the log alone: the message of an unforeseen error may name anything. */
 export function answerError(error: Error, request: FastifyRequest): Answer {
   const answer = answerFor(error)
-  if (answer.status >= 500) request.logger.error({ requestId: request.id, err: error, route: request.routeOptions.url }, 'failed')
+  if (answer === ANSWERS.unavailable) request.tellOutage(request, error)
+  else if (answer.status >= 500) request.logger.error({ requestId: request.id, err: error, route: request.routeOptions.url }, 'failed')
   else if (SECURITY_STATUSES.has(answer.status) || request.routeOptions.config.event) logRefusal(error, answer, request)
   return answer
 }

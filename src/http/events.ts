@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { clientAddress } from './client.ts'
+import type { OutageLog } from './outage-log.ts'
 
 /** What a security-relevant route does, in the words of the log. */
 export type SecurityEvent =
@@ -26,6 +27,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     readonly logger: FastifyBaseLogger
+    readonly tellOutage: OutageLog
     /** The id of what the request was about, where the path does not name it. */
     subject: number | string | undefined
     /** The names, never the values, of what an edit has set. */

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { sendMethodNotAllowed } from './errors.ts'
-import { METHODS } from './node-http.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -9,12 +8,18 @@ declare module 'fastify' {
   }
 }
 
-const OTHER_METHODS = METHODS.filter((method) => method !== 'CONNECT')
+/** To the router, the methods that no route takes are one: a tree of paths for each of them would be a large part of its memory. */
+const OTHER_METHOD = 'TRACE'
+const ROUTED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', OTHER_METHOD]
+
+export function routedMethod(method = OTHER_METHOD): string {
+  return ROUTED_METHODS.includes(method) ? method : OTHER_METHOD
+}
 
 /** Collects the methods of each path while routes are added; the function it gives back then refuses all others (405). */
 export function installMethodRefusals(app: FastifyInstance): () => void {
   const methodsByUrl = new Map<string, Set<string>>()
-  for (const method of OTHER_METHODS) {
+  for (const method of ROUTED_METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -28,7 +33,7 @@ export function installMethodRefusals(app: FastifyInstance): () => void {
     for (const [url, methods] of methodsByUrl) {
       const allow = [...methods].sort().join(', ')
       app.route({
-        method: OTHER_METHODS.filter((method) => !methods.has(method)),
+        method: ROUTED_METHODS.filter((method) => !methods.has(method)),
         url,
         exposeHeadRoute: false,
         config: { access: 'public', isMethodRefusal: true },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import { Refusal } from '../model/refusal.ts'
@@ -24,19 +25,23 @@ export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOption
   const cost = { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: 1 }
   const costPrefix = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=1$`
   const queue = createQueue(availableParallelism(), maxWaitMs)
-  const decoy = hash('no account has this password', cost)
+  // No password has this hash, and to compare one with it takes as long as with any other.
+  const decoy = `${costPrefix}${unpadded(randomBytes(16))}$${unpadded(randomBytes(32))}`
 
   return {
     hash: (password, signal) => queue.run(() => hash(password, cost), signal),
     async matches(password, passwordHash, signal) {
-      const target = passwordHash ?? (await decoy)
-      const isMatch = await queue.run(() => verify(target, password), signal)
+      const isMatch = await queue.run(() => verify(passwordHash ?? decoy, password), signal)
       return isMatch && passwordHash !== undefined
     },
     needsRehash: (passwordHash) => !passwordHash.startsWith(costPrefix),
     waiting: queue.waiting,
     waitedMs: queue.waitedMs,
   }
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '')
 }
 
 type Queue = {
