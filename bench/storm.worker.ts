@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { StormCount, StormOrder } from './storm.ts'
 
-const STEP_MS = 5
+const STEP_MS = 20
 const ANSWER = /^HTTP\/1\.1 (\d{3})[\s\S]*?\r\ncontent-length: (\d+)[\s\S]*?\r\n\r\n/i
 
 // This file is the entry of a thread, which storm.ts starts with its order. It speaks over bare sockets: a client that did more for
