@@ -1,25 +1,24 @@
 -- What is searched gets a table of its own. A search for what many have visits the row of each of them, and here a row is a third as
 -- wide: without the hash of a password and the address as typed. A login, which changes users, leaves this table and its index alone.
-drop index users_search;
-drop index users_by_first_name;
-drop index users_by_last_name;
+-- Others may read users meanwhile; the old indexes go last, because that keeps everybody out.
+lock table users in share row exclusive mode;
 
-create table users_search (
+create table users_search_copy (
   user_id bigint primary key,
   email_key text not null,
   first_name_folded text not null,
   last_name_folded text not null
 );
 
-insert into users_search (user_id, email_key, first_name_folded, last_name_folded)
+insert into users_search_copy (user_id, email_key, first_name_folded, last_name_folded)
 select id, email_key, first_name_folded, last_name_folded from users order by id;
 
-create index users_search_parts on users_search
+create index users_search_parts on users_search_copy
 using gin (email_key gin_trgm_ops, first_name_folded gin_trgm_ops, last_name_folded gin_trgm_ops);
 
 -- Whole names; whole addresses have the unique index of users.
-create index users_search_by_first_name on users_search (first_name_folded);
-create index users_search_by_last_name on users_search (last_name_folded);
+create index users_search_by_first_name on users_search_copy (first_name_folded);
+create index users_search_by_last_name on users_search_copy (last_name_folded);
 
 -- The path is the one of this migration, so that data can be restored by a program that has none.
 create function keep_users_search() returns trigger language plpgsql set search_path from current as $$
@@ -42,4 +41,9 @@ when (old.email_key <> new.email_key or old.first_name_folded <> new.first_name_
 execute function keep_users_search();
 
 -- The planner chooses between the index and a walk through all rows by what it knows of them.
-analyze users_search;
+analyze users_search_copy;
+
+drop index users_search;
+drop index users_by_first_name;
+drop index users_by_last_name;
+alter table users_search_copy rename to users_search;

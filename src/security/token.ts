@@ -24,6 +24,7 @@ export const LIFETIME_MINUTES: Readonly<Record<TokenKind, number>> = { access: 1
 
 const MAX_LENGTH = 1024
 const SHAPE = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const SESSION_ID = /^[\w-]{1,64}$/
 const USER_ID = /^[1-9]\d{0,14}$/
 // A session's token comes back with every request; checking its signature costs as much as all the rest of the request.
 const REMEMBERED_TOKENS = 10_000
@@ -99,7 +100,7 @@ function parse({ header, payload }: { header: Record<string, unknown>; payload: 
     throw new Refusal('token_invalid', 'sub is not an id')
   const claims = {
     userId: Number(sub),
-    sessionId: typeof sid === 'string' ? sid : undefined,
+    sessionId: typeof sid === 'string' && SESSION_ID.test(sid) ? sid : undefined,
     version: typeof ver === 'number' ? ver : undefined,
   }
   return { kind: typ, expiresAtS: exp, claims }

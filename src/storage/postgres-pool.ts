@@ -39,7 +39,12 @@ export function createPool(url: string, graceMs: number): Pool {
       const stale = current
       if (isClosed || stale.client !== client || performance.now() - stale.bornAt < MIN_AGE_MS) return
       stale.sockets.reconsider()
-      current = open()
+      try {
+        current = open()
+      } catch {
+        // Such as a root certificate that has been taken away: the connections that were made with it go on, and the next fault tries again.
+        return
+      }
       retired.add(stale)
       setTimeout(() => {
         retired.delete(stale)

@@ -47,6 +47,9 @@ function parseTls(parameters: URLSearchParams): Pick<PostgresAddress, 'sslMode' 
   const sslMode = SSL_MODES.find((mode) => mode === (given ?? 'disable'))
   // `ssl`, which other drivers know, is not passed over in silence: who writes it expects TLS.
   if (sslMode === undefined || parameters.has('ssl')) return undefined
+  // Everybody has a certificate of a public authority: it says something only together with a name (libpq refuses it too).
+  const isPublic = rootCertificate === undefined || rootCertificate === 'system'
+  if (isPublic && (sslMode === 'verify-ca' || (sslMode === 'require' && rootCertificate !== undefined))) return undefined
   // A certificate that is given is meant to be looked at: libpq has it so too.
   if (sslMode === 'require' && rootCertificate !== undefined) return { sslMode: 'verify-ca', rootCertificate }
   // A certificate without a mode, or with one that does without TLS, would be a promise that is not kept.

@@ -168,8 +168,8 @@ function answered<Result>(
     let isLate = false
     function fail(error: unknown): void {
       clearTimeout(timer)
-      onFault(error)
       reject(error)
+      onFault(error)
     }
     const timer = setTimeout(() => {
       isLate = true

@@ -2,17 +2,17 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Database, declaredStatements, type Queries, type Statement, type Transaction, type Value } from './database.ts'
 import { begin, commit, connect, deadlineIn, guarded, translate, whenNotBusy } from './sqlite-connection.ts'
 import { createReaderThread } from './sqlite-reader.ts'
-import { createSnapshot } from './sqlite-snapshot.ts'
+import { createSnapshot, NO_SNAPSHOT } from './sqlite-snapshot.ts'
 
 // A caller hears 503 within three seconds, whatever another process does to the file; the third is for what else a request does.
 const BUSY_DEADLINE_MS = 2000
 
 /** One writer, used by one transaction at a time, one reader, which never waits for it, and a thread for what reads long. */
-export async function openSqlite(file: string): Promise<Database> {
+export async function openSqlite(file: string, isAlone = true): Promise<Database> {
   const writer = await connect(file)
   const reader = await connect(file)
   reader.exec('pragma query_only = on')
-  const snapshot = createSnapshot(reader)
+  const snapshot = isAlone ? createSnapshot(reader) : NO_SNAPSHOT
   const read = queries(prepareAll(reader), snapshot.hold)
   const write = queries(prepareAll(writer))
   const thread = createReaderThread(file, BUSY_DEADLINE_MS)
@@ -90,7 +90,7 @@ function numbered(sql: string): string {
   return sql.replace(/\$(\d+)/g, '?$1')
 }
 
-function queries(prepared: readonly Prepared[], beforeRead = () => {}): Queries {
+function queries(prepared: readonly Prepared[], beforeHotRead = () => {}): Queries {
   function find({ index, sql }: Statement<unknown>): Prepared {
     const found = prepared[index]
     if (found === undefined) throw new Error(`statement was declared after the database was opened: ${sql}`)
@@ -101,7 +101,7 @@ function queries(prepared: readonly Prepared[], beforeRead = () => {}): Queries 
     async first<Row>(declared: Statement<Row>, ...values: Value[]) {
       const { statement, columns } = find(declared)
       try {
-        beforeRead()
+        if (declared.hot) beforeHotRead()
         const row = statement.get(...bindable(values)) as unknown[] | undefined
         return row && rowOf(declared, columns, row)
       } catch (error) {
@@ -111,7 +111,6 @@ function queries(prepared: readonly Prepared[], beforeRead = () => {}): Queries 
     async all<Row>(declared: Statement<Row>, ...values: Value[]) {
       const { statement, columns } = find(declared)
       try {
-        beforeRead()
         const rows = statement.all(...bindable(values)) as unknown as unknown[][]
         return rows.map((row) => rowOf(declared, columns, row))
       } catch (error) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test as plainTest, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -40,6 +41,20 @@ function addUser(db: Queries, emailKey: string): Promise<number | undefined> {
 
 async function countUsers(db: Queries): Promise<number> {
   return (await db.first(COUNT))?.count ?? -1
+}
+
+/** Two ends of one connection. */
+async function connectedPair(t: TestContext): Promise<[Socket, Socket]> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const here = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [there] = (await once(server, 'connection')) as [Socket]
+  t.after(() => {
+    here.destroy()
+    there.destroy()
+    server.close()
+  })
+  return [here, there]
 }
 
 /** A promise that the test settles itself. */
@@ -85,6 +100,21 @@ test('what another process writes is seen from the next turn of the event loop o
   await addUser(other, 'a@x.io')
   await nextTurn()
   assert.equal(await countUsers(db), 1)
+})
+
+plainTest('a page that is read between two requests does not show the second one an older state of SQLite', async (t) => {
+  const { db, target } = await migrated(Object.assign(t, { database: 'sqlite' as const }))
+  const other = await open(t, target)
+  const id = (await addUser(db, 'a@x.io')) ?? 0
+  await insertSession(db, { id: 'session', userId: id, createdAt: 0, expiresAt: 1 })
+  const [here, there] = await connectedPair(t)
+  const arrived = once(there, 'data').then(() => findSessionUser(db, 'session', id, 0))
+  // Lists read their pages here, when the input of the turn has been gone through.
+  await nextTurn()
+  assert.equal(await countUsers(db), 1)
+  await other.run(DELETE, id)
+  here.write('a request')
+  assert.equal(await arrived, undefined)
 })
 
 test('of many sessions that are asked for at once, each finds its own user, and one that is not there finds nobody', async (t) => {
