@@ -10,11 +10,12 @@ import { installErrorAnswers, sendError, sendNotFound } from './errors.ts'
 import { installEvents, installRequestLog } from './events.ts'
 import type { Location } from './faults.ts'
 import { answerPreflight, createHeaders, isPreflight } from './headers.ts'
-import { installMethodRefusals, routedMethod } from './methods.ts'
+import { installMethodRefusals } from './methods.ts'
 import { createOutageLog } from './outage-log.ts'
 import { compileParser, type ObjectSchema } from './parsing.ts'
 import { installQueryCheck, parseQuery } from './query.ts'
 import { createRequestMetrics } from './request-metrics.ts'
+import { routedMethod } from './routed-methods.ts'
 import { createHttpServer, type ServerLimits } from './server.ts'
 
 export type HttpOptions = {

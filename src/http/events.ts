@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { clientAddress } from './client.ts'
 import type { OutageLog } from './outage-log.ts'
+import { shownMethod } from './routed-methods.ts'
 
 /** What a security-relevant route does, in the words of the log. */
 export type SecurityEvent =
@@ -79,6 +80,9 @@ export function targetOf({ subject, params }: FastifyRequest): number | string |
 export function installRequestLog(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, { statusCode, elapsedTime }) => {
     const { id, method, routeOptions } = request
-    request.logger.debug({ requestId: id, method, route: routeOptions.url, status: statusCode, ms: Math.round(elapsedTime) }, 'request')
+    request.logger.debug(
+      { requestId: id, method: shownMethod(method), route: routeOptions.url, status: statusCode, ms: Math.round(elapsedTime) },
+      'request',
+    )
   })
 }

@@ -1,19 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { sendMethodNotAllowed } from './errors.ts'
+import { ROUTED_METHODS } from './routed-methods.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Stands in for a method that a path does not take. */
     isMethodRefusal?: boolean
   }
-}
-
-/** To the router, the methods that no route takes are one: a tree of paths for each of them would be a large part of its memory. */
-const OTHER_METHOD = 'TRACE'
-const ROUTED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', OTHER_METHOD]
-
-export function routedMethod(method = OTHER_METHOD): string {
-  return ROUTED_METHODS.includes(method) ? method : OTHER_METHOD
 }
 
 /** Collects the methods of each path while routes are added; the function it gives back then refuses all others (405). */

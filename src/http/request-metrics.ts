@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Registry, Series, Summary } from '../metrics/registry.ts'
+import { shownMethod } from './routed-methods.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -65,7 +66,7 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
     reply.raw.on('close', () => {
       inProgress--
       const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_CLOSED_REQUEST
-      seriesOf(counters, request.method, status).value++
+      seriesOf(counters, shownMethod(request.method), status).value++
       duration.observe((performance.now() - startedAtMs) / 1000)
       // What was read, not what the client says that it sends.
       counters.requestSize.observe(request.bodyBytes)

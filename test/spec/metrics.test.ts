@@ -64,7 +64,7 @@ test('requests are counted by route, method and class of status; the heartbeat a
     'latchkey_http_requests_total{handler="/logout/",method="POST",status="4xx"}': 1,
     'latchkey_http_requests_total{handler="none",method="GET",status="4xx"}': 2,
     'latchkey_http_requests_total{handler="none",method="DELETE",status="4xx"}': 1,
-    'latchkey_http_requests_total{handler="none",method="PROPFIND",status="4xx"}': 1,
+    'latchkey_http_requests_total{handler="none",method="OTHER",status="4xx"}': 1,
   })
   assert.equal(series.get('latchkey_http_requests_inprogress'), 0)
   assert.equal(series.get('latchkey_http_request_duration_highr_seconds_count'), 9)
