@@ -36,7 +36,7 @@ function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] 
     { name: `${name}: /users/me, of the time with 100 users`, value: hotPath.me.ratio, unit: '×', atMost: 1.15 },
     { name: `${name}: whole list, first byte`, value: list.firstByteMs, unit: 'ms', atMost: 200 },
     { name: `${name}: whole list, last byte`, value: rounded(list.totalMs / 1000), unit: 's' },
-    { name: `${name}: whole list, extra memory`, value: list.extraMemoryMb ?? Number.NaN, unit: 'MB', atMost: 64 },
+    { name: `${name}: whole list, extra memory`, value: list.extraMemoryMb, unit: 'MB', atMost: 64 },
     { name: `${name}: /heartbeat during the list, p99`, value: list.heartbeat.p99Ms, unit: 'ms', atMost: 50 },
   ]
 }

@@ -6,7 +6,7 @@ import { ADMIN, startOn } from './contenders.ts'
 import type { Report, Section } from './figures.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { LoadGenerator } from './load.ts'
-import type { BenchService } from './service.ts'
+import { watchMemory } from './memory.ts'
 
 /** What the thread that storms is told, and what it answers. */
 export type StormOrder = { readonly url: string; readonly body: string; readonly perSecond: number; readonly seconds: number }
@@ -34,7 +34,7 @@ export async function measureStorm(generator: LoadGenerator, folder: string, rep
     const me = await startHeartbeat(service.url, { path: '/users/me', token })
     const memory = watchMemory(service)
     const count = await storm({ url, body: load.body, perSecond: capacity * TIMES_CAPACITY, seconds: SECONDS })
-    const [beat, mine, peakMb] = [await heartbeat.stop(), await me.stop(), memory.peakMb()]
+    const [beat, mine, peakMb] = [await heartbeat.stop(), await me.stop(), memory.stop().mostMb]
     const others = Object.entries(count.statuses).filter(([status]) => status !== '200' && status !== '503')
     return {
       title: 'Login storm',
@@ -58,18 +58,4 @@ async function storm(order: StormOrder): Promise<StormCount> {
   const worker = new Worker(new URL('./storm.worker.ts', import.meta.url), { workerData: order })
   const [count] = (await once(worker, 'message')) as [StormCount]
   return count
-}
-
-function watchMemory(service: BenchService): { peakMb(): number } {
-  let peak = 0
-  const look = () => {
-    peak = Math.max(peak, service.memoryMb() ?? Number.NaN)
-  }
-  const timer = setInterval(look, 100)
-  return {
-    peakMb() {
-      clearInterval(timer)
-      return peak
-    },
-  }
 }
