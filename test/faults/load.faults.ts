@@ -82,9 +82,10 @@ test('200: clients who behave do not feel a thousand who do not', async (t) => {
     `${most} rude connections at once; ${quiet.length} good requests without and ${crowded.length} with them, all 200; ` +
       `median ${p50?.toFixed(2)} times, p99 ${p99?.toFixed(2)} times (${quantile(quiet, 0.99).toFixed(1)} and ${quantile(crowded, 0.99).toFixed(1)} ms)`,
   )
-  // What else the machine does comes and goes; what the crowd does would be felt in every round.
-  assert.ok(Math.min(...rounds.map(({ median }) => median)) < 2, `the median: ${JSON.stringify(rounds)}`)
-  assert.ok(Math.min(...rounds.map(({ p99 }) => p99)) < 3, `the 99th of 100: ${JSON.stringify(rounds)}`)
+  // What else the machine does comes and goes; what the crowd does would be felt in most of the rounds.
+  const usual = (figure: (round: { median: number; p99: number }) => number) => quantile(rounds.map(figure), 0.5)
+  assert.ok(usual(({ median }) => median) < 2, `the median: ${JSON.stringify(rounds)}`)
+  assert.ok(usual(({ p99 }) => p99) < 3, `the 99th of 100: ${JSON.stringify(rounds)}`)
   assert.equal(scene.service.process.exitCode, null)
 })
 

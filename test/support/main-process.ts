@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { type Finished, MAIN, type ProcessOptions, startNode } from './processes.ts'
+import { PASSWORD } from './requests.ts'
 
 export type MainProcess = {
   readonly child: ChildProcess
@@ -15,6 +17,24 @@ export type MainProcess = {
   readonly ended: Promise<Finished>
 }
 
+// When all tests of a file are over: a hook of one test that throws would keep the hooks after it from cleaning up.
+const outputs: (() => string[])[] = []
+after(() =>
+  assert.deepEqual(
+    outputs.flatMap((secrets) => secrets()),
+    [],
+    'secrets in the output of a service',
+  ),
+)
+
+/** What no service that a test starts may ever print. Without a mail server it prints its mails, and so their links, for its developer. */
+function secretsIn(output: string, env: ProcessOptions['env'] = {}): string[] {
+  const given = [PASSWORD, env['SECRET_KEY'], env['ADMIN_PASSWORD']].filter((secret) => secret !== undefined)
+  const made =
+    env['SMTP_URL'] === undefined ? [] : [...output.matchAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+|lk_[\w-]{40,}/g)].map(([secret]) => secret)
+  return [...given.filter((secret) => output.includes(secret)), ...made]
+}
+
 /** The real service in a process of its own, listening on a free port. */
 export async function startMain(
   t: TestContext,
@@ -24,6 +44,7 @@ export async function startMain(
   const said = { stdout: '', stderr: '' }
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (said.stdout += text))
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said.stderr += text))
+  outputs.push(() => secretsIn(said.stdout + said.stderr, options.env))
   const ended = once(child, 'close').then(([code, signal]): Finished => ({ code, signal, ...said }))
 
   async function untilSaid(words: RegExp): Promise<void> {
