@@ -16,7 +16,7 @@ import {
   useOf,
 } from '../storage/sqlite-copy.ts'
 import { Interrupted, interruptible } from './interruption.ts'
-import { print } from './output.ts'
+import { contents, print } from './output.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { InvalidInput } from './refusals.ts'
 
@@ -38,13 +38,16 @@ export function backupCommands(program: Command): void {
 async function backUp(file: string, { force }: { readonly force?: true }): Promise<void> {
   const config = loadConfig(withDotEnv(process.env))
   const database = sqliteFile(config, `pg_dump --format=custom --file=${file} "$DATABASE_URL"`)
-  if (!existsSync(database)) throw new InvalidInput([`DATABASE_URL: there is no database at ${database}; nothing was backed up`])
+  if (!existsSync(database))
+    throw new InvalidInput([
+      `DATABASE_URL: there is no database at ${database}, or this account may not look into its folder; nothing was backed up`,
+    ])
   if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; name another file`])
   if (existsSync(file) && !force) throw new InvalidInput([`${file} exists already; name another file, or replace it with --force`])
   // A folder that is missing may be a disk that is not mounted: it is not made.
   if (!existsSync(dirname(file))) throw new InvalidInput([`${dirname(file)} does not exist; make it, or mount it, first`])
   const counts = await copyTo(database, file, force === true)
-  print(`Backed up ${database} to ${file}, ${megabytes(file)}: ${inWords(counts)}. The copy was checked.`)
+  print(`Backed up ${database} to ${file}, ${megabytes(file)}: ${contents(counts)}. The copy was checked.`)
   for (const line of aboutSecret(config)) print(line)
 }
 
@@ -84,7 +87,7 @@ async function restore(file: string): Promise<void> {
   await fill(database, file)
   checkSqlite(database, expected)
   flush(database)
-  print(`Restored ${database} from ${file}: ${inWords(expected)}. The database was checked.`)
+  print(`Restored ${database} from ${file}: ${contents(expected)}. The database was checked.`)
   if (aside !== undefined) print(`What was there before is kept as ${aside}; delete it when it is not needed any more.`)
   for (const line of aboutSecret(config)) print(line)
 }
@@ -146,10 +149,6 @@ function aboutSecret({ database, secretKey }: Config): string[] {
     return ['SECRET_KEY is not in it: keep the setting as well. With another one every session and mailed link ends.']
   const file = join(dirname(database.kind === 'sqlite' ? database.file : ''), 'secret.key')
   return [`The secret key is not in it: keep ${file} as well, in another place. Without it every session and mailed link ends.`]
-}
-
-function inWords({ users = 0, sessions = 0, api_keys: keys = 0, outbox = 0 }: Counts): string {
-  return `${users} users, ${sessions} sessions, ${keys} API keys, ${outbox} mails in the outbox`
 }
 
 function megabytes(file: string): string {

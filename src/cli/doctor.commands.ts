@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { counted } from '../counted.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding, Verdict } from '../doctor/finding.ts'
 import { parseEmail } from '../domain/email.ts'
@@ -38,9 +39,5 @@ export function report(findings: readonly Finding[], isColoured: boolean): strin
   ])
   const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length
   const worst: Verdict = count('fault') > 0 ? 'fault' : count('warning') > 0 ? 'warning' : 'ok'
-  return [...lines, '', painted(worst, `${plural(count('fault'), 'fault')}, ${plural(count('warning'), 'warning')}`)]
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`
+  return [...lines, '', painted(worst, `${counted(count('fault'), 'fault')}, ${counted(count('warning'), 'warning')}`)]
 }

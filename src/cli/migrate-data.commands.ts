@@ -10,7 +10,7 @@ import { useOf } from '../storage/sqlite-copy.ts'
 import { type TransferSide, transfer } from '../storage/transfer.ts'
 import { countServiceConnections, withinPostgres } from '../storage/transfer-postgres.ts'
 import { withinSqlite } from '../storage/transfer-sqlite.ts'
-import { print } from './output.ts'
+import { contents, print } from './output.ts'
 import { createProgress } from './progress.ts'
 import { InvalidInput } from './refusals.ts'
 
@@ -31,21 +31,16 @@ async function moveData({ from, to }: MoveOptions): Promise<void> {
   const [source, target] = [parseTarget('--from', from), parseTarget('--to', to)]
   await requireUnused(source)
   await requireOurs(source)
-  for (const [option, side] of [
-    ['--from', source],
-    ['--to', target],
-  ] as const)
-    await inWordsOf(option, side, () => migrate(side))
+  const steps = await inWordsOf('--from', source, () => migrate(source))
+  await inWordsOf('--to', target, () => migrate(target))
   const progress = createProgress('moving')
   const moved = await within(source, false, (reading) => within(target, true, (writing) => transfer(reading, writing, progress.update)))
   progress.clear()
-  const { users, sessions, api_keys: keys, outbox } = moved
-  print(
-    `Moved ${users} users, ${sessions} sessions, ${keys} API keys and ${outbox} mails in the outbox. Everything was read back and compared.`,
-  )
+  print(`Moved ${contents(moved)}. Everything was read back and compared.`)
   print('Now set DATABASE_URL to the new database and start the service.')
   print(aboutSecret(source))
-  print('The old database was left as it is; keep it until you have seen the new one at work.')
+  const change = steps.length === 0 ? 'left as it is' : 'brought up to this version, and is otherwise as it was'
+  print(`The old database was ${change}; keep it until you have seen the new one at work.`)
 }
 
 function parseTarget(option: string, url: string): DatabaseTarget {

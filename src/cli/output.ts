@@ -1,8 +1,15 @@
+import { counted } from '../counted.ts'
+
 export const JSON_OPTION = ['--json', 'print JSON, for a script'] as const
 
 /** What a command was asked for goes to standard output, so that a script can use it. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`)
+}
+
+/** What a database holds. */
+export function contents({ users = 0, sessions = 0, api_keys: keys = 0, outbox = 0 }: Readonly<Record<string, number>>): string {
+  return `${counted(users, 'user')}, ${counted(sessions, 'session')}, ${counted(keys, 'API key')}, ${counted(outbox, 'mail')} in the outbox`
 }
 
 /** One thing, or a list of them that comes in pages, as people or as scripts read it. */

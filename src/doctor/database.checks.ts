@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { counted } from '../counted.ts'
 import { inWordsOf } from '../prepare.ts'
 import { type Inspection, inspectDatabase } from '../storage/inspection.ts'
 import { type Finding, fault, ok, reasonOf, warning } from './finding.ts'
@@ -85,7 +86,7 @@ function checkMails({ pendingMails, failedMails, oldestMailAt }: Inspection, now
     findings.push(
       fault(
         'outbox',
-        `${mails(pendingMails)} ${pendingMails === 1 ? 'waits' : 'wait'}, the oldest for ${Math.round(ageMs / 60_000)} minutes`,
+        `${counted(pendingMails, 'mail')} ${pendingMails === 1 ? 'waits' : 'wait'}, the oldest for ${Math.round(ageMs / 60_000)} minutes`,
         'See why with `latchkey mail list`, and that the service runs.',
       ),
     )
@@ -93,13 +94,9 @@ function checkMails({ pendingMails, failedMails, oldestMailAt }: Inspection, now
     findings.push(
       warning(
         'outbox',
-        `${mails(failedMails)} could not be delivered`,
+        `${counted(failedMails, 'mail')} could not be delivered`,
         'See why with `latchkey mail list --failed`; then `latchkey mail retry ID` or `discard`.',
       ),
     )
-  return findings.length > 0 ? findings : [ok('outbox', pendingMails === 0 ? 'empty' : `${mails(pendingMails)} to be sent`)]
-}
-
-function mails(count: number): string {
-  return `${count} mail${count === 1 ? '' : 's'}`
+  return findings.length > 0 ? findings : [ok('outbox', pendingMails === 0 ? 'empty' : `${counted(pendingMails, 'mail')} to be sent`)]
 }

@@ -1,3 +1,5 @@
+import { counted } from '../counted.ts'
+
 export type Location = 'body' | 'query' | 'path'
 export type Fault = { readonly loc: readonly (string | number)[]; readonly msg: string; readonly type: string }
 
@@ -60,8 +62,4 @@ export function notOneOf(words: readonly string[]): Complaint {
 
 export function noneOf(names: readonly string[]): Complaint {
   return { type: 'value_error', msg: `Value error, at least one of ${names.join(', ')} is required` }
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -1,0 +1,4 @@
+/** "1 mail", "2 mails" */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
