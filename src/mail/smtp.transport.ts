@@ -91,6 +91,8 @@ function toFault(error: unknown): MailFault {
   if (error instanceof Overtime) return new MailFault('server', error.message)
   // nodemailer gives its errors these fields; each may be missing.
   const { message = '', command = '', responseCode = 0, response = '' } = error as SmtpError
+  if (message.includes('wrong version number'))
+    return new MailFault('server', 'the port does not speak TLS from the start: use smtp:// in SMTP_URL, or the port for smtps://')
   if (responseCode === 0) return new MailFault('server', `no answer: ${harmless(message)}`)
   // The answer to a wrong password may name the user.
   const answer = command.startsWith('AUTH') ? String(responseCode) : harmless(response)

@@ -65,6 +65,13 @@ test('a mail waits while the host name cannot be resolved', async (t) => {
   await waits(testApp, /^no answer: /)
 })
 
+test('a mail waits when smtps:// leads to a port that does not speak TLS, and the reason says what to change', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const peer = await startSmtpPeer(t)
+  await tryToSend(t, testApp, peer.url.replace('smtp:', 'smtps:'))
+  await waits(testApp, /^the port does not speak TLS from the start: use smtp:\/\/ in SMTP_URL, or the port for smtps:\/\/$/)
+})
+
 test('a mail waits when the server never greets', async (t) => {
   const { testApp } = await askedForReset(t)
   const peer = await startRawPeer(t, () => undefined)
