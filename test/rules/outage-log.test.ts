@@ -39,3 +39,17 @@ test('an outage is told once a second for each reason, with how many requests it
   )
   assert.deepEqual([lines[0]?.route, lines[0]?.msg], ['/login/', 'unavailable'])
 })
+
+test('reasons that somebody makes up do not fill the memory: the oldest are forgotten, and told again', () => {
+  const { lines, refuse } = outages()
+  for (let n = 0; n <= 100; n++) refuse('a', `reason ${n}`)
+  refuse('b', 'reason 0')
+  refuse('c', 'reason 100')
+  assert.deepEqual(
+    lines.slice(100).map(({ requestId, reason }) => [requestId, reason]),
+    [
+      ['a', 'reason 100'],
+      ['b', 'reason 0'],
+    ],
+  )
+})

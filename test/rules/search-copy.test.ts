@@ -15,6 +15,14 @@ const ADD = statement(`
 const EDIT = statement("update users set last_name = 'Neu', last_name_folded = 'neu', last_login_at = 1")
 const COPIES = statement('select user_id, email_key, first_name_folded, last_name_folded from users_search')
 
+/** The session of a program that restores data has no path of schemas. */
+function withoutPath(db: Database, sql: string): Promise<void> {
+  return db.transaction(async (tx) => {
+    await tx.run(statement("select set_config('search_path', '', true)"))
+    await tx.run(statement(sql))
+  })
+}
+
 async function found(db: Database, term: string, isExact: boolean): Promise<number> {
   const search: UserSearch = { term, field: 'all', isExact, page: 1, size: 50 }
   const { total, users } = await searchUsers(db, search)
@@ -34,6 +42,8 @@ test('PostgreSQL: users from before the copy for search are found as those after
   assert.deepEqual([await found(db, 'ust', false), await found(db, 'muster', true), await found(db, 'mia@EXAMPLE.com', true)], [1, 1, 1])
   await db.run(EDIT)
   assert.deepEqual([await found(db, 'ust', false), await found(db, 'muster', true), await found(db, 'neu', true)], [0, 0, 1])
-  await db.run(statement('delete from users'))
+  await withoutPath(db, ADD.sql.replace('users', 'public.users').replaceAll('ia@', 'ara@'))
+  assert.equal(await found(db, 'mara@example.com', true), 1)
+  await withoutPath(db, 'delete from public.users')
   assert.deepEqual(await db.all(COPIES), [])
 })
