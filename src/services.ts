@@ -42,8 +42,8 @@ export function createServices(parts: Parts): Services {
     accounts: createAccounts({ db, tokens, passwords, observer, now, mailWaits }),
     sessions: createSessions({ db, tokens, passwords, observer, now }),
     passwordReset: createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }),
-    users: createUsers({ db, passwords }),
-    userAdministration: createUserAdministration(db),
+    users: createUsers({ db, passwords, now }),
+    userAdministration: createUserAdministration({ db, now }),
     apiKeys: createApiKeys({ db, now }),
   }
 }

@@ -85,7 +85,7 @@ export function userCommands(program: Command): void {
 /** A command that changes accounts and shows them: as they are now, or as they were if they are gone. */
 function changeCommand(parent: Command, name: string, description: string, apply: Change): void {
   async function applyTo(db: Database, reference: string): Promise<User> {
-    const administration = createUserAdministration(db)
+    const administration = createUserAdministration({ db, now: Date.now })
     const before = await findUser(administration, reference)
     await apply(administration, before.id)
     return name === 'delete' ? before : await administration.find(before.id)

@@ -15,6 +15,7 @@ import {
 } from '../storage/user-administration.repository.ts'
 import { searchUsers } from '../storage/user-search.repository.ts'
 import { emailKey } from './email.ts'
+import { requireStillAdmin } from './still-caller.ts'
 
 /** An admin who is logged in, or an operator at the command line. */
 export type Administrator = Caller | Operator
@@ -36,7 +37,9 @@ export type UserAdministration = {
 
 const LIST_PAGE_SIZE = 250
 
-export function createUserAdministration(db: Database): UserAdministration {
+type Parts = { readonly db: Database; readonly now: () => number }
+
+export function createUserAdministration({ db, now }: Parts): UserAdministration {
   /**
    * A change that may take an admin away. Such changes run one at a time, in all processes, and the administrator is looked at
    * again inside: of two admins who ban or delete each other at the same moment, the second is none any more.
@@ -48,7 +51,7 @@ export function createUserAdministration(db: Database): UserAdministration {
   ): Promise<void> {
     return db.transaction(async (tx) => {
       await tx.lock('admins')
-      if (administrator !== 'operator') await requireStillAdmin(tx, administrator)
+      if (administrator !== 'operator') await requireStillAdmin(tx, administrator, now())
       await change(tx, await find(tx, userId))
     })
   }
@@ -108,12 +111,4 @@ async function find(db: Queries, userId: number): Promise<User> {
 
 function requireFound(isFound: boolean): void {
   if (!isFound) throw new Refusal('user_not_found')
-}
-
-async function requireStillAdmin(tx: Transaction, { user, sessionId }: Caller): Promise<void> {
-  const now = await findUserById(tx, user.id)
-  const invalid = sessionId === undefined ? 'key_invalid' : 'token_invalid'
-  if (now === undefined) throw new Refusal(invalid, 'deleted meanwhile')
-  if (now.banned) throw new Refusal(invalid, 'banned meanwhile')
-  if (now.role !== 'admin') throw new Refusal('not_permitted', 'no admin any more')
 }

@@ -2,10 +2,11 @@ import type { Caller, Operator } from '../model/caller.ts'
 import { Refusal } from '../model/refusal.ts'
 import type { Profile, User } from '../model/user.ts'
 import type { Passwords } from '../security/password.ts'
-import { type Database, UniqueViolation } from '../storage/database.ts'
+import { type Database, type Transaction, UniqueViolation } from '../storage/database.ts'
 import { deleteSessionsOfUser } from '../storage/session.repository.ts'
 import { findUserById, type UserChanges, updateUser } from '../storage/user.repository.ts'
 import { emailKey } from './email.ts'
+import { requireStillAdmin, requireStillCaller } from './still-caller.ts'
 
 export type Edit = { readonly [Field in keyof Profile | 'password']?: string | undefined }
 
@@ -16,33 +17,38 @@ export type Users = {
   changePassword(editor: Caller | Operator, userId: number, password: string, signal?: AbortSignal): Promise<void>
 }
 
-type Parts = { readonly db: Database; readonly passwords: Passwords }
+type Parts = { readonly db: Database; readonly passwords: Passwords; readonly now: () => number }
 
-export function createUsers({ db, passwords }: Parts): Users {
+export function createUsers({ db, passwords, now }: Parts): Users {
   async function edit(editor: Caller | Operator, userId: number, edit: Edit, signal?: AbortSignal): Promise<User> {
     const { password, ...profile } = edit
     // A hash is dear: none is made for a user who does not exist.
     if ((await findUserById(db, userId)) === undefined) throw new Refusal('user_not_found')
     const passwordHash = password === undefined ? undefined : await passwords.hash(password, signal)
     const address = profile.email === undefined ? undefined : emailKey(profile.email)
-    const user = await apply(userId, { ...profile, emailKey: address, passwordHash }, ownSession(editor, userId))
+    const user = await apply(editor, userId, { ...profile, emailKey: address, passwordHash })
     if (user === undefined) throw new Refusal('user_not_found', 'deleted meanwhile')
     return user
   }
 
-  /** A new password and the end of the sessions that the old one has opened are one step. */
-  async function apply(userId: number, changes: UserChanges, keptSessionId: string | undefined): Promise<User | undefined> {
+  /** The change, the end of the sessions that an old password has opened, and a last look at the editor are one step. */
+  async function apply(editor: Caller | Operator, userId: number, changes: UserChanges): Promise<User | undefined> {
     try {
-      if (changes.passwordHash === undefined) return await updateUser(db, userId, changes)
       return await db.transaction(async (tx) => {
+        // The change goes first: on PostgreSQL it waits for a reset that is under way, and the look sees what that has left.
         const user = await updateUser(tx, userId, changes)
-        await deleteSessionsOfUser(tx, userId, keptSessionId)
+        if (editor !== 'operator') await requireStillEditor(tx, editor, userId)
+        if (changes.passwordHash !== undefined) await deleteSessionsOfUser(tx, userId, ownSession(editor, userId))
         return user
       })
     } catch (error) {
       if (error instanceof UniqueViolation) throw new Refusal('email_taken', undefined, { cause: error })
       throw error
     }
+  }
+
+  function requireStillEditor(tx: Transaction, editor: Caller, userId: number): Promise<unknown> {
+    return editor.user.id === userId ? requireStillCaller(tx, editor, now()) : requireStillAdmin(tx, editor, now())
   }
 
   return {

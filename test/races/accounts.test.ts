@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
+import { createPasswords, type Passwords } from '../../src/security/password.ts'
 import { createServices } from '../../src/services.ts'
 import { statement } from '../../src/storage/database.ts'
 import { openDatabase } from '../../src/storage/open.ts'
@@ -8,7 +9,7 @@ import { member } from '../support/actors.ts'
 import { freshDatabase, test } from '../support/databases.ts'
 import { login, newEmail, PASSWORD, register, resetPassword, verify } from '../support/requests.ts'
 import { startProcess } from '../support/service-process.ts'
-import { startApp, TEST_SECRET } from '../support/start-app.ts'
+import { startApp, TEST_SECRET, type TestApp } from '../support/start-app.ts'
 
 const COUNT_USERS = statement<{ count: number }>('select count(*) as count from users')
 const COUNT_SESSIONS = statement<{ count: number }>('select count(*) as count from sessions')
@@ -64,6 +65,39 @@ test('a login at the moment of a reset gets no session that outlives it', async 
     }
   }
 })
+
+test('401: a password or an address that is being changed when the owner resets the password is not changed any more', async (t) => {
+  const service = await startApp(t)
+  for (const edit of [{ password: 'what the intruder wants' }, { password: 'what the intruder wants', email: newEmail() }]) {
+    const mia = await member(service)
+    const { services, hashing, letHash } = slowToHash(service)
+    const intruder = await services.authentication.byToken(mia.token)
+    const changed = services.users.edit(intruder, mia.id, edit)
+    const refused = assert.rejects(changed, { name: 'Refusal', code: 'token_invalid' })
+    await hashing
+    const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
+    assert.equal((await service.app.inject(resetPassword({ code, new_password: 'what the owner wants' }))).statusCode, 200)
+    letHash()
+    await refused
+    assert.equal((await service.app.inject(login({ email: mia.email, password: 'what the owner wants' }))).statusCode, 200)
+  }
+})
+
+/** The rules, with passwords that are hashed when the test says so. */
+function slowToHash({ db, config, clock }: TestApp) {
+  const [began, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const slow: Passwords = {
+    ...passwords,
+    async hash(password, signal) {
+      began.resolve()
+      await allowed.promise
+      return passwords.hash(password, signal)
+    },
+  }
+  const services = createServices({ db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords: slow })
+  return { services, hashing: began.promise, letHash: allowed.resolve }
+}
 
 nodeTest('two processes on one PostgreSQL: one verification, one reset and one registration of many', async (t) => {
   const { urls, db, services } = await twoProcesses(t)
