@@ -76,6 +76,7 @@ const SPOILED: Record<string, Spoiling> = {
   'alg RS256 signed with HMAC': withHeader({ alg: 'RS256', typ: 'JWT' }),
   'alg missing': withHeader({ typ: 'JWT' }),
   'a critical extension': withHeader({ alg: 'HS256', typ: 'JWT', crit: ['x'], x: 1 }),
+  'a critical extension that is null': withHeader({ alg: 'HS256', typ: 'JWT', crit: null }),
   'a key of its own in the header': (token) =>
     forge({
       header: { alg: 'HS256', typ: 'JWT', jwk: { kty: 'oct', k: Buffer.from(STRANGE_SECRET).toString('base64url') } },

@@ -11,6 +11,8 @@ type Actor = { readonly headers: Readonly<Record<string, string>> }
 type KeyView = { id: string; name: string; created_at: string; is_active: boolean; scopes: string[] }
 
 const STORED = statement<Record<string, unknown>>('select * from api_keys where id = $1')
+const END_SESSIONS = statement('delete from sessions')
+const UNVERIFY = statement('update users set verified = false')
 const COUNT = statement<{ count: number }>('select count(*) as count from api_keys')
 
 async function countKeys({ db }: TestApp): Promise<number | undefined> {
@@ -217,6 +219,26 @@ test('401: a disabled key is refused on the very next request, and works again w
   refused(await app.inject({ url: '/users/keys', headers: holder.headers }), 401, 'API key is inactive')
   await setActive(true)
   assert.equal((await app.inject({ url: '/users/keys', headers: holder.headers })).statusCode, 200)
+})
+
+test('401: a good key does not help whoever sends a bearer token that is not good beside it', async (t) => {
+  const testApp = await startApp(t)
+  const holder = await keyHolder(testApp, await member(testApp))
+  const { token } = await member(testApp)
+  await testApp.db.run(END_SESSIONS)
+  for (const authorization of ['Bearer', 'bearer nonsense', 'Bearer a.b.c', `Bearer ${token}x`, `Bearer ${token}`]) {
+    const headers = { ...holder.headers, authorization }
+    refused(await testApp.app.inject({ url: '/users/me', headers }), 401, 'That token is Invalid')
+  }
+  const other = { ...holder.headers, authorization: 'Basic bWlhOm1pYQ==' }
+  assert.equal((await testApp.app.inject({ url: '/users/me', headers: other })).statusCode, 200)
+})
+
+test('401: a key whose owner is not verified is refused', async (t) => {
+  const testApp = await startApp(t)
+  const holder = await keyHolder(testApp, await member(testApp))
+  await testApp.db.run(UNVERIFY)
+  refused(await testApp.app.inject({ url: '/users/me', headers: holder.headers }), 401, 'Invalid API key')
 })
 
 test('204: a deleted key is gone on the very next request', async (t) => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from '@node-rs/argon2'
+import { createPasswords, type Passwords } from '../../src/security/password.ts'
+import { createServices } from '../../src/services.ts'
 import { statement } from '../../src/storage/database.ts'
 import { findUserByEmail } from '../../src/storage/user.repository.ts'
 import { member } from '../support/actors.ts'
@@ -42,6 +44,24 @@ test('400: a password that is too short or too long is a wrong one', async (t) =
   for (const password of ['', 'x', 'x'.repeat(257), 'x'.repeat(10_000)]) {
     refused(await service.app.inject(login({ email, password })), 400, 'Wrong email or password')
   }
+})
+
+test('a password that is longer than any can be is not hashed', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const compared: string[] = []
+  const passwords: Passwords = {
+    ...createPasswords(),
+    async matches(password) {
+      compared.push(password)
+      return true
+    },
+  }
+  const parts = { db: service.db, now: service.clock.now, secretKey: service.config.secretKey ?? new Uint8Array(), passwords }
+  const { sessions } = createServices(parts)
+  await assert.rejects(sessions.login(mia.email, 'x'.repeat(257)), { code: 'wrong_credentials' })
+  await sessions.login(mia.email, '𝒳'.repeat(256))
+  assert.deepEqual(compared, ['𝒳'.repeat(256)])
 })
 
 test('401: with the right password, a banned user is told so, before being told to verify', async (t) => {
