@@ -17,8 +17,8 @@ import type { Database } from './storage/database.ts'
 import { welcome } from './welcome.ts'
 import { createWorkerPeers, listenForStop, superviseWorkers } from './workers.ts'
 
-const UNVERIFIED_ADMIN =
-  'the account of ADMIN_EMAIL had never been verified: whoever registered it is an admin now; if that was not you, set its password with `latchkey user set-password`'
+const PROMOTED =
+  'the account that has the address of ADMIN_EMAIL is an admin now; if it is not yours, take that back with `latchkey user revoke-admin`, and set ADMIN_EMAIL right'
 const DRAIN_DEADLINE_MS = 10_000
 const SWEEP_INTERVAL_MS = 50
 const FLUSH_DEADLINE_MS = 500
@@ -59,8 +59,8 @@ async function prepare(config: Config, logger: Logger): Promise<void> {
   try {
     secretKeyOf(config)
     if (!config.admin) return
-    const { wasUnverified } = await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
-    if (wasUnverified) logger.warn(UNVERIFIED_ADMIN)
+    const { promoted } = await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
+    if (promoted !== undefined) logger.warn({ userId: promoted }, PROMOTED)
   } finally {
     await db.close()
   }

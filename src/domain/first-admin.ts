@@ -12,20 +12,18 @@ const LAST_NAME = 'Latchkey'
 /**
  * Makes sure that a verified admin with this address exists. An account that is there is promoted and verified, and is
  * otherwise left alone: its password is its owner's, and a ban is somebody's decision. Any number of processes may do so at once.
- * Gives whether the account had never been verified before: then whoever registered it, and nobody knows who that was, is an admin now.
+ * Gives the id of an account that was no admin before: whoever has it, and nobody knows who that is, is one now.
  */
 export async function ensureAdmin(
   { db, passwords, now }: Parts,
   admin: { readonly email: string; readonly password: string },
-): Promise<{ readonly wasUnverified: boolean }> {
+): Promise<{ readonly promoted: number | undefined }> {
   const passwordHash = await passwords.hash(admin.password)
   const key = emailKey(admin.email)
   const account = { email: admin.email, emailKey: key, firstName: FIRST_NAME, lastName: LAST_NAME, passwordHash }
   return db.transaction(async (tx) => {
     const id = await insertUser(tx, { ...account, role: 'admin', verified: true, createdAt: now() })
-    if (id !== undefined) return { wasUnverified: false }
-    const wasUnverified = (await findUserByEmail(tx, key))?.verified === false
-    await promoteByEmail(tx, key)
-    return { wasUnverified }
+    if (id !== undefined || !(await promoteByEmail(tx, key))) return { promoted: undefined }
+    return { promoted: (await findUserByEmail(tx, key))?.id }
   })
 }

@@ -16,7 +16,7 @@ const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 
 
 test('a missing admin is made, verified, with the given password', async (t) => {
   const { db, clock } = await startApp(t)
-  await ensureAdmin({ db, passwords, now: clock.now }, ROOT)
+  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: undefined })
   const user = await findUserByEmail(db, 'root@example.com')
   assert.deepEqual(
     { email: user?.email, role: user?.role, verified: user?.verified, banned: user?.banned },
@@ -30,8 +30,8 @@ test('an account that is there is promoted and verified, and keeps its password,
   const { db, clock } = testApp
   const mia = await member(testApp, { email: 'root@example.com', password: 'of her own', verified: false })
   await db.run(BAN, mia.id)
-  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { wasUnverified: true })
-  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { wasUnverified: false })
+  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: mia.id })
+  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: undefined })
   const user = await findUserByEmail(db, 'root@example.com')
   assert.deepEqual(
     { id: user?.id, name: user?.firstName, role: user?.role, verified: user?.verified, banned: user?.banned },
