@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { ClaimedMail } from '../model/mail.ts'
 import { claimMails } from '../storage/outbox.repository.ts'
 import { createDelivery, type DeliveryParts, type Outcome } from './delivery.ts'
@@ -21,7 +21,7 @@ export type DispatcherParts = Omit<DeliveryParts, 'random'> & {
 }
 
 const CONCURRENCY = 4
-// Longer than a sending can take with all its time-outs, and what follows it.
+// Longer than a check and a sending can take with all their time-outs, and what follows them.
 const LEASE_MS = 60_000
 // The answer to the request goes out before any of the work begins, which is more for an address that has an account than for one
 // that has none; and mails that come together are claimed together.
@@ -55,6 +55,7 @@ export function createDispatcher({
       while (!stopping.signal.aborted) {
         isWoken = false
         bell = Promise.withResolvers()
+        await sweep()
         for (const mail of await claim(concurrency - inFlight.size)) launch(mail)
         if (isWoken) continue
         if (inFlight.size === 0) return
@@ -64,6 +65,12 @@ export function createDispatcher({
     } finally {
       current = undefined
     }
+  }
+
+  /** With SQLite, a round may wait for nothing but itself: the event loop turns first, so that requests come in between. */
+  async function sweep(): Promise<void> {
+    do await turn()
+    while (!stopping.signal.aborted && (await delivery.sweep()))
   }
 
   function runOnce(): Promise<void> {
@@ -94,15 +101,8 @@ export function createDispatcher({
   }
 
   async function deliver(mail: ClaimedMail): Promise<void> {
-    const release: Outcome = () => delivery.release(mail)
-    if (stopping.signal.aborted) return record(mail, release)
-    try {
-      const outcome = await delivery.attempt(mail)
-      await record(mail, outcome)
-    } catch (error) {
-      logger.warn({ err: error, outboxId: mail.id }, 'a mail waits for the database')
-      await record(mail, release)
-    }
+    if (stopping.signal.aborted) return record(mail, () => delivery.release(mail))
+    await record(mail, await delivery.attempt(mail))
   }
 
   /** A mail that was sent and cannot be crossed out would be sent twice: that is worth some patience. */

@@ -5,7 +5,7 @@ import { type FaultScope, MailFault, type MailTransport, toSendOptions } from '.
 export type SmtpTimeouts = {
   /** For each of: connecting, the greeting, and any later silence. */
   readonly silenceMs: number
-  /** For a whole mail: a server that answers drop by drop is never silent. */
+  /** For a whole mail; a check, which may come before it, has half of it. A server that answers drop by drop is never silent. */
   readonly totalMs: number
 }
 
@@ -17,6 +17,8 @@ const IDLE_MS = 5_000
 /** Sends through a mail server. `smtp://` is encrypted as soon as the server offers it, `smtps://` from the start. */
 export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOUTS): MailTransport {
   let pool = openPool(url, timeouts)
+  let isClosed = false
+  const underWay = new Set<AbortController>()
 
   /** Mails in the other connections finish first; when their time is over too, none is left to wait for. */
   function replacePool(stale: typeof pool): void {
@@ -26,23 +28,30 @@ export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOU
     setTimeout(() => stale.close({ force: true }), timeouts.totalMs).unref()
   }
 
-  async function inTime(work: (used: typeof pool) => Promise<unknown>): Promise<void> {
+  async function inTime(totalMs: number, work: (used: typeof pool) => Promise<unknown>): Promise<void> {
     const used = pool
     const overtime = new AbortController()
+    underWay.add(overtime)
     try {
-      await Promise.race([work(used), expire(timeouts.totalMs, overtime.signal)])
+      await Promise.race([work(used), expire(totalMs, overtime.signal)])
     } catch (error) {
+      if (isClosed) throw new MailFault('server', 'the service is stopping')
       if (error instanceof Overtime) replacePool(used)
       throw toFault(error)
     } finally {
+      underWay.delete(overtime)
       overtime.abort()
     }
   }
 
   return {
-    send: (message) => inTime((used) => used.sendMail(toSendOptions(message))),
-    check: () => inTime((used) => used.verify()),
-    close: async () => pool.close({ force: true }),
+    send: (message) => inTime(timeouts.totalMs, (used) => used.sendMail(toSendOptions(message))),
+    check: () => inTime(timeouts.totalMs / 2, (used) => used.verify()),
+    async close() {
+      isClosed = true
+      pool.close({ force: true })
+      for (const overtime of underWay) overtime.abort()
+    },
   }
 }
 

@@ -64,10 +64,15 @@ function addOperationMetrics(registry: Registry, namespace: string, { passwords,
     () => passwords.waitedMs() / 1000,
   )
   registry.counterOf(`${namespace}_database_errors_total`, 'Times that the database could not be used.', databaseFaults)
-  registry.gauge(`${namespace}_outbox_depth`, 'Mails that have waited for more than a minute.', () => outbox.read()?.depth, 'max')
+  registry.gauge(
+    `${namespace}_outbox_depth`,
+    'Mails that have waited for more than a minute for the server or the database.',
+    () => outbox.read()?.depth,
+    'max',
+  )
   registry.gauge(
     `${namespace}_outbox_oldest_age_seconds`,
-    'Age of the mail that has waited longest, if for more than a minute.',
+    'Age of the mail that has waited longest, if for more than a minute, for the server or the database.',
     () => outbox.read()?.oldestAgeSeconds,
     'max',
   )

@@ -9,7 +9,7 @@ export type Statement<Row> = {
   /** Its place among all declared statements, where a driver finds what it has prepared. */
   readonly index: number
   readonly sql: string
-  /** The text for SQLite, where its search index makes it another one. */
+  /** The text for SQLite, where its search index or its one writer makes it another one. */
   readonly sqliteSql: string
   readonly isRead: boolean
   /** Reads so much that SQLite, which works on the thread of its caller, has to do it on a thread of its own. */
@@ -68,8 +68,8 @@ export class MissingReference extends Error {
 const catalogue: Statement<unknown>[] = []
 
 /** Declares a statement. Repositories do so at the top of their file, so that drivers can prepare all of them at start. */
-export function statement<Row>(sql: string): Statement<Row> {
-  return declare(sql, sql, /^\s*select\b/i.test(sql), false)
+export function statement<Row>(sql: string, sqliteSql = sql): Statement<Row> {
+  return declare(sql, sqliteSql, /^\s*select\b/i.test(sql), false)
 }
 
 /** Declares a statement that reads long: a search. PostgreSQL plans it anew each time, with its values in view. */

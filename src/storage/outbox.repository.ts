@@ -1,5 +1,5 @@
 import type { ClaimedMail, MailKind } from '../model/mail.ts'
-import { type Queries, statement } from './database.ts'
+import { type Queries, type Statement, statement } from './database.ts'
 
 type ClaimedRow = {
   readonly id: number
@@ -10,6 +10,8 @@ type ClaimedRow = {
   readonly requested_at: number
 }
 
+/** Begins the reason of a mail that waits because the mail server or the database is away: for everybody, account or not. */
+const AWAY = 'away: '
 // A mail that is still pending is not put in twice and keeps its turn, so that asking often makes it neither more nor sooner;
 // one that was given up is tried anew.
 const ENQUEUE = statement(`
@@ -19,12 +21,26 @@ const ENQUEUE = statement(`
     due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
     attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
     last_error = null, failed_at = null`)
-// The outer condition is what keeps two processes apart: PostgreSQL reads it again on the row that the faster one has left behind.
-const CLAIM = statement<ClaimedRow>(`
-  update outbox set lease = $1, due_at = $2
-  where id in (select id from outbox where failed_at is null and due_at <= $3 order by due_at, id limit $4)
-    and failed_at is null and due_at <= $3
-  returning id, kind, recipient, revision, attempts, requested_at`)
+const CLAIM = apart<ClaimedRow>(
+  (skipLocked) => `
+  with due as materialized (
+    select id from outbox where failed_at is null and due_at <= $3 order by due_at, id limit $4 ${skipLocked}
+  )
+  update outbox set lease = $1, due_at = $2 where id in (select id from due)
+  returning id, kind, recipient, revision, attempts, requested_at`,
+)
+// Whoever registers at this moment raises the revision: PostgreSQL locks the row as it is now, but sees users as they were.
+const REMOVE_UNWANTED = apart(
+  (skipLocked) => `
+  with unwanted as materialized (
+    select id, revision from outbox
+    where id in (select id from outbox where failed_at is null and due_at <= $1 order by due_at, id limit $2)
+      and failed_at is null and due_at <= $1
+      and not exists (select 1 from users where email_key = recipient and banned = false and (kind = 'reset' or verified = false))
+    ${skipLocked}
+  )
+  delete from outbox where (id, revision) in (select id, revision from unwanted)`,
+)
 const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
 const RELEASE = statement('update outbox set lease = null, due_at = $3 where id = $1 and lease = $2')
 const RENEW = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
@@ -34,7 +50,13 @@ const GIVE_UP = statement(`
   update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
 const FORGET_FAILED = statement('delete from outbox where failed_at <= $1')
 const MEASURE = statement<{ depth: number; oldest: number | null }>(`
-  select count(*) as depth, min(requested_at) as oldest from outbox where failed_at is null and requested_at <= $1`)
+  select count(*) as depth, min(requested_at) as oldest from outbox
+  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${AWAY}%')`)
+
+/** Processes on one PostgreSQL pass over the rows that another has in hand, and so never wait for each other; SQLite has one writer. */
+function apart<Row>(sql: (skipLocked: string) => string): Statement<Row> {
+  return statement(sql('for update skip locked'), sql(''))
+}
 
 /** Asks for a mail. Whether an account belongs to the address is looked at when it is sent, not now. */
 export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number): Promise<void> {
@@ -47,6 +69,11 @@ export type Claim = { readonly lease: string; readonly leaseEndsAt: number; read
 export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit }: Claim): Promise<ClaimedMail[]> {
   const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit)
   return rows.map(({ requested_at, ...row }) => ({ ...row, requestedAt: requested_at, lease }))
+}
+
+/** Takes out those of the mails longest due that nobody waits for: there is no account, or none that is sent such a mail. Tells how many. */
+export function removeUnwantedMails(db: Queries, now: number, lookedAt: number): Promise<number> {
+  return db.run(REMOVE_UNWANTED, now, lookedAt)
 }
 
 /** Takes a mail out for good. False when it was asked for again meanwhile: then it stays. */
@@ -64,8 +91,14 @@ export async function renewMail(db: Queries, { id, lease }: ClaimedMail, now: nu
   await db.run(RENEW, id, lease, now)
 }
 
+/** Puts a mail off that was not accepted. */
 export async function postponeMail(db: Queries, { id, lease }: ClaimedMail, dueAt: number, reason: string): Promise<void> {
   await db.run(POSTPONE, id, lease, dueAt, reason)
+}
+
+/** Puts a mail off because the mail server or the database is away, which is so for every address. */
+export async function holdMail(db: Queries, mail: ClaimedMail, dueAt: number, reason: string): Promise<void> {
+  await postponeMail(db, mail, dueAt, AWAY + reason)
 }
 
 /** Gives up for good. False when it was asked for again meanwhile, or is no longer ours. */
@@ -78,7 +111,10 @@ export async function forgetFailedMails(db: Queries, before: number): Promise<vo
   await db.run(FORGET_FAILED, before)
 }
 
-/** What waits to be sent and was asked for before a moment, and the age of what waits longest. */
+/**
+ * What was asked for before a moment and has not been tried, or waits because the server or the database is away; and the age of what
+ * waits longest. What the server turned away is left out: that it is there at all tells that the address has an account.
+ */
 export async function measureOutbox(db: Queries, now: number, before: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
   const row = await db.first(MEASURE, before)
   return { depth: row?.depth ?? 0, oldestAgeSeconds: row?.oldest == null ? 0 : Math.max(now - row.oldest, 0) / 1000 }

@@ -185,7 +185,7 @@ test('all mail is out within 30 seconds of the return of a server that was down 
   }
   assert.equal(peer.deliveries.length, 6)
   assert.equal(new Set(peer.deliveries.map(({ to }) => String(to))).size, 6)
-  assert.ok(peer.connections() <= 4, 'connections are used for more than one mail')
+  assert.ok(peer.connections() <= 5, 'connections are used for more than one mail, and all mails wait for one check')
 })
 
 test('a stop ends a sending that hangs, and the mail is due again', async (t) => {
@@ -202,6 +202,22 @@ test('a stop ends a sending that hangs, and the mail is due again', async (t) =>
   assert.equal(row?.lease, null)
   testApp.clock.advance({ seconds: 2 })
   assert.equal((await testApp.mailbox.messages()).length, 1)
+})
+
+test('a stop ends a check that hangs, and the mail is due again', async (t) => {
+  const { testApp } = await askedForReset(t)
+  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort(t)}`)
+  testApp.clock.advance({ seconds: 2 })
+  const connected = Promise.withResolvers<void>()
+  const peer = await startRawPeer(t, () => connected.resolve())
+  const { dispatcher } = openPostOffice(testApp, createSmtpTransport(peer.url), { stopDeadlineMs: 20 })
+  dispatcher.start()
+  await connected.promise
+  const before = performance.now()
+  await dispatcher.stop()
+  assert.ok(performance.now() - before < 2000)
+  const [row] = await outboxRows(testApp)
+  assert.deepEqual({ lease: row?.lease, attempts: row?.attempts }, { lease: null, attempts: 2 })
 })
 
 test('two processes on one PostgreSQL send each mail once', async (t) => {
