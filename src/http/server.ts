@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Duplex } from 'node:stream'
 import { SECURITY_HEADERS } from './headers.ts'
 import { createServer, STATUS_CODES } from './node-http.ts'
+import { endStalledReaders } from './stalled-readers.ts'
 
 export type ServerLimits = {
   readonly headersTimeout: number
@@ -9,6 +10,8 @@ export type ServerLimits = {
   readonly keepAliveTimeout: number
   readonly connectionsCheckingInterval: number
   readonly maxHeaderSize: number
+  /** For how long a client may take nothing of its answer. */
+  readonly stallTimeout: number
 }
 
 const LIMITS: ServerLimits = {
@@ -17,7 +20,13 @@ const LIMITS: ServerLimits = {
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16 * 1024,
+  stallTimeout: 30_000,
 }
+
+const MAX_UNANSWERED = 32
+// What no client writes that makes its addresses by the rules, and what some readers cut off or turn round. The rest of what RFC 9112 leaves
+// out, such as | and {, browsers send in a query as it is.
+const FORBIDDEN_IN_TARGET = /["#<>]|^[^?]*\\/
 
 const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -28,6 +37,7 @@ const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
 /** The HTTP server: time-outs set, and what a proxy in front could read differently refused before any route sees it. */
 export function createHttpServer(handle: RequestListener, limits: Partial<ServerLimits> = {}): Server {
   const refusedSockets = new WeakSet<Duplex>()
+  const waitingBySocket = new WeakMap<Duplex, number>()
 
   /** In its turn: a request before it on the same connection may still be waiting for its own answer. */
   function refuse({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
@@ -37,10 +47,29 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
     response.writeHead(status, headers).end(body)
   }
 
+  /**
+   * For a request that came before the one in front of it was answered. Node runs all that one read brings, thousands, before anybody else has
+   * a turn, and keeps their answers until they are read.
+   */
+  function isTooMany({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    const waiting = (waitingBySocket.get(socket) ?? 0) + 1
+    if (waiting >= MAX_UNANSWERED) {
+      refusedSockets.add(socket)
+      socket.destroy()
+      return true
+    }
+    waitingBySocket.set(socket, waiting)
+    response.once('close', () => waitingBySocket.set(socket, (waitingBySocket.get(socket) ?? 1) - 1))
+    return false
+  }
+
+  const allLimits = { ...LIMITS, ...limits }
   // A missing Host is answered below, in our words.
-  const server = createServer({ ...LIMITS, ...limits, requireHostHeader: false }, (request, response) => {
+  const server = createServer({ ...allLimits, requireHostHeader: false }, (request, response) => {
     // What follows an ambiguous request on the same connection may be its smuggled half.
     if (refusedSockets.has(request.socket)) return
+    // A response has its socket from the start, unless it has to wait for another.
+    if (response.socket === null && isTooMany(request, response)) return
     if (isAmbiguous(request)) refuse(request, response, 400)
     else handle(request, response)
   })
@@ -49,19 +78,23 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     closeWith(socket, STATUS_OF_CLIENT_ERROR[error.code ?? ''] ?? 400)
   })
+  endStalledReaders(server, allLimits)
   return server
 }
 
-/** Host missing or given twice, or a body whose end two readers could see in different places. */
-function isAmbiguous({ rawHeaders, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
+/** Host missing or given twice, a target that is none, or a body whose end two readers could see in different places. */
+function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
+  if (FORBIDDEN_IN_TARGET.test(url)) return true
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
   }
-  const isHostWrong = httpVersionMajor === 1 && httpVersionMinor === 0 ? hosts > 1 : hosts !== 1
+  const isOld = httpVersionMajor === 1 && httpVersionMinor === 0
+  const isHostWrong = isOld ? hosts > 1 : hosts !== 1
   const transferEncoding = headers['transfer-encoding']
-  return isHostWrong || (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked')
+  // HTTP/1.0 has no chunks: a proxy that speaks it sees another end (RFC 9112, 6.1).
+  return isHostWrong || (transferEncoding !== undefined && (isOld || transferEncoding.toLowerCase() !== 'chunked'))
 }
 
 // The response that is being written on a socket. Node keeps it there, and does not declare it.

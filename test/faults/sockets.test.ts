@@ -5,13 +5,17 @@ import { text as readAll } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
 import { SECURITY_HEADERS } from '../../src/http/headers.ts'
+import { sendList } from '../../src/http/lists.ts'
 import type { ServerLimits } from '../../src/http/server.ts'
+import { until } from '../support/eventually.ts'
 import { startSkeleton } from '../support/http-app.ts'
 
 type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
 
 const HOST = 'Host: a.io\r\n'
 const CHUNKED_BODY = '7\r\n{"a":1}\r\n0\r\n\r\n'
+// More than the operating system keeps for a client that does not read.
+const LARGE = Buffer.alloc(64 * 1024 * 1024, 'x')
 const SMUGGLED = `GET /smuggled HTTP/1.1\r\n${HOST}\r\n`
 
 /** A listening service with one route for each purpose, which notes every request that it runs. */
@@ -29,13 +33,26 @@ async function listening(t: TestContext, limits: Partial<ServerLimits> = {}) {
         await held.promise
         return { slow: true }
       })
+      routes.get('/large', { config, schema }, async (_request, reply) => reply.type('text/plain').send(LARGE) as never)
+      routes.get('/endless', { config, schema }, async (_request, reply) => sendList(reply, endlessPages(ran), (text) => ({ text })))
       routes.post('/first', { config, schema: { ...schema, body: Type.Object({}) } }, async () => ({ ran: ran.push('POST /first') }))
     },
     { limits },
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
-  return { port, ran, release: held.resolve, untilRun: async () => void (await waitFor(() => ran.length > 0)) }
+  const untilRun = async () => void (await waitFor(() => ran.length > 0))
+  const connections = () => new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)))
+  return { port, ran, release: held.resolve, untilRun, connections }
+}
+
+/** Notes when nobody reads it any more. */
+async function* endlessPages(ran: string[]): AsyncGenerator<string[]> {
+  try {
+    for (;;) yield ['x'.repeat(100_000)]
+  } finally {
+    ran.push('the list has ended')
+  }
 }
 
 async function waitFor(condition: () => boolean): Promise<void> {
@@ -101,6 +118,13 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
   'a space in the path': `GET /fi rst HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
   'another protocol': `GET /first HTTP/3.0\r\n${HOST}\r\n${SMUGGLED}`,
   'a NUL in a header': `GET /first HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n${SMUGGLED}`,
+  'chunks in HTTP/1.0': `POST /first HTTP/1.0\r\n${HOST}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKED_BODY}${SMUGGLED}`,
+  'a fragment': `GET /first#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'a fragment behind a query': `GET /first?x=1#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'a fragment of a whole address': `GET http://a.io/first#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'a backslash in the path': `GET /api/v1\\first HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'a quotation mark in the target': `GET /first?x=" HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'an angle bracket in the target': `GET /first?x=<y> HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
   CONNECT: `CONNECT a.io:443 HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
 }
 
@@ -135,6 +159,12 @@ test('200: one Host, and a chunked body in any case, are no ambiguity', async (t
     answers.map(({ status }) => status),
     [200, 200],
   )
+})
+
+test('200: what browsers leave as it is in a query is no ambiguity', async (t) => {
+  const { port, ran } = await listening(t)
+  const [answer] = await talk(port, `GET /first?x=a|b^c\`{}\\[]' HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
+  assert.deepEqual([answer?.status, ran], [200, ['/first']])
 })
 
 test('200: HTTP/1.0 needs no Host', async (t) => {
@@ -219,4 +249,83 @@ test('a client that goes away in the middle of anything disturbs nobody', async 
   }
   const [answer] = await talk(port, `GET /first HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
   assert.equal(answer?.status, 200)
+})
+
+test('32 requests of one connection may wait for their answers, again and again', async (t) => {
+  const { port, ran } = await listening(t)
+  const socket = connect(port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  let received = ''
+  socket.setEncoding('latin1').on('data', (text) => (received += text))
+  for (let round = 1; round <= 20; round++) {
+    socket.write(`GET /first HTTP/1.1\r\n${HOST}\r\n`.repeat(32))
+    await until('all are answered', () => received.includes(`{"ran":${round * 32}}`))
+  }
+  assert.equal(ran.length, 640)
+  const answers = parseAnswers(received)
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body]),
+    ran.map((_, index) => [200, `{"ran":${index + 1}}`]),
+  )
+})
+
+for (const path of ['/first', '/slow']) {
+  test(`a connection that asks thousands of times before it is answered runs 32 of them and is closed: ${path}`, async (t) => {
+    const { port, ran, connections } = await listening(t)
+    const asked = `GET ${path} HTTP/1.1\r\n${HOST}\r\n`.repeat(2000)
+    const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'))
+    for (const socket of sockets) {
+      t.after(() => socket.destroy())
+      // It never reads what it asks for.
+      socket.on('error', () => undefined).pause()
+      socket.write(asked)
+    }
+    await until('all of them are closed', async () => ran.length > 0 && (await connections()) === 0)
+    assert.equal(ran.length, 8 * 32)
+    const [answer] = await talk(port, `GET /first HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
+    assert.deepEqual([answer?.status, ran.length], [200, 8 * 32 + 1])
+  })
+}
+
+const IMPATIENT = { stallTimeout: 500, connectionsCheckingInterval: 20 }
+
+test('a client that takes nothing of its answer is closed, in a list too, which is made no further', async (t) => {
+  const { port, ran, connections } = await listening(t, IMPATIENT)
+  for (const path of ['/large', '/endless']) {
+    const socket = connect(port, '127.0.0.1')
+    t.after(() => socket.destroy())
+    socket.on('error', () => undefined).pause()
+    socket.write(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`)
+    await until('it is connected', async () => (await connections()) === 1)
+    // Signs of life that ask for nothing are none.
+    const timer = setInterval(() => socket.write('\r\n'), 50)
+    await until('it is closed', async () => (await connections()) === 0)
+    clearInterval(timer)
+  }
+  await until('the list has ended', () => ran.includes('the list has ended'))
+})
+
+test('a client that reads slowly, or asks for nothing, is let be', async (t) => {
+  const { port, connections } = await listening(t, IMPATIENT)
+  const idle = connect(port, '127.0.0.1')
+  t.after(() => idle.destroy())
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`GET /large HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
+  let received = 0
+  let allowed = 0
+  socket.on('data', (bytes) => {
+    received += bytes.length
+    if (received >= allowed) socket.pause()
+  })
+  const startedAt = performance.now()
+  // On the same event loop as the service: what slows the one slows the other.
+  const timer = setInterval(() => {
+    allowed += LARGE.length / 64
+    socket.resume()
+  }, 20)
+  t.after(() => clearInterval(timer))
+  await once(socket, 'close')
+  assert.ok(received > LARGE.length, 'all of it has come')
+  assert.ok(performance.now() - startedAt > 2 * IMPATIENT.stallTimeout)
+  assert.equal(await connections(), 1)
 })
