@@ -69,6 +69,8 @@ export function sendError(error: Error, request: FastifyRequest, reply: FastifyR
 
 /** What to answer to an error. The reason goes to the log alone: the message of an unforeseen error may name anything. */
 export function answerError(error: Error, request: FastifyRequest): Answer {
+  // The client went away in the middle of its body. Nobody reads the answer, and nothing has failed.
+  if (error instanceof Error && error === request.raw.errored) return BAD_REQUEST
   const answer = answerFor(error)
   if (answer === ANSWERS.unavailable) request.tellOutage(request, error)
   else if (answer.status >= 500) request.logger.error({ requestId: request.id, err: error, route: request.routeOptions.url }, 'failed')

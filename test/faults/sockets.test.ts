@@ -9,6 +9,7 @@ import { sendList } from '../../src/http/lists.ts'
 import type { ServerLimits } from '../../src/http/server.ts'
 import { until } from '../support/eventually.ts'
 import { startSkeleton } from '../support/http-app.ts'
+import { startApp } from '../support/start-app.ts'
 
 type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
 
@@ -249,6 +250,26 @@ test('a client that goes away in the middle of anything disturbs nobody', async 
   }
   const [answer] = await talk(port, `GET /first HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
   assert.equal(answer?.status, 200)
+})
+
+test('a client that goes away in the middle of its body is no failure of the service: not in the log, not in the metrics', async (t) => {
+  const { app, logged } = await startApp(t, { env: { METRICS_ENABLED: 'true' } })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const counted = async (status: string) => {
+    const { body } = await app.inject('/metrics')
+    return Number(new RegExp(`requests_total{handler="/login/",method="POST",status="${status}"} (\\d+)`).exec(body)?.[1] ?? 0)
+  }
+  for (let count = 1; count <= 10; count++) {
+    const socket = connect(port, '127.0.0.1')
+    const asked = once(app.server, 'request')
+    socket.write(`POST /login/ HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{"em`)
+    await asked
+    if (count % 2 === 0) socket.resetAndDestroy()
+    else socket.destroy()
+    await until('it is counted', async () => (await counted('4xx')) === count)
+  }
+  assert.deepEqual([logged, await counted('5xx')], [[], 0])
 })
 
 test('32 requests of one connection may wait for their answers, again and again', async (t) => {
