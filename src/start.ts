@@ -15,7 +15,7 @@ import { createTokens } from './security/token.ts'
 import { boundPort, servedUrl } from './served-url.ts'
 import type { Database } from './storage/database.ts'
 import { welcome } from './welcome.ts'
-import { createWorkerPeers, listenForStop, superviseWorkers } from './workers.ts'
+import { createWorkerPeers, listenForStop, STOP_SIGNALS, superviseWorkers } from './workers.ts'
 
 const PROMOTED =
   'the account that has the address of ADMIN_EMAIL is an admin now; if it is not yours, take that back with `latchkey user revoke-admin`, and set ADMIN_EMAIL right'
@@ -38,7 +38,7 @@ export async function startService(config: Config): Promise<void> {
     const running = await run(config, db, logger)
     const stop = createStop(running, logger)
     if (stopping) stopping.call(stop)
-    else for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+    else for (const signal of STOP_SIGNALS) process.on(signal, stop)
     catchLastResort(running, logger)
     if (cluster.isPrimary) greet(config, boundPort(running.app.server))
   } catch (error) {
@@ -67,8 +67,8 @@ async function prepare(config: Config, logger: Logger): Promise<void> {
 }
 
 async function supervise(config: Config, logger: Logger): Promise<void> {
-  await superviseWorkers(config.workers, logger, (port) => greet(config, port))
-  process.exit(0)
+  const { isInOrder } = await superviseWorkers(config.workers, logger, (port) => greet(config, port))
+  exit(isInOrder ? 0 : 1, logger)
 }
 
 function greet(config: Config, port: number): void {

@@ -14,6 +14,10 @@ type Message =
 
 const GATHER_DEADLINE_MS = 1000
 const RESTART_PAUSE_MS = 1000
+// A little more than what a worker gives to its own stop.
+const STOP_DEADLINE_MS = 12_000
+/** What ends the service in good order: the last is of a terminal that is closed. */
+export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /** The metrics of a worker: the first process asks all of them on behalf of the one that was asked. */
 export function createWorkerPeers(): MetricsPeers {
@@ -51,7 +55,7 @@ export function listenForStop(): { call(stop: () => void): void } {
     if (!isStopping) stop()
     isStopping = true
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined)
+  for (const signal of STOP_SIGNALS) process.on(signal, () => undefined)
   process.on('message', ({ type }: Message) => {
     if (type === 'stop') stopOnce()
   })
@@ -67,25 +71,37 @@ function send(message: Message): void {
   process.send?.(message)
 }
 
+type HowEnded = { readonly isInOrder: boolean }
+
 /** Runs so many workers, replaces those that die, and ends when all have stopped. `onListening` is told the port, once. */
-export async function superviseWorkers(count: number, logger: Logger, onListening: (port: number) => void): Promise<void> {
-  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>()
+export async function superviseWorkers(count: number, logger: Logger, onListening: (port: number) => void): Promise<HowEnded> {
+  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<HowEnded>()
   const startedAt = new Map<number, number>()
   const gatherings = createGatherings()
   let hasStarted = false
   let isStopping = false
+  let isInOrder = true
 
   function fork(): void {
     if (!isStopping) startedAt.set(cluster.fork().id, performance.now())
   }
 
+  function killAll(): void {
+    for (const worker of livingWorkers()) worker.process.kill('SIGKILL')
+  }
+
   function stop(): void {
     if (isStopping) {
-      for (const worker of livingWorkers()) worker.process.kill('SIGKILL')
+      killAll()
       process.exit(1)
     }
     isStopping = true
     for (const worker of livingWorkers()) tell(worker, { type: 'stop' })
+    setTimeout(() => {
+      logger.error({ workers: livingWorkers().map((worker) => worker.process.pid) }, 'workers that did not stop are killed')
+      isInOrder = false
+      killAll()
+    }, STOP_DEADLINE_MS)
   }
 
   cluster.on('listening', (_worker, { port }) => {
@@ -104,7 +120,7 @@ export async function superviseWorkers(count: number, logger: Logger, onListenin
   cluster.on('fork', (worker) => worker.on('error', () => undefined))
   cluster.on('exit', (worker, exitCode, signal) => {
     gatherings.gone(worker)
-    if (isStopping) return livingWorkers().length === 0 ? end() : undefined
+    if (isStopping) return livingWorkers().length === 0 ? end({ isInOrder }) : undefined
     if (!hasStarted) return fail(new WorkerFailed())
     logger.error({ worker: worker.process.pid, exitCode, signal }, 'a worker has died and is replaced')
     const age = performance.now() - (startedAt.get(worker.id) ?? 0)
@@ -113,10 +129,9 @@ export async function superviseWorkers(count: number, logger: Logger, onListenin
     setTimeout(fork, age > RESTART_PAUSE_MS ? 0 : RESTART_PAUSE_MS)
     return undefined
   })
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  for (const signal of STOP_SIGNALS) process.on(signal, stop)
   fork()
-  await ended
+  return ended
 }
 
 /** A worker could not start, and has said why. */

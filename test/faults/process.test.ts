@@ -86,22 +86,25 @@ test('the secret is kept over a restart, so that nobody is logged out', async (t
   assert.equal(readFileSync(join(cwd, 'data/secret.key'), 'utf8'), secret)
 })
 
-test('SIGTERM: it stops accepting, finishes the request in flight, and ends with 0', async (t) => {
-  const service = await startMain(t, { cwd: temporaryFolder(t) })
-  const request = await startRequest(service.port)
-  service.child.kill('SIGTERM')
-  await service.untilSaid(/"msg":"stopping"/)
-  // On a connection of its own: those that stand are still served.
-  await until('new connections are turned away', () => isTurnedAway(service.port))
-  const answeredAt = performance.now()
-  const answer = await request.finish()
-  assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*\{"detail":"Wrong email or password"\}$/)
-  const { code, signal, stdout, stderr } = await service.ended
-  assert.deepEqual([code, signal, stderr], [0, null, ''])
-  // Well before the deadline for what does not finish.
-  assert.ok(performance.now() - answeredAt < 5000)
-  assert.match(stdout, /"msg":"stopping"[\s\S]*"msg":"stopped"/)
-})
+// The second is what a terminal sends that is closed.
+for (const name of ['SIGTERM', 'SIGHUP'] as const) {
+  test(`${name}: it stops accepting, finishes the request in flight, and ends with 0`, async (t) => {
+    const service = await startMain(t, { cwd: temporaryFolder(t) })
+    const request = await startRequest(service.port)
+    service.child.kill(name)
+    await service.untilSaid(/"msg":"stopping"/)
+    // On a connection of its own: those that stand are still served.
+    await until('new connections are turned away', () => isTurnedAway(service.port))
+    const answeredAt = performance.now()
+    const answer = await request.finish()
+    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*\{"detail":"Wrong email or password"\}$/)
+    const { code, signal, stdout, stderr } = await service.ended
+    assert.deepEqual([code, signal, stderr], [0, null, ''])
+    // Well before the deadline for what does not finish.
+    assert.ok(performance.now() - answeredAt < 5000)
+    assert.match(stdout, /"msg":"stopping"[\s\S]*"msg":"stopped"/)
+  })
+}
 
 async function isTurnedAway(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')

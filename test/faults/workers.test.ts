@@ -95,6 +95,30 @@ nodeTest('a worker that dies is replaced, and the others serve meanwhile', async
   assert.deepEqual(await once(service.process, 'exit'), [0, null])
 })
 
+nodeTest('a signal that reaches the workers too, as from a terminal that is closed, stops all of them in order', async (t) => {
+  const service = await startProcess(t, { WORKERS: '2' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
+  for (const pid of listeners()) process.kill(pid, 'SIGHUP')
+  service.process.kill('SIGHUP')
+  assert.deepEqual(await once(service.process, 'exit'), [0, null])
+  assert.equal(service.output().split('"stopped"').length, 3)
+})
+
+nodeTest('a worker that hangs is killed when its time to stop is over, and the service ends with 1', async (t) => {
+  const service = await startProcess(t, { WORKERS: '3' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
+  const [, hung = 0] = listeners()
+  t.after(() => isAlive(hung) && process.kill(hung, 'SIGKILL'))
+  process.kill(hung, 'SIGSTOP')
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) }), [1, null])
+  assert.equal(service.output().split('"stopped"').length, 3, 'the others stop as ever')
+  assert.match(service.output(), new RegExp(`"workers":\\[${hung}\\],"msg":"workers that did not stop are killed"`))
+  assert.ok(!isAlive(hung))
+})
+
 nodeTest('a service that is stopped while its workers start ends with 0', async (t) => {
   // The first worker listens and greets; the others are being born at that moment.
   const service = await startProcess(t, { WORKERS: '4' })
