@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { COMPLAINTS, type Complaint, InvalidRequest } from './faults.ts'
+import { COMPLAINTS, type Complaint, InvalidRequest, MAX_PARAMETERS } from './faults.ts'
+import { TOO_MANY_PARAMETERS } from './parsing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,6 +14,7 @@ export const BODY_LIMIT_BYTES = 64 * 1024
 const JSON_TYPE = 'application/json'
 const URLENCODED_TYPE = 'application/x-www-form-urlencoded'
 const MULTIPART_TYPE = 'multipart/form-data'
+const END_OF_PART_HEADERS = '\r\n\r\n'
 // Fastify reads no body of these.
 const BODYLESS_METHODS = new Set(['GET', 'HEAD'])
 
@@ -86,13 +88,13 @@ export function isForm({ mediaType }: FastifyRequest): boolean {
 
 const PARSERS: Readonly<Record<string, (body: Buffer, contentType: string) => unknown>> = {
   [JSON_TYPE]: (body) => attempt(() => JSON.parse(utf8.decode(body)), COMPLAINTS.jsonInvalid),
-  [URLENCODED_TYPE]: (body) => attempt(() => collect(parsePairs(utf8.decode(body))), COMPLAINTS.formInvalid),
+  [URLENCODED_TYPE]: (body) => attempt(() => parseForm(utf8.decode(body)), COMPLAINTS.formInvalid),
   [MULTIPART_TYPE]: parseMultipart,
 }
 
 async function parseMultipart(body: Buffer, contentType: string): Promise<unknown> {
   try {
-    utf8.decode(body)
+    if (hasMoreThan(MAX_PARAMETERS, utf8.decode(body), END_OF_PART_HEADERS)) return TOO_MANY_PARAMETERS
     const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
     return collect([...form.entries()])
   } catch {
@@ -103,11 +105,19 @@ async function parseMultipart(body: Buffer, contentType: string): Promise<unknow
 // Bytes that are no UTF-8 are refused: replaced by a stand-in, two passwords would become one.
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function parsePairs(text: string): [string, string][] {
-  return text.split('&').map((pair) => {
-    const [name = '', ...value] = pair.split('=')
-    return [decodeFormText(name), decodeFormText(value.join('='))]
-  })
+function parseForm(text: string): Record<string, unknown> {
+  if (hasMoreThan(MAX_PARAMETERS - 1, text, '&')) return TOO_MANY_PARAMETERS
+  return collect(
+    text.split('&').map((pair) => {
+      const [name = '', ...value] = pair.split('=')
+      return [decodeFormText(name), decodeFormText(value.join('='))]
+    }),
+  )
+}
+
+/** Whether a text has more than so many of a mark, without reading on from there. */
+function hasMoreThan(count: number, text: string, mark: string): boolean {
+  return text.split(mark, count + 2).length > count + 1
 }
 
 function decodeFormText(text: string): string {

@@ -17,6 +17,9 @@ export class InvalidRequest extends Error {
 /** A kind of fault. Types and messages follow Pydantic 2, which clients of this API know; none repeats what was sent. */
 export type Complaint = Omit<Fault, 'loc'>
 
+/** So many parameters of a query or a form are read. */
+export const MAX_PARAMETERS = 100
+
 export const COMPLAINTS = {
   missing: { type: 'missing', msg: 'Field required' },
   stringType: { type: 'string_type', msg: 'Input should be a valid string' },
@@ -32,6 +35,7 @@ export const COMPLAINTS = {
   email: { type: 'value_error', msg: 'value is not a valid email address' },
   forbiddenCharacter: { type: 'value_error', msg: 'Value error, control characters and lone surrogates are not allowed' },
   undecodable: { type: 'value_error', msg: 'Value error, the text should be percent-encoded UTF-8' },
+  tooManyParameters: { type: 'value_error', msg: `Value error, there should be at most ${MAX_PARAMETERS} parameters` },
   repeated: { type: 'value_error', msg: 'Value error, the parameter should be given once' },
 } as const satisfies Record<string, Complaint>
 

@@ -8,6 +8,13 @@ export type ObjectSchema = {
   readonly atLeastOne?: boolean
 }
 
+/** Stands for a query or a form of more parameters than are read. */
+export const TOO_MANY_PARAMETERS: Record<string, unknown> = Object.freeze(Object.create(null))
+
+// Of parameters that nobody asks for. They are made up by whoever sends them, and there may be many.
+const MAX_OTHERS_TOLD = 20
+const MAX_NAME_LENGTH = 64
+
 const OBJECT_KEYWORDS = new Set(['type', 'properties', 'required', 'atLeastOne', 'description', 'examples', 'title', '$id'])
 
 /**
@@ -45,14 +52,17 @@ export function compileParser(schema: ObjectSchema, location: Location, isText =
 
   /** A parameter that nobody asks for is let be, unless it comes twice or garbled: then the request is not what its sender meant. */
   function checkOthers(input: object, faults: Fault[]): void {
+    const others: Fault[] = []
     for (const [name, raw] of Object.entries(input)) {
       const complaint = declared.has(name) ? undefined : complaintAboutText(raw)
-      if (complaint) faults.push({ loc: [location, name], ...complaint })
+      if (complaint) others.push({ loc: [location, name.slice(0, MAX_NAME_LENGTH)], ...complaint })
     }
+    faults.push(...others.slice(0, MAX_OTHERS_TOLD))
   }
 
   return (input) => {
     if (input === undefined) throw new InvalidRequest([{ loc: [location], ...COMPLAINTS.missing }])
+    if (input === TOO_MANY_PARAMETERS) throw new InvalidRequest([{ loc: [location], ...COMPLAINTS.tooManyParameters }])
     if (!isPlainObject(input)) throw new InvalidRequest([{ loc: [location], ...COMPLAINTS.objectType }])
     const faults: Fault[] = []
     const value = parseFields(input, faults)

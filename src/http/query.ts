@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { compileParser } from './parsing.ts'
+import { MAX_PARAMETERS } from './faults.ts'
+import { compileParser, TOO_MANY_PARAMETERS } from './parsing.ts'
 
 const REPEATED: readonly string[] = []
 const BYTE = /[\x80-\xff]/g
@@ -9,9 +10,11 @@ const BYTE = /[\x80-\xff]/g
  * holds a list, and what cannot be decoded is null, for the parser of the route to find.
  */
 export function parseQuery(text: string): Record<string, unknown> {
+  const pairs = text.split('&', MAX_PARAMETERS + 1)
+  if (pairs.length > MAX_PARAMETERS) return TOO_MANY_PARAMETERS
   // Without a prototype, no name is one that an object has already.
   const parameters: Record<string, unknown> = Object.create(null)
-  for (const pair of text.split('&')) {
+  for (const pair of pairs) {
     if (pair === '') continue
     const end = pair.indexOf('=')
     const given = end === -1 ? pair : pair.slice(0, end)

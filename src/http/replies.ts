@@ -21,7 +21,7 @@ const FaultView = Type.Object(
 
 export const FaultsView = Type.Object(
   { detail: Type.Array(FaultView, { description: 'Every fault of the body, or of the path or the query.' }) },
-  { title: 'ValidationError', description: 'The request is not well formed. What was sent is never repeated.' },
+  { title: 'ValidationError', description: 'The request is not well formed. No value that was sent is repeated.' },
 )
 
 /** A response without a body. */

@@ -73,6 +73,43 @@ test('422: a field of a form that is given twice is refused with a page, whether
   refused(await app.inject({ method: 'POST', url: '/reset-password/', payload: json }), 401, 'That token is Invalid')
 })
 
+test('422: more than 100 parameters are not read, and of those that nobody asks for 20 are told, with the beginning of their names', async (t) => {
+  const testApp = await startApp(t)
+  const { headers } = await admin(testApp)
+  const ask = (query: string) => testApp.app.inject({ url: `/users/search?search_term=x&${query}`, headers })
+  const many = (count: number) => Array.from({ length: count }, (_, index) => `n${index}=1`).join('&')
+  assert.equal((await ask(many(99))).statusCode, 200)
+  invalid(await ask(many(100)), { loc: ['query'], type: 'value_error' })
+  for (const flood of [many(1500), 'a&'.repeat(5000), '&'.repeat(15_000)]) {
+    invalid(await ask(flood), { loc: ['query'], type: 'value_error' })
+    invalid(await testApp.app.inject({ url: `/users/me?${flood}`, headers }), { loc: ['query'], type: 'value_error' })
+    refused(await testApp.app.inject(`/users/me?${flood}`), 401, 'Not authenticated. Use either JWT token or API key.')
+  }
+  const names = Array.from({ length: 40 }, (_, index) => `n${index}`)
+  const twice = await ask(`${names.join('&')}&${names.join('&')}&page=x`)
+  invalid(twice, { loc: ['query', 'page'], type: 'int_parsing' }, ...names.slice(0, 20).map((name) => fault(name)))
+  const long = 'x'.repeat(5000)
+  invalid(await ask(`${long}&${long}`), fault(long.slice(0, 64)))
+})
+
+test('422: a form of more than 100 fields is not read', async (t) => {
+  const { app } = await startApp(t)
+  const part = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n1\r\n`
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
+  const kinds = {
+    'application/x-www-form-urlencoded': (count: number) => names(count).join('=1&'),
+    'multipart/form-data; boundary=x': (count: number) => `${names(count).map(part).join('')}--x--\r\n`,
+  }
+  for (const [contentType, form] of Object.entries(kinds)) {
+    const send = (payload: string) =>
+      app.inject({ method: 'POST', url: '/reset-password/', headers: { 'content-type': contentType }, payload })
+    const [few, many] = [await send(form(100)), await send(form(101))]
+    assert.deepEqual([few.statusCode, many.statusCode], [422, 422])
+    assert.ok(few.body.includes('Reset code is required'), few.body)
+    assert.ok(many.body.includes('there should be at most 100 parameters'), many.body)
+  }
+})
+
 plainTest('a query is read as it was meant', () => {
   const cases: readonly (readonly [string, object])[] = [
     ['', {}],
