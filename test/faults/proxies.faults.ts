@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { makeCertificate } from '../support/certificates.ts'
 import { freshDatabase } from '../support/databases.ts'
 import { until } from '../support/eventually.ts'
-import { type FrontProxy, send, startHaproxy, startNginx } from '../support/front-proxies.ts'
+import { type FrontProxy, HAS_IPV6, send, sendFrom, startHaproxy, startNginx } from '../support/front-proxies.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { startSmtpPeer } from '../support/smtp-peer.ts'
 
@@ -69,6 +69,22 @@ async function holds(t: TestContext, proxy: FrontProxy, services: readonly Servi
   )
 }
 
+/** One who has a whole /64 tries from another address of it each time; the /64 beside it is somebody else's. */
+async function holdsOverIpv6(t: TestContext, { port }: FrontProxy, services: readonly ServiceProcess[], most: number): Promise<void> {
+  if (!HAS_IPV6) return t.diagnostic('NOT RUN: this machine has no IPv6')
+  let passed = 0
+  for (let attempt = 1; attempt <= 40; attempt++) {
+    const { status } = await sendFrom(`2001:db8:0:a::${attempt.toString(16)}`, port, '/login/', JSON_BODY, WRONG_LOGIN)
+    assert.ok(status === 400 || status === 429, String(status))
+    if (status === 400) passed++
+  }
+  assert.ok(passed > 0 && passed <= most, `${passed} passwords could be tried`)
+  assert.equal((await sendFrom('2001:db8:0:b::1', port, '/login/', JSON_BODY, WRONG_LOGIN)).status, 400)
+  const said = services.map(({ output }) => output()).join('')
+  for (const address of ['2001:db8:0:a::1', '2001:db8:0:b::1']) assert.ok(said.includes(`"ip":"${address}"`), address)
+  t.diagnostic(`40 passwords from as many addresses of one /64, ${passed} came through; the one beside it is let in`)
+}
+
 function isInstalled(command: string): boolean {
   return spawnSync(command, ['-v'], { stdio: 'ignore' }).status === 0
 }
@@ -82,6 +98,7 @@ test('429: nginx with deploy/nginx.conf lets few passwords be tried, hides the m
   const proxy = await startNginx(t, portOf(service), certificate)
   // A burst of 10 after the first; one more every six seconds.
   await holds(t, proxy, services, 11 + 5)
+  await holdsOverIpv6(t, proxy, services, 11 + 5)
 })
 
 test('429: HAProxy with deploy/haproxy.cfg lets few passwords be tried, hides the metrics and logs no code', async (t) => {
@@ -92,6 +109,7 @@ test('429: HAProxy with deploy/haproxy.cfg lets few passwords be tried, hides th
   assert.ok(one && two)
   const proxy = await startHaproxy(t, [portOf(one), portOf(two)], certificate)
   await holds(t, proxy, services, 20)
+  await holdsOverIpv6(t, proxy, services, 20)
   one.process.kill('SIGKILL')
   await until('the one that is away gets no requests', async () => {
     const answers = []
