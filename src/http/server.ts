@@ -39,9 +39,16 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
   const refusedSockets = new WeakSet<Duplex>()
   const waitingBySocket = new WeakMap<Duplex, number>()
 
+  /** What follows an ambiguous request on the same connection may be its smuggled half. */
+  function ignoreRest(socket: HttpSocket): void {
+    refusedSockets.add(socket)
+    // Node would make a request of all that it has read, and an error of each when the connection ends: more work than to answer them.
+    if (socket.parser) socket.parser.onIncoming = stopReading
+  }
+
   /** In its turn: a request before it on the same connection may still be waiting for its own answer. */
   function refuse({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
-    refusedSockets.add(socket)
+    ignoreRest(socket)
     const { headers, body } = rawAnswer(status)
     response.shouldKeepAlive = false
     response.writeHead(status, headers).end(body)
@@ -54,7 +61,7 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
   function isTooMany({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const waiting = (waitingBySocket.get(socket) ?? 0) + 1
     if (waiting >= MAX_UNANSWERED) {
-      refusedSockets.add(socket)
+      ignoreRest(socket)
       socket.destroy()
       return true
     }
@@ -66,7 +73,6 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
   const allLimits = { ...LIMITS, ...limits }
   // A missing Host is answered below, in our words.
   const server = createServer({ ...allLimits, requireHostHeader: false }, (request, response) => {
-    // What follows an ambiguous request on the same connection may be its smuggled half.
     if (refusedSockets.has(request.socket)) return
     // A response has its socket from the start, unless it has to wait for another.
     if (response.socket === null && isTooMany(request, response)) return
@@ -97,8 +103,16 @@ function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVers
   return isHostWrong || (transferEncoding !== undefined && (isOld || transferEncoding.toLowerCase() !== 'chunked'))
 }
 
-// The response that is being written on a socket. Node keeps it there, and does not declare it.
-type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null }
+// The response that is being written on a socket, and who reads the requests. Node keeps them there, and does not declare them.
+type HttpSocket = Duplex & {
+  readonly _httpMessage?: ServerResponse | null
+  readonly parser?: { onIncoming: (() => number) | null } | null
+}
+
+/** In the words of Node's parser: what comes is not HTTP. */
+function stopReading(): number {
+  return 2
+}
 
 function closeWith(socket: HttpSocket, status: number): void {
   // After CONNECT nobody else listens, and a client that resets the connection must not end the process.
