@@ -24,9 +24,7 @@ const LIMITS: ServerLimits = {
 }
 
 const MAX_UNANSWERED = 32
-// What no client writes that makes its addresses by the rules, and what some readers cut off or turn round. The rest of what RFC 9112 leaves
-// out, such as | and {, browsers send in a query as it is.
-const FORBIDDEN_IN_TARGET = /["#<>]|^[^?]*\\/
+const FORBIDDEN_IN_TARGET = /["#<>]/
 
 const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -90,7 +88,7 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
 
 /** Host missing or given twice, a target that is none, or a body whose end two readers could see in different places. */
 function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
-  if (FORBIDDEN_IN_TARGET.test(url)) return true
+  if (isTargetWrong(url)) return true
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]
@@ -101,6 +99,15 @@ function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVers
   const transferEncoding = headers['transfer-encoding']
   // HTTP/1.0 has no chunks: a proxy that speaks it sees another end (RFC 9112, 6.1).
   return isHostWrong || (transferEncoding !== undefined && (isOld || transferEncoding.toLowerCase() !== 'chunked'))
+}
+
+/**
+ * What no client writes that makes its addresses by the rules, and what some readers cut off or turn round. The rest of what RFC 9112 leaves
+ * out, such as | and {, browsers send in a query as it is, and a backslash too.
+ */
+function isTargetWrong(target: string): boolean {
+  const backslash = target.indexOf('\\')
+  return FORBIDDEN_IN_TARGET.test(target) || (backslash !== -1 && !target.slice(0, backslash).includes('?'))
 }
 
 // The response that is being written on a socket, and who reads the requests. Node keeps them there, and does not declare them.
