@@ -24,7 +24,6 @@ const LIMITS: ServerLimits = {
 }
 
 const MAX_UNANSWERED = 32
-const FORBIDDEN_IN_TARGET = /["#<>]/
 
 const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -102,12 +101,12 @@ function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVers
 }
 
 /**
- * What no client writes that makes its addresses by the rules, and what some readers cut off or turn round. The rest of what RFC 9112 leaves
- * out, such as | and {, browsers send in a query as it is, and a backslash too.
+ * A fragment, which no client sends and some readers cut off, and a backslash in the path, which some turn round. The rest of what RFC 9112
+ * leaves out, such as < and ", curl and browsers send in a query as it is.
  */
 function isTargetWrong(target: string): boolean {
   const backslash = target.indexOf('\\')
-  return FORBIDDEN_IN_TARGET.test(target) || (backslash !== -1 && !target.slice(0, backslash).includes('?'))
+  return target.includes('#') || (backslash !== -1 && !target.slice(0, backslash).includes('?'))
 }
 
 // The response that is being written on a socket, and who reads the requests. Node keeps them there, and does not declare them.

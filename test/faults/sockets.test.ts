@@ -126,8 +126,6 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
   'a fragment behind a query': `GET /first?x=1#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
   'a fragment of a whole address': `GET http://a.io/first#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
   'a backslash in the path': `GET /api/v1\\first HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
-  'a quotation mark in the target': `GET /first?x=" HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
-  'an angle bracket in the target': `GET /first?x=<y> HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
   CONNECT: `CONNECT a.io:443 HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
 }
 
