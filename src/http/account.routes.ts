@@ -2,7 +2,7 @@ import type { Accounts } from '../domain/accounts.service.ts'
 import type { Sessions } from '../domain/sessions.service.ts'
 import { LoginBody, RefreshBody, RegisterBody, TokenPairView, TokenView } from './account.schemas.ts'
 import type { App } from './app-type.ts'
-import { clientGone } from './client.ts'
+import { nobodyWaits } from './client.ts'
 import { described, Empty, refusals } from './replies.ts'
 
 export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions): void {
@@ -27,7 +27,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
       const { email, password, first_name, last_name } = request.body
       const { userId, token, refresh } = await accounts.register(
         { email, password, firstName: first_name, lastName: last_name },
-        clientGone(reply),
+        nobodyWaits(reply),
       )
       request.subject = userId
       return reply.code(201).send({ token, refresh })
@@ -51,7 +51,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
       },
     },
     async (request, reply) => {
-      const { userId, token, refresh } = await sessions.login(request.body.email, request.body.password, clientGone(reply))
+      const { userId, token, refresh } = await sessions.login(request.body.email, request.body.password, nobodyWaits(reply))
       request.subject = userId
       return { token, refresh }
     },

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Fires when the client goes away before it has its answer. */
-export function clientGone({ raw }: FastifyReply): AbortSignal {
+/** Fires when nobody waits for the work of a request any more: the client has gone, or was told at the deadline to try again. */
+export function nobodyWaits({ raw, request }: FastifyReply): AbortSignal {
   const controller = new AbortController()
+  request.work = controller
   raw.once('close', () => {
     if (!raw.writableFinished) controller.abort()
   })

@@ -6,6 +6,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { installAccess } from './access.ts'
 import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
+import { installDeadline } from './deadline.ts'
 import { installErrorAnswers, sendError, sendNotFound } from './errors.ts'
 import { installEvents, installRequestLog } from './events.ts'
 import type { Location } from './faults.ts'
@@ -25,6 +26,8 @@ export type HttpOptions = {
   readonly trustProxy: boolean
   readonly metrics?: Pick<Metrics, 'registry' | 'namespace'> | undefined
   readonly limits?: Partial<ServerLimits>
+  /** How long a request may wait for all that it needs. */
+  readonly answerWithinMs?: number | undefined
 }
 
 const VERSION_PREFIX = '/api/v1'
@@ -36,7 +39,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** The HTTP skeleton: what holds for every route. `addRoutes` is called once, with everything in place. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, metrics, limits } = options
+  const { logger, authentication, corsOrigins, trustProxy, metrics, limits, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -85,6 +88,8 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
   installErrorAnswers(app)
   installBodyParser(app)
   installAccess(app, authentication)
+  // Around the guard of a route, which counts.
+  installDeadline(app, answerWithinMs)
   installQueryCheck(app)
   installEvents(app)
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)

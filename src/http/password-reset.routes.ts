@@ -5,7 +5,7 @@ import { isTokenShaped } from '../security/token.ts'
 import { EmailBody, MessageView } from './account.schemas.ts'
 import type { App } from './app-type.ts'
 import { isForm } from './body.ts'
-import { clientGone, wantsHtml } from './client.ts'
+import { nobodyWaits, wantsHtml } from './client.ts'
 import { ANSWERS, type Answer, answerError } from './errors.ts'
 import { InvalidRequest } from './faults.ts'
 import { messageOf, type Pages, pageErrors, sendPage } from './pages.ts'
@@ -90,7 +90,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       // Each content type that is let through has its schema, and both leave this shape.
       const { code, new_password, confirm_password } = request.body as ResetInput
       if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
-      request.subject = await passwordReset.reset(code, new_password, clientGone(reply))
+      request.subject = await passwordReset.reset(code, new_password, nobodyWaits(reply))
       if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can log in with your new password now.'))
       return { message: RESET }
     },

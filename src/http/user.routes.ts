@@ -1,6 +1,6 @@
 import type { Users } from '../domain/users.service.ts'
 import type { App } from './app-type.ts'
-import { clientGone } from './client.ts'
+import { nobodyWaits } from './client.ts'
 import { described, Empty, refusals } from './replies.ts'
 import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
 
@@ -9,7 +9,7 @@ export function userRoutes(app: App, users: Users): void {
   app.get(
     '/users/me',
     {
-      config: { access: 'user' },
+      config: { access: 'user', isAnsweredAtOnce: true },
       schema: {
         operationId: 'getOwnProfile',
         summary: 'See your own account',
@@ -40,7 +40,7 @@ export function userRoutes(app: App, users: Users): void {
     async (request, reply) => {
       const { email, password, first_name, last_name } = request.body
       const edit = { email, password, firstName: first_name, lastName: last_name }
-      const user = await users.edit(request.caller, request.params.user_id, edit, clientGone(reply))
+      const user = await users.edit(request.caller, request.params.user_id, edit, nobodyWaits(reply))
       request.changed = Object.keys(request.body)
       return profileView(user)
     },
@@ -61,7 +61,7 @@ export function userRoutes(app: App, users: Users): void {
       },
     },
     async ({ caller, params, body }, reply) => {
-      await users.changePassword(caller, params.user_id, body.password, clientGone(reply))
+      await users.changePassword(caller, params.user_id, body.password, nobodyWaits(reply))
       return reply.code(204).send()
     },
   )

@@ -57,7 +57,7 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
   let waitedMs = 0
 
   async function acquire(signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted) throw new Refusal('unavailable', 'the client has gone')
+    if (signal?.aborted) throw abandoned()
     if (running < slots) {
       running++
       return
@@ -69,10 +69,10 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
         signal?.removeEventListener('abort', leave)
         resolve()
       }
-      // A client that has gone makes room for the others at once.
+      // Somebody who waits no longer makes room for the others at once.
       const leave = () => {
         waiting.splice(waiting.indexOf(start), 1)
-        reject(new Refusal('unavailable', 'the client has gone'))
+        reject(abandoned())
       }
       waiting.push(start)
       signal?.addEventListener('abort', leave, { once: true })
@@ -93,7 +93,10 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
       const startedAt = performance.now()
       waitedMs += startedAt - arrivedAt
       try {
-        return await work()
+        const result = await work()
+        // Nothing is begun with it for somebody who has gone meanwhile.
+        if (signal?.aborted) throw abandoned()
+        return result
       } finally {
         meanDurationMs += (performance.now() - startedAt - meanDurationMs) / 16
         release()
@@ -102,4 +105,8 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
     waiting: () => waiting.length,
     waitedMs: () => waitedMs,
   }
+}
+
+function abandoned(): Refusal {
+  return new Refusal('unavailable', 'nobody waits for it any more')
 }

@@ -12,6 +12,8 @@ export type SkeletonOptions = {
   readonly trustProxy?: boolean
   readonly logger?: FastifyBaseLogger
   readonly limits?: Partial<ServerLimits>
+  readonly authentication?: Authentication
+  readonly answerWithinMs?: number
 }
 
 // The routes that a test adds to the bare skeleton are public: nobody is known here.
@@ -22,8 +24,15 @@ const NOBODY: Authentication = {
 
 /** The HTTP skeleton with the routes of a test, for what no route of the service does on purpose. */
 export function startSkeleton(t: TestContext, addRoutes: (app: App) => void, options: SkeletonOptions = {}): App {
-  const { corsOrigins = '*', trustProxy = false, logger = pino({ level: 'silent' }), limits } = options
-  const app = createHttpApp({ logger, authentication: NOBODY, corsOrigins, trustProxy, ...(limits && { limits }) }, addRoutes)
+  const {
+    corsOrigins = '*',
+    trustProxy = false,
+    logger = pino({ level: 'silent' }),
+    limits,
+    authentication = NOBODY,
+    answerWithinMs,
+  } = options
+  const app = createHttpApp({ logger, authentication, corsOrigins, trustProxy, answerWithinMs, ...(limits && { limits }) }, addRoutes)
   t.after(() => app.close())
   return app
 }

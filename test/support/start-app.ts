@@ -8,7 +8,7 @@ import { createLogger } from '../../src/logger.ts'
 import { createDispatcher } from '../../src/mail/dispatcher.ts'
 import { createFileTransport } from '../../src/mail/file.transport.ts'
 import type { RefusalCode } from '../../src/model/refusal.ts'
-import { createPasswords } from '../../src/security/password.ts'
+import { createPasswords, type Passwords } from '../../src/security/password.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
@@ -29,7 +29,11 @@ export type TestApp = {
   readonly logged: readonly string[]
 }
 
-export type StartOptions = { readonly database?: DatabaseKind; readonly env?: Readonly<Record<string, string>> }
+export type StartOptions = {
+  readonly database?: DatabaseKind
+  readonly env?: Readonly<Record<string, string>>
+  readonly passwords?: Passwords
+}
 
 export const TEST_SECRET = 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u'
 
@@ -42,7 +46,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const db = await openDatabase(target)
   const clock = createClock()
   // The real algorithm at a price that a test can pay a hundred times.
-  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const passwords = options.passwords ?? createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
   const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords }
   const logged: string[] = []
   const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
