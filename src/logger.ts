@@ -3,10 +3,13 @@ import type { LogLevel } from './config.ts'
 
 // Nothing logs these on purpose; this is for the day somebody does. The code of an error is no secret, that of a request is.
 const SECRET_NAMES = ['authorization', '["x-api-key"]', 'password', 'new_password', 'token', 'refresh', 'key', 'secretKey']
+// What PostgreSQL adds to the message of an error: rows, values and statements, and so hashes.
+const ROW_NAMES = ['detail', 'hint', 'where', 'query', 'parameters', 'args', 'internal_query']
 const NEVER_LOGGED = [
   ...['', '*', '*.*'].flatMap((place) =>
     SECRET_NAMES.map((name) => (place === '' || name.startsWith('[') ? place + name : `${place}.${name}`)),
   ),
+  ...ROW_NAMES.map((name) => `err.${name}`),
   'code',
   'body.code',
   'query.code',

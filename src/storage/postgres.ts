@@ -1,15 +1,6 @@
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import { Refusal } from '../model/refusal.ts'
-import {
-  type Database,
-  type LockName,
-  MissingReference,
-  type Queries,
-  type Statement,
-  type Transaction,
-  UniqueViolation,
-  type Value,
-} from './database.ts'
+import type { Database, LockName, Queries, Statement, Transaction, Value } from './database.ts'
 import {
   type AppliedMigration,
   CREATE_HISTORY,
@@ -19,6 +10,7 @@ import {
   READ_HISTORY,
   readMigrations,
 } from './migrations.ts'
+import { isDoubtful, isLost, translate } from './postgres-faults.ts'
 import { createGathering } from './postgres-gathering.ts'
 import { type Client, createPool, openConnections } from './postgres-pool.ts'
 
@@ -28,14 +20,6 @@ const ANSWER_DEADLINE_MS = 2000
 const GRACE_MS = 3000
 const MIGRATION_LOCK = 7_214_000
 const LOCKS: Record<LockName, number> = { admins: 7_214_001 }
-
-const FOREIGN_KEY_VIOLATION = '23503'
-const UNIQUE_VIOLATION = '23505'
-// Classes and codes that tell of the server's state, not of a wrong statement: connection, authorization, no such database,
-// rolled back, resources, intervention, system; read-only, lock not available.
-const OUTSIDE_FAULT = /^(?:08|28|3D|40|53|57|58|XX)...$|^(?:25006|55P03)$/
-// Of these, the ones after which another connection may lead to a better place: a server that ends, or is no longer the primary.
-const MISPLACED = /^(?:08|28|3D|57P|58)|^25006$/
 
 type Connection = postgres.TransactionSql<{ bigint: number }>
 
@@ -148,16 +132,6 @@ async function unlessLost<Result>(work: () => Promise<Result>): Promise<Result> 
   }
 }
 
-function isLost(error: unknown): boolean {
-  return error instanceof Refusal && error.cause !== undefined && !(error.cause instanceof postgres.PostgresError)
-}
-
-/** Whether another connection may do better: this one was lost, gave no answer in time, or leads to the wrong place. */
-function isDoubtful(error: unknown): boolean {
-  if (!(error instanceof Refusal) || error.code !== 'unavailable') return false
-  return !(error.cause instanceof postgres.PostgresError) || MISPLACED.test(error.cause.code)
-}
-
 /** Ends the wait, though not the work, at the deadline, and turns what went wrong into words that the layers above know. */
 function answered<Result>(
   work: (requireTime: () => void) => PromiseLike<Result>,
@@ -188,12 +162,4 @@ function answered<Result>(
       },
     )
   })
-}
-
-function translate(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof Refusal || !('code' in error)) return error
-  if (error.code === UNIQUE_VIOLATION) return new UniqueViolation(error)
-  if (error.code === FOREIGN_KEY_VIOLATION) return new MissingReference(error)
-  const isOutsideFault = !(error instanceof postgres.PostgresError) || OUTSIDE_FAULT.test(error.code)
-  return isOutsideFault ? new Refusal('unavailable', `PostgreSQL: ${error.message}`, { cause: error }) : error
 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import postgres from 'postgres'
+import { hashApiKey } from '../../src/security/api-key-secret.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases.ts'
 import { until } from '../support/eventually.ts'
 import { startProcess } from '../support/service-process.ts'
@@ -10,6 +11,8 @@ import { type SmtpPeer, startSmtpPeer } from '../support/smtp-peer.ts'
 import { type Answered, ask } from '../support/traffic.ts'
 
 const NAME = 'Canaryname'
+const FORBIDDEN = 'Canaryforbidden'
+const PASSWORD_HASH = /\$argon2id\$v=19\$[\w=,]+\$[\w+/]{22}\$[\w+/]{43}/g
 const CANARIES = {
   'first password': 'canary-first-password-9f2c',
   'wrong password': 'canary-wrong-password-1b7d',
@@ -86,7 +89,7 @@ async function abuse(
 test('no password, token, key or code is logged, stored, measured or told in an error, at any level', async (t) => {
   const folder = temporaryFolder(t)
   const peer = await startSmtpPeer(t, { login: { user: 'post', password: CANARIES['mail password'] } })
-  const { url: databaseUrl, dump, break: breakTable } = await openStore(t, folder)
+  const { url: databaseUrl, dump, forbid, break: breakTable } = await openStore(t, folder)
   const service = await startProcess(
     t,
     {
@@ -103,25 +106,41 @@ test('no password, token, key or code is logged, stored, measured or told in an 
   const { answers, made } = await useEverything(service.url, peer)
   const stored = await dump()
   // What the database says when a statement fails goes to the log.
-  await breakTable()
+  await forbid()
+  const key = { 'x-api-key': made['API key'] ?? '' }
+  const [madeKey] = (await ask(service.url, 'GET', '/users/keys', undefined, key)).body as { id: string }[]
   const email = 'late@example.com'
+  const late = { email, password: CANARIES['first password'], first_name: FORBIDDEN, last_name: 'M' }
   answers.push(
-    await ask(service.url, 'POST', '/register/', { email, password: CANARIES['first password'], first_name: NAME, last_name: 'M' }),
+    await ask(service.url, 'PUT', '/users/2', { first_name: FORBIDDEN }, key),
+    await ask(service.url, 'PATCH', `/users/keys/${madeKey?.id}`, { name: FORBIDDEN }, key),
+    await ask(service.url, 'POST', '/register/', late),
   )
+  await breakTable()
+  answers.push(await ask(service.url, 'POST', '/register/', { ...late, email: `very.${email}`, first_name: NAME }))
   const metrics = String((await ask(service.url, 'GET', '/metrics')).body)
   const refused = answers.filter(({ status }) => status >= 400)
-  const places: Found[] = [
+  const told: Found[] = [
     { where: 'the output', text: service.output() },
     { where: 'the metrics', text: metrics },
     { where: 'an error', text: JSON.stringify(refused.map(({ body }) => body)) },
-    ...stored,
   ]
+  const places = [...told, ...stored]
   const secrets = Object.entries({ ...CANARIES, ...made })
   for (const [name, secret] of secrets) assert.ok(secret.length > 10, `${name} was used`)
   const leaks = places.flatMap(({ where, text }) =>
     secrets.flatMap(([name, secret]) => (partsOf(secret).some((part) => text.includes(part)) ? [`${name} in ${where}`] : [])),
   )
   assert.deepEqual(leaks, [])
+  // Hashes belong into the database and nowhere else.
+  const hashes = [hashApiKey(made['API key'] ?? ''), ...stored.flatMap(({ text }) => text.match(PASSWORD_HASH) ?? [])]
+  assert.ok(hashes.length > 2, 'the hashes of two passwords and a key are known')
+  const toldHashes = told.filter(({ text }) => text.includes('$argon2') || hashes.some((hash) => text.includes(hash)))
+  assert.deepEqual(
+    toldHashes.map(({ where }) => where),
+    [],
+  )
+  if (t.database === 'postgres') assert.equal(service.output().match(/violates check constraint/g)?.length, 6, 'three rows were refused')
   // The search finds what is there: a name in the database, an event in the output, a counter in the metrics.
   assert.ok(stored.some(({ text }) => text.includes(NAME)))
   assert.match(service.output(), /"event":"login"/)
@@ -142,7 +161,13 @@ function partsOf(secret: string): string[] {
   return secret.startsWith('lk_') ? [secret, secret.slice(3, 46)] : [secret]
 }
 
-type Store = { readonly url: string; dump(): Promise<Found[]>; break(): Promise<void> }
+type Store = {
+  readonly url: string
+  dump(): Promise<Found[]>
+  /** Has PostgreSQL refuse a row with that name, as an operator may, and quote it whole. SQLite quotes nothing. */
+  forbid(): Promise<void>
+  break(): Promise<void>
+}
 
 async function openStore(t: ContractContext, folder: string): Promise<Store> {
   const BREAK = 'alter table outbox rename to outbox_away'
@@ -151,6 +176,7 @@ async function openStore(t: ContractContext, folder: string): Promise<Store> {
     return {
       url: 'sqlite:data/latchkey.db',
       dump: async () => readdirSync(data).map((name) => ({ where: name, text: readFileSync(join(data, name), 'latin1') })),
+      forbid: async () => undefined,
       async break() {
         const connection = new DatabaseSync(join(data, 'latchkey.db'), { timeout: 5000 })
         connection.exec(BREAK)
@@ -163,6 +189,7 @@ async function openStore(t: ContractContext, folder: string): Promise<Store> {
   const client = postgres(target.url, { max: 1, onnotice: () => undefined })
   t.after(async () => {
     await client.unsafe('alter table outbox_away rename to outbox').catch(() => undefined)
+    for (const table of ['users', 'api_keys']) await client.unsafe(`alter table ${table} drop constraint house_rule`).catch(() => undefined)
     await client.end({ timeout: 1 })
   })
   return {
@@ -174,6 +201,13 @@ async function openStore(t: ContractContext, folder: string): Promise<Store> {
         return { where: name, text: rows.map((row) => String(row['text'])).join('\n') }
       })
       return Promise.all(texts)
+    },
+    async forbid() {
+      for (const [table, column] of [
+        ['users', 'first_name'],
+        ['api_keys', 'name'],
+      ])
+        await client.unsafe(`alter table ${table} add constraint house_rule check (${column} <> '${FORBIDDEN}')`)
     },
     break: async () => void (await client.unsafe(BREAK)),
   }

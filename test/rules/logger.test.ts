@@ -27,6 +27,16 @@ test('the code of a request does not appear, that of an error does', () => {
   assert.match(logged({ err: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) }), /ECONNREFUSED/)
 })
 
+test('of an error of the database its message and code appear, and nothing that could be a row', () => {
+  for (const name of ['detail', 'hint', 'where', 'query', 'parameters', 'args', 'internal_query']) {
+    const line = logged({
+      err: Object.assign(new Error('violates a constraint'), { code: '23514', [name]: [`Failing row contains (${SECRET})`] }),
+    })
+    assert.doesNotMatch(line, new RegExp(SECRET), name)
+    assert.match(line, /violates a constraint.*"code":"23514"/)
+  }
+})
+
 test('a line is one JSON object with level, time, process and message, and a value cannot break it', () => {
   const line = logged({ email: 'a\nb"}' })
   assert.equal(line.indexOf('\n'), line.length - 1)

@@ -19,6 +19,7 @@ import { startNode } from '../support/processes.ts'
 const COUNT = statement<{ count: number }>('select count(*) as count from users')
 const DELETE = statement('delete from users where id = $1')
 const RENAME = statement<{ first_name: string }>('update users set first_name = $2 where id = $1 returning first_name')
+const AS_NUMBER = statement('select cast($1 as bigint) as number')
 const HOLD_LOCK = fileURLToPath(new URL('../support/lock-process.ts', import.meta.url))
 const STORAGE = new URL('../../src/storage/', import.meta.url)
 
@@ -210,6 +211,14 @@ test('a value that has to be unique is told apart from other faults', async (t) 
   await insertSession(db, session)
   await assert.rejects(insertSession(db, session), UniqueViolation)
   await assert.rejects(insertSession(db, { ...session, id: 'other', userId: 7 }), (error) => !(error instanceof UniqueViolation))
+})
+
+plainTest('what PostgreSQL says about a value does not repeat it', async (t) => {
+  const target = await freshDatabase(t, 'postgres')
+  await assert.rejects((await open(t, target)).first(AS_NUMBER, 'hunter22 "and more'), {
+    message: 'PostgreSQL: invalid input syntax for type bigint: "[hidden]"',
+    code: '22P02',
+  })
 })
 
 test('an address is taken once, whatever its case', async (t) => {
