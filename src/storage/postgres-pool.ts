@@ -13,7 +13,6 @@ export type Pool = {
 
 type Connections = { readonly client: Client; readonly sockets: Sockets; readonly bornAt: number; destroy(): Promise<void> }
 
-const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_S = 1.5
 const STATEMENT_TIMEOUT_MS = 5000
 // A connection that was lost in the middle of a transaction must not hold its locks.
@@ -23,15 +22,16 @@ const MIN_AGE_MS = 500
 
 /**
  * Connections that are replaced as soon as one of them is in doubt: one on which nothing comes back would hold up whatever is sent
- * over it. What is under way in the others may finish until `graceMs` have passed, by when everyone has an answer.
+ * over it. What is under way in the others may finish until `graceMs` have passed, by when everyone has an answer. Not before
+ * then are the next ones replaced, so that there are twice `max` at most: a server has only so many places.
  */
-export function createPool(url: string, graceMs: number): Pool {
+export function createPool(url: string, max: number, graceMs: number): Pool {
   const preference = { hostIndex: 0 }
   const settings = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
-  const open = () => openConnections(url, MAX_CONNECTIONS, settings, preference)
+  const open = () => openConnections(url, max, settings, preference)
   let current = open()
   let isClosed = false
-  const retired = new Set<Connections>()
+  let retired: Connections | undefined
 
   return {
     client: () => current.client,
@@ -39,22 +39,23 @@ export function createPool(url: string, graceMs: number): Pool {
       const stale = current
       if (isClosed || stale.client !== client || performance.now() - stale.bornAt < MIN_AGE_MS) return
       stale.sockets.reconsider()
+      if (retired) return
       try {
         current = open()
       } catch {
         // Such as a root certificate that has been taken away: the connections that were made with it go on, and the next fault tries again.
         return
       }
-      retired.add(stale)
+      retired = stale
       setTimeout(() => {
-        retired.delete(stale)
+        retired = undefined
         void stale.destroy()
       }, graceMs).unref()
     },
     async close() {
       isClosed = true
       await current.client.end({ timeout: 1 })
-      await Promise.all([current, ...retired].map(({ destroy }) => destroy()))
+      await Promise.all([current.destroy(), retired?.destroy()])
     },
   }
 }

@@ -12,10 +12,12 @@ import {
 } from './migrations.ts'
 import { isDoubtful, isLost, translate } from './postgres-faults.ts'
 import { createGathering } from './postgres-gathering.ts'
-import { type Client, createPool, openConnections } from './postgres-pool.ts'
+import { type Client, createPool, openConnections, type Pool } from './postgres-pool.ts'
 
-// A caller hears 503 within three seconds, whatever state the database is in; the third is for what else a request does.
+// Of one statement or transaction, whatever state the database is in. A request has a limit of its own.
 const ANSWER_DEADLINE_MS = 2000
+// For reads, and as many for writes.
+const MAX_CONNECTIONS = 6
 // By then everyone who waited for a connection that is given up has been answered.
 const GRACE_MS = 3000
 const MIGRATION_LOCK = 7_214_000
@@ -53,10 +55,12 @@ async function requireUtf8(tx: Connection): Promise<void> {
 }
 
 export function openPostgres(url: string): Database {
-  const pool = createPool(url, GRACE_MS)
+  // Writes may all be waiting, for a lock or for a standby. No read waits behind them.
+  const reads = createPool(url, MAX_CONNECTIONS, GRACE_MS)
+  const writes = createPool(url, MAX_CONNECTIONS, GRACE_MS)
 
   /** Tells the pool of a fault that is the connection's. */
-  function trying<Result>(work: (client: Client, requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
+  function trying<Result>(pool: Pool, work: (client: Client, requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
     const client = pool.client()
     return answered(
       (requireTime) => work(client, requireTime),
@@ -66,18 +70,18 @@ export function openPostgres(url: string): Database {
     )
   }
 
-  const single = queries((statement, values) => trying((client) => asked(client, statement, values)))
-  const gather = createGathering((sql, values) => trying((client) => client.unsafe(sql, values, PREPARED).values()))
+  const single = queries((statement, values) => trying(statement.isRead ? reads : writes, (client) => asked(client, statement, values)))
+  const gather = createGathering((sql, values) => trying(reads, (client) => client.unsafe(sql, values, PREPARED).values()))
 
   return {
     ...single,
     first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
     transaction: (work) =>
-      trying(async (client, requireTime) => {
+      trying(writes, async (client, requireTime) => {
         const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireTime)) }))
         return result.value
       }),
-    close: () => pool.close(),
+    close: async () => void (await Promise.all([reads.close(), writes.close()])),
   }
 }
 

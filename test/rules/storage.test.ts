@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test as plainTest, type TestContext } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import type { DatabaseTarget } from '../../src/config.ts'
@@ -269,6 +269,39 @@ plainTest('PostgreSQL: a transaction that ends past its deadline is undone, beca
   // The address is free as soon as the transaction is over; a second one waits for that.
   assert.ok((await addUser(db, 'a@x.io')) !== undefined)
   assert.equal(await countUsers(db), 1)
+})
+
+plainTest('PostgreSQL: reads go on while all writes wait for a lock, and replaced connections do not pile up', async (t) => {
+  const { db, target } = await migrated(Object.assign(t, { database: 'postgres' as const }))
+  const userId = (await addUser(db, 'a@x.io')) ?? 0
+  const other = postgres(target.kind === 'postgres' ? target.url : '', { max: 2, fetch_types: false })
+  t.after(() => other.end({ timeout: 0 }))
+  const [held, released] = [gate(), gate()]
+  const holder = other.begin(async (tx) => {
+    await tx`select id from users where id = ${userId} for update`
+    held.open()
+    await released.opened
+  })
+  await held.opened
+  let [isOver, most] = [false, 0]
+  const watch = (async () => {
+    while (!isOver) {
+      const [row] = await other`
+        select count(*)::int as size from pg_stat_activity where datname = current_database() and application_name = 'latchkey'`
+      most = Math.max(most, row?.['size'])
+      await sleep(50)
+    }
+  })()
+  for (let round = 0; round < 3; round++) {
+    const writes = Promise.allSettled(Array.from({ length: 20 }, () => db.first(RENAME, userId, 'Late')))
+    for (let reads = 0; reads < 20; reads++) assert.equal(await countUsers(db), 1)
+    for (const { status } of await writes) assert.equal(status, 'rejected')
+  }
+  isOver = true
+  released.open()
+  await Promise.all([holder, watch])
+  // One for reads, six for writes, and six that were replaced.
+  assert.ok(most <= 13, `${most} connections`)
 })
 
 plainTest(
