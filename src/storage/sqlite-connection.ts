@@ -44,6 +44,10 @@ export function translate(error: unknown): unknown {
   if (code === undefined) return error
   if (code === SQLITE_CONSTRAINT_UNIQUE || code === SQLITE_CONSTRAINT_PRIMARYKEY) return new UniqueViolation(error)
   if (code === SQLITE_CONSTRAINT_FOREIGNKEY) return new MissingReference(error)
+  if (isDamaged(error))
+    return new Refusal('unavailable', `SQLite: the database is damaged (${String(error)}); stop the service and restore a backup`, {
+      cause: error,
+    })
   if (OUTSIDE_FAULTS.has(code & PRIMARY_RESULT_MASK)) return new Refusal('unavailable', `SQLite: ${String(error)}`, { cause: error })
   return error
 }
