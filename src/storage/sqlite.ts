@@ -1,11 +1,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Database, declaredStatements, type Queries, type Statement, type Transaction, type Value } from './database.ts'
-import { begin, commit, connect, deadlineIn, guarded, translate, whenNotBusy } from './sqlite-connection.ts'
+import { connect, guarded, translate } from './sqlite-connection.ts'
+import { watchFiles } from './sqlite-files.ts'
 import { createReaderThread } from './sqlite-reader.ts'
-import { createSnapshot, NO_SNAPSHOT } from './sqlite-snapshot.ts'
+import { createSnapshot, NO_SNAPSHOT, type Snapshot } from './sqlite-snapshot.ts'
+import { createWriteQueue } from './sqlite-writes.ts'
 
-// A caller hears 503 within three seconds, whatever another process does to the file; the third is for what else a request does.
-const BUSY_DEADLINE_MS = 2000
+// A caller hears 503 within three seconds, whatever the disk or another process does; the third is for what else a request does.
+const DEADLINE_MS = 2000
 
 /** One writer, used by one transaction at a time, one reader, which never waits for it, and a thread for what reads long. */
 export async function openSqlite(file: string, isAlone = true): Promise<Database> {
@@ -15,62 +17,57 @@ export async function openSqlite(file: string, isAlone = true): Promise<Database
   const snapshot = isAlone ? createSnapshot(reader) : NO_SNAPSHOT
   const read = queries(prepareAll(reader), snapshot.hold)
   const write = queries(prepareAll(writer))
-  const thread = createReaderThread(file, BUSY_DEADLINE_MS)
-  let writerIsFree: Promise<unknown> = Promise.resolve()
+  // The write lock of SQLite covers every row, so that no lock remains to be taken.
+  const tx: Transaction = { ...write, lock: async () => undefined }
+  const thread = createReaderThread(file, DEADLINE_MS)
+  const watch = watchFiles(file, () => emptyLog(writer, snapshot))
+  const writes = createWriteQueue({
+    connection: writer,
+    deadlineMs: DEADLINE_MS,
+    beforeCommit: snapshot.release,
+    requireKept: requireFiles,
+  })
 
-  /** The deadline counts from now: who stands in a queue behind a lock does not wait once more for it. */
-  function exclusively<Result>(work: (deadline: number) => Promise<Result>): Promise<Result> {
-    const deadline = deadlineIn(BUSY_DEADLINE_MS)
-    const result = writerIsFree.then(() => work(deadline))
-    writerIsFree = result.catch(() => undefined)
-    return result
-  }
-
-  function change<Result>(work: () => Promise<Result>): Promise<Result> {
-    return exclusively((deadline) =>
-      whenNotBusy(() => {
-        snapshot.release()
-        return work()
-      }, deadline),
-    )
-  }
-
-  async function transaction<Result>(work: (tx: Transaction) => Promise<Result>, deadline: number): Promise<Result> {
-    await begin(writer, deadline)
-    try {
-      // The write lock of SQLite covers every row, so that no lock remains to be taken.
-      const result = await work({ ...write, lock: async () => undefined })
-      snapshot.release()
-      commit(writer)
-      return result
-    } catch (error) {
-      // A failed commit may have ended the transaction already.
-      if (writer.isTransaction) writer.exec('rollback')
-      throw error
-    }
+  /** A database that is closed has taken its log away itself, and is told as closed. */
+  function requireFiles(): void {
+    if (writer.isOpen) watch()
   }
 
   /** The rows have the shape that the statement's type declares, as with the connections of this thread. */
-  function readLong<Row>({ sqliteSql }: Statement<Row>, values: Value[]): Promise<Row[]> {
+  async function readLong<Row>({ sqliteSql }: Statement<Row>, values: Value[]): Promise<Row[]> {
+    // A thread that starts now opens what is there now.
+    requireFiles()
     return thread.all(numbered(sqliteSql), bindable(values)) as Promise<Row[]>
   }
 
   return {
     first(statement, ...values) {
       if (statement.isLong) return readLong(statement, values).then(([row]) => row)
-      return statement.isRead ? read.first(statement, ...values) : change(() => write.first(statement, ...values))
+      return statement.isRead ? read.first(statement, ...values) : writes.add(() => write.first(statement, ...values))
     },
     all(statement, ...values) {
       if (statement.isLong) return readLong(statement, values)
-      return statement.isRead ? read.all(statement, ...values) : change(() => write.all(statement, ...values))
+      return statement.isRead ? read.all(statement, ...values) : writes.add(() => write.all(statement, ...values))
     },
-    run: (statement, ...values) => change(() => write.run(statement, ...values)),
-    transaction: (work) => exclusively((deadline) => transaction(work, deadline)),
+    run: (statement, ...values) => writes.add(() => write.run(statement, ...values)),
+    transaction: (work) => writes.add(() => work(tx)),
     async close() {
-      await Promise.all([writerIsFree, thread.close()])
+      await thread.close()
+      await writes.idle()
       snapshot.release()
       for (const connection of [reader, writer]) if (connection.isOpen) connection.close()
     },
+  }
+}
+
+/** Whether all that is in the write-ahead log could be brought to the database file, and the log be emptied. */
+function emptyLog(writer: DatabaseSync, snapshot: Snapshot): boolean {
+  if (writer.isTransaction) return false
+  try {
+    snapshot.release()
+    return writer.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'] === 0
+  } catch {
+    return false
   }
 }
 
