@@ -6,36 +6,55 @@ import { newEmail } from './requests.ts'
 import { scaled } from './scale.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { startSmtpPeer } from './smtp-peer.ts'
-import { type Answered, ask, registration, startTraffic, tally } from './traffic.ts'
+import { type Answered, ask, RIGHT_ANSWERS, registration, startTraffic, tally } from './traffic.ts'
 
 // Long enough for every deadline of the service to strike, more than once in the long form.
 const FAULT_MS = scaled(3500, 20_000)
 export const ANSWER_MS = 3000
 const START_MS = 30_000
 export const RECOVERY_MS = 5000
-const HEARTBEAT_MS = 500
+const AFTER_MS = scaled(1200, 5000)
+const PROMPT_MS = 500
+const EVERY_MS = 40
 const BYSTANDER_EVERY_MS = 120
+// On a machine that makes a healthy service so slow, or beside a service that is so slow when healthy, nothing can be told.
+const BYSTANDER_MS = 2 * ANSWER_MS
 
 /** What a database that can be read, and not written, still serves. */
-export const READS = ['POST /refresh/', 'POST /login/']
+export const READS = ['GET /users/me', 'POST /refresh/', 'POST /login/']
+
+const MEMBER = { email: 'member@example.com', password: 'somebody who is verified' }
+/** Settings for a service that is to suffer. */
+export const WITH_MEMBER = { ADMIN_EMAIL: MEMBER.email, ADMIN_PASSWORD: MEMBER.password }
 
 export type Sufferer = {
   readonly service: ServiceProcess
+  /** The headers of somebody who is verified. */
+  readonly member: Readonly<Record<string, string>>
   /** The addresses that the database holds. */
   emails(): Promise<string[]>
 }
 
-export type Fault = { begin(): Promise<void> | void; end(): Promise<void> | void }
+export type Fault = {
+  begin(): Promise<void> | void
+  end(): Promise<void> | void
+  /** What it leaves alone, so that it has to be served meanwhile as at all times. */
+  readonly mustPass?: readonly string[]
+  /** What may be served and may be refused. */
+  readonly mayPass?: readonly string[]
+}
 
-/**
- * Traffic before, during and after a fault; then the count of what was promised and what is there. `mayPass` names what the fault
- * leaves alone.
- */
-export async function suffer(t: TestContext, { service, emails }: Sufferer, fault: Fault, mayPass: readonly string[] = []): Promise<void> {
+export async function signIn(url: string): Promise<Sufferer['member']> {
+  const { body } = await ask(url, 'POST', '/login/', MEMBER)
+  return { authorization: `Bearer ${(body as { token: string }).token}` }
+}
+
+/** Traffic before, during and after a fault; then the count of what was promised and what is there. */
+export async function suffer(t: TestContext, { service, member, emails }: Sufferer, fault: Fault): Promise<void> {
   const bystander = await startBystander(t)
-  const traffic = startTraffic(t, service.url)
-  // From then on every visit needs the database, however long a busy machine takes to get there.
-  await until('registrations before the fault', () => traffic.registered.length > 2, START_MS)
+  const traffic = startTraffic(t, service.url, EVERY_MS, member)
+  // From then on every visit is what it is meant to be, however long a busy machine takes to get there.
+  await until('each request served before the fault', () => servedAll(traffic.answers), START_MS)
   await fault.begin()
   const beganAt = performance.now()
   await sleep(FAULT_MS)
@@ -43,26 +62,31 @@ export async function suffer(t: TestContext, { service, emails }: Sufferer, faul
   await fault.end()
   const endedAt = performance.now()
   const recoveryMs = await untilServing(service.url, endedAt)
-  await sleep(scaled(300, 1500))
+  const since = () => traffic.answers.filter(({ atMs }) => atMs > endedAt + recoveryMs)
+  await sleep(AFTER_MS)
+  await until('each request served after the fault', () => servedAll(since()), START_MS)
   await traffic.stop()
   const machineMs = await bystander.slowestMs()
 
   assert.equal(service.process.exitCode, null, 'the process lives')
   const during = traffic.answers.filter(({ atMs, tookMs }) => atMs >= beganAt && atMs + tookMs < duringEndsAt)
   judge(traffic.answers, machineMs)
-  nothingServed(during, mayPass)
+  nothingServed(during, fault)
+  const asked = traffic.answers.filter(({ atMs }) => atMs >= beganAt && atMs < duringEndsAt)
+  goesOn(asked, fault.mustPass ?? [], machineMs)
   const limitMs = RECOVERY_MS + machineMs
   assert.ok(recoveryMs <= limitMs, `it serves again within ${limitMs} ms: ${recoveryMs}`)
-  const after = traffic.answers.filter(({ atMs }) => atMs > endedAt + limitMs)
+  const after = since()
   assert.deepEqual(
-    after.filter(({ status }) => status === 503 || status === 0),
+    after.filter((answer) => !isServed(answer)),
     [],
+    'once it serves again, it refuses nothing',
   )
   const lost = missing(await emails(), traffic.registered)
   assert.deepEqual(lost, [], 'acknowledged registrations are there')
   t.diagnostic(
     `during the fault ${during.length} requests (${tally(during)}), ${slowest(during)}, a service beside it at most ${Math.round(machineMs)} ms; ` +
-      `serving again after ${Math.round(recoveryMs)} ms; ${traffic.registered.length} acknowledged registrations, ${lost.length} lost`,
+      `serving again after ${Math.round(recoveryMs)} ms, ${after.length} requests since (${tally(after)}); ${traffic.registered.length} acknowledged registrations, ${lost.length} lost`,
   )
 }
 
@@ -82,47 +106,68 @@ export async function startBystander(t: TestContext): Promise<Bystander> {
   return {
     async slowestMs() {
       await traffic.stop()
-      const wrong = traffic.answers.filter(({ status }) => ![200, 201, 401].includes(status))
+      const wrong = traffic.answers.filter((answer) => !isServed(answer))
       assert.deepEqual(wrong, [], 'the service that nothing is wrong with')
+      inTime(traffic.answers, BYSTANDER_MS)
       return slowestOf(traffic.answers)
     },
   }
 }
 
-/** What holds for every answer, whatever the fault: its kind, its words and its time. */
+/** What holds for every answer, whatever the fault: it is right or a refusal, it has its words, and it comes in time. */
 export function judge(answers: readonly Answered[], machineMs: number): void {
-  const allowed = new Set([200, 201, 401, 503])
   assert.deepEqual(
-    answers.filter(({ status }) => !allowed.has(status)),
+    answers.filter((answer) => answer.status !== 503 && !isServed(answer)),
     [],
-    'nothing but answers, and none of them 500',
+    'nothing but 503 and the right answers',
   )
   assert.deepEqual(
     answers.filter(({ status, retryAfter }) => status === 503 && retryAfter === null),
     [],
     '503 says when to try again',
   )
-  const limitMs = ANSWER_MS + machineMs
+  // What is served has waited for no longer than what is refused: nobody holds on to a request in the hope of better times.
+  inTime(answers, ANSWER_MS + machineMs)
+  goesOn(answers, ['GET /heartbeat'], machineMs)
+}
+
+function inTime(answers: readonly Answered[], limitMs: number): void {
   assert.deepEqual(
-    answers.filter(({ status, tookMs }) => status === 503 && tookMs > limitMs),
+    answers.filter(({ tookMs }) => tookMs > limitMs),
     [],
-    `a refusal comes within ${limitMs} ms`,
-  )
-  const heartbeatMs = HEARTBEAT_MS + machineMs
-  assert.deepEqual(
-    answers.filter(({ what, status, tookMs }) => what === 'GET /heartbeat' && (status !== 200 || tookMs > heartbeatMs)),
-    [],
-    `the heartbeat goes on, within ${heartbeatMs} ms`,
+    `an answer comes within ${limitMs} ms`,
   )
 }
 
-function nothingServed(during: readonly Answered[], mayPass: readonly string[]): void {
+/** Requests that feel nothing of a fault: there were some, all were served, and none of them waited. */
+function goesOn(answers: readonly Answered[], kinds: readonly string[], machineMs: number): void {
+  for (const kind of kinds) {
+    const ofKind = answers.filter(({ what }) => what === kind)
+    assert.ok(ofKind.length > 0, `${kind} was asked for`)
+    assert.deepEqual(
+      ofKind.filter((answer) => !isServed(answer)),
+      [],
+      `${kind} goes on`,
+    )
+    inTime(ofKind, PROMPT_MS + machineMs)
+  }
+}
+
+function isServed({ what, status }: Answered): boolean {
+  return status === RIGHT_ANSWERS[what]
+}
+
+function servedAll(answers: readonly Answered[]): boolean {
+  return Object.keys(RIGHT_ANSWERS).every((kind) => answers.some((answer) => answer.what === kind && isServed(answer)))
+}
+
+function nothingServed(during: readonly Answered[], { mustPass = [], mayPass = [] }: Fault): void {
   // The first moments belong to what was on its way already.
   const begins = (during[0]?.atMs ?? 0) + 500
-  const needsDatabase = during.filter(({ what, atMs }) => what !== 'GET /heartbeat' && atMs > begins)
+  const untouched = ['GET /heartbeat', ...mustPass, ...mayPass]
+  const needsDatabase = during.filter(({ what, atMs }) => !untouched.includes(what) && atMs > begins)
   assert.ok(needsDatabase.length > 0)
-  const served = needsDatabase.filter(({ status, what }) => status !== 503 && !mayPass.includes(what))
-  assert.deepEqual(served, [], 'nothing is served that needs the database')
+  assert.deepEqual(needsDatabase.filter(isServed), [], 'nothing is served that needs the database')
 }
 
 /** "slowest 503 after 2100 ms, heartbeat after 12 ms" */

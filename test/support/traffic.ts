@@ -21,6 +21,17 @@ export type Traffic = {
 
 const GIVE_UP_MS = 15_000
 
+/** What each request of the traffic is answered with when it is served. Whoever logs in has the right password and is not verified. */
+export const RIGHT_ANSWERS: Readonly<Record<string, number>> = {
+  'POST /register/': 201,
+  'POST /refresh/': 200,
+  'POST /forgot-password/': 200,
+  'POST /login/': 401,
+  'GET /users/me': 200,
+  'GET /ready': 200,
+  'GET /heartbeat': 200,
+}
+
 /** One request with all that matters of its answer; a connection that fails is an answer with status 0. */
 export async function ask(
   url: string,
@@ -53,17 +64,17 @@ export function registration(email: string): object {
 
 /**
  * Requests that come whether or not the ones before are answered: writes in a transaction, single writes, reads, and both health
- * checks apart. They end with the test at the latest.
+ * checks apart; and who they are, where the headers of a member are given. They end with the test at the latest.
  */
-export function startTraffic(t: TestContext, url: string, everyMs = 40): Traffic {
+export function startTraffic(t: TestContext, url: string, everyMs = 40, member?: Readonly<Record<string, string>>): Traffic {
   const answers: Answered[] = []
   const registered: string[] = []
   const underWay = new Set<Promise<void>>()
-  let refresh = 'none'
+  let refresh: string | undefined
   let known: string | undefined
 
-  async function send(method: string, path: string, body?: unknown): Promise<Answered> {
-    const answer = await ask(url, method, path, body)
+  async function send(method: string, path: string, body?: unknown, headers = {}): Promise<Answered> {
+    const answer = await ask(url, method, path, body, headers)
     answers.push(answer)
     return answer
   }
@@ -79,12 +90,12 @@ export function startTraffic(t: TestContext, url: string, everyMs = 40): Traffic
 
   const visits = [
     register,
-    () => send('POST', '/refresh/', { refresh }),
+    () => (refresh === undefined ? register() : send('POST', '/refresh/', { refresh })),
     () => send('POST', '/forgot-password/', { email: known ?? newEmail() }),
-    // Not verified: the password is right, and the answer 401.
     () => (known === undefined ? register() : send('POST', '/login/', { email: known, password: PASSWORD })),
     () => send('GET', '/ready'),
     () => send('GET', '/heartbeat'),
+    ...(member === undefined ? [] : [() => send('GET', '/users/me', undefined, member)]),
   ]
 
   let turn = 0
