@@ -10,10 +10,14 @@ import { until } from '../support/eventually.ts'
 import { IS_LONG, scaled } from '../support/scale.ts'
 import { startProcess } from '../support/service-process.ts'
 import { type SmtpPeer, startSmtpPeer } from '../support/smtp-peer.ts'
+import { missing } from '../support/suffering.ts'
 import { ask } from '../support/traffic.ts'
 
 const KILLS = scaled(4, 50)
 const CITIZENS = 4
+// So many writes are acknowledged before a kill at most; how many of them is left to chance, but spread over all the kills.
+const MOST_WRITES = 60
+const WRITES_DEADLINE_MS = 60_000
 const ADMIN = { email: 'admin@example.com', password: 'the first of all admins' }
 // A mail that was being sent when the process was killed is leased for a minute. The long form waits for that; the short form moves time on.
 const MAIL_DEADLINE_MS = scaled(30_000, 120_000)
@@ -39,8 +43,11 @@ test('a service that is killed at any moment, again and again, has kept every wr
   let unforeseen = ''
   for (let kill = 0; kill < KILLS; kill++) {
     const service = await startProcess(t, env, folder)
+    const before = acknowledgedBy(citizens)
     const lives = Promise.all(await givenLives(service.url, citizens))
-    await sleep(100 + Math.random() * scaled(1500, 2500))
+    const writes = ((kill + Math.random()) / KILLS) * MOST_WRITES
+    await until('so many writes', () => acknowledgedBy(citizens) - before >= writes, WRITES_DEADLINE_MS)
+    await sleep(Math.random() * 50)
     service.process.kill('SIGKILL')
     await Promise.all([lives, once(service.process, 'close')])
     unforeseen +=
@@ -54,14 +61,16 @@ test('a service that is killed at any moment, again and again, has kept every wr
   const service = await startProcess(t, env, folder)
   for (const citizen of citizens) await citizen.check(service.url)
   if (!IS_LONG) await rows('update outbox set due_at = 0 returning id')
-  const { accounts, waiting } = await mailsArrive(peer, rows, citizens)
+  const { accounts, waiting, forgotten } = await mailsArrive(peer, rows, citizens)
   const orphans = await rows(ORPHANS)
   assert.deepEqual(orphans, [])
   if (t.database === 'sqlite') assert.deepEqual(await rows('pragma integrity_check'), [{ integrity_check: 'ok' }])
-  const acknowledged = citizens.reduce((sum, citizen) => sum + citizen.acknowledged(), 0)
+  const acknowledged = acknowledgedBy(citizens)
+  assert.ok(acknowledged >= (KILLS * MOST_WRITES) / 4, `enough was written to be lost: ${acknowledged}`)
+  assert.ok(waiting > 0 && forgotten > 0, 'mails were asked for')
   t.diagnostic(
     `${KILLS} kills; ${acknowledged} acknowledged writes on ${accounts} accounts, all found; ` +
-      `${waiting} accounts that wait for verification, all mailed; 0 orphan rows`,
+      `${waiting} accounts that wait for verification and ${forgotten} whose password was forgotten, all mailed; 0 orphan rows`,
   )
 })
 
@@ -70,33 +79,39 @@ const ORPHANS = `
   union all select 'key', id from api_keys where user_id not in (select id from users)
   union all select 'mail', recipient from outbox where kind = 'verify' and recipient not in (select email_key from users)`
 
+function acknowledgedBy(citizens: readonly Citizen[]): number {
+  return citizens.reduce((sum, citizen) => sum + citizen.acknowledged(), 0)
+}
+
 async function givenLives(url: string, citizens: readonly Citizen[]): Promise<Promise<void>[]> {
   const { body } = await ask(url, 'POST', '/login/', ADMIN)
   const admin = { authorization: `Bearer ${(body as { token: string }).token}` }
   return citizens.map((citizen) => citizen.live(url, admin))
 }
 
-/** Every account in the database has had its verification mail, whether or not its registration was acknowledged. */
-async function mailsArrive(peer: SmtpPeer, rows: Rows, citizens: readonly Citizen[]): Promise<{ accounts: number; waiting: number }> {
-  const registered = citizens.flatMap(({ accounts }) => accounts.map(({ email }) => email))
-  const present = new Set((await rows('select email from users')).map(({ email }) => String(email)))
-  assert.deepEqual(
-    registered.filter((email) => !present.has(email)),
-    [],
-  )
+type Mailed = { readonly accounts: number; readonly waiting: number; readonly forgotten: number }
+
+/**
+ * Every account in the database has had its verification mail, whether or not its registration was acknowledged, and a reset mail
+ * where the request for it was.
+ */
+async function mailsArrive(peer: SmtpPeer, rows: Rows, citizens: readonly Citizen[]): Promise<Mailed> {
+  const accounts = citizens.flatMap((citizen) => citizen.accounts)
+  const present = (await rows('select email from users')).map(({ email }) => String(email))
+  const registered = accounts.map(({ email }) => email)
+  assert.deepEqual(missing(present, registered), [])
   await until('the outbox is empty', async () => (await rows('select id from outbox')).length === 0, MAIL_DEADLINE_MS)
-  const mailed = new Set(peer.deliveries.filter(isVerification).map(({ to }) => String(to)))
   // Who was verified before the mail was sent needs none.
   const unverified = (await rows('select email from users where not verified')).map(({ email }) => String(email))
-  assert.deepEqual(
-    unverified.filter((email) => !mailed.has(email)),
-    [],
-  )
-  return { accounts: registered.length, waiting: unverified.length }
+  assert.deepEqual(missing(mailed(peer, '/verify/'), unverified), [], 'verification mails')
+  const forgotten = accounts.filter(({ isResetMailed }) => isResetMailed).map(({ email }) => email)
+  assert.deepEqual(missing(mailed(peer, '/reset-password/'), forgotten), [], 'reset mails')
+  return { accounts: registered.length, waiting: unverified.length, forgotten: forgotten.length }
 }
 
-function isVerification({ mail }: SmtpPeer['deliveries'][number]): boolean {
-  return mail.subject.startsWith('Verify') || mail.link.includes('/verify')
+/** Who was sent a link to that path. */
+function mailed({ deliveries }: SmtpPeer, path: string): string[] {
+  return deliveries.filter(({ mail }) => new URL(mail.link).pathname === path).map(({ to }) => String(to))
 }
 
 /** The database from outside of the service. */

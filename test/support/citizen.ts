@@ -12,7 +12,10 @@ type Known<Value> = { acknowledged: Value; readonly possible: Set<Value> }
 type Account = {
   readonly email: string
   readonly id: number
-  readonly refresh: string
+  /** By their refresh tokens. */
+  readonly sessions: { readonly refresh: string; readonly isAlive: Known<boolean> }[]
+  /** Whether a mail with a reset link has to be sent in the end: one was asked for, and no ban has stopped it. */
+  isResetMailed: boolean
   readonly password: Known<string>
   readonly firstName: Known<string>
   readonly verified: Known<boolean>
@@ -32,6 +35,8 @@ export type Citizen = {
 }
 
 const tokens = createTokens(new TextEncoder().encode(TEST_SECRET), Date.now)
+
+const NEW_PASSWORD = 'a brand new password'
 
 class Lost extends Error {}
 
@@ -55,19 +60,43 @@ export function createCitizen(versionsOf: VersionsOf): Citizen {
   async function changing<Value>(known: Known<Value>, next: Value, request: () => Promise<unknown>): Promise<void> {
     known.possible.add(next)
     await request()
-    known.acknowledged = next
+    acknowledge(known, next)
+  }
+
+  function acknowledge<Value>(known: Known<Value>, value: Value): void {
+    known.acknowledged = value
     known.possible.clear()
+  }
+
+  async function forget(url: string, account: Account): Promise<void> {
+    await write(url, 200, 'POST', '/forgot-password/', { email: account.email })
+    account.isResetMailed = true
+  }
+
+  async function logIn(url: string, { email, password, sessions }: Account): Promise<{ authorization: string }> {
+    const { body } = await write(url, 200, 'POST', '/login/', { email, password: password.acknowledged })
+    const { token, refresh } = body as { token: string; refresh: string }
+    sessions.push({ refresh, isAlive: known(true) })
+    return { authorization: `Bearer ${token}` }
+  }
+
+  /** Ends all sessions with the old password. */
+  async function reset(url: string, { id, password, sessions }: Account, version: number): Promise<void> {
+    const body = { code: tokens.forMail('reset', id, version), new_password: NEW_PASSWORD }
+    for (const { isAlive } of sessions) isAlive.possible.add(false)
+    await changing(password, NEW_PASSWORD, () => write(url, 200, 'POST', '/reset-password/', body))
+    for (const { isAlive } of sessions) acknowledge(isAlive, false)
   }
 
   async function settle(url: string): Promise<Account> {
     const email = newEmail()
     const { body } = await write(url, 201, 'POST', '/register/', registration(email))
     const { token, refresh } = body as { token: string; refresh: string }
-    const known = <Value>(value: Value): Known<Value> => ({ acknowledged: value, possible: new Set() })
     const account: Account = {
       email,
       id: Number(payloadOf(token)['sub']),
-      refresh,
+      sessions: [{ refresh, isAlive: known(true) }],
+      isResetMailed: false,
       password: known(PASSWORD),
       firstName: known('Mia'),
       verified: known(false),
@@ -81,16 +110,15 @@ export function createCitizen(versionsOf: VersionsOf): Citizen {
   async function makeKey(url: string, { keys }: Account, bearer: Record<string, string>): Promise<void> {
     const { body } = await write(url, 200, 'POST', '/users/keys', { name: 'one', scopes: [] }, bearer)
     const { id, key } = body as { id: string; key: string }
-    keys.push({ id, key, state: { acknowledged: 'active', possible: new Set() } })
+    keys.push({ id, key, state: known('active') })
   }
 
   async function use(url: string, account: Account, admin: Readonly<Record<string, string>>): Promise<void> {
-    const { id, email, verified, password, firstName, banned, keys } = account
+    const { id, verified, firstName, banned, keys } = account
     const { emailVersion, resetVersion } = await versionsOf(id)
     const code = tokens.forMail('verify', id, emailVersion)
     await changing(verified, true, () => write(url, 200, 'GET', `/verify/?code=${code}`))
-    const { body } = await write(url, 200, 'POST', '/login/', { email, password: PASSWORD })
-    const bearer = { authorization: `Bearer ${(body as { token: string }).token}` }
+    const bearer = await logIn(url, account)
     await makeKey(url, account, bearer)
     await makeKey(url, account, bearer)
     const [first, second] = keys
@@ -99,9 +127,11 @@ export function createCitizen(versionsOf: VersionsOf): Citizen {
     await changing(second.state, 'gone', () => write(url, 204, 'DELETE', `/users/keys/${second.id}`, undefined, bearer))
     await makeKey(url, account, bearer)
     await changing(firstName, 'Maria', () => write(url, 200, 'PUT', `/users/${id}`, { first_name: 'Maria' }, bearer))
-    await write(url, 200, 'POST', '/forgot-password/', { email })
-    const reset = { code: tokens.forMail('reset', id, resetVersion), new_password: 'a brand new password' }
-    await changing(password, reset.new_password, () => write(url, 200, 'POST', '/reset-password/', reset))
+    await forget(url, account)
+    await reset(url, account, resetVersion)
+    await logIn(url, account)
+    // Who is banned is sent nothing.
+    account.isResetMailed = false
     await changing(banned, true, () => write(url, 204, 'POST', `/users/${id}/ban`, undefined, admin))
     await changing(banned, false, () => write(url, 204, 'POST', `/users/${id}/unban`, undefined, admin))
   }
@@ -112,8 +142,8 @@ export function createCitizen(versionsOf: VersionsOf): Citizen {
     async live(url, admin) {
       try {
         for (;;) {
-          // Every other account is left to wait for its verification mail.
-          await settle(url)
+          // Every other account is left to wait for its mails.
+          await forget(url, await settle(url))
           await use(url, await settle(url), admin)
         }
       } catch (error) {
@@ -126,20 +156,29 @@ export function createCitizen(versionsOf: VersionsOf): Citizen {
   }
 }
 
+function known<Value>(value: Value): Known<Value> {
+  return { acknowledged: value, possible: new Set() }
+}
+
 function candidates<Value>({ acknowledged, possible }: Known<Value>): Value[] {
   return [acknowledged, ...possible]
 }
 
-async function checkAccount(url: string, { email, password, firstName, verified, banned, keys }: Account): Promise<void> {
+async function checkAccount(url: string, account: Account): Promise<void> {
+  const { email, password, firstName, verified, banned, sessions, keys } = account
   const logins = await Promise.all(candidates(password).map((given) => ask(url, 'POST', '/login/', { email, password: given })))
   const good = logins.filter(({ status }) => status !== 400)
   assert.equal(good.length, 1, `exactly one password of ${email} is right`)
   const isBanned = JSON.stringify(good[0]?.body).includes('banned')
   const isUnverified = JSON.stringify(good[0]?.body).includes('verify')
   assert.ok(candidates(banned).includes(isBanned), 'banned or not, as acknowledged')
-  // A banned account does not tell whether it is verified.
+  // A banned account does not tell whether it is verified, nor what its sessions and keys are.
   if (isBanned) return
   assert.ok(candidates(verified).includes(!isUnverified), 'verified or not, as acknowledged')
+  for (const { refresh, isAlive } of sessions) {
+    const { status } = await ask(url, 'POST', '/refresh/', { refresh })
+    assert.ok(candidates(isAlive).includes(status === 200), `a session of ${email}: ${status}, alive: ${candidates(isAlive)}`)
+  }
   for (const { key, state } of keys) {
     const { status, body } = await ask(url, 'GET', '/users/me', undefined, { 'x-api-key': key })
     const inactive = JSON.stringify(body).includes('inactive')
