@@ -56,12 +56,10 @@ export function slowReaders(port: number, count: number, headers: string): Promi
   })
 }
 
-/** Send a whole login, and are gone. */
-export function abortedLogins(port: number, count: number, email: string): Promise<RudeClients> {
+/** Send a whole login, all at the same moment, and wait for its answer until they leave. */
+export async function loginsAtOnce(port: number, count: number, email: string): Promise<RudeClients> {
   const body = JSON.stringify({ email, password: 'not the right one' })
-  return gather(port, count, (socket) => {
-    socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`, () => {
-      setImmediate(() => socket.destroy())
-    })
-  })
+  const clients = await gather(port, count, () => undefined)
+  for (const socket of clients.sockets) socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
+  return clients
 }
