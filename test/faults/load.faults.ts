@@ -9,15 +9,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { temporaryFolder } from '../support/databases.ts'
 import { until } from '../support/eventually.ts'
 import { newEmail } from '../support/requests.ts'
-import { idlers, loginsAtOnce, type RudeClients, slowBodies, slowHeaders, slowReaders } from '../support/rude-clients.ts'
+import { flood, idlers, loginsAtOnce, type RudeClients, slowBodies, slowHeaders, slowReaders } from '../support/rude-clients.ts'
 import { scaled } from '../support/scale.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { startSmtpPeer } from '../support/smtp-peer.ts'
+import { PROMPT_MS, startBystander } from '../support/suffering.ts'
 import { ask, quantile, registration, tally } from '../support/traffic.ts'
 
 const ADMIN = { email: 'admin@example.com', password: 'the first of all admins' }
 const ROUNDS = scaled(3, 8)
 const ROUND_MS = scaled(1500, 10_000)
+const FLOODERS = 200
+// Writes let others have their turn every 20 ms, and a request needs one or the other.
+const TURNS_MS = 80
+const FLOOD_MS = scaled(2000, 15_000)
 // So many that the queue for passwords takes them all: whom it refuses is not hashed for either.
 const ABORTED_AT_ONCE = 30
 // The connections and requests of ten clients who have gone cost about as much as one login; and one for each processor is being
@@ -105,6 +110,51 @@ test('200: clients who behave do not feel a thousand who do not', async (t) => {
   assert.ok(usual(({ p99 }) => p99) < 3, `the 99th of 100: ${JSON.stringify(rounds)}`)
   assert.equal(scene.service.process.exitCode, null)
 })
+
+/** How long a client waits who has to connect first, each time. */
+async function newcomer({ port }: Scene, forMs: number): Promise<number[]> {
+  const times: number[] = []
+  const until = performance.now() + forMs
+  while (performance.now() < until) {
+    const atMs = performance.now()
+    const [response] = await once(request({ port, host: '127.0.0.1', path: '/heartbeat', agent: false }).end(), 'response')
+    assert.equal(response.statusCode, 200)
+    await once(response.resume(), 'end')
+    times.push(performance.now() - atMs)
+    await sleep(20)
+  }
+  return times
+}
+
+test('200: clients who behave do not wait for two hundred who write without end', async (t) => {
+  const bystander = await startBystander(t)
+  const scene = await setScene(t)
+  const together = () => Promise.all([goodClient(scene, FLOOD_MS), newcomer(scene, FLOOD_MS)])
+  const quiet = await together()
+  const { statuses, leave } = await flood(scene.port, FLOODERS)
+  const beside = await together()
+  leave()
+  const machineMs = await bystander.slowestMs()
+  const inWords = (times: number[]) => `${times.length}, median ${quantile(times, 0.5).toFixed(1)}, slowest ${slowest(times)} ms`
+  t.diagnostic(
+    `${statuses.length} requests of ${FLOODERS} clients; good requests ${inWords(beside[0])} (${inWords(quiet[0])} without them), on new ` +
+      `connections ${inWords(beside[1])} (${inWords(quiet[1])}); a service beside it at most ${Math.round(machineMs)} ms`,
+  )
+  assert.deepEqual(
+    statuses.filter((status) => status !== 200 && status !== 503),
+    [],
+  )
+  assert.ok(statuses.length > FLOODERS, 'they were served meanwhile')
+  // Of newcomers there are too few on a busy machine for a median to mean much.
+  const [medianMs, usualMs] = [quantile(beside[0], 0.5), 20 * quantile(quiet[0], 0.5) + TURNS_MS]
+  assert.ok(medianMs <= usualMs, `the median of good requests is within ${usualMs} ms: ${medianMs}`)
+  const limitMs = slowest(quiet.flat()) + PROMPT_MS + machineMs
+  assert.ok(slowest(beside.flat()) <= limitMs, `all are within ${limitMs} ms: ${slowest(beside.flat())}`)
+})
+
+function slowest(times: readonly number[]): number {
+  return Math.round(Math.max(...times))
+}
 
 /** Processor time of a process so far, in milliseconds. */
 function cpuMs(pid: number): number {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { newEmail } from './requests.ts'
 
 export type RudeClients = { readonly sockets: Socket[]; leave(): void }
 
@@ -62,4 +63,25 @@ export async function loginsAtOnce(port: number, count: number, email: string): 
   const clients = await gather(port, count, () => undefined)
   for (const socket of clients.sockets) socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
   return clients
+}
+
+/** Ask for a new password of addresses that nobody has, each as soon as the one before is answered, until they leave. */
+export async function flood(port: number, count: number): Promise<RudeClients & { readonly statuses: number[] }> {
+  const statuses: number[] = []
+  // All are connected before the first of them asks: what it takes to connect beside others is for the test to measure.
+  const clients = await gather(port, count, () => undefined)
+  for (const socket of clients.sockets) {
+    const send = () => {
+      const body = JSON.stringify({ email: newEmail() })
+      socket.write(`POST /forgot-password/ HTTP/1.1\r\n${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
+    }
+    socket.setEncoding('latin1').on('data', (answer: string) => {
+      const status = /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]
+      if (status === undefined) return
+      statuses.push(Number(status))
+      send()
+    })
+    send()
+  }
+  return { ...clients, statuses }
 }

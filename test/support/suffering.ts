@@ -14,7 +14,7 @@ export const ANSWER_MS = 3000
 const START_MS = 30_000
 export const RECOVERY_MS = 5000
 const AFTER_MS = scaled(1200, 5000)
-const PROMPT_MS = 500
+export const PROMPT_MS = 500
 const EVERY_MS = 40
 const BYSTANDER_EVERY_MS = 120
 // On a machine that makes a healthy service so slow, or beside a service that is so slow when healthy, nothing can be told.
