@@ -208,6 +208,24 @@ test('ADMIN_EMAIL and ADMIN_PASSWORD make an admin who can log in at once', asyn
   assert.doesNotMatch(stdout(), /correct horse/)
 })
 
+test('SIGTERM loses none of many who have connected and asked, and whom nobody has accepted yet', async (t) => {
+  const { child, port, ended } = await startMain(t, { cwd: temporaryFolder(t) })
+  child.kill('SIGSTOP')
+  const sockets = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'))
+  await Promise.all(
+    sockets.map(async (socket) => {
+      await once(socket, 'connect')
+      socket.write('GET /heartbeat HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    }),
+  )
+  const answers = Promise.all(sockets.map((socket) => readAll(socket)))
+  child.kill('SIGTERM')
+  child.kill('SIGCONT')
+  const right = (await answers).filter((answer) => answer.startsWith('HTTP/1.1 200 OK\r\n') && answer.endsWith('{"status":"ok"}'))
+  assert.equal(right.length, 100)
+  assert.equal((await ended).code, 0)
+})
+
 test('an output that is closed does not stop the service', async (t) => {
   const service = await startMain(t, { cwd: temporaryFolder(t) })
   service.child.stdout?.destroy()
