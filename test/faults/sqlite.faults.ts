@@ -93,6 +93,22 @@ test('503: no file may grow, and they may again', async (t) => {
   isSound(scene)
 })
 
+test('503: the files can only be read, also by who has them open, and can be written again', async (t) => {
+  let files: string[] = []
+  // Before the folder is removed, which is not possible otherwise.
+  t.after(() => void spawnQuietly('chattr', ['-i', ...files]))
+  const scene = await setScene(t)
+  files = [scene.file, `${scene.file}-wal`]
+  if (!spawnQuietly('chattr', ['+i', scene.file])) return t.skip('NOT RUN: needs chattr, root, and a file system that knows it')
+  execFileSync('chattr', ['-i', scene.file])
+  await suffer(t, scene, {
+    begin: () => void execFileSync('chattr', ['+i', ...files]),
+    end: () => void execFileSync('chattr', ['-i', ...files]),
+    ...NO_ROOM,
+  })
+  isSound(scene)
+})
+
 test('files and folder made read-only: what is acknowledged is kept, the next start says what is wrong, and the one after the repair has it all', async (t) => {
   if (process.getuid?.() !== 0) return t.skip('NOT RUN: needs root, to run the service as an account that modes hold for')
   const folder = temporaryFolder(t)
