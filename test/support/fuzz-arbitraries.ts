@@ -157,7 +157,7 @@ function pathOf({ path, operation }: ListedOperation, ids: () => Readonly<Record
 
 /** A lone surrogate has no UTF-8 form; sent as its bytes, it is no text at all. A dot alone would be taken for a step in the path. */
 function encoded(value: string): string {
-  return encodeURIComponent(value.toWellFormed()).replace(/^\.+$/, '%2E')
+  return encodeURIComponent(value.toWellFormed()).replace(/^\.{1,2}$/, '...')
 }
 
 export function fuzzRequests(
