@@ -96,6 +96,8 @@ export async function superviseWorkers(count: number, logger: Logger, onListenin
       process.exit(1)
     }
     isStopping = true
+    // Those that died may all be waiting to be replaced.
+    if (livingWorkers().length === 0) end({ isInOrder })
     for (const worker of livingWorkers()) tell(worker, { type: 'stop' })
     setTimeout(() => {
       logger.error({ workers: livingWorkers().map((worker) => worker.process.pid) }, 'workers that did not stop are killed')

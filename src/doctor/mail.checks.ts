@@ -4,7 +4,8 @@ import { parseMailbox } from '../mail/messages.ts'
 import { createSmtpTransport } from '../mail/smtp.transport.ts'
 import { type Finding, fault, ok, reasonOf, warning } from './finding.ts'
 
-const TIMEOUTS = { silenceMs: 5000, totalMs: 10_000 }
+// A check has half of the total, which has to be longer than a silence: then the reason is told, not the time.
+const TIMEOUTS = { silenceMs: 5000, totalMs: 12_000 }
 
 /** Connects and logs in; with an address, delivers a mail to it. */
 export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config, sendTo: string | undefined): Promise<readonly Finding[]> {

@@ -38,7 +38,7 @@ export function createAccounts({ db, tokens, passwords, observer, now, mailWaits
         if (userId === undefined) throw new Refusal('email_taken')
         await enqueueMail(tx, 'verify', emailKey(profile.email), now())
         return { userId, ...(await openSession(tx, tokens, userId, now())) }
-      })
+      }, signal)
       mailWaits()
       return registered
     },

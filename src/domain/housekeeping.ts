@@ -9,10 +9,11 @@ const BATCH = 500
 /** Removes what has run out and would otherwise be kept for ever. A failure is made good by the next round. */
 export function createHousekeeping(db: Database, now: () => number, onFailure: (error: unknown) => void): Housekeeping {
   let timer: NodeJS.Timeout | undefined
+  let isStopped = false
 
   async function run(): Promise<void> {
     // In small steps, so that no other write waits long.
-    while ((await deleteExpiredSessions(db, now(), BATCH)) === BATCH);
+    while (!isStopped && (await deleteExpiredSessions(db, now(), BATCH)) === BATCH);
   }
 
   return {
@@ -22,6 +23,9 @@ export function createHousekeeping(db: Database, now: () => number, onFailure: (
       round()
       timer = setInterval(round, EVERY_MS).unref()
     },
-    stop: () => clearInterval(timer),
+    stop() {
+      isStopped = true
+      clearInterval(timer)
+    },
   }
 }

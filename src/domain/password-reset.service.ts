@@ -48,7 +48,7 @@ export function createPasswordReset({ db, tokens, passwords, observer, now, mail
         if (!(await resetPassword(tx, userId, passwordHash, version))) return false
         await deleteSessionsOfUser(tx, userId)
         return true
-      })
+      }, signal)
       if (!isReset) throw refused('invalid_token')
       return userId
     },

@@ -52,7 +52,7 @@ export function createSessions({ db, tokens, passwords, observer, now }: Omit<Do
       const pair = await db.transaction(async (tx) => {
         if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash))) return undefined
         return openSession(tx, tokens, user.id, now())
-      })
+      }, signal)
       if (pair === undefined)
         throw loginRefused('invalid_password', 'wrong_credentials', `the password of user ${user.id} changed meanwhile`)
       observer.loginAttempt('success')

@@ -26,13 +26,18 @@ export function createUsers({ db, passwords, now }: Parts): Users {
     if ((await findUserById(db, userId)) === undefined) throw new Refusal('user_not_found')
     const passwordHash = password === undefined ? undefined : await passwords.hash(password, signal)
     const address = profile.email === undefined ? undefined : emailKey(profile.email)
-    const user = await apply(editor, userId, { ...profile, emailKey: address, passwordHash })
+    const user = await apply(editor, userId, { ...profile, emailKey: address, passwordHash }, signal)
     if (user === undefined) throw new Refusal('user_not_found', 'deleted meanwhile')
     return user
   }
 
   /** The change, the end of the sessions that an old password has opened, and a last look at the editor are one step. */
-  async function apply(editor: Caller | Operator, userId: number, changes: UserChanges): Promise<User | undefined> {
+  async function apply(
+    editor: Caller | Operator,
+    userId: number,
+    changes: UserChanges,
+    signal: AbortSignal | undefined,
+  ): Promise<User | undefined> {
     try {
       return await db.transaction(async (tx) => {
         // The change goes first: on PostgreSQL it waits for a reset that is under way, and the look sees what that has left.
@@ -40,7 +45,7 @@ export function createUsers({ db, passwords, now }: Parts): Users {
         if (editor !== 'operator') await requireStillEditor(tx, editor, userId)
         if (changes.passwordHash !== undefined) await deleteSessionsOfUser(tx, userId, ownSession(editor, userId))
         return user
-      })
+      }, signal)
     } catch (error) {
       if (error instanceof UniqueViolation) throw new Refusal('email_taken', undefined, { cause: error })
       throw error

@@ -60,7 +60,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/refresh/',
     {
-      config: { access: 'public' },
+      config: { access: 'public', asksOnce: true },
       schema: {
         operationId: 'refresh',
         summary: 'Get a new access token',

@@ -3,8 +3,8 @@ import { Refusal } from '../model/refusal.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Its handler waits for nothing. Who calls is all that it asks, and that has a limit of its own. */
-    isAnsweredAtOnce?: boolean
+    /** It waits for one statement in all, which has a limit of its own, and comes too often to pay for another. */
+    asksOnce?: boolean
   }
   interface FastifyRequest {
     /** How long it took to know who calls. */
@@ -33,7 +33,7 @@ export function installDeadline(app: FastifyInstance, limitMs = LIMIT_MS): void 
 
 /** Whatever may find the database or the password queue busy declares 503; all else has nothing to wait for. */
 function mayWait({ config, schema }: RouteOptions): boolean {
-  return !config?.isAnsweredAtOnce && 503 in Object(schema?.response)
+  return !config?.asksOnce && 503 in Object(schema?.response)
 }
 
 function begin(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {

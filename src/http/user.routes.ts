@@ -9,7 +9,7 @@ export function userRoutes(app: App, users: Users): void {
   app.get(
     '/users/me',
     {
-      config: { access: 'user', isAnsweredAtOnce: true },
+      config: { access: 'user', asksOnce: true },
       schema: {
         operationId: 'getOwnProfile',
         summary: 'See your own account',

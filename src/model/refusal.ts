@@ -27,3 +27,10 @@ export class Refusal extends Error {
     this.code = code
   }
 }
+
+/** The client has gone, or was told at the deadline to try again: work that has not ended is not to have happened. */
+export class Abandoned extends Refusal {
+  constructor() {
+    super('unavailable', 'nobody waits for it any more')
+  }
+}

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
-import { Refusal } from '../model/refusal.ts'
+import { Abandoned, Refusal } from '../model/refusal.ts'
 
 export type Passwords = {
   hash(password: string, signal?: AbortSignal): Promise<string>
@@ -57,7 +57,7 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
   let waitedMs = 0
 
   async function acquire(signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted) throw abandoned()
+    if (signal?.aborted) throw new Abandoned()
     if (running < slots) {
       running++
       return
@@ -72,7 +72,7 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
       // Somebody who waits no longer makes room for the others at once.
       const leave = () => {
         waiting.splice(waiting.indexOf(start), 1)
-        reject(abandoned())
+        reject(new Abandoned())
       }
       waiting.push(start)
       signal?.addEventListener('abort', leave, { once: true })
@@ -95,7 +95,7 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
       try {
         const result = await work()
         // Nothing is begun with it for somebody who has gone meanwhile.
-        if (signal?.aborted) throw abandoned()
+        if (signal?.aborted) throw new Abandoned()
         return result
       } finally {
         meanDurationMs += (performance.now() - startedAt - meanDurationMs) / 16
@@ -105,8 +105,4 @@ function createQueue(slots: number, maxWaitMs: number): Queue {
     waiting: () => waiting.length,
     waitedMs: () => waitedMs,
   }
-}
-
-function abandoned(): Refusal {
-  return new Refusal('unavailable', 'nobody waits for it any more')
 }

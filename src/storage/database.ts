@@ -45,7 +45,8 @@ export type Transaction = Queries & { lock(name: LockName): Promise<void> }
 
 export type Database = Queries & {
   /** All of it happens or nothing. The work touches nothing but the database: it must not wait for anything else. */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  /** Nothing is committed any more once the signal has fired. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>, signal?: AbortSignal): Promise<Result>
   close(): Promise<void>
 }
 

@@ -51,7 +51,8 @@ const GIVE_UP = statement(`
 const FORGET_FAILED = statement('delete from outbox where failed_at <= $1')
 const MEASURE = statement<{ depth: number; oldest: number | null }>(`
   select count(*) as depth, min(requested_at) as oldest from outbox
-  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${AWAY}%')`)
+  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${AWAY}%')
+    and exists (select 1 from outbox where failed_at is null and last_error like '${AWAY}%')`)
 
 /** Processes on one PostgreSQL pass over the rows that another has in hand, and so never wait for each other; SQLite has one writer. */
 function apart<Row>(sql: (skipLocked: string) => string): Statement<Row> {
@@ -112,8 +113,8 @@ export async function forgetFailedMails(db: Queries, before: number): Promise<vo
 }
 
 /**
- * What was asked for before a moment and has not been tried, or waits because the server or the database is away; and the age of what
- * waits longest. What the server turned away is left out: that it is there at all tells that the address has an account.
+ * While the server or the database is away: what was asked for before a moment and has not been tried, or waits for them; and the age of
+ * what waits longest. Nothing at other times, and never what the server turned away: that it is there tells that the address has an account.
  */
 export async function measureOutbox(db: Queries, now: number, before: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
   const row = await db.first(MEASURE, before)

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { Refusal } from '../model/refusal.ts'
+import { Abandoned, Refusal } from '../model/refusal.ts'
 import { MissingReference, UniqueViolation } from './database.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'
@@ -24,7 +24,7 @@ export function translate(error: unknown): unknown {
 
 /** The value may be a hash or the id of a session, and a message goes to the log. */
 function withoutValue({ message, code }: postgres.PostgresError): Error {
-  return Object.assign(new Error(`PostgreSQL: ${message.replace(/".*"/s, '"[hidden]"')}`), { code })
+  return new Error(`PostgreSQL: ${message.replace(/".*"/s, '"[hidden]"')} (${code})`)
 }
 
 /** Whether the connection is gone, and with it the transaction. */
@@ -34,6 +34,11 @@ export function isLost(error: unknown): boolean {
 
 /** Whether another connection may do better: this one was lost, gave no answer in time, or leads to the wrong place. */
 export function isDoubtful(error: unknown): boolean {
-  if (!(error instanceof Refusal) || error.code !== 'unavailable') return false
-  return !(error.cause instanceof postgres.PostgresError) || MISPLACED.test(error.cause.code)
+  if (!(error instanceof Refusal) || error.code !== 'unavailable' || error instanceof Abandoned) return false
+  return !(error.cause instanceof postgres.PostgresError) || isMisplaced(error)
+}
+
+/** Whether the server itself says that it is the wrong place. */
+export function isMisplaced(error: unknown): boolean {
+  return error instanceof Refusal && error.cause instanceof postgres.PostgresError && MISPLACED.test(error.cause.code)
 }

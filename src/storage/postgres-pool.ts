@@ -25,8 +25,7 @@ const MIN_AGE_MS = 500
  * over it. What is under way in the others may finish until `graceMs` have passed, by when everyone has an answer. Not before
  * then are the next ones replaced, so that there are twice `max` at most: a server has only so many places.
  */
-export function createPool(url: string, max: number, graceMs: number): Pool {
-  const preference = { hostIndex: 0 }
+export function createPool(url: string, max: number, graceMs: number, preference: HostPreference): Pool {
   const settings = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
   const open = () => openConnections(url, max, settings, preference)
   let current = open()

@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { Refusal } from '../model/refusal.ts'
+import { Abandoned, Refusal } from '../model/refusal.ts'
 import type { Database, LockName, Queries, Statement, Transaction, Value } from './database.ts'
 import {
   type AppliedMigration,
@@ -10,7 +10,7 @@ import {
   READ_HISTORY,
   readMigrations,
 } from './migrations.ts'
-import { isDoubtful, isLost, translate } from './postgres-faults.ts'
+import { isDoubtful, isLost, isMisplaced, translate } from './postgres-faults.ts'
 import { createGathering } from './postgres-gathering.ts'
 import { type Client, createPool, openConnections, type Pool } from './postgres-pool.ts'
 
@@ -56,8 +56,9 @@ async function requireUtf8(tx: Connection): Promise<void> {
 
 export function openPostgres(url: string): Database {
   // Writes may all be waiting, for a lock or for a standby. No read waits behind them.
-  const reads = createPool(url, MAX_CONNECTIONS, GRACE_MS)
-  const writes = createPool(url, MAX_CONNECTIONS, GRACE_MS)
+  const preference = { hostIndex: 0 }
+  const reads = createPool(url, MAX_CONNECTIONS, GRACE_MS, preference)
+  const writes = createPool(url, MAX_CONNECTIONS, GRACE_MS, preference)
 
   /** Tells the pool of a fault that is the connection's. */
   function trying<Result>(pool: Pool, work: (client: Client, requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
@@ -65,7 +66,10 @@ export function openPostgres(url: string): Database {
     return answered(
       (requireTime) => work(client, requireTime),
       (error) => {
-        if (isDoubtful(error)) pool.distrust(client)
+        if (!isDoubtful(error)) return
+        pool.distrust(client)
+        // A server that is no longer the primary is felt by writes alone, and is no place for reads either.
+        if (isMisplaced(error)) for (const other of [reads, writes]) other.distrust(other.client())
       },
     )
   }
@@ -76,20 +80,25 @@ export function openPostgres(url: string): Database {
   return {
     ...single,
     first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
-    transaction: (work) =>
+    transaction: (work, signal) =>
       trying(writes, async (client, requireTime) => {
-        const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireTime)) }))
+        const requireNeed = () => {
+          if (signal?.aborted) throw new Abandoned()
+          requireTime()
+        }
+        const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireNeed)) }))
         return result.value
       }),
     close: async () => void (await Promise.all([reads.close(), writes.close()])),
   }
 }
 
-async function within<Result>(tx: Connection, work: (tx: Transaction) => Promise<Result>, requireTime: () => void): Promise<Result> {
+async function within<Result>(tx: Connection, work: (tx: Transaction) => Promise<Result>, requireNeed: () => void): Promise<Result> {
+  requireNeed()
   const lock = async (name: LockName) => void (await answered(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
   const value = await work({ ...queries((statement, values) => answered(() => asked(tx, statement, values))), lock })
   // Who has been told that it failed must not find later that it happened.
-  requireTime()
+  requireNeed()
   return value
 }
 

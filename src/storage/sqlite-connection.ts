@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,13 +20,21 @@ export const LOCK_DEADLINE_MS = 60_000
 
 export async function connect(file: string): Promise<DatabaseSync> {
   makeFolder(dirname(file))
-  // Password hashes are in it: a new file is readable by its owner alone, and SQLite gives its side files the same mode.
-  closeSync(openSync(file, 'a', 0o600))
+  makeFile(file)
   // No waiting inside SQLite: that would hold the event loop. Waiting for a lock is done in whenNotBusy().
   const connection = new DatabaseSync(file, { timeout: 0 })
   const pragmas = 'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on'
   await whenNotBusy(async () => connection.exec(pragmas), deadlineIn(LOCK_DEADLINE_MS))
   return connection
+}
+
+/**
+ * Password hashes are in it: a new file is readable by its owner alone, and SQLite gives its side files the same mode. One that is there
+ * is not opened here: to close it again would end every lock that this process has on it, and others would take the database for unused.
+ */
+function makeFile(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile()) accessSync(file, constants.R_OK | constants.W_OK)
+  else closeSync(openSync(file, 'a', 0o600))
 }
 
 export function guarded<Result>(work: () => Result): Result {

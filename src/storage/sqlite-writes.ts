@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Refusal } from '../model/refusal.ts'
+import { Abandoned, Refusal } from '../model/refusal.ts'
 import { begin, commit, deadlineIn, guarded, isBusy } from './sqlite-connection.ts'
 
 export type WriteQueue = {
   /** Does the work on the writing connection, where nothing else happens meanwhile. It is committed when this resolves. */
-  add<Result>(work: () => Promise<Result>): Promise<Result>
+  add<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
   /** Resolves when nothing is left to be written. */
   idle(): Promise<void>
 }
@@ -24,6 +24,7 @@ export type WriteQueueParts = {
 type Write = {
   readonly deadline: number
   readonly work: () => Promise<unknown>
+  readonly signal: AbortSignal | undefined
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -68,6 +69,8 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
     if (oldest === undefined) return false
     try {
       requireKept()
+      // What could not be undone before.
+      rollBack(connection)
       await begin(connection, oldest.deadline)
       return true
     } catch (error) {
@@ -101,7 +104,9 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
   async function attempt(write: Write): Promise<() => void> {
     guarded(() => savepoint.run())
     try {
+      requireNeed(write)
       const result = await write.work()
+      requireNeed(write)
       guarded(() => release.run())
       return () => write.resolve(result)
     } catch (error) {
@@ -115,9 +120,9 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
   }
 
   return {
-    async add<Result>(write: () => Promise<Result>) {
+    async add<Result>(write: () => Promise<Result>, signal?: AbortSignal) {
       const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-      waiting.push({ deadline: deadlineIn(deadlineMs), work: write, resolve, reject })
+      waiting.push({ deadline: deadlineIn(deadlineMs), work: write, signal, resolve, reject })
       working ??= work()
       // It is resolved with what this very work has given.
       return (await promise) as Result
@@ -126,6 +131,11 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
       while (working) await working
     },
   }
+}
+
+/** Who has been told that it failed must not find later that it happened. */
+function requireNeed({ signal }: Write): void {
+  if (signal?.aborted) throw new Abandoned()
 }
 
 function refuse(writes: readonly Write[], error: unknown): void {
