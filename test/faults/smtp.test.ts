@@ -188,8 +188,8 @@ test('all mail is out within 30 seconds of the return of a server that was down 
   assert.ok(peer.connections() <= 5, 'connections are used for more than one mail, and all mails wait for one check')
 })
 
-test('a stop ends a sending that hangs, and the mail is due again', async (t) => {
-  const { testApp } = await askedForReset(t)
+/** Stops while a server that says nothing has been connected to, and gives the mail as it then is. */
+async function stopDuringSilence(t: TestContext, testApp: TestApp) {
   const connected = Promise.withResolvers<void>()
   const peer = await startRawPeer(t, () => connected.resolve())
   const { dispatcher } = openPostOffice(testApp, createSmtpTransport(peer.url), { stopDeadlineMs: 20 })
@@ -199,6 +199,12 @@ test('a stop ends a sending that hangs, and the mail is due again', async (t) =>
   await dispatcher.stop()
   assert.ok(performance.now() - before < 2000)
   const [row] = await outboxRows(testApp)
+  return row
+}
+
+test('a stop ends a sending that hangs, and the mail is due again', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const row = await stopDuringSilence(t, testApp)
   assert.equal(row?.lease, null)
   testApp.clock.advance({ seconds: 2 })
   assert.equal((await testApp.mailbox.messages()).length, 1)
@@ -208,15 +214,7 @@ test('a stop ends a check that hangs, and the mail is due again', async (t) => {
   const { testApp } = await askedForReset(t)
   await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort(t)}`)
   testApp.clock.advance({ seconds: 2 })
-  const connected = Promise.withResolvers<void>()
-  const peer = await startRawPeer(t, () => connected.resolve())
-  const { dispatcher } = openPostOffice(testApp, createSmtpTransport(peer.url), { stopDeadlineMs: 20 })
-  dispatcher.start()
-  await connected.promise
-  const before = performance.now()
-  await dispatcher.stop()
-  assert.ok(performance.now() - before < 2000)
-  const [row] = await outboxRows(testApp)
+  const row = await stopDuringSilence(t, testApp)
   assert.deepEqual({ lease: row?.lease, attempts: row?.attempts }, { lease: null, attempts: 2 })
 })
 
