@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startPostgres } from '../test/support/postgres-server.ts'
+import { startPostgres } from '../test/support/databases/postgres-server.ts'
 import { ask, logIn } from './client.ts'
 import type { Load } from './load.ts'
 import { type BenchProcess, startProcess } from './process.ts'

@@ -1,4 +1,4 @@
-import { fold } from '../src/storage/folding.ts'
+import { fold } from '../src/storage/repositories/folding.ts'
 
 /** A user of a bench, as far as the number of the user decides about it. */
 export type BenchPerson = { readonly email: string; readonly firstName: string; readonly lastName: string }

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
 import { finished } from 'node:stream/promises'
-import type { DatabaseTarget } from '../src/config.ts'
+import type { DatabaseTarget } from '../src/config/load.ts'
 import { createPasswords } from '../src/security/password.ts'
-import { fold } from '../src/storage/folding.ts'
-import { openConnections } from '../src/storage/postgres-pool.ts'
+import { openConnections } from '../src/storage/postgres/pool.ts'
+import { fold } from '../src/storage/repositories/folding.ts'
 import { personOf } from './people.ts'
 
 /** Everyone of a population has it, and its hash is made once. */

@@ -7,7 +7,7 @@ export type BenchService = BenchProcess & { readonly url: string }
 // As npm start does it.
 const COMMAND = [
   '--import',
-  new URL('../src/compile-cache.js', import.meta.url).href,
+  new URL('../src/process/compile-cache.js', import.meta.url).href,
   fileURLToPath(new URL('../src/main.ts', import.meta.url)),
 ]
 

@@ -1,7 +1,7 @@
-import { loadConfig } from './config.ts'
-import { withDotEnv } from './environment.ts'
-import { explain } from './explain.ts'
-import { startService } from './start.ts'
+import { withDotEnv } from './config/dotenv.ts'
+import { loadConfig } from './config/load.ts'
+import { startService } from './process/start.ts'
+import { explain } from './process/startup-errors.ts'
 
 /** Starts the service; what stops it from starting is told in a line each. */
 export async function main(): Promise<void> {

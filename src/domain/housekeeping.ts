@@ -1,5 +1,5 @@
 import type { Database } from '../storage/database.ts'
-import { deleteExpiredSessions } from '../storage/session.repository.ts'
+import { deleteExpiredSessions } from '../storage/repositories/session.repository.ts'
 
 export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 

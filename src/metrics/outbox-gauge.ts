@@ -1,5 +1,5 @@
 import type { Database } from '../storage/database.ts'
-import { measureOutbox } from '../storage/outbox.repository.ts'
+import { measureOutbox } from '../storage/repositories/outbox.repository.ts'
 
 const FRESH_FOR_MS = 5000
 // Mail to an address without an account leaves the outbox a little sooner. Whoever looks within this time sees neither.

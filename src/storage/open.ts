@@ -1,9 +1,9 @@
-import type { DatabaseTarget } from '../config.ts'
+import type { DatabaseTarget } from '../config/load.ts'
 import type { Database } from './database.ts'
 import type { Migration } from './migrations.ts'
-import { migratePostgres, openPostgres } from './postgres.ts'
-import { openSqlite } from './sqlite.ts'
-import { migrateSqlite } from './sqlite-migrations.ts'
+import { migratePostgres, openPostgres } from './postgres/driver.ts'
+import { openSqlite } from './sqlite/driver.ts'
+import { migrateSqlite } from './sqlite/migrations.ts'
 
 export function migrate(target: DatabaseTarget): Promise<Migration[]> {
   return target.kind === 'sqlite' ? migrateSqlite(target.file) : migratePostgres(target.url)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { openBrowser, openPage, photograph } from '../support/browser.ts'
-import { startProcess, untilPrinted } from '../support/service-process.ts'
+import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
+import { openBrowser, openPage, photograph } from '../support/servers/browser.ts'
 
 const EMAIL = 'mia@example.com'
 const OLD_PASSWORD = 'correct horse battery'

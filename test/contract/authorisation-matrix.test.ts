@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { type Actor, admin, keyHolder, member } from '../support/actors.ts'
-import { refused } from '../support/assertions.ts'
-import { test } from '../support/databases.ts'
-import { forge, payloadOf } from '../support/forged-tokens.ts'
-import { newEmail, PASSWORD } from '../support/requests.ts'
-import { startApp, type TestApp } from '../support/start-app.ts'
+import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
+import { refused } from '../support/app/assertions.ts'
+import { forge, payloadOf } from '../support/app/forged-tokens.ts'
+import { newEmail, PASSWORD } from '../support/app/requests.ts'
+import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { test } from '../support/databases/databases.ts'
 
 /**
  * Every endpoint, and what it answers to each caller. Each cell starts anew: the request is about the caller's own account where

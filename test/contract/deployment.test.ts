@@ -6,11 +6,11 @@ import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
-import { loadConfig } from '../../src/config.ts'
-import { temporaryFolder } from '../support/databases.ts'
-import { execForm, readDockerfile, type Stage } from '../support/dockerfile.ts'
-import { until } from '../support/eventually.ts'
-import { freePort } from '../support/postgres-server.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { until } from '../support/app/eventually.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { freePort } from '../support/databases/postgres-server.ts'
+import { execForm, readDockerfile, type Stage } from '../support/servers/dockerfile.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NOBODY = { uid: 65_534, gid: 65_534 }

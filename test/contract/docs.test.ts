@@ -5,10 +5,10 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/latchkey.ts'
-import { loadConfig } from '../../src/config.ts'
-import { ANSWERS } from '../../src/http/errors.ts'
-import { COMPLAINTS } from '../../src/http/faults.ts'
-import { TEST_SECRET } from '../support/start-app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { ANSWERS } from '../../src/http/pipeline/errors.ts'
+import { COMPLAINTS } from '../../src/http/validation/validation-error.ts'
+import { TEST_SECRET } from '../support/app/start-app.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DOCUMENTS = [

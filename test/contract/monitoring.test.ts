@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { startApp } from '../support/start-app.ts'
+import { startApp } from '../support/app/start-app.ts'
 
 const RULES = new URL('../../deploy/alerts.yml', import.meta.url)
 const OPERATIONS = new URL('../../docs/operations.md', import.meta.url)

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { temporaryFolder } from '../support/databases.ts'
-import { readApiDocument } from '../support/openapi.ts'
+import { readApiDocument } from '../support/app/openapi.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
 
 const REDOCLY = program('@redocly/cli/bin/cli.js')
 const OPENAPI_TYPESCRIPT = program('openapi-typescript/bin/cli.js')

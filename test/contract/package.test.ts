@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'n
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { temporaryFolder } from '../support/databases.ts'
-import { startMain } from '../support/main-process.ts'
-import { runNode } from '../support/processes.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { startMain } from '../support/processes/main-process.ts'
+import { runNode } from '../support/processes/processes.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

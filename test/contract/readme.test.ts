@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { temporaryFolder } from '../support/databases.ts'
-import { startMain } from '../support/main-process.ts'
-import { LATCHKEY, runNode } from '../support/processes.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { startMain } from '../support/processes/main-process.ts'
+import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const run = promisify(execFile)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import type { TokenKind } from '../../src/security/token.ts'
-import { findUserById } from '../../src/storage/user.repository.ts'
-import { type Actor, member } from '../support/actors.ts'
-import { refused } from '../support/assertions.ts'
-import { test } from '../support/databases.ts'
-import { forge, payloadOf, unsigned } from '../support/forged-tokens.ts'
-import { logout, refresh, resetPassword, verify } from '../support/requests.ts'
-import { startApp, type TestApp } from '../support/start-app.ts'
+import { findUserById } from '../../src/storage/repositories/user.repository.ts'
+import { type Actor, member } from '../support/app/actors.ts'
+import { refused } from '../support/app/assertions.ts'
+import { forge, payloadOf, unsigned } from '../support/app/forged-tokens.ts'
+import { logout, refresh, resetPassword, verify } from '../support/app/requests.ts'
+import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { test } from '../support/databases/databases.ts'
 
 /** Every place that takes a token, and the kind that it takes. */
 const PLACES: Record<TokenKind, (token: string) => InjectOptions> = {

@@ -4,9 +4,9 @@ import { createWriteStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { temporaryFolder } from '../support/databases.ts'
-import { startMain } from '../support/main-process.ts'
-import { LATCHKEY } from '../support/processes.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { startMain } from '../support/processes/main-process.ts'
+import { LATCHKEY } from '../support/processes/processes.ts'
 
 const PAGE = readFileSync(new URL('../../docs/walkthrough.md', import.meta.url), 'utf8')
 // A command that waits for what never comes ends here, and with it the page.

@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { parseEmail } from '../../domain/values/email.ts'
+import { counted } from '../../shared/counted.ts'
+import { examine } from '../doctor/examine.ts'
+import type { Finding, Verdict } from '../doctor/finding.ts'
+import { JSON_OPTION, print } from '../terminal/output.ts'
+import { InvalidInput } from '../terminal/refusals.ts'
+import { SomeFailed } from './bulk.ts'
+
+type DoctorOptions = { readonly json?: true; readonly sendTo?: string }
+
+const COLOURS: Readonly<Record<Verdict, string>> = { ok: '32', warning: '33', fault: '31' }
+const VERDICT_WIDTH = 7
+const CHECK_WIDTH = 8
+
+export function doctorCommands(program: Command): void {
+  program
+    .command('doctor')
+    .description('check settings, database, mail, addresses, files and clock, and say what to do about what is wrong')
+    .option('--send-to <address>', 'deliver a test mail to this address')
+    .option(...JSON_OPTION)
+    .action(diagnose)
+}
+
+async function diagnose({ json, sendTo }: DoctorOptions): Promise<void> {
+  if (sendTo !== undefined && parseEmail(sendTo) === undefined) throw new InvalidInput(['--send-to: should be an e-mail address'])
+  const findings = await examine(process.env, { sendTo })
+  if (json) print(JSON.stringify(findings, undefined, 2))
+  else for (const line of report(findings, process.stdout.isTTY && !process.env['NO_COLOR'])) print(line)
+  if (findings.some(({ verdict }) => verdict === 'fault')) throw new SomeFailed()
+}
+
+/** A line for each finding, what to do about it below, and the sum of it all. */
+export function report(findings: readonly Finding[], isColoured: boolean): string[] {
+  const painted = (verdict: Verdict, text: string) => (isColoured ? `\u001b[${COLOURS[verdict]}m${text}\u001b[0m` : text)
+  const lines = findings.flatMap(({ check, verdict, message, advice }) => [
+    `${painted(verdict, verdict.padEnd(VERDICT_WIDTH))}  ${check.padEnd(CHECK_WIDTH)}  ${message}`,
+    ...(advice === undefined ? [] : [`${' '.repeat(VERDICT_WIDTH + CHECK_WIDTH + 4)}→ ${advice}`]),
+  ])
+  const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length
+  const worst: Verdict = count('fault') > 0 ? 'fault' : count('warning') > 0 ? 'warning' : 'ok'
+  return [...lines, '', painted(worst, `${counted(count('fault'), 'fault')}, ${counted(count('warning'), 'warning')}`)]
+}

@@ -1,0 +1,49 @@
+import { withDotEnv } from '../../config/dotenv.ts'
+import { type Config, ConfigFaults, type Environment, loadConfig } from '../../config/load.ts'
+import { checkDatabase } from './database.checks.ts'
+import { checkDisk, checkModes, checkSecret } from './file.checks.ts'
+import { type Finding, fault, inTime, ok } from './finding.ts'
+import { checkSmtp } from './mail.checks.ts'
+import { checkAddresses, checkFrontend } from './network.checks.ts'
+
+const DEADLINE_MS = 20_000
+
+export type ExamineOptions = { readonly sendTo?: string | undefined; readonly now?: () => number }
+
+/** Looks at everything that support threads are made of. Changes nothing; every check ends, whatever it waits for. */
+export async function examine(env: Environment, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
+  const config = readSettings(env)
+  if (!('host' in config)) return config
+  const groups = await Promise.all([
+    [ok('settings', 'no fault')],
+    inTime(
+      'secret',
+      DEADLINE_MS,
+      Promise.resolve().then(() => checkSecret(config)),
+    ),
+    inTime(
+      'files',
+      DEADLINE_MS,
+      Promise.resolve().then(() => checkModes(config)),
+    ),
+    inTime(
+      'disk',
+      DEADLINE_MS,
+      Promise.resolve().then(() => checkDisk(config)),
+    ),
+    inTime('database', DEADLINE_MS, checkDatabase(config, now)),
+    inTime('smtp', DEADLINE_MS, checkSmtp(config, sendTo)),
+    inTime('port', DEADLINE_MS, checkAddresses(config, now)),
+    inTime('frontend', DEADLINE_MS, checkFrontend(config)),
+  ])
+  return groups.flat()
+}
+
+function readSettings(env: Environment): Config | readonly Finding[] {
+  try {
+    return loadConfig(withDotEnv(env))
+  } catch (error) {
+    if (!(error instanceof ConfigFaults)) throw error
+    return error.faults.map((line) => fault('settings', line, 'Mend it in the environment or in .env; nothing else was checked.'))
+  }
+}

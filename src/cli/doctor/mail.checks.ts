@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../../config/load.ts'
+import { parseMailbox } from '../../outbox/messages.ts'
+import { createSmtpTransport } from '../../outbox/smtp.transport.ts'
+import { type Finding, fault, ok, reasonOf, warning } from './finding.ts'
+
+// A check has half of the total, which has to be longer than a silence: then the reason is told, not the time.
+const TIMEOUTS = { silenceMs: 5000, totalMs: 12_000 }
+
+/** Connects and logs in; with an address, delivers a mail to it. */
+export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config, sendTo: string | undefined): Promise<readonly Finding[]> {
+  if (smtpUrl === undefined) {
+    const advice = 'Set SMTP_URL to smtp://user:password@host:587, and MAIL_FROM.'
+    if (sendTo !== undefined) return [fault('smtp', 'no mail server is set, so that no mail can be sent', advice)]
+    return [warning('smtp', 'no mail server is set: mails are kept as files, and reach nobody', advice)]
+  }
+  const findings: Finding[] = []
+  const from = parseMailbox(mailFrom)
+  if (from.address.endsWith('@localhost'))
+    findings.push(warning('smtp', `MAIL_FROM is ${from.address}, which most servers refuse`, 'Set MAIL_FROM to an address of your domain.'))
+  const transport = createSmtpTransport(smtpUrl, TIMEOUTS)
+  try {
+    await transport.check()
+    findings.push(ok('smtp', 'the mail server answers, and lets us in'))
+    if (sendTo === undefined) return findings
+    const words = `This mail was sent by \`latchkey doctor\`: mail from ${apiTitle} arrives.`
+    await transport.send({
+      messageId: `<${randomUUID()}@${from.address.split('@')[1]}>`,
+      date: new Date(),
+      from,
+      to: sendTo,
+      subject: `Test mail from ${apiTitle}`,
+      text: `${words}\n`,
+      html: `<p>${words.replace(/[&<>]/g, '')}</p>\n`,
+      purpose: 'a test',
+      link: baseUrl,
+    })
+    findings.push(ok('smtp', `the server took a test mail to ${sendTo}; see whether it arrives, and not as spam`))
+  } catch (error) {
+    findings.push(fault('smtp', `the mail server cannot be used: ${reasonOf(error)}`, adviceFor(reasonOf(error))))
+  } finally {
+    await transport.close()
+  }
+  return findings
+}
+
+function adviceFor(reason: string): string {
+  if (/^AUTH|\b535\b/.test(reason)) return 'Check user and password in SMTP_URL; special characters are percent-encoded.'
+  if (/certificate|self-signed|altname/i.test(reason)) return 'Use the name that is in the certificate of the server.'
+  if (/MAIL FROM|RCPT TO/.test(reason)) return 'Check that the server lets MAIL_FROM send, and the address of the recipient.'
+  return 'Check host and port in SMTP_URL, and that this machine may connect to it: many providers close port 25.'
+}

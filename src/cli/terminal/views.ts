@@ -1,0 +1,77 @@
+import type { ApiKey } from '../../model/api-key.ts'
+import type { User } from '../../model/user.ts'
+import type { OutboxMail } from '../../storage/repositories/outbox-inspection.repository.ts'
+import type { Format } from './output.ts'
+
+/** Scripts get the names of the API, so that they need to know one set of names. */
+export const USER_FORMAT: Format<User> = {
+  columns: {
+    ID: ({ id }) => String(id),
+    EMAIL: ({ email }) => email,
+    'FIRST NAME': ({ firstName }) => firstName,
+    'LAST NAME': ({ lastName }) => lastName,
+    ROLE: ({ role }) => role,
+    STATE: ({ banned, verified }) => [verified ? 'verified' : 'unverified', ...(banned ? ['banned'] : [])].join(', '),
+  },
+  json: ({ id, email, firstName, lastName, role, banned, verified }) => ({
+    id,
+    email,
+    first_name: firstName,
+    last_name: lastName,
+    role,
+    banned,
+    verified,
+  }),
+}
+
+export const KEY_FORMAT: Format<ApiKey> = {
+  columns: {
+    ID: ({ id }) => id,
+    NAME: ({ name }) => name,
+    CREATED: ({ createdAt }) => new Date(createdAt).toISOString(),
+    STATE: ({ isActive }) => (isActive ? 'active' : 'disabled'),
+    SCOPES: ({ scopes }) => scopes.join(', '),
+  },
+  json: ({ id, name, createdAt, isActive, scopes }) => ({
+    id,
+    name,
+    created_at: new Date(createdAt).toISOString(),
+    is_active: isActive,
+    scopes,
+  }),
+}
+
+/** A key with its secret, which is seen this once. */
+export const NEW_KEY_FORMAT: Format<ApiKey & { readonly secret: string }> = {
+  columns: { ID: ({ id }) => id, NAME: ({ name }) => name, KEY: ({ secret }) => secret },
+  json: ({ secret, ...key }) => ({ ...KEY_FORMAT.json(key), key: secret }),
+}
+
+export function mailState({ failedAt, isClaimed, attempts }: OutboxMail): string {
+  if (failedAt !== undefined) return 'failed'
+  if (isClaimed) return 'sending'
+  return attempts === 0 ? 'waiting' : 'retrying'
+}
+
+export const MAIL_FORMAT: Format<OutboxMail> = {
+  columns: {
+    ID: ({ id }) => String(id),
+    KIND: ({ kind }) => kind,
+    TO: ({ recipient }) => recipient,
+    STATE: mailState,
+    ATTEMPTS: ({ attempts }) => String(attempts),
+    'ASKED FOR': ({ requestedAt }) => new Date(requestedAt).toISOString(),
+    'LAST ERROR': ({ lastError }) => lastError ?? '',
+  },
+  json: (mail) => ({
+    id: mail.id,
+    kind: mail.kind,
+    recipient: mail.recipient,
+    state: mailState(mail),
+    attempts: mail.attempts,
+    requested_at: new Date(mail.requestedAt).toISOString(),
+    due_at: mail.failedAt === undefined ? new Date(mail.dueAt).toISOString() : null,
+    failed_at: mail.failedAt === undefined ? null : new Date(mail.failedAt).toISOString(),
+    last_error: mail.lastError ?? null,
+  }),
+}

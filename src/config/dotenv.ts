@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { ConfigFaults, type Environment } from './load.ts'
+
+/** The environment of a process, and below it the .env file of its working folder: what is set in both comes from the environment. */
+export function withDotEnv(env: Environment, file = '.env'): Environment {
+  return { ...readDotEnv(file), ...env }
+}
+
+function readDotEnv(file: string): Environment {
+  try {
+    return parseEnv(readFileSync(file, 'utf8'))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT') return {}
+    throw new ConfigFaults([`${file}: cannot be read (${String(code)})`])
+  }
+}

@@ -1,0 +1,104 @@
+import { COMMAND } from '../shared/command.ts'
+import {
+  type Parsed,
+  parseAdminEmail,
+  parseAdminPassword,
+  parseBoolean,
+  parseDatabaseUrl,
+  parseHost,
+  parseHttpUrl,
+  parseLogLevel,
+  parseMailFrom,
+  parseOrigins,
+  parsePort,
+  parseSecretKey,
+  parseSmtpUrl,
+  parseTitle,
+  parseWorkers,
+} from './values.ts'
+
+export type DatabaseTarget = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+export type Config = Readonly<{
+  host: string
+  port: number
+  database: DatabaseTarget
+  /** Absent with SQLite alone: then it is made at the first start and kept beside the database file. */
+  secretKey: Uint8Array | undefined
+  baseUrl: string
+  frontendUrl: string | undefined
+  apiTitle: string
+  metricsEnabled: boolean
+  smtpUrl: string | undefined
+  mailFrom: string
+  admin: { readonly email: string; readonly password: string } | undefined
+  corsOrigins: '*' | readonly string[]
+  trustProxy: boolean
+  logLevel: LogLevel
+  /** How many processes serve on the one port. */
+  workers: number
+}>
+
+/** Every setting that is wrong, each in a line that names it. */
+export class ConfigFaults extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'))
+    this.name = 'ConfigFaults'
+    this.faults = faults
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads the settings from an environment; throws ConfigFaults with every fault at once. */
+export function loadConfig(env: Environment): Config {
+  const faults: string[] = []
+
+  function read<Value>(name: string, fallback: Value, parse: (text: string) => Parsed<Value>): Value {
+    const text = env[name]
+    // `NAME=` in a file means "not set", as in most tools that read such files.
+    if (text === undefined || text === '') return fallback
+    const parsed = parse(text)
+    if ('value' in parsed) return parsed.value
+    faults.push(`${name}: ${parsed.fault}`)
+    return fallback
+  }
+
+  const port = read('PORT', 8000, parsePort)
+  const database = read<DatabaseTarget>('DATABASE_URL', { kind: 'sqlite', file: 'data/latchkey.db' }, parseDatabaseUrl)
+  const secretKey = read('SECRET_KEY', undefined, parseSecretKey)
+  if (database.kind === 'postgres' && !env['SECRET_KEY']) {
+    faults.push(`SECRET_KEY: is required with PostgreSQL; make one with \`${COMMAND} secret generate\``)
+  }
+  const config: Config = {
+    host: read('HOST', '127.0.0.1', parseHost),
+    port,
+    database: Object.freeze(database),
+    secretKey,
+    baseUrl: read('BASE_URL', `http://localhost:${port}`, parseHttpUrl),
+    frontendUrl: read('FRONTEND_URL', undefined, parseHttpUrl),
+    apiTitle: read('API_TITLE', 'Latchkey', parseTitle),
+    metricsEnabled: read('METRICS_ENABLED', false, parseBoolean),
+    smtpUrl: read('SMTP_URL', undefined, parseSmtpUrl),
+    mailFrom: read('MAIL_FROM', 'Latchkey <noreply@localhost>', parseMailFrom),
+    admin: Object.freeze(readAdmin()),
+    corsOrigins: Object.freeze(read<'*' | readonly string[]>('CORS_ORIGINS', '*', parseOrigins)),
+    trustProxy: read('TRUST_PROXY', false, parseBoolean),
+    logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
+    workers: read('WORKERS', 1, parseWorkers),
+  }
+  if (faults.length > 0) throw new ConfigFaults(faults)
+  return Object.freeze(config)
+
+  function readAdmin(): Config['admin'] {
+    const email = read('ADMIN_EMAIL', undefined, parseAdminEmail)
+    const password = read('ADMIN_PASSWORD', undefined, parseAdminPassword)
+    if (env['ADMIN_EMAIL'] && !env['ADMIN_PASSWORD']) faults.push('ADMIN_PASSWORD: is required with ADMIN_EMAIL')
+    if (env['ADMIN_PASSWORD'] && !env['ADMIN_EMAIL']) faults.push('ADMIN_EMAIL: is required with ADMIN_PASSWORD')
+    return email === undefined || password === undefined ? undefined : { email, password }
+  }
+}

@@ -1,3 +1,0 @@
-import { Type } from './schema.ts'
-
-export const HealthView = Type.Object({ status: Type.Literal('ok', { description: 'All is well.' }) }, { title: 'Health' })

@@ -1,0 +1,125 @@
+import type { FastifySchema, RouteOptions } from 'fastify'
+import type { Access } from '../pipeline/access.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { createResponses } from './responses.ts'
+import { type Components, createComponents, type DeclaredSchema, sampleOf } from './schemas.ts'
+import { TAGS, type Tag } from './tags.ts'
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** The name of the operation in generated clients; it never changes. */
+    operationId?: string
+    summary?: string
+    description?: string
+    tags?: readonly [Tag]
+    /** People get pages with the same statuses: when they ask for HTML, or when they post a form. */
+    page?: boolean
+    /** No part of the API, such as the files of an explorer. */
+    hide?: boolean
+  }
+}
+
+export type DocumentOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
+
+type Operation = { readonly method: string; readonly path: string; readonly access: Access; readonly schema: FastifySchema }
+
+const SECURITY_SCHEMES = {
+  jwt: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The `token` of a registration, a login or a refresh. It lives 120 minutes. Where both are sent, it decides.',
+  },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The `key` of a new API key. It does not expire.' },
+}
+
+const WHO: Readonly<Record<Access, string>> = {
+  public: '',
+  user: '',
+  self: 'For the user whom the path names, and for admins.',
+  admin: 'For admins.',
+}
+
+const ABOUT = `Accounts and API keys over HTTP and JSON.
+
+**Credentials.** Log in, and send the \`token\` as \`Authorization: Bearer …\`; or create an API key, and send it as \`X-API-Key: …\`.
+An account works once its address is verified.
+
+**Errors.** Every error is \`{"detail": …}\`: words, or for 422 a list of faults. Fields that are not declared are ignored.
+
+**Paths.** Every path also answers under \`/api/v1\`, and with or without the slash at its end.
+The header \`X-Request-Id\` of each response names the request in the log of the service.`
+
+/** Collects the operations while routes are added; the function it gives back then describes them as OpenAPI. */
+export function collectOperations(app: App): (options: DocumentOptions) => object {
+  const operations: Operation[] = []
+  app.addHook('onRoute', (route) => {
+    const { method, url, config, schema } = route
+    if (schema?.hide || config?.isMethodRefusal || method === 'HEAD') return
+    requireDescription(route)
+    const path = url.replace(/:(\w+)/g, '{$1}')
+    operations.push({ method: String(method).toLowerCase(), path, access: config?.access ?? 'admin', schema: schema ?? {} })
+  })
+  return (options) => describeApi(operations, options)
+}
+
+/** A route that nobody would understand from the documentation does not start. */
+function requireDescription({ method, url, schema }: RouteOptions): void {
+  for (const name of ['operationId', 'summary', 'tags'] as const) {
+    if (!schema?.[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
+  }
+}
+
+function describeApi(operations: readonly Operation[], { apiTitle, version, baseUrl }: DocumentOptions): object {
+  const components = createComponents()
+  const responses = createResponses(components)
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of operations) {
+    const described = { ...describeOperation(operation, components), responses: responses.describe(operation.schema) }
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: described }
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: apiTitle, version, description: ABOUT, license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url: baseUrl }],
+    tags: TAGS,
+    paths,
+    components: { schemas: sortKeys(components.schemas), responses: sortKeys(responses.shared), securitySchemes: SECURITY_SCHEMES },
+  }
+}
+
+function describeOperation({ access, schema }: Operation, components: Components): object {
+  const { operationId, summary, tags, params, querystring, body } = schema
+  const description = [schema.description ?? '', WHO[access]].filter((text) => text !== '').join('\n\n')
+  const parameters = [...describeParameters('path', params, components), ...describeParameters('query', querystring, components)]
+  return {
+    tags,
+    operationId,
+    summary,
+    ...(description !== '' && { description }),
+    security: access === 'public' ? [] : [{ jwt: [] }, { apiKey: [] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: { required: true, content: describeBody(body, components) } }),
+  }
+}
+
+function describeParameters(place: 'path' | 'query', declared: unknown, components: Components): object[] {
+  const { properties = {}, required = [] } = (declared ?? {}) as DeclaredSchema
+  return Object.entries(properties).map(([name, schema]) => {
+    const { description, examples, ...rest } = schema
+    return { name, in: place, required: required.includes(name), description, schema: components.refer(rest), example: sampleOf(schema) }
+  })
+}
+
+/** A route takes JSON, unless it lists the kinds of body that it takes. */
+function describeBody(body: unknown, components: Components): object {
+  const declared = body as DeclaredSchema & { readonly content?: Readonly<Record<string, { readonly schema: DeclaredSchema }>> }
+  const content = declared.content ?? { 'application/json': { schema: declared } }
+  return Object.fromEntries(
+    Object.entries(content).map(([type, { schema }]) => [type, { schema: components.refer(schema), example: sampleOf(schema) }]),
+  )
+}
+
+function sortKeys(record: Readonly<Record<string, object>>): Record<string, object> {
+  return Object.fromEntries(Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1)))
+}

@@ -1,0 +1,148 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
+import { COMPLAINTS, type Complaint, InvalidRequest, MAX_PARAMETERS } from '../validation/validation-error.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How much of a body was read. */
+    bodyBytes: number
+  }
+}
+
+export const BODY_LIMIT_BYTES = 64 * 1024
+
+const JSON_TYPE = 'application/json'
+const URLENCODED_TYPE = 'application/x-www-form-urlencoded'
+const MULTIPART_TYPE = 'multipart/form-data'
+const END_OF_PART_HEADERS = '\r\n\r\n'
+// Fastify reads no body of these.
+const BODYLESS_METHODS = new Set(['GET', 'HEAD'])
+
+/** Bodies count only where a route takes one, and only of the kinds that it declares: JSON in UTF-8 unless it says more. */
+export function installBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    request.bodyBytes = body.length
+    done(null, body)
+  })
+  app.decorateRequest('bodyBytes', 0)
+  app.addHook('onRoute', (route) => {
+    // A route declares one schema, or one for each kind.
+    const declared = route.schema?.body as { content?: object } | undefined
+    if (declared)
+      route.preValidation = [bodyReader(Object.keys(declared.content ?? { [JSON_TYPE]: {} })), ...[route.preValidation ?? []].flat()]
+    else if (!BODYLESS_METHODS.has(String(route.method))) {
+      route.onRequest = [...[route.onRequest ?? []].flat(), ignoreContentType]
+      route.preValidation = [ignoreBody, ...[route.preValidation ?? []].flat()]
+    }
+  })
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+
+/** Makes of the bytes what they say, for the schema to look at. */
+function bodyReader(mediaTypes: readonly string[]): Hook {
+  return (request, _reply, done) => {
+    requireSoundPath(request)
+    const value = readBody(request, mediaTypes)
+    if (value instanceof Promise) {
+      value.then((later) => {
+        request.body = later
+        done()
+      }, done)
+      return
+    }
+    request.body = value
+    done()
+  }
+}
+
+function readBody({ body, mediaType = '', headers }: FastifyRequest, mediaTypes: readonly string[]): unknown {
+  // Without any body no parser has run.
+  if (!Buffer.isBuffer(body)) throw invalidBody(COMPLAINTS.missing)
+  if (!mediaTypes.includes(mediaType)) throw invalidBody(COMPLAINTS.contentType)
+  if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
+  return PARSERS[mediaType]?.(body, headers['content-type'] ?? '')
+}
+
+/** A path that is at fault is told before anything about the body. */
+function requireSoundPath(request: FastifyRequest): void {
+  request.getValidationFunction('params')?.(request.params)
+}
+
+/** Where no body is taken, what a request says about its body is of no interest, however odd. */
+function ignoreContentType({ raw }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  delete raw.headers['content-type']
+  done()
+}
+
+function ignoreBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  request.body = undefined
+  done()
+}
+
+/** A form is posted by a page, so that a person reads the answer. */
+export function isForm({ mediaType }: FastifyRequest): boolean {
+  return mediaType === URLENCODED_TYPE || mediaType === MULTIPART_TYPE
+}
+
+const PARSERS: Readonly<Record<string, (body: Buffer, contentType: string) => unknown>> = {
+  [JSON_TYPE]: (body) => attempt(() => JSON.parse(utf8.decode(body)), COMPLAINTS.jsonInvalid),
+  [URLENCODED_TYPE]: (body) => attempt(() => parseForm(utf8.decode(body)), COMPLAINTS.formInvalid),
+  [MULTIPART_TYPE]: parseMultipart,
+}
+
+async function parseMultipart(body: Buffer, contentType: string): Promise<unknown> {
+  try {
+    if (hasMoreThan(MAX_PARAMETERS, utf8.decode(body), END_OF_PART_HEADERS)) return TOO_MANY_PARAMETERS
+    const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
+    return collect([...form.entries()])
+  } catch {
+    throw invalidBody(COMPLAINTS.formInvalid)
+  }
+}
+
+// Bytes that are no UTF-8 are refused: replaced by a stand-in, two passwords would become one.
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function parseForm(text: string): Record<string, unknown> {
+  if (hasMoreThan(MAX_PARAMETERS - 1, text, '&')) return TOO_MANY_PARAMETERS
+  return collect(
+    text.split('&').map((pair) => {
+      const [name = '', ...value] = pair.split('=')
+      return [decodeFormText(name), decodeFormText(value.join('='))]
+    }),
+  )
+}
+
+/** Whether a text has more than so many of a mark, without reading on from there. */
+function hasMoreThan(count: number, text: string, mark: string): boolean {
+  return text.split(mark, count + 2).length > count + 1
+}
+
+function decodeFormText(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}
+
+/** A name that is given twice keeps a list, which no text field accepts. */
+function collect(pairs: readonly (readonly [string, unknown])[]): Record<string, unknown> {
+  const fields = new Map<string, unknown[]>()
+  for (const [name, value] of pairs) {
+    const values = fields.get(name)
+    if (values) values.push(value)
+    else fields.set(name, [value])
+  }
+  return Object.fromEntries([...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
+}
+
+function attempt<Value>(work: () => Value, complaint: Complaint): Value {
+  try {
+    return work()
+  } catch {
+    throw invalidBody(complaint)
+  }
+}
+
+function invalidBody(complaint: Complaint): InvalidRequest {
+  return new InvalidRequest([{ loc: ['body'], ...complaint }])
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fastify, { type FastifyBaseLogger } from 'fastify'
+import type { Authentication } from '../../domain/sessions/authentication.service.ts'
+import type { Metrics } from '../../metrics/metrics.ts'
+import { createHttpServer, type ServerLimits } from '../server/http-server.ts'
+import { compileParser, type ObjectSchema } from '../validation/parsing.ts'
+import type { Location } from '../validation/validation-error.ts'
+import { installAccess } from './access.ts'
+import type { App } from './app-type.ts'
+import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
+import { installDeadline } from './deadline.ts'
+import { installErrorAnswers, sendError, sendNotFound } from './errors.ts'
+import { installEvents, installRequestLog } from './events.ts'
+import { answerPreflight, createHeaders, isPreflight } from './headers.ts'
+import { installMethodRefusals } from './method-refusals.ts'
+import { createOutageLog } from './outage-log.ts'
+import { installQueryCheck, parseQuery } from './query.ts'
+import { createRequestMetrics } from './request-metrics.ts'
+import { routedMethod } from './routed-methods.ts'
+
+export type HttpOptions = {
+  readonly logger: FastifyBaseLogger
+  readonly authentication: Authentication
+  readonly corsOrigins: '*' | readonly string[]
+  readonly trustProxy: boolean
+  readonly metrics?: Pick<Metrics, 'registry' | 'namespace'> | undefined
+  readonly limits?: Partial<ServerLimits>
+  /** How long a request may wait for all that it needs. */
+  readonly answerWithinMs?: number | undefined
+}
+
+const VERSION_PREFIX = '/api/v1'
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i
+const LOCATIONS: Readonly<Record<string, Location>> = { body: 'body', querystring: 'query', params: 'path' }
+const JSON_TYPE = 'application/json'
+const REQUEST_LOG_LEVELS = new Set(['debug', 'trace'])
+const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
+
+/** The HTTP skeleton: what holds for every route. `addRoutes` is called once, with everything in place. */
+export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => void): App {
+  const { logger, authentication, corsOrigins, trustProxy, metrics, limits, answerWithinMs } = options
+  const setHeaders = createHeaders(corsOrigins)
+  const app = fastify({
+    serverFactory: (handle) => createHttpServer(handle, limits),
+    // Fastify would make a logger for each request, which costs more than most of what it is asked for. One serves all, and a line
+    // names its request.
+    logger: false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    // Longer than any path that a request line may hold: a long id is answered as an id.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384, querystringParser: parseQuery },
+    rewriteUrl(request) {
+      request.method = routedMethod(request.method)
+      return withoutVersion(request.url ?? '/')
+    },
+    genReqId: createRequestIds(trustProxy),
+    // One hop: what the proxy itself has seen comes last, and whatever stands before that is a claim of its client.
+    trustProxy: trustProxy && ((_address, hop) => hop === 0),
+    // A path that cannot be decoded runs no hook and reaches no error handler.
+    frameworkErrors: (error, request, reply) => {
+      setHeaders(request, reply)
+      sendError(error, request, reply)
+    },
+    return503OnClosing: false,
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.setValidatorCompiler(({ schema, httpPart = 'body', contentType = JSON_TYPE }) => {
+    const location = LOCATIONS[httpPart] ?? 'body'
+    // A form is a body of text, as a query is.
+    const isText = location !== 'body' || contentType !== JSON_TYPE
+    const parse = compileParser(schema as ObjectSchema, location, isText)
+    return (input: unknown) => ({ value: parse(input) })
+  })
+  app.decorateRequest('logger', { getter: () => logger })
+  const tellOutage = createOutageLog(logger)
+  app.decorateRequest('tellOutage', { getter: () => tellOutage })
+  app.decorateReply('streamedBytes', 0)
+  const requestMetrics = metrics && createRequestMetrics(metrics.registry, metrics.namespace)
+  // One hook, because each costs every request.
+  app.addHook('onRequest', (request, reply, done) => {
+    setHeaders(request, reply)
+    if (request.is404) requestMetrics?.countUnmatched(request, reply)
+    if (isPreflight(request)) answerPreflight(reply)
+    // Before anything of a body is read: that a path does not exist comes before all other faults.
+    else if (request.is404) sendNotFound(reply)
+    else done()
+  })
+  installErrorAnswers(app)
+  installBodyParser(app)
+  installAccess(app, authentication)
+  // Around the guard of a route, which counts.
+  installDeadline(app, answerWithinMs)
+  installQueryCheck(app)
+  installEvents(app)
+  if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
+  requestMetrics?.countRoutes(app)
+  const refuseOtherMethods = installMethodRefusals(app)
+  addRoutes(app)
+  refuseOtherMethods()
+  return app
+}
+
+/** Every path answers under /api/v1 as well. A client may send the whole address where it means the path (RFC 9112, 3.2.2). */
+function withoutVersion(target: string): string {
+  const url = target.startsWith('/') ? target : target.replace(ABSOLUTE_FORM, '')
+  if (!url.startsWith(VERSION_PREFIX)) return url
+  const rest = url.slice(VERSION_PREFIX.length)
+  if (rest === '' || rest.startsWith('?')) return `/${rest}`
+  return rest.startsWith('/') ? rest : url
+}
+
+/** Ids that are unique over processes; behind a trusted proxy, the proxy's own. */
+function createRequestIds(trustProxy: boolean): (request: { headers: Record<string, string | string[] | undefined> }) => string {
+  const processPart = randomBytes(6).toString('base64url')
+  let count = 0
+  return ({ headers }) => {
+    const given = headers['x-request-id']
+    if (trustProxy && typeof given === 'string' && SANE_REQUEST_ID.test(given)) return given
+    count++
+    return `${processPart}-${count.toString(36)}`
+  }
+}

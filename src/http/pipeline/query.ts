@@ -1,0 +1,51 @@
+import type { FastifyInstance } from 'fastify'
+import { compileParser, TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
+import { MAX_PARAMETERS } from '../validation/validation-error.ts'
+
+const REPEATED: readonly string[] = []
+const BYTE = /[\x80-\xff]/g
+
+/**
+ * The parameters of a query, as text. This runs before it is known who asks, and so refuses nothing: a name that is given twice
+ * holds a list, and what cannot be decoded is null, for the parser of the route to find.
+ */
+export function parseQuery(text: string): Record<string, unknown> {
+  const pairs = text.split('&', MAX_PARAMETERS + 1)
+  if (pairs.length > MAX_PARAMETERS) return TOO_MANY_PARAMETERS
+  // Without a prototype, no name is one that an object has already.
+  const parameters: Record<string, unknown> = Object.create(null)
+  for (const pair of pairs) {
+    if (pair === '') continue
+    const end = pair.indexOf('=')
+    const given = end === -1 ? pair : pair.slice(0, end)
+    const name = decode(given)
+    const value = end === -1 ? '' : decode(pair.slice(end + 1))
+    const key = name ?? given
+    parameters[key] = key in parameters ? REPEATED : name === null ? null : value
+  }
+  return parameters
+}
+
+/** Null where it is no UTF-8. A byte that should have been percent-encoded comes as a character of its own. */
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' ').replace(BYTE, (byte) => `%${byte.charCodeAt(0).toString(16)}`))
+  } catch {
+    return null
+  }
+}
+
+/** A route that takes no query is held to what holds for every query. */
+export function installQueryCheck(app: FastifyInstance): void {
+  const check = compileParser({}, 'query')
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.querystring) return
+    route.preValidation = [
+      ...[route.preValidation ?? []].flat(),
+      (request, _reply, done) => {
+        if (request.raw.url?.includes('?')) check(request.query)
+        done()
+      },
+    ]
+  })
+}

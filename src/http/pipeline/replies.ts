@@ -1,0 +1,69 @@
+import type { RefusalCode } from '../../model/refusal.ts'
+import { type Static, type TSchema, Type } from '../validation/schema.ts'
+import { ANSWERS } from './errors.ts'
+
+export const RefusalView = Type.Object(
+  { detail: Type.String({ description: 'What is wrong, in words.', examples: ['That token is Invalid'] }) },
+  { title: 'Error', description: 'Every error but 422.' },
+)
+
+const FaultView = Type.Object(
+  {
+    loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), {
+      description: 'Where it is: `body`, `query` or `path`, then the name of the field, then the place in a list.',
+      examples: [['body', 'password']],
+    }),
+    msg: Type.String({ description: 'What is wrong, in words.', examples: ['String should have at least 8 characters'] }),
+    type: Type.String({ description: 'The kind of fault, for programs.', examples: ['string_too_short'] }),
+  },
+  { title: 'ValidationFault', description: 'One thing that is wrong with a request.' },
+)
+
+export const FaultsView = Type.Object(
+  { detail: Type.Array(FaultView, { description: 'Every fault of the body, or of the path or the query.' }) },
+  { title: 'ValidationError', description: 'The request is not well formed. No value that was sent is repeated.' },
+)
+
+/** A response without a body. */
+export const Empty = Type.Unsafe<undefined>({ description: 'Done. There is no body.' })
+
+/** A page. */
+export const HtmlView = Type.String({ contentMediaType: 'text/html', description: 'A page for people.' })
+
+/** The text format of Prometheus. */
+export const MetricsView = Type.String({ contentMediaType: 'text/plain', description: 'The metrics, in the text format of Prometheus.' })
+
+/** A view in the words of one route: what it means as an answer there, and how it looks. For the documentation alone. */
+export function described<View extends TSchema>(view: View, description: string, example?: Static<View>): View {
+  return { ...view, answer: { description, example } }
+}
+
+/**
+ * Refusals that mean the same on every route. 401 stands for the credentials of a route that is not public, 404 for a
+ * path that the settings have taken away.
+ */
+export type CommonStatus = 401 | 403 | 404 | 413 | 503
+
+type StatusOf<Declared extends RefusalCode | CommonStatus> = Declared extends RefusalCode ? (typeof ANSWERS)[Declared]['status'] : Declared
+type Refusals<Status> = Record<(Status & number) | 500, typeof RefusalView> & Record<422, typeof FaultsView>
+
+/**
+ * The refusals that a route declares: those of its own by their codes, the common ones by their status. Any route may be
+ * asked with a query that is not well formed, and any may fail, so that 422 and 500 are among them always. The codes stay beside
+ * the schema, in `refusals`, for the documentation.
+ */
+export function refusals<const Declared extends readonly (RefusalCode | CommonStatus)[]>(
+  ...declared: Declared
+): Refusals<StatusOf<Declared[number]>> {
+  const codesByStatus = new Map<number, RefusalCode[]>([
+    [422, []],
+    [500, []],
+  ])
+  for (const item of declared) {
+    if (typeof item === 'number') codesByStatus.set(item, [])
+    else codesByStatus.set(ANSWERS[item].status, [...(codesByStatus.get(ANSWERS[item].status) ?? []), item])
+  }
+  const views = [...codesByStatus].map(([status, codes]) => [status, status === 422 ? FaultsView : { ...RefusalView, refusals: codes }])
+  // The entries are those that the type names: one for each status, and 500.
+  return Object.fromEntries(views) as Refusals<StatusOf<Declared[number]>>
+}

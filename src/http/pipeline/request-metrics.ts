@@ -1,0 +1,108 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { Registry, Series, Summary } from '../../metrics/registry.ts'
+import { shownMethod } from './routed-methods.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Left out of the request metrics: watching the service does not count as using it. */
+    isUncounted?: boolean
+  }
+}
+
+/** What is counted for one route, looked up once. */
+type RouteCounters = {
+  readonly handler: string
+  readonly requestSize: Summary
+  readonly responseSize: Summary
+  readonly series: Map<string, Series[]>
+}
+
+const BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const NO_ROUTE = 'none'
+// As other servers call it when the client has gone before its answer.
+const CLIENT_CLOSED_REQUEST = 499
+
+export type RequestMetrics = {
+  /** For what is answered without a route. */
+  countUnmatched(request: FastifyRequest, reply: FastifyReply): void
+  /** Comes after all else that looks at routes, so that it stands in front. Each route knows its counters, and a request looks for none. */
+  countRoutes(app: FastifyInstance): void
+}
+
+/** Counts requests by route, never by path: a path is made up by whoever asks, and there is no end of them. */
+export function createRequestMetrics(registry: Registry, namespace: string): RequestMetrics {
+  const requests = registry.counter(`${namespace}_http_requests_total`, 'Requests, by route, method and class of status.', [
+    'handler',
+    'method',
+    'status',
+  ])
+  const duration = registry.histogram(
+    `${namespace}_http_request_duration_highr_seconds`,
+    'Time from a request to the end of its response.',
+    BUCKETS_S,
+  )
+  const requestSize = registry.summary(`${namespace}_http_request_size_bytes`, 'Sizes of request bodies, by route.', ['handler'])
+  const responseSize = registry.summary(`${namespace}_http_response_size_bytes`, 'Sizes of response bodies, by route.', ['handler'])
+  let inProgress = 0
+  registry.gauge(`${namespace}_http_requests_inprogress`, 'Requests in flight.', () => inProgress)
+
+  function countersOf(handler: string): RouteCounters {
+    return { handler, requestSize: requestSize(handler), responseSize: responseSize(handler), series: new Map() }
+  }
+
+  const unmatched = countersOf(NO_ROUTE)
+
+  function tracking(counters: RouteCounters) {
+    return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+      track(counters, request, reply)
+      done()
+    }
+  }
+
+  function track(counters: RouteCounters, request: FastifyRequest, reply: FastifyReply): void {
+    const startedAtMs = performance.now()
+    inProgress++
+    // The end of the response, or of the connection: whichever comes, it comes once.
+    reply.raw.on('close', () => {
+      inProgress--
+      const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_CLOSED_REQUEST
+      seriesOf(counters, shownMethod(request.method), status).value++
+      duration.observe((performance.now() - startedAtMs) / 1000)
+      // What was read, not what the client says that it sends.
+      counters.requestSize.observe(request.bodyBytes)
+      counters.responseSize.observe(responseBytes(reply))
+    })
+  }
+
+  function seriesOf({ handler, series }: RouteCounters, method: string, status: number): Series {
+    const statusClass = Math.floor(status / 100)
+    const byClass = series.get(method) ?? []
+    const found = byClass[statusClass]
+    if (found) return found
+    const created = requests(handler, method, `${statusClass}xx`)
+    byClass[statusClass] = created
+    series.set(method, byClass)
+    return created
+  }
+
+  return {
+    countUnmatched: (request, reply) => track(unmatched, request, reply),
+    countRoutes(app) {
+      app.addHook('onRoute', (route) => {
+        if (route.config?.isUncounted) return
+        const counters = route.config?.isMethodRefusal ? unmatched : countersOf(templateOf(route))
+        route.onRequest = [tracking(counters), ...[route.onRequest ?? []].flat()]
+      })
+    },
+  }
+}
+
+/** The length of a stream is not known beforehand: it is counted on its way. */
+function responseBytes(reply: FastifyReply): number {
+  return Number(reply.getHeader('content-length') ?? reply.streamedBytes)
+}
+
+/** As the specification writes it: `/users/{user_id}`. */
+function templateOf({ url }: RouteOptions): string {
+  return url.replace(/:(\w+)/g, '{$1}')
+}

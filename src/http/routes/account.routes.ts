@@ -1,0 +1,93 @@
+import type { Accounts } from '../../domain/accounts/accounts.service.ts'
+import type { Sessions } from '../../domain/sessions/sessions.service.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { nobodyWaits } from '../pipeline/client.ts'
+import { described, Empty, refusals } from '../pipeline/replies.ts'
+import { LoginBody, RefreshBody, RegisterBody, TokenPairView, TokenView } from './account.schemas.ts'
+
+export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions): void {
+  app.post(
+    '/register/',
+    {
+      config: { access: 'public', event: 'register' },
+      schema: {
+        operationId: 'register',
+        summary: 'Register',
+        description:
+          'Creates an account and mails a link that verifies its address. The tokens work on protected endpoints once that is done.',
+        tags: ['Accounts'],
+        body: RegisterBody,
+        response: {
+          201: described(TokenPairView, 'The account exists, and a mail is on its way.'),
+          ...refusals('email_taken', 413, 503),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { email, password, first_name, last_name } = request.body
+      const { userId, token, refresh } = await accounts.register(
+        { email, password, firstName: first_name, lastName: last_name },
+        nobodyWaits(reply),
+      )
+      request.subject = userId
+      return reply.code(201).send({ token, refresh })
+    },
+  )
+
+  app.post(
+    '/login/',
+    {
+      config: { access: 'public', event: 'login' },
+      schema: {
+        operationId: 'login',
+        summary: 'Log in',
+        description: 'Opens a session, which ends after 30 days or with a logout.',
+        tags: ['Accounts'],
+        body: LoginBody,
+        response: {
+          200: described(TokenPairView, 'The tokens of a new session.'),
+          ...refusals('wrong_credentials', 'login_banned', 'login_unverified', 413, 503),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { userId, token, refresh } = await sessions.login(request.body.email, request.body.password, nobodyWaits(reply))
+      request.subject = userId
+      return { token, refresh }
+    },
+  )
+
+  app.post(
+    '/refresh/',
+    {
+      config: { access: 'public', asksOnce: true },
+      schema: {
+        operationId: 'refresh',
+        summary: 'Get a new access token',
+        description: 'The refresh token stays the same.',
+        tags: ['Accounts'],
+        body: RefreshBody,
+        response: { 200: described(TokenView, 'A new access token.'), ...refusals('token_invalid', 'token_expired', 413, 503) },
+      },
+    },
+    async (request) => ({ token: await sessions.refresh(request.body.refresh) }),
+  )
+
+  app.post(
+    '/logout/',
+    {
+      config: { access: 'user', event: 'logout' },
+      schema: {
+        operationId: 'logout',
+        summary: 'Log out',
+        description: 'Ends the session of the access token, and its refresh token with it. An API key has no session to end.',
+        tags: ['Accounts'],
+        response: { 204: Empty, ...refusals('no_session', 401, 413, 503) },
+      },
+    },
+    async (request, reply) => {
+      await sessions.logout(request.caller)
+      return reply.code(204).send()
+    },
+  )
+}

@@ -1,0 +1,157 @@
+import type { ApiKeys } from '../../domain/sessions/api-keys.service.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { described, Empty, refusals } from '../pipeline/replies.ts'
+import { sendList } from '../pipeline/send-list.ts'
+import { KeyChangesBody, KeyPath, KeysView, KeyView, keyView, NewKeyBody, NewKeyView, UserKeyPath } from './api-key.schemas.ts'
+import { UserPath } from './user.schemas.ts'
+
+export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
+  ownKeyRoutes(app, apiKeys)
+  keysOfUserRoutes(app, apiKeys)
+}
+
+/** The caller's own keys. */
+function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
+  app.get(
+    '/users/keys',
+    {
+      config: { access: 'user' },
+      schema: {
+        operationId: 'listApiKeys',
+        summary: 'List your keys',
+        description: 'In order of creation. The secrets are not shown.',
+        tags: ['API keys'],
+        response: { 200: described(KeysView, 'Your keys.'), ...refusals(401, 'user_not_found', 503) },
+      },
+    },
+    async ({ caller }, reply) => sendList(reply, await apiKeys.list(caller.user.id), keyView),
+  )
+
+  app.post(
+    '/users/keys',
+    {
+      config: { access: 'user', event: 'key_created' },
+      schema: {
+        operationId: 'createApiKey',
+        summary: 'Create a key',
+        description: 'The answer holds the secret, which is never shown again.',
+        tags: ['API keys'],
+        body: NewKeyBody,
+        response: { 200: described(NewKeyView, 'The key, with its secret.'), ...refusals(401, 'user_not_found', 413, 503) },
+      },
+    },
+    async (request) => {
+      const { name, scopes = [] } = request.body
+      const key = await apiKeys.create(request.caller.user.id, { name, scopes })
+      request.subject = key.id
+      return { ...keyView(key), key: key.secret }
+    },
+  )
+
+  app.get(
+    '/users/keys/:key_id',
+    {
+      config: { access: 'user' },
+      schema: {
+        operationId: 'getApiKey',
+        summary: 'See one of your keys',
+        tags: ['API keys'],
+        params: KeyPath,
+        response: { 200: described(KeyView, 'The key.'), ...refusals(401, 'user_not_found', 'key_not_found', 503) },
+      },
+    },
+    async ({ caller, params }) => keyView(await apiKeys.find(caller.user.id, params.key_id)),
+  )
+
+  app.patch(
+    '/users/keys/:key_id',
+    {
+      config: { access: 'user', event: 'key_changed' },
+      schema: {
+        operationId: 'updateApiKey',
+        summary: 'Rename, disable or enable one of your keys',
+        tags: ['API keys'],
+        params: KeyPath,
+        body: KeyChangesBody,
+        response: { 200: described(KeyView, 'The key as it is now.'), ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
+      },
+    },
+    async ({ caller, params, body: { name, is_active } }) =>
+      keyView(await apiKeys.edit(caller.user.id, params.key_id, { name, isActive: is_active })),
+  )
+
+  app.delete(
+    '/users/keys/:key_id',
+    {
+      config: { access: 'user', event: 'key_deleted' },
+      schema: {
+        operationId: 'deleteApiKey',
+        summary: 'Delete one of your keys',
+        tags: ['API keys'],
+        params: KeyPath,
+        response: { 204: Empty, ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
+      },
+    },
+    async ({ caller, params }, reply) => {
+      await apiKeys.remove(caller.user.id, params.key_id)
+      return reply.code(204).send()
+    },
+  )
+}
+
+/** Any user's keys, for an admin. */
+function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
+  app.get(
+    '/users/keys/by-user/:user_id',
+    {
+      config: { access: 'admin' },
+      schema: {
+        operationId: 'listApiKeysOfUser',
+        summary: 'List the keys of a user',
+        description: 'In order of creation. The secrets are not shown.',
+        tags: ['API keys of users'],
+        params: UserPath,
+        response: { 200: described(KeysView, 'The keys of the user.'), ...refusals(401, 403, 'user_not_found', 503) },
+      },
+    },
+    async ({ params }, reply) => sendList(reply, await apiKeys.list(params.user_id), keyView),
+  )
+
+  app.patch(
+    '/users/keys/by-user/:user_id/:key_id',
+    {
+      config: { access: 'admin', event: 'key_changed' },
+      schema: {
+        operationId: 'updateApiKeyOfUser',
+        summary: 'Rename, disable or enable a key of a user',
+        tags: ['API keys of users'],
+        params: UserKeyPath,
+        body: KeyChangesBody,
+        response: {
+          200: described(KeyView, 'The key as it is now.'),
+          ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503),
+        },
+      },
+    },
+    async ({ params, body: { name, is_active } }) =>
+      keyView(await apiKeys.edit(params.user_id, params.key_id, { name, isActive: is_active })),
+  )
+
+  app.delete(
+    '/users/keys/by-user/:user_id/:key_id',
+    {
+      config: { access: 'admin', event: 'key_deleted' },
+      schema: {
+        operationId: 'deleteApiKeyOfUser',
+        summary: 'Delete a key of a user',
+        tags: ['API keys of users'],
+        params: UserKeyPath,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503) },
+      },
+    },
+    async ({ params }, reply) => {
+      await apiKeys.remove(params.user_id, params.key_id)
+      return reply.code(204).send()
+    },
+  )
+}

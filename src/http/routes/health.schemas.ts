@@ -1,0 +1,3 @@
+import { Type } from '../validation/schema.ts'
+
+export const HealthView = Type.Object({ status: Type.Literal('ok', { description: 'All is well.' }) }, { title: 'Health' })

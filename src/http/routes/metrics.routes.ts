@@ -1,0 +1,26 @@
+import type { Metrics } from '../../metrics/metrics.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { sendNotFound } from '../pipeline/errors.ts'
+import { MetricsView, refusals } from '../pipeline/replies.ts'
+
+const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** Without metrics the path does not exist (spec 4.5). */
+export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
+  app.get(
+    '/metrics',
+    {
+      config: { access: 'public', isUncounted: true },
+      schema: {
+        operationId: 'metrics',
+        summary: 'Get the metrics',
+        description: 'Exists where METRICS_ENABLED is true.',
+        tags: ['Service'],
+        response: { 200: MetricsView, ...refusals(404) },
+      },
+      // That there is no such path comes before all other faults.
+      onRequest: (_request, reply, done) => void (metrics === undefined ? sendNotFound(reply) : done()),
+    },
+    async (_request, reply) => reply.type(EXPOSITION_TYPE).send((await metrics?.expose()) ?? ''),
+  )
+}

@@ -1,0 +1,128 @@
+import type { FastifyRequest } from 'fastify'
+import type { PasswordReset } from '../../domain/accounts/password-reset.service.ts'
+import { Refusal } from '../../model/refusal.ts'
+import { isTokenShaped } from '../../security/token.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { isForm } from '../pipeline/body.ts'
+import { nobodyWaits, wantsHtml } from '../pipeline/client.ts'
+import { ANSWERS, type Answer, answerError } from '../pipeline/errors.ts'
+import { described, HtmlView, refusals } from '../pipeline/replies.ts'
+import { InvalidRequest } from '../validation/validation-error.ts'
+import { messageOf, type Pages, pageErrors, sendPage } from '../web/pages.ts'
+import { EmailBody, MessageView } from './account.schemas.ts'
+import { ResetContent, type ResetInput, ResetPageQuery } from './password-reset.schemas.ts'
+
+const REQUESTED = 'Password reset email sent if user exists'
+const RESET = 'Password successfully reset'
+const CODE_REQUIRED = 'Reset code is required'
+const FAILED = 'The password cannot be reset'
+const ADVICE = 'The link may have been used already, or be older than 30 minutes. Ask for a new mail and use the link in it.'
+
+export function passwordResetRoutes(app: App, passwordReset: PasswordReset, pages: Pages, frontendUrl: string | undefined): void {
+  app.post(
+    '/forgot-password/',
+    {
+      config: { access: 'public', event: 'password_reset_requested' },
+      schema: {
+        operationId: 'forgotPassword',
+        summary: 'Ask for a reset mail',
+        description: 'The answer is the same for every address, so that it tells nothing about who has an account.',
+        tags: ['Password reset'],
+        body: EmailBody,
+        response: { 200: described(MessageView, 'The request is noted.', { message: REQUESTED }), ...refusals(413, 503) },
+      },
+    },
+    async (request) => {
+      await passwordReset.request(request.body.email)
+      return { message: REQUESTED }
+    },
+  )
+
+  app.get(
+    '/reset-password/',
+    {
+      config: { access: 'public' },
+      schema: {
+        operationId: 'resetPasswordPage',
+        summary: 'Open the reset page',
+        description: 'The target of the link in the reset mail: the built-in form or, where FRONTEND_URL is set, a redirect to your own.',
+        tags: ['Password reset'],
+        page: true,
+        querystring: ResetPageQuery,
+        response: {
+          200: described(HtmlView, 'The form, or what is wrong with the code.'),
+          302: described(HtmlView, '`{FRONTEND_URL}/reset-password?code=…`'),
+          ...refusals(503),
+        },
+      },
+      // A mail scanner that sends HEAD must not test the token.
+      exposeHeadRoute: false,
+      errorHandler: pageErrors(wantsHtml, (answer) => pages.problem(FAILED, messageOf(answer), ADVICE)),
+    },
+    async (request, reply) => {
+      const code = request.query.code ?? ''
+      if (frontendUrl !== undefined && isTokenShaped(code))
+        return reply.redirect(`${frontendUrl}/reset-password?code=${encodeURIComponent(code)}`, 302)
+      return sendPage(reply, 200, await resetPage(code, request))
+    },
+  )
+
+  app.post(
+    '/reset-password/',
+    {
+      config: { access: 'public', event: 'password_reset' },
+      schema: {
+        operationId: 'resetPassword',
+        summary: 'Set a new password',
+        description:
+          'The code of the mail works once, for 30 minutes. All sessions of the account end; its API keys stay. Forms get a page for an answer.',
+        tags: ['Password reset'],
+        page: true,
+        body: ResetContent,
+        response: {
+          200: described(MessageView, 'The new password counts from now on.', { message: RESET }),
+          ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 503),
+        },
+      },
+      errorHandler: pageErrors(isForm, failedFormPage),
+    },
+    async (request, reply) => {
+      // Each content type that is let through has its schema, and both leave this shape.
+      const { code, new_password, confirm_password } = request.body as ResetInput
+      if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
+      request.subject = await passwordReset.reset(code, new_password, nobodyWaits(reply))
+      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can log in with your new password now.'))
+      return { message: RESET }
+    },
+  )
+
+  /** The form for a good token; for any other, the page says what is wrong, with status 200 (spec 4.2). */
+  async function resetPage(code: string, request: FastifyRequest): Promise<string> {
+    if (code === '') return pages.problem(FAILED, CODE_REQUIRED, ADVICE)
+    try {
+      await passwordReset.check(code)
+      return pages.resetForm(code)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
+      // A user who is gone is no different here from a token that was never good.
+      const told = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
+      return pages.problem(FAILED, messageOf(answerError(told, request)), ADVICE)
+    }
+  }
+
+  /** A password that will not do can be mended in the form; a token cannot. */
+  function failedFormPage(answer: Answer, { body }: FastifyRequest): string {
+    const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+    const isMendable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
+    return isMendable ? pages.resetForm(code, formMessage(answer)) : pages.problem(FAILED, formMessage(answer), ADVICE)
+  }
+}
+
+/** The first fault in the words of the form, where a field is called what its label says. */
+function formMessage(answer: Answer): string {
+  const fault = typeof answer.detail === 'string' ? undefined : answer.detail[0]
+  if (fault?.loc[1] === 'code') return fault.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
+  return messageOf(answer).replace(/^String should/, 'The new password should')
+}
+
+const PASSWORDS_DIFFER = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, The two passwords are not the same' }

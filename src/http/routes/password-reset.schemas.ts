@@ -1,0 +1,26 @@
+import { GivenPassword, NewPassword, ResetCode } from '../validation/fields.ts'
+import { Type } from '../validation/schema.ts'
+
+/** Without a code the page says so; it is not for the query to refuse (spec 4.2). */
+export const ResetPageQuery = Type.Object({ code: Type.Optional(ResetCode) })
+
+const ResetBody = Type.Object({ code: ResetCode, new_password: NewPassword }, { title: 'PasswordReset' })
+const ResetForm = Type.Object(
+  {
+    code: ResetCode,
+    new_password: NewPassword,
+    confirm_password: Type.Optional({ ...GivenPassword, description: 'The new password once more, when a form asks for it twice.' }),
+  },
+  { title: 'PasswordResetForm' },
+)
+
+export const ResetContent = {
+  content: {
+    'application/json': { schema: ResetBody },
+    'application/x-www-form-urlencoded': { schema: ResetForm },
+    'multipart/form-data': { schema: ResetForm },
+  },
+}
+
+/** What the validation of either form of the body leaves. */
+export type ResetInput = { readonly code: string; readonly new_password: string; readonly confirm_password?: string }

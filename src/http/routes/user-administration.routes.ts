@@ -1,0 +1,131 @@
+import type { UserAdministration } from '../../domain/accounts/user-administration.service.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { described, Empty, refusals } from '../pipeline/replies.ts'
+import { sendList } from '../pipeline/send-list.ts'
+import {
+  FoundUsersView,
+  foundUsersView,
+  SearchQuery,
+  toUserSearch,
+  UserOrUsersView,
+  UserPath,
+  UserQuery,
+  userView,
+} from './user.schemas.ts'
+
+/** What admins do with the accounts of others. */
+export function userAdministrationRoutes(app: App, administration: UserAdministration): void {
+  app.get(
+    '/users/',
+    {
+      config: { access: 'admin' },
+      schema: {
+        operationId: 'listUsers',
+        summary: 'List all users, or show one',
+        description: 'In order of id. With `user_id`, the one user instead of a list.',
+        tags: ['User administration'],
+        querystring: UserQuery,
+        response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 503) },
+      },
+    },
+    async ({ query }, reply) => {
+      if (query.user_id !== undefined) return userView(await administration.find(query.user_id))
+      return sendList(reply, administration.list(), userView)
+    },
+  )
+
+  app.get(
+    '/users/search',
+    {
+      config: { access: 'admin' },
+      schema: {
+        operationId: 'searchUsers',
+        summary: 'Search for users',
+        description: 'In order of id, a page at a time. `%`, `_` and the like are ordinary characters.',
+        tags: ['User administration'],
+        querystring: SearchQuery,
+        response: { 200: described(FoundUsersView, 'One page of what was found.'), ...refusals(401, 403, 503) },
+      },
+    },
+    async ({ query }) => {
+      const search = toUserSearch(query)
+      return foundUsersView(await administration.search(search), search)
+    },
+  )
+
+  app.post(
+    '/users/:user_id/make-admin',
+    {
+      config: { access: 'admin', event: 'admin_made' },
+      schema: {
+        operationId: 'makeAdmin',
+        summary: 'Make a user an admin',
+        description: 'There is no way back over HTTP.',
+        tags: ['User administration'],
+        params: UserPath,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+      },
+    },
+    async ({ params }, reply) => {
+      await administration.makeAdmin(params.user_id)
+      return reply.code(204).send()
+    },
+  )
+
+  app.post(
+    '/users/:user_id/ban',
+    {
+      config: { access: 'admin', event: 'user_banned' },
+      schema: {
+        operationId: 'banUser',
+        summary: 'Ban a user',
+        description: 'Shuts the user out with the next request: no login, no session, no API key, no password reset.',
+        tags: ['User administration'],
+        params: UserPath,
+        response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 503) },
+      },
+    },
+    async ({ caller, params }, reply) => {
+      await administration.ban(caller, params.user_id)
+      return reply.code(204).send()
+    },
+  )
+
+  app.post(
+    '/users/:user_id/unban',
+    {
+      config: { access: 'admin', event: 'user_unbanned' },
+      schema: {
+        operationId: 'unbanUser',
+        summary: 'Let a banned user in again',
+        description: 'Sessions and API keys work again as before.',
+        tags: ['User administration'],
+        params: UserPath,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+      },
+    },
+    async ({ params }, reply) => {
+      await administration.unban(params.user_id)
+      return reply.code(204).send()
+    },
+  )
+
+  app.delete(
+    '/users/:user_id',
+    {
+      config: { access: 'admin', event: 'user_deleted' },
+      schema: {
+        operationId: 'deleteUser',
+        summary: 'Delete a user',
+        description: 'For good, with all their API keys. The last admin cannot be deleted.',
+        tags: ['User administration'],
+        params: UserPath,
+        response: { 204: Empty, ...refusals('last_admin', 401, 403, 'user_not_found', 413, 503) },
+      },
+    },
+    async ({ caller, params }, reply) => {
+      await administration.remove(caller, params.user_id)
+      return reply.code(204).send()
+    },
+  )
+}

@@ -1,0 +1,68 @@
+import type { Users } from '../../domain/accounts/users.service.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { nobodyWaits } from '../pipeline/client.ts'
+import { described, Empty, refusals } from '../pipeline/replies.ts'
+import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
+
+/** What users do with their own accounts. */
+export function userRoutes(app: App, users: Users): void {
+  app.get(
+    '/users/me',
+    {
+      config: { access: 'user', asksOnce: true },
+      schema: {
+        operationId: 'getOwnProfile',
+        summary: 'See your own account',
+        tags: ['Users'],
+        response: { 200: described(ProfileView, 'Your account.'), ...refusals(401, 503) },
+      },
+    },
+    async (request) => profileView(request.caller.user),
+  )
+
+  app.put(
+    '/users/:user_id',
+    {
+      config: { access: 'self', event: 'user_edited' },
+      schema: {
+        operationId: 'editUser',
+        summary: 'Edit an account',
+        description: 'A new e-mail address counts at once, and stays verified. A new password ends all other sessions of the account.',
+        tags: ['Users'],
+        params: UserPath,
+        body: EditBody,
+        response: {
+          200: described(ProfileView, 'The account as it is now.'),
+          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 503),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { email, password, first_name, last_name } = request.body
+      const edit = { email, password, firstName: first_name, lastName: last_name }
+      const user = await users.edit(request.caller, request.params.user_id, edit, nobodyWaits(reply))
+      request.changed = Object.keys(request.body)
+      return profileView(user)
+    },
+  )
+
+  app.post(
+    '/users/:user_id/password',
+    {
+      config: { access: 'self', event: 'password_changed' },
+      schema: {
+        operationId: 'changePassword',
+        summary: 'Change a password',
+        description: 'All other sessions of the account end; its API keys stay.',
+        tags: ['Users'],
+        params: UserPath,
+        body: PasswordBody,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+      },
+    },
+    async ({ caller, params, body }, reply) => {
+      await users.changePassword(caller, params.user_id, body.password, nobodyWaits(reply))
+      return reply.code(204).send()
+    },
+  )
+}

@@ -1,0 +1,140 @@
+import { parseEmail } from '../../domain/values/email.ts'
+import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/values/text.ts'
+import { above, below, COMPLAINTS, type Complaint, notOneOf, tooLong, tooManyItems, tooShort } from './validation-error.ts'
+
+/**
+ * The part of JSON Schema that requests are described in. A keyword outside it stops the start, so that nothing
+ * can be declared that is not checked. `trimmed`, `atLeastOne` and `unbounded` are ours.
+ */
+export type FieldSchema = {
+  readonly type?: string
+  readonly format?: string
+  readonly enum?: readonly string[]
+  readonly trimmed?: boolean
+  readonly nullable?: boolean
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  /** What is too large for a number is kept as a bigint. */
+  readonly unbounded?: boolean
+  readonly maxItems?: number
+  readonly items?: FieldSchema
+  readonly default?: unknown
+}
+
+/** Notes what is wrong with a field, or with one item of a list, and stands in for the value that there is none of. */
+export type Report = (complaint: Complaint, item?: number) => undefined
+type FieldParser = (input: unknown, report: Report) => unknown
+
+const FIELD_KEYWORDS = new Set([
+  'type',
+  'format',
+  'enum',
+  'trimmed',
+  'nullable',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'unbounded',
+  'maxItems',
+  'items',
+  'default',
+  'description',
+  'examples',
+  'title',
+])
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** `isText` where the field comes as text: from a path, a query or a form. */
+export function compileField(schema: FieldSchema, isText: boolean): FieldParser {
+  requireKnown(schema, FIELD_KEYWORDS)
+  const parse = compileType(schema, isText)
+  if (!isText) return parse
+  return (input, report) => {
+    const complaint = complaintAboutText(input)
+    return complaint === undefined ? parse(input, report) : report(complaint)
+  }
+}
+
+/** What holds for each parameter of a query or a form: it is given once (not a list), and can be decoded (not null). */
+export function complaintAboutText(input: unknown): Complaint | undefined {
+  if (Array.isArray(input)) return COMPLAINTS.repeated
+  return input === null ? COMPLAINTS.undecodable : undefined
+}
+
+function compileType(schema: FieldSchema, isText: boolean): FieldParser {
+  if (schema.enum) return compileEnum(schema.enum)
+  if (schema.type === 'string') return compileString(schema)
+  if (schema.type === 'boolean') return isText ? parseBooleanText : parseBoolean
+  if (schema.type === 'integer' && isText) return compileInteger(schema)
+  if (schema.type === 'array' && schema.items && !isText) return compileList(schema.items, schema.maxItems ?? Number.POSITIVE_INFINITY)
+  throw new Error(`a request cannot be described by ${JSON.stringify(schema)}`)
+}
+
+function compileString({ format, trimmed, minLength = 0, maxLength = Number.POSITIVE_INFINITY }: FieldSchema): FieldParser {
+  if (format === 'uuid') return parseUuid
+  if (format === 'email') return parseEmailField
+  const isAllowed = format === 'password' ? (text: string) => text.isWellFormed() : isCleanText
+  if (format !== undefined && format !== 'password') throw new Error(`a request cannot be described by format ${format}`)
+  return (input, report) => {
+    if (typeof input !== 'string') return report(COMPLAINTS.stringType)
+    if (!isAllowed(input)) return report(COMPLAINTS.forbiddenCharacter)
+    const text = trimmed ? input.trim() : input
+    const length = codePointLength(text)
+    if (length < minLength) return report(tooShort(minLength))
+    if (length > maxLength) return report(tooLong(maxLength))
+    return text
+  }
+}
+
+function parseEmailField(input: unknown, report: Report): unknown {
+  if (typeof input !== 'string') return report(COMPLAINTS.stringType)
+  if (!isCleanText(input)) return report(COMPLAINTS.forbiddenCharacter)
+  const email = parseEmail(input)
+  return email === undefined ? report(COMPLAINTS.email) : email
+}
+
+function parseUuid(input: unknown, report: Report): unknown {
+  return typeof input === 'string' && UUID.test(input) ? input.toLowerCase() : report(COMPLAINTS.uuidParsing)
+}
+
+function compileEnum(words: readonly string[]): FieldParser {
+  const complaint = notOneOf(words)
+  return (input, report) => (typeof input === 'string' && words.includes(input) ? input : report(complaint))
+}
+
+function parseBoolean(input: unknown, report: Report): unknown {
+  return typeof input === 'boolean' ? input : report(COMPLAINTS.booleanType)
+}
+
+function parseBooleanText(input: unknown, report: Report): unknown {
+  return parseBooleanWord(String(input)) ?? report(COMPLAINTS.booleanParsing)
+}
+
+function compileInteger({ minimum = 0, maximum = Number.POSITIVE_INFINITY, unbounded }: FieldSchema): FieldParser {
+  return (input, report) => {
+    if (typeof input !== 'string' || !/^\d+$/.test(input)) return report(COMPLAINTS.integerParsing)
+    if (unbounded && Number(input) > Number.MAX_SAFE_INTEGER) return BigInt(input)
+    // Past 2^53 one number stands for many; no id or size is that large, so that the largest exact one serves for all.
+    const value = Math.min(Number(input), Number.MAX_SAFE_INTEGER)
+    if (value < minimum) return report(below(minimum))
+    if (value > maximum) return report(above(maximum))
+    return value
+  }
+}
+
+function compileList(items: FieldSchema, maxItems: number): FieldParser {
+  const parse = compileField(items, false)
+  return (input, report) => {
+    if (!Array.isArray(input)) return report(COMPLAINTS.listType)
+    if (input.length > maxItems) return report(tooManyItems(maxItems))
+    return input.map((item, index) => parse(item, (complaint) => report(complaint, index)))
+  }
+}
+
+export function requireKnown(schema: object, keywords: ReadonlySet<string>): void {
+  const unknown = Object.keys(schema).find((keyword) => !keywords.has(keyword))
+  if (unknown !== undefined) throw new Error(`a request cannot be described by the keyword ${unknown}`)
+}

@@ -1,0 +1,69 @@
+import { counted } from '../../shared/counted.ts'
+
+export type Location = 'body' | 'query' | 'path'
+export type Fault = { readonly loc: readonly (string | number)[]; readonly msg: string; readonly type: string }
+
+/** The request is not well formed: 422, with every fault of the part that is at fault. */
+export class InvalidRequest extends Error {
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    super('the request is not well formed')
+    this.name = 'InvalidRequest'
+    this.faults = faults
+  }
+}
+
+/** A kind of fault. Types and messages follow Pydantic 2, which clients of this API know; none repeats what was sent. */
+export type Complaint = Omit<Fault, 'loc'>
+
+/** So many parameters of a query or a form are read. */
+export const MAX_PARAMETERS = 100
+
+export const COMPLAINTS = {
+  missing: { type: 'missing', msg: 'Field required' },
+  stringType: { type: 'string_type', msg: 'Input should be a valid string' },
+  booleanType: { type: 'bool_type', msg: 'Input should be a valid boolean' },
+  booleanParsing: { type: 'bool_parsing', msg: 'Input should be a valid boolean, unable to interpret input' },
+  integerParsing: { type: 'int_parsing', msg: 'Input should be a valid integer, unable to parse string as an integer' },
+  uuidParsing: { type: 'uuid_parsing', msg: 'Input should be a valid UUID' },
+  listType: { type: 'list_type', msg: 'Input should be a valid list' },
+  objectType: { type: 'model_attributes_type', msg: 'Input should be a valid dictionary or object to extract fields from' },
+  jsonInvalid: { type: 'json_invalid', msg: 'JSON decode error' },
+  formInvalid: { type: 'value_error', msg: 'Value error, the form could not be read' },
+  contentType: { type: 'model_attributes_type', msg: 'Input should be a JSON object, sent with Content-Type: application/json' },
+  email: { type: 'value_error', msg: 'value is not a valid email address' },
+  forbiddenCharacter: { type: 'value_error', msg: 'Value error, control characters and lone surrogates are not allowed' },
+  undecodable: { type: 'value_error', msg: 'Value error, the text should be percent-encoded UTF-8' },
+  tooManyParameters: { type: 'value_error', msg: `Value error, there should be at most ${MAX_PARAMETERS} parameters` },
+  repeated: { type: 'value_error', msg: 'Value error, the parameter should be given once' },
+} as const satisfies Record<string, Complaint>
+
+export function tooShort(length: number): Complaint {
+  return { type: 'string_too_short', msg: `String should have at least ${counted(length, 'character')}` }
+}
+
+export function tooLong(length: number): Complaint {
+  return { type: 'string_too_long', msg: `String should have at most ${counted(length, 'character')}` }
+}
+
+export function tooManyItems(length: number): Complaint {
+  return { type: 'too_long', msg: `List should have at most ${counted(length, 'item')}` }
+}
+
+export function below(minimum: number): Complaint {
+  return { type: 'greater_than_equal', msg: `Input should be greater than or equal to ${minimum}` }
+}
+
+export function above(maximum: number): Complaint {
+  return { type: 'less_than_equal', msg: `Input should be less than or equal to ${maximum}` }
+}
+
+export function notOneOf(words: readonly string[]): Complaint {
+  const quoted = words.map((word) => `'${word}'`)
+  return { type: 'enum', msg: `Input should be ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}` }
+}
+
+export function noneOf(names: readonly string[]): Complaint {
+  return { type: 'value_error', msg: `Value error, at least one of ${names.join(', ')} is required` }
+}

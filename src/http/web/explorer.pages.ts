@@ -1,0 +1,52 @@
+import { escapeHtml } from '../../shared/escape-html.ts'
+import { REVALIDATED } from './assets.ts'
+import type { ExplorerAsset } from './explorer.assets.ts'
+
+export type ExplorerPage = {
+  readonly title: string
+  readonly styles: readonly ExplorerAsset[]
+  /** Scripts that leave something behind for the start, which is a module and runs last. */
+  readonly libraries: readonly ExplorerAsset[]
+  readonly start: ExplorerAsset
+  readonly icon: ExplorerAsset
+  /** Redoc makes style sheets, with a font in them, as it draws: their hashes are not known before. */
+  readonly drawsOwnStyle: boolean
+}
+
+/** Files of the service and nothing else: no inline script, no other host, no frame around it. */
+export function explorerHeaders({ drawsOwnStyle }: ExplorerPage): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self'${drawsOwnStyle ? " 'unsafe-inline'" : ''}`,
+    "img-src 'self' data:",
+    ...(drawsOwnStyle ? ['font-src data:'] : []),
+    "connect-src 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ]
+  return { 'content-security-policy': policy.join('; '), 'cache-control': REVALIDATED }
+}
+
+/** `root` leads from the page to the root of the service: a proxy may have put the page below any path. */
+export function explorerPage({ title, styles, libraries, start, icon }: ExplorerPage, root: './' | '../'): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" type="image/svg+xml" href="${root}${icon.path}">
+${styles.map(({ path }) => `<link rel="stylesheet" href="${root}${path}">`).join('\n')}
+${libraries.map(({ path }) => `<script defer src="${root}${path}"></script>`).join('\n')}
+<script type="module" src="${root}${start.path}"></script>
+</head>
+<body>
+<div id="explorer" data-document="${root}openapi.json"></div>
+<noscript>This page needs JavaScript. The same documentation, for programs: <a href="${root}openapi.json">openapi.json</a></noscript>
+</body>
+</html>
+`
+}

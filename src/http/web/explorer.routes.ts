@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import type { App } from '../pipeline/app-type.ts'
+import { described, Empty, HtmlView, refusals } from '../pipeline/replies.ts'
+import { Type } from '../validation/schema.ts'
+import { type Asset, createAsset, REVALIDATED, sendAsset } from './assets.ts'
+import { createExplorerAssets } from './explorer.assets.ts'
+import { type ExplorerPage, explorerHeaders, explorerPage } from './explorer.pages.ts'
+
+const DocumentView = Type.Unsafe<unknown>({ type: 'object', description: 'An OpenAPI 3.1 document.', examples: [{ openapi: '3.1.1' }] })
+
+/** The documentation, for programs and for people. `describe` is called once, when every route is known. */
+export function explorerRoutes(app: App, apiTitle: string, describe: () => object): void {
+  const assets = createExplorerAssets()
+  for (const { path, asset } of Object.values(assets)) {
+    app.get(
+      `/${path}`,
+      { config: { access: 'public' }, schema: { hide: true, response: { 200: Type.Unknown(), ...refusals() } } },
+      (request, reply) => sendAsset(request, reply, asset),
+    )
+  }
+
+  pageRoute('/docs', 'swaggerUi', 'Explore the API with Swagger UI', {
+    title: `${apiTitle} · API explorer`,
+    styles: [assets.pageStyle, assets.swaggerStyle],
+    libraries: [assets.swaggerScript],
+    start: assets.swaggerStart,
+    icon: assets.icon,
+    drawsOwnStyle: false,
+  })
+  pageRoute('/redoc', 'redoc', 'Read about the API with Redoc', {
+    title: `${apiTitle} · API reference`,
+    styles: [assets.pageStyle],
+    libraries: [],
+    start: assets.redocStart,
+    icon: assets.icon,
+    drawsOwnStyle: true,
+  })
+
+  function pageRoute(url: string, operationId: string, summary: string, page: ExplorerPage): void {
+    const headers = explorerHeaders(page)
+    const pages = { './': explorerPage(page, './'), '../': explorerPage(page, '../') }
+    app.get(
+      url,
+      {
+        config: { access: 'public' },
+        schema: { operationId, summary, tags: ['Service'], response: { 200: described(HtmlView, 'The explorer.'), ...refusals() } },
+      },
+      async (request, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(pages[rootOf(request)]),
+    )
+  }
+
+  let apiDocument: { readonly asset: Asset; readonly etag: string }
+  async function writeDocument(): Promise<void> {
+    const text = Buffer.from(JSON.stringify(describe()))
+    const etag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+    apiDocument = { etag, asset: createAsset('application/json; charset=utf-8', REVALIDATED, async () => text) }
+  }
+  app.addHook('onReady', writeDocument)
+  // It names the address of the service, which may hold a port that is known from now on.
+  app.addHook('onListen', writeDocument)
+  app.get(
+    '/openapi.json',
+    {
+      config: { access: 'public' },
+      schema: {
+        operationId: 'openApi',
+        summary: 'Get this description of the API',
+        tags: ['Service'],
+        response: { 200: DocumentView, 304: Empty, ...refusals() },
+      },
+    },
+    (request, reply) => {
+      reply.header('etag', apiDocument.etag)
+      if (request.headers['if-none-match'] !== apiDocument.etag) return sendAsset(request, reply, apiDocument.asset)
+      return reply.code(304).header('cache-control', REVALIDATED).send()
+    },
+  )
+}
+
+/** The way from the page to the root: a slash at its end makes one step more of it. */
+function rootOf({ originalUrl }: FastifyRequest): './' | '../' {
+  return /^[^?]*\/(?:\?|$)/.test(originalUrl) ? '../' : './'
+}

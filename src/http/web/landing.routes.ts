@@ -1,0 +1,78 @@
+import { escapeHtml } from '../../shared/escape-html.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { wantsHtml } from '../pipeline/client.ts'
+import { described, refusals } from '../pipeline/replies.ts'
+import { type Static, Type } from '../validation/schema.ts'
+import { htmlPage } from './html.ts'
+import { basePath, sendPage } from './pages.ts'
+
+export type LandingOptions = {
+  readonly apiTitle: string
+  readonly version: string
+  /** Read anew for each answer: it may hold a port that is known once the service listens. */
+  readonly baseUrl: string
+}
+
+const LandingView = Type.Object(
+  {
+    name: Type.String({ description: 'What the service is called here.', examples: ['Latchkey'] }),
+    version: Type.String({ description: 'The version of the service.', examples: ['0.7.0'] }),
+    docs: Type.String({ format: 'uri', description: 'The explorer.', examples: ['https://accounts.example.com/docs'] }),
+    redoc: Type.String({ format: 'uri', description: 'The reference.', examples: ['https://accounts.example.com/redoc'] }),
+    openapi: Type.String({ format: 'uri', description: 'The OpenAPI document.', examples: ['https://accounts.example.com/openapi.json'] }),
+    heartbeat: Type.String({ format: 'uri', description: 'Whether it lives.', examples: ['https://accounts.example.com/heartbeat'] }),
+  },
+  { title: 'Landing' },
+)
+
+/** What somebody sees who opens the address of the service: what it is, and where to go on. */
+export function landingRoutes(app: App, about: LandingOptions): void {
+  const page = landingPage(about.apiTitle, about.version, basePath(about.baseUrl))
+
+  app.get(
+    '/',
+    {
+      config: { access: 'public' },
+      schema: {
+        operationId: 'landing',
+        summary: 'Say what this is',
+        description: 'Browsers get a page.',
+        tags: ['Service'],
+        page: true,
+        response: { 200: described(LandingView, 'Name, version, and where to go on.'), ...refusals() },
+      },
+    },
+    async (request, reply) => {
+      reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '))
+      return wantsHtml(request) ? sendPage(reply, 200, page) : landingView(about)
+    },
+  )
+}
+
+function landingView({ apiTitle, version, baseUrl }: LandingOptions): Static<typeof LandingView> {
+  return {
+    name: apiTitle,
+    version,
+    docs: `${baseUrl}/docs`,
+    redoc: `${baseUrl}/redoc`,
+    openapi: `${baseUrl}/openapi.json`,
+    heartbeat: `${baseUrl}/heartbeat`,
+  }
+}
+
+function landingPage(apiTitle: string, version: string, root: string): string {
+  const link = (path: string, text: string, hint: string) =>
+    `<li><a href="${escapeHtml(`${root}${path}`)}">${text}</a><br><span class="hint">${hint}</span></li>`
+  return htmlPage(
+    apiTitle,
+    'User accounts and API keys',
+    `<p>This is a backend: programs talk to it over HTTP and JSON. For people there is its documentation.</p>
+<ul class="links">
+${link('/docs', 'API explorer', 'Read about each endpoint, and try it out')}
+${link('/redoc', 'API reference', 'The same, for reading')}
+${link('/openapi.json', 'OpenAPI document', 'For generators of clients, and other tools')}
+${link('/heartbeat', 'Heartbeat', 'Whether the service lives')}
+</ul>
+<p class="hint">Version ${escapeHtml(version)}</p>`,
+  )
+}

@@ -1,0 +1,108 @@
+import { escapeHtml } from '../shared/escape-html.ts'
+
+/** The words of a mail, without any markup. */
+export type MailContent = {
+  readonly title: string
+  readonly heading: string
+  readonly greeting: string
+  readonly intro: string
+  readonly action: string
+  readonly link: string
+  /** How long the link works, and what to do when the mail was not asked for. */
+  readonly notes: readonly string[]
+  readonly footer: string
+}
+
+const FONT = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
+
+export function textBody({ greeting, intro, link, notes, footer }: MailContent): string {
+  return [greeting, intro, link, ...notes, `-- \n${footer}`].join('\n\n').concat('\n')
+}
+
+/**
+ * Tables and inline styles are what every mail client understands; the style sheet adds what the better ones do: dark colours and narrow
+ * screens. Nothing is loaded from anywhere.
+ */
+export function htmlBody(content: MailContent): string {
+  const { title, heading, greeting, intro, action, link, notes, footer } = escapeAll(content)
+  const paragraphs = notes.map((note) => paragraph('note', 'margin:0 0 8px;font-size:14px;line-height:21px;color:#5b6472', note)).join('\n')
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<meta name="x-apple-disable-message-reformatting">
+<meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">
+<title>${heading}</title>
+<style>
+:root { color-scheme: light dark; supported-color-schemes: light dark; }
+@media (max-width: 480px) {
+  .outer { padding: 16px 12px !important; }
+  .card { padding: 28px 22px !important; }
+  .action { width: 100% !important; }
+  .button a { display: block !important; }
+}
+@media (prefers-color-scheme: dark) {
+  body, .page { background-color: #0f1216 !important; }
+  .card { background-color: #191e25 !important; border-color: #2a313b !important; }
+  .strong { color: #f2f4f7 !important; }
+  .body { color: #d3d9e1 !important; }
+  .note, .footer { color: #9aa4b2 !important; }
+  .button { background-color: #6d9bff !important; }
+  .button a { color: #0b1220 !important; }
+  .rule { border-color: #2a313b !important; }
+  .link { color: #8fb2ff !important; }
+}
+</style>
+</head>
+<body class="page" style="margin:0;padding:0;background-color:#f3f5f8;-webkit-text-size-adjust:100%">
+<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${notes[0] ?? intro}</div>
+<table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background-color:#f3f5f8">
+<tr><td class="outer" align="center" style="padding:40px 16px">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:520px;table-layout:fixed;overflow-wrap:anywhere;word-break:break-word">
+<tr><td class="strong" style="padding:0 4px 16px;${FONT};font-size:16px;line-height:24px;font-weight:600;color:#1b2330">${title}</td></tr>
+<tr><td class="card" style="padding:36px 40px;background-color:#ffffff;border:1px solid #e2e6ec;border-radius:12px;${FONT}">
+<h1 class="strong" style="margin:0 0 20px;font-size:22px;line-height:30px;font-weight:600;color:#1b2330">${heading}</h1>
+${paragraph('body', 'margin:0 0 12px;font-size:16px;line-height:25px;color:#333d4b', greeting)}
+${paragraph('body', 'margin:0 0 26px;font-size:16px;line-height:25px;color:#333d4b', intro)}
+<table role="presentation" class="action" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 28px">
+<tr><td class="button" align="center" bgcolor="#2457d6" style="border-radius:8px;background-color:#2457d6">
+<a href="${link}" target="_blank" rel="noopener" style="display:inline-block;padding:13px 26px;${FONT};font-size:16px;line-height:22px;font-weight:600;color:#ffffff;text-decoration:none;border-radius:8px">${action}</a>
+</td></tr>
+</table>
+${paragraphs}
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:20px 0 0">
+<tr><td class="rule" style="padding:20px 0 0;border-top:1px solid #e2e6ec;${FONT}">
+${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b6472', 'If the button does not work, copy this link into your browser:')}
+<p style="margin:0;font-size:13px;line-height:20px;word-break:break-all"><a class="link" href="${link}" style="color:#2457d6;text-decoration:underline">${link}</a></p>
+</td></tr>
+</table>
+</td></tr>
+<tr><td class="footer" style="padding:18px 4px 0;${FONT};font-size:12px;line-height:18px;color:#6a7380">${footer}</td></tr>
+</table>
+</td></tr>
+</table>
+</body>
+</html>
+`
+}
+
+function paragraph(className: string, style: string, html: string): string {
+  return `<p class="${className}" style="${style}">${html}</p>`
+}
+
+function escapeAll(content: MailContent): MailContent {
+  const { title, heading, greeting, intro, action, link, notes, footer } = content
+  return {
+    title: escapeHtml(title),
+    heading: escapeHtml(heading),
+    greeting: escapeHtml(greeting),
+    intro: escapeHtml(intro),
+    action: escapeHtml(action),
+    link: escapeHtml(link),
+    notes: notes.map(escapeHtml),
+    footer: escapeHtml(footer),
+  }
+}

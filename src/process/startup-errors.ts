@@ -1,0 +1,11 @@
+import { ConfigFaults } from '../config/load.ts'
+import { WorkerFailed } from './workers.ts'
+
+/** What stopped a process from starting, for the person who started it: one line for each fault, and no stack. */
+export function explain(error: unknown): readonly string[] {
+  if (error instanceof ConfigFaults) return error.faults
+  // The worker has said it already.
+  if (error instanceof WorkerFailed) return []
+  const message = error instanceof Error ? error.message : String(error)
+  return [message.replace(/\s*\n\s*/g, ' ')]
+}

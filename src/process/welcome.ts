@@ -1,0 +1,35 @@
+import type { Config } from '../config/load.ts'
+import { mailFolder } from '../outbox/open-transport.ts'
+import { COMMAND } from '../shared/command.ts'
+
+/** What a person who has started the service needs to know next. */
+export function welcome(config: Config, listeningUrl: string, baseUrl: string): string {
+  const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
+  const mail =
+    config.smtpUrl === undefined ? `kept as files under ${mailFolder(config.database)}, their links printed here` : 'sent by SMTP'
+  const forProduction = productionHints(config)
+  return [
+    '',
+    `  ${config.apiTitle} listens on ${listeningUrl}`,
+    '',
+    `  API explorer   ${baseUrl}/docs`,
+    `  Database       ${database}`,
+    `  Mails          ${mail}`,
+    ...(config.admin === undefined
+      ? [`  First admin    ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`]
+      : [`  Admin          ${config.admin.email}`]),
+    ...(forProduction.length > 0 ? ['', '  Before you put it on the internet, set:', ...forProduction.map((line) => `    ${line}`)] : []),
+    '',
+    '',
+  ].join('\n')
+}
+
+function productionHints(config: Config): string[] {
+  const hints: string[] = []
+  if (/^http:\/\/(?:localhost|127\.)/.test(config.baseUrl)) hints.push('BASE_URL      the public https:// address, for the links in mails')
+  if (config.smtpUrl === undefined) hints.push('SMTP_URL      smtp://user:password@host:587, and MAIL_FROM')
+  if (config.secretKey === undefined) hints.push(`SECRET_KEY    from \`${COMMAND} secret generate\`, when more than one machine serves`)
+  if (config.database.kind === 'sqlite') hints.push('DATABASE_URL  postgres://…, when one machine is not enough')
+  if (config.corsOrigins === '*') hints.push('CORS_ORIGINS  the origins of your web pages')
+  return hints
+}

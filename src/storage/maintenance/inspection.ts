@@ -1,0 +1,138 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseTarget } from '../../config/load.ts'
+import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from '../migrations.ts'
+import { openConnections } from '../postgres/pool.ts'
+
+/** The state of a database, read without changing anything: not even a migration is applied. */
+export type Inspection = {
+  /** Such as `PostgreSQL 18.1`. */
+  readonly product: string
+  readonly isReadOnly: boolean
+  /** What keeps this service from working in it. */
+  readonly obstacle: string | undefined
+  /** Whether this service has been at work in it. */
+  readonly isOurs: boolean
+  /** The names of the migrations that the next start will apply. */
+  readonly pending: readonly string[]
+  readonly admins: number
+  /** Those who can log in: verified and not banned. */
+  readonly ableAdmins: number
+  readonly pendingMails: number
+  readonly failedMails: number
+  readonly oldestMailAt: number | undefined
+  /** The clock of the database server; undefined where that is this machine. */
+  readonly serverTime: number | undefined
+}
+
+type StateRow = {
+  readonly admins: number
+  readonly able: number
+  readonly mails: number
+  readonly failed: number
+  readonly oldest: number | null
+}
+
+type Server = {
+  readonly version: string
+  readonly read_only: string
+  readonly encoding: string
+  readonly may_create: boolean
+  readonly now: number
+}
+
+const HISTORY_EXISTS = {
+  sqlite: "select 1 from sqlite_schema where name = 'schema_migrations'",
+  postgres: "select 1 from pg_class where oid = to_regclass('schema_migrations')",
+}
+const READ_STATE = `
+  select (select count(*) from users where role = 'admin') as admins,
+    (select count(*) from users where role = 'admin' and verified and not banned) as able,
+    (select count(*) from outbox where failed_at is null) as mails,
+    (select count(*) from outbox where failed_at is not null) as failed,
+    (select min(requested_at) from outbox where failed_at is null) as oldest`
+const LOCK_TIMEOUT_MS = 3000
+const STATEMENT_TIMEOUT_MS = 5000
+
+/** Undefined when there is no database yet, which the first start makes. */
+export function inspectDatabase(target: DatabaseTarget): Promise<Inspection | undefined> {
+  return target.kind === 'sqlite' ? inspectSqlite(target.file) : inspectPostgres(target.url)
+}
+
+async function inspectSqlite(file: string): Promise<Inspection | undefined> {
+  if (!isUsable(file)) return undefined
+  const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
+  try {
+    const version = connection.prepare('select sqlite_version() as version').get()?.['version']
+    const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
+    const pending = pendingOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
+    const state = isMigrated ? connection.prepare(READ_STATE).get() : undefined
+    return {
+      product: `SQLite ${version}`,
+      isReadOnly: false,
+      obstacle: undefined,
+      isOurs: isMigrated,
+      pending,
+      ...stateOf(state),
+      serverTime: undefined,
+    }
+  } finally {
+    connection.close()
+  }
+}
+
+/** False where there is no file yet, and one can be made. Throws what the system says where this user cannot work with it. */
+function isUsable(file: string): boolean {
+  const { W_OK, R_OK, X_OK } = constants
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found !== undefined && !found.isFile()) throw Object.assign(new Error('not a file'), { code: 'EISDIR' })
+  if (found !== undefined) accessSync(file, R_OK | W_OK)
+  let folder = dirname(resolve(file))
+  while (found === undefined && !existsSync(folder)) folder = dirname(folder)
+  if (!statSync(folder).isDirectory()) throw Object.assign(new Error(`${folder} is a file`), { code: 'ENOTDIR' })
+  accessSync(folder, W_OK | X_OK)
+  return found !== undefined
+}
+
+async function inspectPostgres(url: string): Promise<Inspection> {
+  const { client, destroy } = openConnections(url, 1, { statement_timeout: STATEMENT_TIMEOUT_MS })
+  try {
+    const [server] = await client<Server[]>`
+      select current_setting('server_version') as version, current_setting('transaction_read_only') as read_only,
+        current_setting('server_encoding') as encoding, coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
+        (extract(epoch from clock_timestamp()) * 1000)::bigint as now`
+    const isMigrated = (await client.unsafe(HISTORY_EXISTS.postgres)).length > 0
+    const pending = pendingOf('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
+    const [state] = isMigrated ? await client.unsafe(READ_STATE) : []
+    return {
+      product: `PostgreSQL ${server?.version.split(' ')[0]}`,
+      isReadOnly: server?.read_only === 'on',
+      obstacle: obstacleOf(server, pending),
+      isOurs: isMigrated,
+      pending,
+      ...stateOf(state),
+      serverTime: server?.now,
+    }
+  } finally {
+    await client.end({ timeout: 1 })
+    await destroy()
+  }
+}
+
+function obstacleOf(server: Server | undefined, pending: readonly string[]): string | undefined {
+  if (server !== undefined && server.encoding !== 'UTF8') return `its encoding is ${server.encoding} and should be UTF8`
+  return pending.length > 0 && server?.may_create === false ? 'its user may not make tables there' : undefined
+}
+
+/** Throws MigrationFault for a database of a newer version. */
+function pendingOf(kind: DatabaseTarget['kind'], applied: readonly unknown[]): string[] {
+  // READ_HISTORY names these two columns.
+  return pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/${kind}`), applied as AppliedMigration[]).map(({ name }) => name)
+}
+
+function stateOf(row: unknown) {
+  // READ_STATE names these columns; there is no row before the first migration.
+  const { admins = 0, able = 0, mails = 0, failed = 0, oldest = null } = (row ?? {}) as Partial<StateRow>
+  return { admins, ableAdmins: able, pendingMails: mails, failedMails: failed, oldestMailAt: oldest ?? undefined }
+}

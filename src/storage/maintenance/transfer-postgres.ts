@@ -1,0 +1,85 @@
+import type postgres from 'postgres'
+import { openConnections } from '../postgres/pool.ts'
+import { NUMBERED_TABLES, TABLE_NAMES, TRANSFER_TABLES, type TransferRow, type TransferSide } from './transfer.ts'
+
+const PAGE_SIZE = 500
+
+type Connection = postgres.TransactionSql<{ bigint: number }>
+
+/** One transaction on a PostgreSQL database. It is undone when the work throws. */
+export async function withinPostgres<Result>(
+  url: string,
+  isTarget: boolean,
+  work: (side: TransferSide) => Promise<Result>,
+): Promise<Result> {
+  const { client, destroy } = openConnections(url, 1, { statement_timeout: 0 })
+  try {
+    // What is read is one state of the database.
+    const mode = isTarget ? 'read write' : 'isolation level repeatable read read only'
+    const outcome = await client.begin(mode, async (tx) => {
+      // A service that has been started on the target too early must not write there in between.
+      if (isTarget) await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
+      return { result: await work(createSide(tx)) }
+    })
+    return outcome.result
+  } finally {
+    await client.end({ timeout: 1 })
+    await destroy()
+  }
+}
+
+/** The other processes of the service that have this database open. */
+export async function countServiceConnections(url: string): Promise<number> {
+  const { client, destroy } = openConnections(url, 1, { statement_timeout: 5000 })
+  try {
+    const [row] = await client<{ count: number }[]>`
+      select count(*) as count from pg_stat_activity
+      where datname = current_database() and application_name = 'latchkey' and pid <> pg_backend_pid()`
+    return row?.count ?? 0
+  } finally {
+    await client.end({ timeout: 1 })
+    await destroy()
+  }
+}
+
+function createSide(tx: Connection): TransferSide {
+  return {
+    async count(table) {
+      const [row] = await tx.unsafe<{ count: number }[]>(`select count(*) as count from ${table}`)
+      return row?.count ?? 0
+    },
+    async *rows(table) {
+      const pages = tx.unsafe<Record<string, unknown>[]>(`select ${TRANSFER_TABLES[table].join(', ')} from ${table}`).cursor(PAGE_SIZE)
+      for await (const page of pages) yield page.map(plain)
+    },
+    async insert(table, rows) {
+      const columns = TRANSFER_TABLES[table].join(', ')
+      const overriding = table in NUMBERED_TABLES ? 'overriding system value' : ''
+      // The row type of the table turns 0 and 1 into booleans.
+      const sql = `insert into ${table} (${columns}) ${overriding} select ${columns} from json_populate_recordset(null::${table}, $1::text::json)`
+      await tx.unsafe(sql, [JSON.stringify(rows)])
+    },
+    async lastId(table) {
+      const [row] = await tx.unsafe<{ last: number | null }[]>(
+        `select last_value as last from pg_sequences
+         where format('%I.%I', schemaname, sequencename)::regclass = pg_get_serial_sequence($1, $2)::regclass`,
+        [table, NUMBERED_TABLES[table]],
+      )
+      return row?.last ?? 0
+    },
+    async setLastId(table, id) {
+      // A sequence that has given out nothing yet begins with 1.
+      await tx.unsafe('select setval(pg_get_serial_sequence($1, $2), greatest($3::bigint, 1), $3::bigint > 0)', [
+        table,
+        NUMBERED_TABLES[table],
+        id,
+      ])
+    },
+  }
+}
+
+function plain(row: Record<string, unknown>): TransferRow {
+  // Its columns are text, numbers, booleans and null alone.
+  const entries = Object.entries(row) as [string, string | number | boolean | null][]
+  return Object.fromEntries(entries.map(([column, value]) => [column, typeof value === 'boolean' ? Number(value) : value]))
+}

@@ -1,0 +1,92 @@
+import type { ApiKey } from '../../model/api-key.ts'
+import type { User } from '../../model/user.ts'
+import { type Bit, hotRead, type Queries, statement } from '../database.ts'
+import { readUser, USER_COLUMNS, type UserValues } from './user.repository.ts'
+
+const KEY_COLUMNS = 'api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes'
+
+type KeyRow = {
+  readonly id: string
+  readonly name: string
+  readonly created_at: number
+  readonly is_active: Bit
+  readonly scopes: string
+}
+
+type ListedRow = KeyRow & { readonly seq: number }
+
+export type KeyOwner = { readonly user: User; readonly keyId: string; readonly isActive: boolean; readonly lastUsedAt: number | undefined }
+
+const FIND_OWNER = hotRead(
+  `select ${USER_COLUMNS}, api_keys.id, api_keys.is_active, api_keys.last_used_at
+  from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`,
+  ['text'],
+  (values: readonly [...UserValues, keyId: string, isActive: Bit, lastUsedAt: number | null]): KeyOwner => ({
+    user: readUser(values),
+    keyId: values[7],
+    isActive: Boolean(values[8]),
+    lastUsedAt: values[9] ?? undefined,
+  }),
+)
+const RECORD_USE = statement(`
+  update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)`)
+const INSERT = statement(`
+  insert into api_keys (id, user_id, name, key_hash, scopes, created_at) values ($1, $2, $3, $4, $5, $6)`)
+const LIST_AFTER = statement<ListedRow>(`
+  select ${KEY_COLUMNS}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
+const FIND = statement<KeyRow>(`select ${KEY_COLUMNS} from api_keys where id = $1 and user_id = $2`)
+const UPDATE = statement<KeyRow>(`
+  update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active) where id = $1 and user_id = $2
+  returning ${KEY_COLUMNS}`)
+const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
+
+/** The owner of a key. This is the one statement that a request with an API key costs. */
+export function findKeyOwner(db: Queries, keyHash: string): Promise<KeyOwner | undefined> {
+  return db.first(FIND_OWNER, keyHash)
+}
+
+/** Takes note of a use, unless a later one than `notSince` is on record. */
+export async function recordKeyUse(db: Queries, keyId: string, usedAt: number, notSince: number): Promise<void> {
+  await db.run(RECORD_USE, keyId, usedAt, notSince)
+}
+
+/** Throws MissingReference when the user is gone. */
+export async function insertApiKey(db: Queries, userId: number, key: ApiKey, keyHash: string): Promise<void> {
+  await db.run(INSERT, key.id, userId, key.name, keyHash, JSON.stringify(key.scopes), key.createdAt)
+}
+
+/** A part of the keys of a user, in order of creation. `last` is the place of its last key among all keys. */
+export type ApiKeyPage = { readonly keys: readonly ApiKey[]; readonly last: number }
+
+/** The keys that follow a place; those from the beginning where it is 0. */
+export async function listApiKeysAfter(db: Queries, userId: number, place: number, limit: number): Promise<ApiKeyPage> {
+  const rows = await db.all(LIST_AFTER, userId, place, limit)
+  return { keys: rows.map(toApiKey), last: rows.at(-1)?.seq ?? place }
+}
+
+export async function findApiKey(db: Queries, userId: number, keyId: string): Promise<ApiKey | undefined> {
+  const row = await db.first(FIND, keyId, userId)
+  return row && toApiKey(row)
+}
+
+export type ApiKeyChanges = { readonly name?: string | undefined; readonly isActive?: boolean | undefined }
+
+export async function updateApiKey(db: Queries, userId: number, keyId: string, changes: ApiKeyChanges): Promise<ApiKey | undefined> {
+  const row = await db.first(UPDATE, keyId, userId, changes.name ?? null, changes.isActive ?? null)
+  return row && toApiKey(row)
+}
+
+export async function deleteApiKey(db: Queries, userId: number, keyId: string): Promise<boolean> {
+  return (await db.run(DELETE, keyId, userId)) === 1
+}
+
+function toApiKey(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    isActive: Boolean(row.is_active),
+    // The column holds what insertApiKey() has written there.
+    scopes: JSON.parse(row.scopes) as string[],
+  }
+}

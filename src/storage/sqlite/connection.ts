@@ -1,0 +1,104 @@
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../../model/refusal.ts'
+import { makeFolder } from '../../shared/make-folder.ts'
+import { MissingReference, UniqueViolation } from '../database.ts'
+
+const PRIMARY_RESULT_MASK = 0xff
+const SQLITE_BUSY = 5
+const SQLITE_CONSTRAINT_FOREIGNKEY = 787
+const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
+const SQLITE_CONSTRAINT_UNIQUE = 2067
+// Results that tell of the disk or of another process, not of a wrong statement: perm, busy, locked, nomem, readonly, ioerr, full, cantopen.
+const OUTSIDE_FAULTS = new Set([3, SQLITE_BUSY, 6, 7, 8, 10, 13, 14])
+// corrupt, notadb
+const DAMAGE = new Set([11, 26])
+/** How long a start waits for another process, which may be migrating. */
+export const LOCK_DEADLINE_MS = 60_000
+
+export async function connect(file: string): Promise<DatabaseSync> {
+  makeFolder(dirname(file))
+  makeFile(file)
+  // No waiting inside SQLite: that would hold the event loop. Waiting for a lock is done in whenNotBusy().
+  const connection = new DatabaseSync(file, { timeout: 0 })
+  const pragmas = 'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on'
+  await whenNotBusy(async () => connection.exec(pragmas), deadlineIn(LOCK_DEADLINE_MS))
+  return connection
+}
+
+/**
+ * Password hashes are in it: a new file is readable by its owner alone, and SQLite gives its side files the same mode. One that is there
+ * is not opened here: to close it again would end every lock that this process has on it, and others would take the database for unused.
+ */
+function makeFile(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile()) accessSync(file, constants.R_OK | constants.W_OK)
+  else closeSync(openSync(file, 'a', 0o600))
+}
+
+export function guarded<Result>(work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+/** Turns what SQLite says into words that the layers above know. */
+export function translate(error: unknown): unknown {
+  if (isClosed(error)) return new Refusal('unavailable', 'SQLite: the database is closed', { cause: error })
+  const code = resultCode(error)
+  if (code === undefined) return error
+  if (code === SQLITE_CONSTRAINT_UNIQUE || code === SQLITE_CONSTRAINT_PRIMARYKEY) return new UniqueViolation(error)
+  if (code === SQLITE_CONSTRAINT_FOREIGNKEY) return new MissingReference(error)
+  if (isDamaged(error))
+    return new Refusal('unavailable', `SQLite: the database is damaged (${String(error)}); stop the service and restore a backup`, {
+      cause: error,
+    })
+  if (OUTSIDE_FAULTS.has(code & PRIMARY_RESULT_MASK)) return new Refusal('unavailable', `SQLite: ${String(error)}`, { cause: error })
+  return error
+}
+
+// Both a closed database and its finalised statements say so with this code.
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
+}
+
+function resultCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined
+}
+
+/** The file is not a database, or its pages contradict each other. */
+export function isDamaged(error: unknown): boolean {
+  return DAMAGE.has((resultCode(error) ?? 0) & PRIMARY_RESULT_MASK)
+}
+
+export function isBusy(error: unknown): boolean {
+  const cause = error instanceof Refusal ? error.cause : error
+  return ((resultCode(cause) ?? 0) & PRIMARY_RESULT_MASK) === SQLITE_BUSY
+}
+
+export async function begin(connection: DatabaseSync, deadline: number): Promise<void> {
+  await whenNotBusy(async () => guarded(() => connection.exec('begin immediate')), deadline)
+}
+
+export function commit(connection: DatabaseSync): void {
+  guarded(() => connection.exec('commit'))
+}
+
+export function deadlineIn(ms: number): number {
+  return performance.now() + ms
+}
+
+/** Another process may hold the write lock for a moment: tries again, letting other work run in between. */
+export async function whenNotBusy<Result>(work: () => Promise<Result>, deadline: number): Promise<Result> {
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error
+    }
+    await sleep(pauseMs)
+  }
+}

@@ -1,0 +1,34 @@
+import {
+  type AppliedMigration,
+  CREATE_HISTORY,
+  MIGRATIONS_FOLDER,
+  type Migration,
+  MigrationFault,
+  pendingMigrations,
+  READ_HISTORY,
+  readMigrations,
+} from '../migrations.ts'
+import { begin, connect, deadlineIn, LOCK_DEADLINE_MS } from './connection.ts'
+
+/** Applies what is missing, in one transaction under the write lock: a process that is killed half-way leaves nothing behind. */
+export async function migrateSqlite(file: string, folder = `${MIGRATIONS_FOLDER}/sqlite`): Promise<Migration[]> {
+  const connection = await connect(file)
+  try {
+    // A migration may rebuild a table that others refer to; its rows must not be taken along. What it leaves is checked below.
+    connection.exec('pragma foreign_keys = off')
+    await begin(connection, deadlineIn(LOCK_DEADLINE_MS))
+    connection.exec(CREATE_HISTORY)
+    const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
+    const pending = pendingMigrations(readMigrations(folder), applied)
+    const record = connection.prepare('insert into schema_migrations (name, checksum, applied_at) values (?, ?, ?)')
+    for (const { name, sql, checksum } of pending) {
+      connection.exec(sql)
+      record.run(name, checksum, Date.now())
+    }
+    if (connection.prepare('pragma foreign_key_check').get() !== undefined) throw new MigrationFault('A migration leaves broken references')
+    connection.exec('commit')
+    return pending
+  } finally {
+    connection.close()
+  }
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import { statement } from '../../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../../src/storage/open.ts'
+import { insertApiKey } from '../../../src/storage/repositories/api-key.repository.ts'
+import { claimMails, enqueueMail, giveUpMail } from '../../../src/storage/repositories/outbox.repository.ts'
+import { insertSession } from '../../../src/storage/repositories/session.repository.ts'
+import { findUserById, insertUser, type NewUser } from '../../../src/storage/repositories/user.repository.ts'
+import { deleteUser } from '../../../src/storage/repositories/user-administration.repository.ts'
+import { searchUsers } from '../../../src/storage/repositories/user-search.repository.ts'
+import { emptyPostgres, temporaryFolder } from '../../support/databases/databases.ts'
+import { refusedWith } from '../../support/processes/command-line.ts'
+import { LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
+
+const WRITER = fileURLToPath(new URL('../../support/processes/writer-process.ts', import.meta.url))
+const BAN = statement('update users set banned = true, last_login_at = 77 where id = $1')
+const ORDERED = [
+  'select * from users order by id',
+  'select * from sessions order by created_at',
+  'select * from api_keys order by seq',
+  'select * from outbox order by id',
+]
+
+function person(n: number): NewUser {
+  const email = `User-${n}@example.com`
+  const hash = `$argon2id$v=19$m=64,t=1,p=1$c2FsdA$${n}`
+  return {
+    email,
+    emailKey: email.toLowerCase(),
+    passwordHash: hash,
+    firstName: `Ünal 🗝 ${n}`,
+    lastName: 'O\'Brien \\ "x"',
+    role: n === 1 ? 'admin' : 'user',
+    verified: n % 2 === 1,
+    createdAt: 1_700_000_000_000 + n,
+  }
+}
+
+/** 1200 users of whom the last two were deleted, sessions, keys and mails. */
+async function filled(t: TestContext): Promise<string> {
+  const file = join(temporaryFolder(t), 'old.db')
+  await migrate({ kind: 'sqlite', file })
+  const db = await openDatabase({ kind: 'sqlite', file })
+  await db.transaction(async (tx) => {
+    for (let n = 1; n <= 1200; n++) await insertUser(tx, person(n))
+    for (const id of [1199, 1200]) await deleteUser(tx, id)
+    await tx.run(BAN, 2)
+    for (let n = 1; n <= 20; n++) await insertSession(tx, { id: `session-${n}`, userId: n, createdAt: n, expiresAt: 1_800_000_000_000 + n })
+    for (let n = 1; n <= 5; n++) {
+      const key = {
+        id: `00000000-0000-4000-8000-00000000000${n}`,
+        name: `Schlüssel ${n}`,
+        createdAt: n,
+        isActive: true,
+        scopes: ['a', 'ß'],
+      }
+      await insertApiKey(tx, n, key, `hash-${n}`)
+    }
+    await enqueueMail(tx, 'verify', 'user-2@example.com', 5)
+    const [mail] = await claimMails(tx, { lease: 'lease', leaseEndsAt: 9, now: 6, limit: 1 })
+    assert.ok(mail && (await giveUpMail(tx, mail, 7, 'RCPT TO was answered: 550')))
+    await enqueueMail(tx, 'reset', 'user-3@example.com', 8)
+  })
+  await db.close()
+  return file
+}
+
+function contentOfSqlite(file: string): unknown[] {
+  const connection = new DatabaseSync(file)
+  const content = ORDERED.map((sql) =>
+    connection
+      .prepare(sql)
+      .all()
+      .map((row) => ({ ...row })),
+  )
+  connection.close()
+  return content
+}
+
+async function contentOfPostgres(url: string): Promise<unknown[]> {
+  const sql = postgres(url, { max: 1, types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } } })
+  const plain = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)
+  const tables: unknown[] = []
+  for (const text of ORDERED) {
+    const rows = await sql.unsafe(text)
+    tables.push(rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))))
+  }
+  await sql.end()
+  return tables
+}
+
+async function tablesOf(url: string): Promise<number> {
+  const sql = postgres(url, { max: 1 })
+  const tables = await sql`select 1 from pg_tables where schemaname = 'public'`
+  await sql.end()
+  return tables.length
+}
+
+test('migrate-data moves everything from SQLite to PostgreSQL and back, ids, hashes and spent ids included', async (t) => {
+  const old = await filled(t)
+  const url = await emptyPostgres(t)
+  const cwd = temporaryFolder(t)
+  const run = (from: string, to: string) => runNode(t, LATCHKEY, ['migrate-data', '--from', from, '--to', to], { cwd })
+  const original = contentOfSqlite(old)
+
+  const there = await run(`sqlite:${old}`, url)
+  assert.deepEqual(
+    { ...there, stdout: there.stdout.split('\n') },
+    {
+      code: 0,
+      signal: null,
+      stderr: '',
+      stdout: [
+        'Moved 1198 users, 20 sessions, 5 API keys, 2 mails in the outbox. Everything was read back and compared.',
+        'Now set DATABASE_URL to the new database and start the service.',
+        'Keep SECRET_KEY as it is: with another one every session and mailed link ends.',
+        'The old database was left as it is; keep it until you have seen the new one at work.',
+        '',
+      ],
+    },
+  )
+  assert.deepEqual(await contentOfPostgres(url), original)
+  assert.deepEqual(contentOfSqlite(old), original)
+
+  const again = await run(`sqlite:${old}`, url)
+  refusedWith(
+    again,
+    1,
+    'the target is not empty: 1198 rows in users, 20 rows in sessions, 5 rows in api_keys, 2 rows in outbox; name a new database',
+  )
+
+  const back = await run(url, 'sqlite:back/new.db')
+  assert.deepEqual([back.code, back.stderr], [0, ''])
+  assert.deepEqual(contentOfSqlite(join(cwd, 'back/new.db')), original)
+
+  for (const target of [
+    { kind: 'postgres', url },
+    { kind: 'sqlite', file: join(cwd, 'back/new.db') },
+  ] as const) {
+    const db = await openDatabase(target)
+    assert.equal(await insertUser(db, person(5000)), 1201, 'the ids of deleted users are not given out again')
+    const found = await searchUsers(db, { term: 'nal 🗝 1198', field: 'all', isExact: false, page: 1, size: 5 })
+    assert.deepEqual([found.total, found.users[0]?.id], [1, 1198])
+    await db.close()
+  }
+})
+
+test('migrate-data says that it brought a source of an earlier version up to date', async (t) => {
+  const old = await filled(t)
+  const earlier = new DatabaseSync(old)
+  // The third migration changes nothing in SQLite: without its line in the history the database is one of the version before.
+  earlier.exec("delete from schema_migrations where name like '0003%'")
+  earlier.close()
+  const { code, stdout } = await runNode(t, LATCHKEY, ['migrate-data', '--from', `sqlite:${old}`, '--to', 'sqlite:new.db'], {
+    cwd: temporaryFolder(t),
+  })
+  assert.equal(code, 0)
+  assert.match(stdout, /\nThe old database was brought up to this version, and is otherwise as it was; keep it until/)
+})
+
+test('migrate-data that fails half-way leaves the target empty', async (t) => {
+  const old = await filled(t)
+  const damaged = new DatabaseSync(old)
+  // PostgreSQL cannot hold this character, and the service refuses it.
+  damaged.exec("update outbox set last_error = 'a' || char(0) || 'b' where id = 2")
+  damaged.close()
+  const url = await emptyPostgres(t)
+  const { code, stdout, stderr } = await runNode(t, LATCHKEY, ['migrate-data', '--from', `sqlite:${old}`, '--to', url], {
+    cwd: temporaryFolder(t),
+  })
+  assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2])
+  assert.deepEqual(await contentOfPostgres(url), [[], [], [], []])
+})
+
+test('migrate-data refuses a source that is open, one that is not there, and what is no address', async (t) => {
+  const old = await filled(t)
+  const cwd = temporaryFolder(t)
+  const url = await emptyPostgres(t)
+  const run = (from: string, to: string) => runNode(t, LATCHKEY, ['migrate-data', '--from', from, '--to', to], { cwd })
+  const writer = startNode(t, WRITER, [old], { cwd })
+  await once(writer.stdout ?? writer, 'data')
+  const inUse = '--from: a service has this database open, and what it writes would be lost; stop it and try again'
+  refusedWith(await run(`sqlite:${old}`, url), 1, inUse)
+  writer.kill('SIGKILL')
+  await migrate({ kind: 'postgres', url })
+  const service = await openDatabase({ kind: 'postgres', url })
+  await findUserById(service, 1)
+  refusedWith(await run(url, 'sqlite:new.db'), 1, inUse)
+  await service.close()
+  refusedWith(await run('sqlite:nothing.db', url), 1, '--from: there is no database at nothing.db')
+  const notOurs = '--from: this is not a database of Latchkey, or an empty one; nothing was moved'
+  const foreign = new DatabaseSync(join(cwd, 'cats.db'))
+  foreign.exec('create table cats (name text)')
+  refusedWith(await run('sqlite:cats.db', url), 1, notOurs)
+  assert.deepEqual(
+    foreign
+      .prepare('select name from sqlite_schema')
+      .all()
+      .map(({ name }) => name),
+    ['cats'],
+  )
+  foreign.close()
+  const empty = await emptyPostgres(t)
+  refusedWith(await run(empty, 'sqlite:new.db'), 1, notOurs)
+  assert.deepEqual([await tablesOf(empty), existsSync(join(cwd, 'new.db'))], [0, false])
+  refusedWith(await run('sqlite:.', url), 1, '--from: the SQLite file . cannot be used: unable to open database file')
+  const { code, stderr } = await run('mysql://x', url)
+  assert.equal(code, 1)
+  assert.match(stderr, /^latchkey: --from: should be sqlite:/)
+})

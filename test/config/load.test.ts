@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { withDotEnv } from '../../src/config/dotenv.ts'
+import { type Config, ConfigFaults, loadConfig } from '../../src/config/load.ts'
+import { generateSecretKey } from '../../src/security/secret-key.ts'
+import { TEST_SECRET } from '../support/app/start-app.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+
+type Good = { readonly name: string; readonly text: string; readonly key: keyof Config; readonly value: unknown }
+
+const POSTGRES = 'postgres://user:hunter22@db.example:5432/accounts'
+
+function good(name: string, key: keyof Config, values: Readonly<Record<string, unknown>>): Good[] {
+  return Object.entries(values).map(([text, value]) => ({ name, text, key, value }))
+}
+
+const BOOLEANS = { true: true, TRUE: true, '1': true, yes: true, On: true, false: false, '0': false, no: false, off: false }
+const HTTP_URLS = {
+  'https://id.example.com': 'https://id.example.com',
+  'https://id.example.com/': 'https://id.example.com',
+  'https://id.example.com/auth//': 'https://id.example.com/auth',
+  'HTTPS://ID.example.com': 'https://id.example.com',
+  'http://localhost:3000': 'http://localhost:3000',
+  'http://[::1]:8000': 'http://[::1]:8000',
+}
+
+const GOOD: readonly Good[] = [
+  ...good('HOST', 'host', { '0.0.0.0': '0.0.0.0', '::': '::', '[::1]': '::1', localhost: 'localhost', 'fe80::1': 'fe80::1', a_b: 'a_b' }),
+  ...good('PORT', 'port', { '0': 0, '80': 80, '8000': 8000, '65535': 65_535 }),
+  ...good('DATABASE_URL', 'database', {
+    'sqlite:data/latchkey.db': { kind: 'sqlite', file: 'data/latchkey.db' },
+    'sqlite:/var/lib/latchkey.db': { kind: 'sqlite', file: '/var/lib/latchkey.db' },
+    'sqlite:///var/lib/latchkey.db': { kind: 'sqlite', file: '/var/lib/latchkey.db' },
+    'sqlite:../with space.db': { kind: 'sqlite', file: '../with space.db' },
+    'sqlite:C:\\data\\latchkey.db': { kind: 'sqlite', file: 'C:\\data\\latchkey.db' },
+    ...Object.fromEntries(
+      [
+        POSTGRES,
+        'postgresql://db.example/accounts',
+        'postgres://user@localhost/accounts',
+        'postgres://user:p%40ss@[::1]:5433/accounts',
+        'postgres://user:p@ss@db.example/accounts',
+        'postgres://user:pass@one:5432,two:5433,[::1]/accounts?target_session_attrs=read-write',
+        'postgres://user:pass@one,two/accounts?sslmode=require&target_session_attrs=primary',
+        'postgres://user:pass@one,two/accounts?sslmode=verify-full&sslrootcert=/etc/ssl/root.pem',
+      ].map((url) => [url, { kind: 'postgres', url }]),
+    ),
+  }),
+  ...good('SECRET_KEY', 'secretKey', {
+    [TEST_SECRET]: new TextEncoder().encode(TEST_SECRET),
+    'Schlüßel zählen in Bytes, nicht': new TextEncoder().encode('Schlüßel zählen in Bytes, nicht'),
+    ' spaces at the ends are part of a key ': new TextEncoder().encode(' spaces at the ends are part of a key '),
+  }),
+  ...good('BASE_URL', 'baseUrl', HTTP_URLS),
+  ...good('FRONTEND_URL', 'frontendUrl', HTTP_URLS),
+  ...good('API_TITLE', 'apiTitle', { Acme: 'Acme', ' Acme Accounts ': 'Acme Accounts', ['🔑'.repeat(100)]: '🔑'.repeat(100) }),
+  ...good('METRICS_ENABLED', 'metricsEnabled', BOOLEANS),
+  ...good('TRUST_PROXY', 'trustProxy', BOOLEANS),
+  ...good('WORKERS', 'workers', { 1: 1, 8: 8, 128: 128 }),
+  ...good(
+    'SMTP_URL',
+    'smtpUrl',
+    Object.fromEntries(
+      ['smtp://localhost', 'smtp://user:p%40ss@mail.example:587', 'smtps://mail.example', 'smtp://[::1]:25/', 'smtp://h:25?pool=true'].map(
+        (url) => [url, url],
+      ),
+    ),
+  ),
+  ...good(
+    'MAIL_FROM',
+    'mailFrom',
+    Object.fromEntries(
+      ['a@b.io', 'noreply@localhost', 'Acme <a@b.io>', 'Café & Söhne <a+b@mail.b.io>', '"Acme, Inc." <a@b.io>'].map((mailbox) => [
+        mailbox,
+        mailbox,
+      ]),
+    ),
+  ),
+  ...good('CORS_ORIGINS', 'corsOrigins', {
+    '*': '*',
+    ' * ': '*',
+    'https://app.example.com': ['https://app.example.com'],
+    'https://App.example.com/, http://localhost:3000': ['https://app.example.com', 'http://localhost:3000'],
+    'https://a.io:443,https://a.io': ['https://a.io'],
+  }),
+  ...['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].flatMap((level) => good('LOG_LEVEL', 'logLevel', { [level]: level })),
+  ...good('LOG_LEVEL', 'logLevel', { WARN: 'warn' }),
+]
+
+const BAD: Readonly<Record<string, readonly string[]>> = {
+  HOST: ['not a host', 'http://127.0.0.1', '127.0.0.1:8000', '[localhost]', '[::1', ':::', 'a/b', '-a'],
+  PORT: ['65536', '-1', '80.5', '0x50', '1e3', ' 80', 'http', '123456'],
+  DATABASE_URL: [
+    'mysql://user:hunter22@host/db',
+    'sqlite:',
+    'sqlite::memory:',
+    'sqlite:folder/',
+    'sqlite://relative.db',
+    'sqlite:file.db?mode=ro',
+    'file.db',
+    'postgres://user:hunter22@host',
+    'postgres://user:hunter22@host/',
+    'postgres:///accounts',
+    'postgres://user:hunter22@host:99999/accounts',
+    'postgres://user:hunter22@one,,two/accounts',
+    'postgres://user:hunter22%zz@host/accounts',
+    'postgres://user:hunter22/@host/accounts',
+    'postgres://user:hunter22#@host/accounts',
+    'postgres://user:hunter22@host/accounts?target_session_attrs=standby',
+    'postgres://user:hunter22@host/accounts?sslmode=on',
+    'postgres://user:hunter22@host/accounts?sslmode=verify-fuII',
+    'postgres://user:hunter22@host/accounts?sslmode=verify-ca',
+    'postgres://user:hunter22@host/accounts?sslmode=verify-ca&sslrootcert=system',
+    'postgres://user:hunter22@host/accounts?sslmode=require&sslrootcert=system',
+    'postgres://user:hunter22@host/accounts?sslmode=',
+    'postgres://user:hunter22@host/accounts?ssl=true',
+    'postgres://user:hunter22@host/accounts?sslmode=prefer&sslrootcert=/etc/ssl/root.pem',
+    'postgres://user:hunter22@ho st/accounts',
+  ],
+  WORKERS: ['0', '129', '-1', '1.5', 'all', '1e1', ' 2'],
+  SECRET_KEY: [
+    'hunter22',
+    'x'.repeat(64),
+    'hunter22'.repeat(8),
+    'abcd1234'.repeat(4),
+    'change-me-change-me-change-me-change-me',
+    'your-256-bit-secret-your-256-bit-secret!',
+    'a-string-secret-at-least-256-bits-long',
+    'super-secret-jwt-token-with-at-least-32-characters-long',
+    'django-insecure-w#8hk2v!x9q@z1m4n7b5c3',
+    '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
+    '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970',
+  ],
+  BASE_URL: [
+    'id.example.com',
+    'ftp://id.example.com',
+    'http:id.example.com',
+    'http:\\\\id.example.com',
+    'https://',
+    'https://user:hunter22@id.example.com',
+    'https://id.example.com/?a=b',
+    'https://id.example.com/#a',
+    'https://id.example.com/ a',
+    'javascript:alert(1)',
+  ],
+  FRONTEND_URL: ['//evil.example', 'javascript:alert(1)', 'https://app.example.com?code=', 'app'],
+  API_TITLE: [' ', 'a\nb', 'a'.repeat(101)],
+  METRICS_ENABLED: ['maybe', '2', ' true'],
+  SMTP_URL: [
+    'mail.example:587',
+    'http://user:hunter22@mail.example',
+    'smtp://',
+    'smtp://user:hunter22@',
+    'smtp://user:hunter22%zz@mail.example',
+    'smtp://user:hunter22@mail.example:99999',
+    'smtp://user:hunter22@mail.example/path',
+    'smtp://user:hunter22 @mail.example',
+  ],
+  MAIL_FROM: [
+    'Acme',
+    'Acme <a>',
+    'a@b.io, c@d.io',
+    'Acme, Inc. <a@b.io>',
+    'Acme <a@b.io> <c@d.io>',
+    'Acme\r\nBcc: c@d.io <a@b.io>',
+    'a b@c.io',
+  ],
+  CORS_ORIGINS: [
+    'app.example.com',
+    'https://app.example.com/path',
+    'https://a.io,*',
+    'https://a.io,',
+    'null',
+    'https://*.a.io',
+    'https://u:p@a.io',
+  ],
+  TRUST_PROXY: ['maybe', '10.0.0.1'],
+  LOG_LEVEL: ['verbose', 'warning'],
+}
+
+test('an empty environment gives the defaults', () => {
+  assert.deepEqual(loadConfig({}), {
+    host: '127.0.0.1',
+    port: 8000,
+    database: { kind: 'sqlite', file: 'data/latchkey.db' },
+    secretKey: undefined,
+    baseUrl: 'http://localhost:8000',
+    frontendUrl: undefined,
+    apiTitle: 'Latchkey',
+    metricsEnabled: false,
+    smtpUrl: undefined,
+    mailFrom: 'Latchkey <noreply@localhost>',
+    admin: undefined,
+    corsOrigins: '*',
+    trustProxy: false,
+    logLevel: 'info',
+    workers: 1,
+  })
+})
+
+test('BASE_URL follows PORT, and an empty value counts as not set', () => {
+  assert.equal(loadConfig({ PORT: '9000' }).baseUrl, 'http://localhost:9000')
+  assert.deepEqual(loadConfig({ PORT: '', BASE_URL: '', SMTP_URL: '', ADMIN_EMAIL: '' }), loadConfig({}))
+})
+
+for (const { name, text, key, value } of GOOD) {
+  test(`${name} may be ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(loadConfig({ SECRET_KEY: TEST_SECRET, [name]: text })[key], value)
+  })
+}
+
+for (const [name, texts] of Object.entries(BAD)) {
+  for (const text of texts) {
+    test(`${name} may not be ${JSON.stringify(text)}, and the fault says so in one line`, () => {
+      const faults = faultsOf({ SECRET_KEY: TEST_SECRET, [name]: text })
+      assert.equal(faults.length, 1)
+      assert.match(faults[0] ?? '', new RegExp(`^${name}: (should be|is) .{10,}$`))
+    })
+  }
+}
+
+test('an admin needs an address and a password that register would take', () => {
+  const admin = { ADMIN_EMAIL: 'root@Example.com', ADMIN_PASSWORD: 'correct horse' }
+  assert.deepEqual(loadConfig(admin).admin, { email: 'root@example.com', password: 'correct horse' })
+  assert.deepEqual(faultsOf({ ...admin, ADMIN_EMAIL: 'root' }), ['ADMIN_EMAIL: should be an e-mail address, is "root"'])
+  assert.deepEqual(faultsOf({ ...admin, ADMIN_PASSWORD: 'short' }), ['ADMIN_PASSWORD: should be 8 to 256 characters, has 5'])
+  assert.deepEqual(faultsOf({ ...admin, ADMIN_PASSWORD: 'x'.repeat(257) }), ['ADMIN_PASSWORD: should be 8 to 256 characters, has 257'])
+  assert.deepEqual(faultsOf({ ADMIN_EMAIL: admin.ADMIN_EMAIL }), ['ADMIN_PASSWORD: is required with ADMIN_EMAIL'])
+  assert.deepEqual(faultsOf({ ADMIN_PASSWORD: admin.ADMIN_PASSWORD }), ['ADMIN_EMAIL: is required with ADMIN_PASSWORD'])
+})
+
+test('PostgreSQL needs a secret of its own, because several machines may serve', () => {
+  assert.deepEqual(faultsOf({ DATABASE_URL: POSTGRES }), [
+    'SECRET_KEY: is required with PostgreSQL; make one with `npm run latchkey -- secret generate`',
+  ])
+})
+
+test('a generated secret is always good', () => {
+  for (let round = 0; round < 100; round++) loadConfig({ SECRET_KEY: generateSecretKey() })
+})
+
+test('every fault is told at once', () => {
+  const everyOneBad = Object.fromEntries(Object.entries(BAD).map(([name, [text]]) => [name, text]))
+  const faults = faultsOf({ ...everyOneBad, ADMIN_EMAIL: 'root', ADMIN_PASSWORD: 'short' })
+  assert.deepEqual(
+    faults.map((fault) => fault.slice(0, fault.indexOf(':'))).sort(),
+    [...Object.keys(BAD), 'ADMIN_EMAIL', 'ADMIN_PASSWORD'].sort(),
+  )
+})
+
+test('no fault repeats a password or a secret', () => {
+  for (const name of ['DATABASE_URL', 'SECRET_KEY', 'SMTP_URL', 'BASE_URL']) {
+    for (const text of BAD[name] ?? []) {
+      assert.doesNotMatch(faultsOf({ SECRET_KEY: TEST_SECRET, [name]: text }).join('\n'), /hunter22/)
+    }
+  }
+  assert.doesNotMatch(faultsOf({ ADMIN_EMAIL: 'a@b.io', ADMIN_PASSWORD: 'hunter2' }).join('\n'), /hunter2/)
+})
+
+test('the settings cannot be changed after they were read', () => {
+  const config = loadConfig({ CORS_ORIGINS: 'https://a.io', ADMIN_EMAIL: 'a@b.io', ADMIN_PASSWORD: 'correct horse' })
+  for (const part of [config, config.database, config.admin, config.corsOrigins]) assert.ok(Object.isFrozen(part))
+})
+
+test('a .env file is read, and the environment wins over it', (t) => {
+  const file = join(temporaryFolder(t), '.env')
+  writeFileSync(file, '# comment\nPORT=9000\nAPI_TITLE="From file"\nHOST=\n')
+  const config = loadConfig(withDotEnv({ PORT: '9001' }, file))
+  assert.deepEqual([config.port, config.apiTitle, config.host], [9001, 'From file', '127.0.0.1'])
+})
+
+test('a missing .env file is no fault, one that cannot be read is', (t) => {
+  const folder = temporaryFolder(t)
+  assert.deepEqual(withDotEnv({ PORT: '1' }, join(folder, 'none')), { PORT: '1' })
+  mkdirSync(join(folder, '.env'))
+  assert.throws(() => withDotEnv({}, join(folder, '.env')), { name: 'ConfigFaults', message: /\.env: cannot be read \(EISDIR\)$/ })
+})
+
+function faultsOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  try {
+    loadConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigFaults) return error.faults
+    throw error
+  }
+  throw new assert.AssertionError({ message: `no fault was found in ${JSON.stringify(env)}` })
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { ensureAdmin } from '../../../src/domain/accounts/first-admin.ts'
+import { createPasswords } from '../../../src/security/password.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../../src/storage/open.ts'
+import { findUserByEmail } from '../../../src/storage/repositories/user.repository.ts'
+import { member } from '../../support/app/actors.ts'
+import { startApp } from '../../support/app/start-app.ts'
+import { freshDatabase, test } from '../../support/databases/databases.ts'
+
+const COUNT = statement<{ count: number }>('select count(*) as count from users')
+const BAN = statement('update users set banned = true where id = $1')
+const ROOT = { email: 'Root@example.com', password: 'correct horse' }
+
+const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+
+test('a missing admin is made, verified, with the given password', async (t) => {
+  const { db, clock } = await startApp(t)
+  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: undefined })
+  const user = await findUserByEmail(db, 'root@example.com')
+  assert.deepEqual(
+    { email: user?.email, role: user?.role, verified: user?.verified, banned: user?.banned },
+    { email: 'Root@example.com', role: 'admin', verified: true, banned: false },
+  )
+  assert.equal(await passwords.matches(ROOT.password, user?.passwordHash), true)
+})
+
+test('an account that is there is promoted and verified, and keeps its password, its names and its ban', async (t) => {
+  const testApp = await startApp(t)
+  const { db, clock } = testApp
+  const mia = await member(testApp, { email: 'root@example.com', password: 'of her own', verified: false })
+  await db.run(BAN, mia.id)
+  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: mia.id })
+  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: undefined })
+  const user = await findUserByEmail(db, 'root@example.com')
+  assert.deepEqual(
+    { id: user?.id, name: user?.firstName, role: user?.role, verified: user?.verified, banned: user?.banned },
+    { id: mia.id, name: mia.firstName, role: 'admin', verified: true, banned: true },
+  )
+  assert.equal(await passwords.matches('of her own', user?.passwordHash), true)
+})
+
+test('processes that start together make one admin', async (t) => {
+  const target = await freshDatabase(t, t.database)
+  await migrate(target)
+  const databases = await Promise.all([1, 2, 3].map(() => openDatabase(target)))
+  t.after(() => Promise.all(databases.map((db) => db.close())))
+  await Promise.all(databases.map((db) => ensureAdmin({ db, passwords, now: Date.now }, ROOT)))
+  assert.equal((await databases[0]?.first(COUNT))?.count, 1)
+})

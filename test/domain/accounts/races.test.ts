@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test as nodeTest, type TestContext } from 'node:test'
+import { createPasswords, type Passwords } from '../../../src/security/password.ts'
+import { createServices } from '../../../src/services.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { openDatabase } from '../../../src/storage/open.ts'
+import { findUserByEmail, findUserById } from '../../../src/storage/repositories/user.repository.ts'
+import { member } from '../../support/app/actors.ts'
+import { login, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/app/requests.ts'
+import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
+import { freshDatabase, test } from '../../support/databases/databases.ts'
+import { startProcess } from '../../support/processes/service-process.ts'
+
+const COUNT_USERS = statement<{ count: number }>('select count(*) as count from users')
+const COUNT_SESSIONS = statement<{ count: number }>('select count(*) as count from sessions')
+
+function tally(statuses: readonly number[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+test('of 50 verifications with one code at once, one succeeds', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service, { verified: false })
+  const request = verify(service.services.tokens.forMail('verify', mia.id, mia.emailVersion))
+  const responses = await Promise.all(Array.from({ length: 50 }, () => service.app.inject(request)))
+  assert.deepEqual(tally(responses.map(({ statusCode }) => statusCode)), { 200: 1, 401: 49 })
+})
+
+test('of 50 resets with one code at once, one succeeds, and its password is the one that counts', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
+  const passwords = Array.from({ length: 50 }, (_, index) => `new password ${index}`)
+  const responses = await Promise.all(passwords.map((new_password) => service.app.inject(resetPassword({ code, new_password }))))
+  const statuses = responses.map(({ statusCode }) => statusCode)
+  assert.deepEqual(tally(statuses), { 200: 1, 401: 49 })
+  const winner = passwords[statuses.indexOf(200)]
+  assert.equal((await service.app.inject(login({ email: mia.email, password: winner }))).statusCode, 200)
+})
+
+test('of 100 registrations of one address in any case at once, one succeeds, with one mail and one session', async (t) => {
+  const service = await startApp(t)
+  const spell = (index: number) =>
+    Array.from('mia@example.com', (letter, place) => ((index >> (place % 7)) & 1 ? letter.toUpperCase() : letter)).join('')
+  const responses = await Promise.all(Array.from({ length: 100 }, (_, index) => service.app.inject(register({ email: spell(index) }))))
+  assert.deepEqual(tally(responses.map(({ statusCode }) => statusCode)), { 201: 1, 400: 99 })
+  assert.equal((await service.db.first(COUNT_USERS))?.count, 1)
+  assert.equal((await service.db.first(COUNT_SESSIONS))?.count, 1)
+  assert.equal((await service.mailbox.messages()).length, 1)
+})
+
+test('a login at the moment of a reset gets no session that outlives it', async (t) => {
+  const service = await startApp(t)
+  for (let round = 0; round < 10; round++) {
+    const mia = await member(service)
+    const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
+    const logins = Array.from({ length: 5 }, () => service.app.inject(login({ email: mia.email, password: mia.password })))
+    const [reset, ...attempts] = await Promise.all([service.app.inject(resetPassword({ code })), ...logins])
+    assert.equal(reset?.statusCode, 200)
+    for (const attempt of attempts.filter(({ statusCode }) => statusCode === 200)) {
+      const response = await service.app.inject({ method: 'POST', url: '/refresh/', payload: { refresh: attempt.json().refresh } })
+      assert.equal(response.statusCode, 401)
+    }
+  }
+})
+
+test('401: a password or an address that is being changed when the owner resets the password is not changed any more', async (t) => {
+  const service = await startApp(t)
+  for (const edit of [{ password: 'what the intruder wants' }, { password: 'what the intruder wants', email: newEmail() }]) {
+    const mia = await member(service)
+    const { services, hashing, letHash } = slowToHash(service)
+    const intruder = await services.authentication.byToken(mia.token)
+    const changed = services.users.edit(intruder, mia.id, edit)
+    const refused = assert.rejects(changed, { name: 'Refusal', code: 'token_invalid' })
+    await hashing
+    const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
+    assert.equal((await service.app.inject(resetPassword({ code, new_password: 'what the owner wants' }))).statusCode, 200)
+    letHash()
+    await refused
+    assert.equal((await service.app.inject(login({ email: mia.email, password: 'what the owner wants' }))).statusCode, 200)
+  }
+})
+
+/** The rules, with passwords that are hashed when the test says so. */
+function slowToHash({ db, config, clock }: TestApp) {
+  const [began, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const slow: Passwords = {
+    ...passwords,
+    async hash(password, signal) {
+      began.resolve()
+      await allowed.promise
+      return passwords.hash(password, signal)
+    },
+  }
+  const services = createServices({ db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords: slow })
+  return { services, hashing: began.promise, letHash: allowed.resolve }
+}
+
+nodeTest('two processes on one PostgreSQL: one verification, one reset and one registration of many', async (t) => {
+  const { urls, db, services } = await twoProcesses(t)
+  const send = (index: number, { url, method, payload, query }: { url?: unknown; method?: string; payload?: unknown; query?: unknown }) =>
+    fetch(`${urls[index % 2]}${url}?${new URLSearchParams(query as Record<string, string>)}`, {
+      method: method ?? 'GET',
+      headers: payload === undefined ? {} : { 'content-type': 'application/json' },
+      body: (payload as string | undefined) ?? null,
+    }).then(async (response) => {
+      await response.arrayBuffer()
+      return response.status
+    })
+  const many = (request: object) => Promise.all(Array.from({ length: 20 }, (_, index) => send(index, request)))
+
+  const email = newEmail()
+  assert.deepEqual(tally(await many(register({ email }))), { 201: 1, 400: 19 })
+  const user = await findUserByEmail(db, email)
+  assert.ok(user)
+  assert.deepEqual(tally(await many(verify(services.tokens.forMail('verify', user.id, user.emailVersion)))), { 200: 1, 401: 19 })
+  assert.deepEqual(tally(await many(resetPassword({ code: services.tokens.forMail('reset', user.id, user.resetVersion) }))), {
+    200: 1,
+    401: 19,
+  })
+  assert.equal((await findUserById(db, user.id))?.resetVersion, user.resetVersion + 1)
+  assert.equal(await send(0, login({ email, password: PASSWORD })), 400)
+})
+
+async function twoProcesses(t: TestContext) {
+  const target = await freshDatabase(t, 'postgres')
+  if (target.kind !== 'postgres') throw new Error('unreachable')
+  const processes = await Promise.all([startProcess(t, { DATABASE_URL: target.url }), startProcess(t, { DATABASE_URL: target.url })])
+  const db = await openDatabase(target)
+  t.after(() => db.close())
+  const services = createServices({ db, secretKey: new TextEncoder().encode(TEST_SECRET), now: Date.now })
+  return { urls: processes.map(({ url }) => url), db, services }
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { collectOperations } from '../../../src/http/openapi/document.ts'
+import { createComponents, sampleOf } from '../../../src/http/openapi/schemas.ts'
+import { refusals } from '../../../src/http/pipeline/replies.ts'
+import { startSkeleton } from '../../support/app/http-app.ts'
+
+const DESCRIBED = { operationId: 'odd', summary: 'Be odd', tags: ['Service'] as const }
+
+test('a route that the documentation would not explain stops the start, unless it is hidden', (t) => {
+  for (const name of ['operationId', 'summary', 'tags'] as const) {
+    const { [name]: _, ...described } = DESCRIBED
+    const start = (hide: boolean) => () =>
+      startSkeleton(t, (app) => {
+        collectOperations(app)
+        const schema = { ...described, hide, response: { 200: Type.Unknown(), ...refusals() } }
+        app.get('/odd', { config: { access: 'public' }, schema }, async () => ({}))
+      })
+    assert.throws(start(false), { message: `GET /odd declares no ${name} for the documentation` })
+    assert.doesNotThrow(start(true))
+  }
+})
+
+test('a schema with a title becomes a component, wherever it stands; one without stays where it is', () => {
+  const { refer, schemas } = createComponents()
+  const Word = Type.Object({ text: Type.String() }, { title: 'Word' })
+  assert.deepEqual(refer(Type.Array(Word)), { type: 'array', items: { $ref: '#/components/schemas/Word' } })
+  assert.deepEqual(refer(Type.Object({ word: Word })), {
+    type: 'object',
+    required: ['word'],
+    properties: { word: { $ref: '#/components/schemas/Word' } },
+  })
+  assert.deepEqual(refer(Type.Union([Word, Type.String()])), { anyOf: [{ $ref: '#/components/schemas/Word' }, { type: 'string' }] })
+  assert.deepEqual(schemas, { Word: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } } })
+})
+
+test('two schemas of one title stop the start', () => {
+  const { refer } = createComponents()
+  refer(Type.Object({ one: Type.String() }, { title: 'Word' }))
+  assert.throws(() => refer(Type.Object({ other: Type.String() }, { title: 'Word' })), { message: 'two schemas are called Word' })
+})
+
+test('the keywords of our own are put in the words of OpenAPI, or left out', () => {
+  const { refer } = createComponents()
+  assert.deepEqual(refer(Type.String({ trimmed: true, minLength: 1 })), { type: 'string', minLength: 1 })
+  assert.deepEqual(refer(Type.Array(Type.String(), { nullable: true })), { type: ['array', 'null'], items: { type: 'string' } })
+  assert.deepEqual(refer({ type: 'object', atLeastOne: true }), { type: 'object', minProperties: 1 })
+})
+
+test('a sample is put together from the examples of the parts; a part without one stops the start', () => {
+  const Name = Type.String({ examples: ['Mia'] })
+  const schema = Type.Object({ name: Name, names: Type.Array(Name), kind: Type.Enum(['a', 'b']), is: Type.Literal('x') })
+  assert.deepEqual(sampleOf(schema), { name: 'Mia', names: ['Mia'], kind: 'a', is: 'x' })
+  assert.throws(() => sampleOf(Type.Object({ name: Type.String() })), /a schema has no example/)
+})

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { test as nodeTest, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Type } from 'typebox'
+import type { App } from '../../../src/http/pipeline/app-type.ts'
+import { nobodyWaits } from '../../../src/http/pipeline/client.ts'
+import { Empty, refusals } from '../../../src/http/pipeline/replies.ts'
+import { sendList } from '../../../src/http/pipeline/send-list.ts'
+import type { User } from '../../../src/model/user.ts'
+import { createPasswords, type Passwords } from '../../../src/security/password.ts'
+import { refused } from '../../support/app/assertions.ts'
+import { type SkeletonOptions, startSkeleton } from '../../support/app/http-app.ts'
+import { register } from '../../support/app/requests.ts'
+import { startApp } from '../../support/app/start-app.ts'
+import { test } from '../../support/databases/databases.ts'
+
+const LIMIT_MS = 400
+const PUBLIC = { access: 'public' } as const
+const MAY_WAIT = { 200: Type.Unknown(), ...refusals(413, 503) }
+const FOR_EVER = new Promise<never>(() => undefined)
+
+/** A skeleton with routes of which one, /never, is never done. */
+function startLimited(t: TestContext, addRoutes: (app: App) => void, options: SkeletonOptions = {}): App {
+  const addAll = (app: App) => {
+    app.get('/never', { config: PUBLIC, schema: { response: MAY_WAIT } }, () => FOR_EVER)
+    addRoutes(app)
+  }
+  return startSkeleton(t, addAll, { answerWithinMs: LIMIT_MS, ...options })
+}
+
+nodeTest('503: what is not done in time is told to stop, and whatever it ends with later changes nothing', async (t) => {
+  const { promise: ended, resolve } = Promise.withResolvers<boolean>()
+  const app = startLimited(t, (routes) => {
+    routes.post('/work', { config: PUBLIC, schema: { response: { 204: Empty, ...refusals(413, 503) } } }, async (_request, reply) => {
+      await once(nobodyWaits(reply), 'abort')
+      await nextTurn()
+      resolve(reply.sent)
+      return reply.code(204).send()
+    })
+  })
+  // Over a connection: without one, a response that was sent looks like a client that has gone.
+  const response = await fetch(`${await app.listen({ port: 0, host: '127.0.0.1' })}/work`, { method: 'POST' })
+  assert.deepEqual([response.status, await response.json()], [503, { detail: 'Service Unavailable' }])
+  assert.equal(response.headers.get('retry-after'), '2')
+  assert.equal(await ended, true, 'the answer did not wait for it')
+})
+
+nodeTest('503: the time that it takes to know who calls counts', async (t) => {
+  let guardEndedAt = 0
+  const authentication = {
+    byToken: () => FOR_EVER,
+    // As long as the whole limit.
+    async byKey() {
+      refused(await app.inject('/never'), 503, 'Service Unavailable')
+      guardEndedAt = performance.now()
+      return { user: {} as User, sessionId: undefined }
+    },
+  }
+  const app = startLimited(
+    t,
+    (routes) => void routes.get('/guarded', { config: { access: 'user' }, schema: { response: MAY_WAIT } }, () => FOR_EVER),
+    { authentication },
+  )
+  refused(await app.inject({ url: '/guarded', headers: { 'x-api-key': 'any' } }), 503, 'Service Unavailable')
+  const tookMs = performance.now() - guardEndedAt
+  assert.ok(tookMs < LIMIT_MS / 2, `nothing was left after the guard, and yet it took ${tookMs} ms`)
+})
+
+nodeTest('503: a list that has not begun; 200: one that has begun is sent to its end', async (t) => {
+  const app = startLimited(t, (routes) => {
+    async function* pages(): AsyncIterable<number[]> {
+      yield [1]
+      refused(await app.inject('/never'), 503, 'Service Unavailable')
+      yield [2]
+    }
+    async function* silence(): AsyncIterable<number[]> {
+      yield await FOR_EVER
+    }
+    routes.get('/begun', { config: PUBLIC, schema: { response: MAY_WAIT } }, (_request, reply) =>
+      sendList(reply, pages(), (item) => ({ item })),
+    )
+    routes.get('/silent', { config: PUBLIC, schema: { response: MAY_WAIT } }, (_request, reply) =>
+      sendList(reply, silence(), (item) => ({ item })),
+    )
+  })
+  const [begun, silent] = await Promise.all([app.inject('/begun'), app.inject('/silent')])
+  assert.deepEqual([begun.statusCode, begun.json()], [200, [{ item: 1 }, { item: 2 }]])
+  refused(silent, 503, 'Service Unavailable')
+})
+
+nodeTest('200: what needs neither the database nor a hash has all the time it takes', async (t) => {
+  const app = startLimited(t, (routes) => {
+    routes.get('/page', { config: PUBLIC, schema: { response: { 200: Type.Unknown(), ...refusals() } } }, async () => {
+      refused(await app.inject('/never'), 503, 'Service Unavailable')
+      return { done: true }
+    })
+  })
+  assert.deepEqual((await app.inject('/page')).json(), { done: true })
+})
+
+nodeTest('200: what a client takes to send its body does not count', async (t) => {
+  const body = Type.Object({ note: Type.String() })
+  const app = startLimited(t, (routes) => {
+    routes.post('/notes', { config: PUBLIC, schema: { body, response: MAY_WAIT } }, async (request) => request.body)
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const sending = httpRequest({ port, method: 'POST', path: '/notes', headers: { 'content-type': 'application/json' } })
+  sending.write('{"note":')
+  refused(await app.inject('/never'), 503, 'Service Unavailable')
+  sending.end('"slow"}')
+  const [response] = (await once(sending, 'response')) as [IncomingMessage]
+  response.resume()
+  assert.equal(response.statusCode, 200)
+})
+
+/** Real hashes, each of which takes about a second on this machine. */
+async function slowPasswords(): Promise<Passwords> {
+  const cheap = { memoryKiB: 64, passes: 2000, maxWaitMs: 60_000 }
+  const startedAt = performance.now()
+  await createPasswords(cheap).hash('how long does it take?')
+  return createPasswords({ ...cheap, passes: Math.ceil((cheap.passes * 1000) / (performance.now() - startedAt)) })
+}
+
+test('503: registrations that wait too long for their hash; their places are given up, and no account comes of them', async (t) => {
+  const passwords = await slowPasswords()
+  const { app, services } = await startApp(t, { passwords })
+  const cores = availableParallelism()
+  const startedAt = performance.now()
+  // Ten seconds of work.
+  const answers = await Promise.all(Array.from({ length: 10 * cores }, () => app.inject(register())))
+  const tookMs = performance.now() - startedAt
+  assert.ok(tookMs < 5000, `the last was answered after ${tookMs} ms`)
+  assert.equal(passwords.waiting(), 0)
+  const late = answers.filter(({ statusCode }) => statusCode === 503)
+  assert.ok(late.length > 0)
+  for (const response of late) {
+    refused(response, 503, 'Service Unavailable')
+    assert.equal(response.headers['retry-after'], '2')
+  }
+  // What was being hashed when the answer went out has ended by then.
+  await Promise.all(Array.from({ length: cores }, () => passwords.hash('the next')))
+  let users = 0
+  for await (const page of services.userAdministration.list()) users += page.length
+  assert.equal(users, answers.filter(({ statusCode }) => statusCode === 201).length)
+})

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { admin } from '../../support/app/actors.ts'
+import { eventually } from '../../support/app/eventually.ts'
+import { startApp, type TestApp } from '../../support/app/start-app.ts'
+import { crowd, numbered } from '../../support/databases/crowd.ts'
+
+// More than the buffers of a connection take, so that the service has to wait for its reader.
+const CROWD = numbered(14_000).map((person) => ({ ...person, firstName: '𝄞'.repeat(100), lastName: '𝄞'.repeat(100) }))
+
+/** A client that has asked for the list of many users, and has read the beginning of it. */
+async function startedList(t: TestContext): Promise<{ testApp: TestApp; response: IncomingMessage; readPages: () => number }> {
+  const testApp = await startApp(t, { database: 'sqlite' })
+  await crowd(testApp, CROWD)
+  const { headers } = await admin(testApp)
+  let pages = 0
+  const all = testApp.db.all
+  // Counts what is read, and reads it all the same.
+  testApp.db.all = (statement, ...values) => {
+    pages++
+    return all(statement, ...values)
+  }
+  const url = await testApp.app.listen({ port: 0, host: '127.0.0.1' })
+  const request = get(`${url}/users/`, { headers })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.on('error', () => undefined)
+  await once(response, 'readable')
+  return { testApp, response, readPages: () => pages }
+}
+
+test('a list that fails half-way ends the connection: nobody takes the beginning for the whole', async (t) => {
+  const { testApp, response } = await startedList(t)
+  await testApp.db.close()
+  let text = ''
+  response.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  await assert.rejects(once(response, 'end'), { code: 'ECONNRESET' })
+  assert.equal(response.complete, false)
+  assert.throws(() => JSON.parse(text))
+})
+
+test('a list whose reader has gone is read no further', async (t) => {
+  const { testApp, response, readPages } = await startedList(t)
+  const pages = readPages()
+  assert.ok(pages < CROWD.length / 250, 'the whole list was read before its reader took it')
+  response.destroy()
+  await eventually('the end of the connection', async () => {
+    const connections = await new Promise<number>((resolve) => testApp.app.server.getConnections((_, count) => resolve(count)))
+    return connections === 0 || undefined
+  })
+  assert.ok(readPages() <= pages + 1)
+})
+
+test('lists leave the event loop free: all of them together read one page in a turn', async (t) => {
+  const testApp = await startApp(t, { database: 'sqlite' })
+  await crowd(testApp, numbered(3000))
+  const { headers } = await admin(testApp)
+  const lists = 5
+  let pagesInTurn = 0
+  let pages = 0
+  const all = testApp.db.all
+  testApp.db.all = (statement, ...values) => {
+    pagesInTurn++
+    pages++
+    return all(statement, ...values)
+  }
+  let isDone = false
+  const answers = Promise.all(Array.from({ length: lists }, () => testApp.app.inject({ url: '/users/', headers }))).finally(() => {
+    isDone = true
+  })
+  let most = 0
+  while (!isDone) {
+    pagesInTurn = 0
+    await nextTurn()
+    most = Math.max(most, pagesInTurn)
+  }
+  assert.deepEqual(
+    (await answers).map((answer) => answer.json<unknown[]>().length),
+    Array.from({ length: lists }, () => 3001),
+  )
+  assert.ok(pages > 10 * lists, `${pages} pages were read`)
+  // Their first pages, which no list has to wait for, may meet in one turn.
+  assert.ok(most <= lists, `${most} pages were read in one turn`)
+})

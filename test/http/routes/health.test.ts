@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { startApp } from '../../support/app/start-app.ts'
+import { test } from '../../support/databases/databases.ts'
+
+test('200: the heartbeat says that the process lives', async (t) => {
+  const { app } = await startApp(t)
+  const response = await app.inject('/heartbeat')
+  assert.equal(response.statusCode, 200)
+  assert.deepEqual(response.json(), { status: 'ok' })
+})
+
+test('200: a service with its database is ready', async (t) => {
+  const { app } = await startApp(t)
+  const response = await app.inject('/ready')
+  assert.deepEqual({ status: response.statusCode, body: response.json() }, { status: 200, body: { status: 'ok' } })
+})
+
+test('503: a service whose database is closed is not ready, and its heart still beats', async (t) => {
+  const { app, db } = await startApp(t)
+  await db.close()
+  const response = await app.inject('/ready')
+  assert.deepEqual({ status: response.statusCode, body: response.json() }, { status: 503, body: { detail: 'Service Unavailable' } })
+  assert.equal(response.headers['retry-after'], '2')
+  assert.equal((await app.inject('/heartbeat')).statusCode, 200)
+})

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { getHeapStatistics } from 'node:v8'
+import { statement } from '../../../src/storage/database.ts'
+import { member } from '../../support/app/actors.ts'
+import { invalid, refused } from '../../support/app/assertions.ts'
+import { forgotPassword, login, logout, newEmail, post, postForm, refresh, resetPage, resetPassword } from '../../support/app/requests.ts'
+import { startApp, type TestApp } from '../../support/app/start-app.ts'
+import { test } from '../../support/databases/databases.ts'
+
+const BAN = statement('update users set banned = true where id = $1')
+const DELETE = statement('delete from users where id = $1')
+const RAISE_VERSION = statement('update users set reset_version = reset_version + 1 where id = $1')
+const COUNT_OUTBOX = statement<{ count: number }>('select count(*) as count from outbox')
+
+const NEW_PASSWORD = 'a brand new password'
+const REQUESTED = { message: 'Password reset email sent if user exists' }
+
+async function forgotten(service: TestApp, options: { verified?: boolean } = {}) {
+  const mia = await member(service, options)
+  await service.app.inject(forgotPassword(mia.email))
+  return { mia, code: await service.mailbox.codeFor(mia.email) }
+}
+
+test('200: a mailed code sets a new password, and the old one is of no use', async (t) => {
+  const service = await startApp(t)
+  const { mia, code } = await forgotten(service)
+  const response = await service.app.inject(resetPassword({ code, new_password: NEW_PASSWORD }))
+  assert.deepEqual(
+    { status: response.statusCode, body: response.json() },
+    { status: 200, body: { message: 'Password successfully reset' } },
+  )
+  assert.equal((await service.app.inject(login({ email: mia.email, password: NEW_PASSWORD }))).statusCode, 200)
+  refused(await service.app.inject(login({ email: mia.email, password: mia.password })), 400, 'Wrong email or password')
+})
+
+test('200: a reset ends every session of the account and no other', async (t) => {
+  const service = await startApp(t)
+  const { mia, code } = await forgotten(service)
+  const other = await member(service)
+  await service.app.inject(resetPassword({ code }))
+  refused(await service.app.inject(logout(mia.headers)), 401, 'That token is Invalid')
+  refused(await service.app.inject(refresh(mia.refresh)), 401, 'That token is Invalid')
+  assert.equal((await service.app.inject(refresh(other.refresh))).statusCode, 200)
+})
+
+test('200: a reset leaves an account that is not verified as it is', async (t) => {
+  const service = await startApp(t)
+  const { mia, code } = await forgotten(service, { verified: false })
+  assert.equal((await service.app.inject(resetPassword({ code, new_password: NEW_PASSWORD }))).statusCode, 200)
+  refused(
+    await service.app.inject(login({ email: mia.email, password: NEW_PASSWORD })),
+    401,
+    'You need to verify your Email before logging in',
+  )
+})
+
+test('200: the link in a mail leads to BASE_URL, whatever the request says about its host', async (t) => {
+  const service = await startApp(t, { env: { BASE_URL: 'https://id.example.com', TRUST_PROXY: 'true' } })
+  const mia = await member(service)
+  const claims = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', forwarded: 'host=evil.example' }
+  const request = forgotPassword(mia.email)
+  await service.app.inject({ ...request, headers: { ...request.headers, ...claims } })
+  const [mail, ...others] = await service.mailbox.messages()
+  assert.deepEqual(others, [])
+  assert.match(mail?.link ?? '', /^https:\/\/id\.example\.com\/reset-password\/\?code=/)
+  assert.doesNotMatch(JSON.stringify(mail), /evil/)
+})
+
+test('200: forgot-password answers alike for every address, with one row each, and mails accounts that are not banned', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const banned = await member(service)
+  await service.db.run(BAN, banned.id)
+  for (const email of [mia.email.toUpperCase(), banned.email, newEmail()]) {
+    const response = await service.app.inject(forgotPassword(email))
+    assert.deepEqual({ status: response.statusCode, body: response.json() }, { status: 200, body: REQUESTED })
+  }
+  assert.equal((await service.db.first(COUNT_OUTBOX))?.count, 3)
+  assert.deepEqual(
+    (await service.mailbox.messages()).map(({ to }) => to),
+    [mia.email],
+  )
+  assert.equal((await service.db.first(COUNT_OUTBOX))?.count, 0)
+})
+
+test('401: a code works once, and its use ends all others', async (t) => {
+  const service = await startApp(t)
+  const { mia, code: older } = await forgotten(service)
+  service.clock.advance({ minutes: 1 })
+  await service.app.inject(forgotPassword(mia.email))
+  const newer = await service.mailbox.codeFor(mia.email)
+  assert.notEqual(older, newer)
+  assert.equal((await service.app.inject(resetPassword({ code: older }))).statusCode, 200)
+  for (const code of [older, newer]) refused(await service.app.inject(resetPassword({ code })), 401, 'That token is Invalid')
+})
+
+test('401: a code lives 30 minutes', async (t) => {
+  const service = await startApp(t)
+  const { code } = await forgotten(service)
+  service.clock.advance({ minutes: 30, seconds: -1 })
+  assert.match((await service.app.inject(resetPage(code))).body, /<form method="post" action="\/reset-password\/">/)
+  service.clock.advance({ seconds: 1 })
+  refused(await service.app.inject(resetPassword({ code })), 401, 'That token has Expired')
+})
+
+test('401: a code dies with a ban, a password change or a change of address; 404: with the account', async (t) => {
+  const service = await startApp(t)
+  const first = await forgotten(service)
+  await service.db.run(BAN, first.mia.id)
+  refused(await service.app.inject(resetPassword({ code: first.code })), 401, 'That token is Invalid')
+  const second = await forgotten(service)
+  await service.db.run(RAISE_VERSION, second.mia.id)
+  refused(await service.app.inject(resetPassword({ code: second.code })), 401, 'That token is Invalid')
+  const third = await forgotten(service)
+  await service.db.run(DELETE, third.mia.id)
+  refused(await service.app.inject(resetPassword({ code: third.code })), 404, 'User not Found')
+})
+
+test('422: a new password that will not do leaves the code good', async (t) => {
+  const service = await startApp(t)
+  const { code } = await forgotten(service)
+  invalid(await service.app.inject(resetPassword({ code, new_password: 'short' })), {
+    loc: ['body', 'new_password'],
+    type: 'string_too_short',
+  })
+  invalid(await service.app.inject(post('/reset-password/', { code })), { loc: ['body', 'new_password'], type: 'missing' })
+  invalid(
+    await service.app.inject(post('/reset-password/', {})),
+    { loc: ['body', 'code'], type: 'missing' },
+    { loc: ['body', 'new_password'], type: 'missing' },
+  )
+  assert.equal((await service.app.inject(resetPassword({ code }))).statusCode, 200)
+})
+
+test('200: JSON ignores confirm_password; a form takes it by its word', async (t) => {
+  const service = await startApp(t)
+  const { code } = await forgotten(service)
+  const differing = await service.app.inject(
+    postForm('/reset-password/', { code, new_password: NEW_PASSWORD, confirm_password: 'another password' }),
+  )
+  assert.equal(differing.statusCode, 422)
+  assert.match(differing.body, /The two passwords are not the same/)
+  assert.match(differing.body, /<form method="post"/)
+  assert.equal((await service.app.inject(resetPassword({ code, confirm_password: 5 }))).statusCode, 200)
+})
+
+test('200: a form gets a page, urlencoded or multipart, with or without confirm_password', async (t) => {
+  const service = await startApp(t)
+  const { mia, code } = await forgotten(service)
+  const urlencoded = await service.app.inject(postForm('/reset-password/', { code, new_password: 'p+ss wörd & more' }))
+  assert.equal(urlencoded.statusCode, 200)
+  assert.match(urlencoded.headers['content-type'] ?? '', /^text\/html/)
+  assert.match(urlencoded.body, /Password successfully reset/)
+  assert.equal((await service.app.inject(login({ email: mia.email, password: 'p+ss wörd & more' }))).statusCode, 200)
+
+  await service.app.inject(forgotPassword(mia.email))
+  const form = new FormData()
+  form.set('code', await service.mailbox.codeFor(mia.email))
+  form.set('new_password', NEW_PASSWORD)
+  form.set('confirm_password', NEW_PASSWORD)
+  const encoded = new Response(form)
+  const headers = { 'content-type': encoded.headers.get('content-type') ?? '' }
+  const multipart = await service.app.inject({
+    method: 'POST',
+    url: '/reset-password/',
+    headers,
+    payload: Buffer.from(await encoded.arrayBuffer()),
+  })
+  assert.deepEqual([multipart.statusCode, multipart.body.includes('Password successfully reset')], [200, true])
+  assert.equal((await service.app.inject(login({ email: mia.email, password: NEW_PASSWORD }))).statusCode, 200)
+})
+
+test('401, 404, 422: a form gets the statuses of JSON, as pages', async (t) => {
+  const service = await startApp(t)
+  const { mia, code } = await forgotten(service)
+  const used = service.services.tokens.forMail('reset', mia.id, 99)
+  const gone = service.services.tokens.forMail('reset', 4711, 1)
+  const cases: [Record<string, string>, number, string][] = [
+    [{ code: used, new_password: NEW_PASSWORD }, 401, 'That token is Invalid'],
+    [{ code: 'x', new_password: NEW_PASSWORD }, 401, 'That token is Invalid'],
+    [{ code: gone, new_password: NEW_PASSWORD }, 404, 'User not Found'],
+    [{ code, new_password: 'short' }, 422, 'The new password should have at least 8 characters'],
+    [{ new_password: NEW_PASSWORD }, 422, 'Reset code is required'],
+  ]
+  for (const [fields, status, text] of cases) {
+    const response = await service.app.inject(postForm('/reset-password/', fields))
+    assert.equal(response.statusCode, status)
+    assert.match(response.headers['content-type'] ?? '', /^text\/html/)
+    assert.ok(response.body.includes(text), `${status} says ${text}`)
+  }
+})
+
+test('422: a form of nothing but separators costs no more than its size', async (t) => {
+  const { app } = await startApp(t)
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const allocatedBefore = getHeapStatistics().total_allocated_bytes
+  const response = await app.inject({ method: 'POST', url: '/reset-password/', payload: '&'.repeat(65_535), headers })
+  assert.equal(response.statusCode, 422)
+  // Where each repetition copies all before it, this is 17 GB.
+  assert.ok(getHeapStatistics().total_allocated_bytes - allocatedBefore < 500_000_000)
+})
+
+test('422: a form with a repeated field, with bytes that are no UTF-8, with a file, or that is broken', async (t) => {
+  const service = await startApp(t)
+  const { mia, code } = await forgotten(service)
+  const urlencoded = [
+    `code=${code}&new_password=${'a'.repeat(9)}&new_password=${'b'.repeat(9)}`,
+    `code=${code}&new_password=%ff%ff%ff%ff%ff%ff%ff%ff`,
+    `code=${code}&new_password=%`,
+  ]
+  for (const payload of urlencoded) {
+    const response = await service.app.inject({
+      method: 'POST',
+      url: '/reset-password/',
+      payload,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+    assert.equal(response.statusCode, 422, payload)
+  }
+  const part = (head: string, body: string) => `--x\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`
+  const multipart = [
+    `${part('name="code"', code)}${part('name="new_password"; filename="p.txt"', 'a long password')}--x--\r\n`,
+    'no boundary at all',
+    part('name="code"', code),
+  ]
+  for (const payload of multipart) {
+    const response = await service.app.inject({
+      method: 'POST',
+      url: '/reset-password/',
+      payload,
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    })
+    assert.equal(response.statusCode, 422, payload)
+  }
+  assert.equal((await service.app.inject(login({ email: mia.email, password: mia.password }))).statusCode, 200)
+})

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Type } from 'typebox'
+import { compileParser, type ObjectSchema } from '../../../src/http/validation/parsing.ts'
+import { InvalidRequest, type Location } from '../../../src/http/validation/validation-error.ts'
+
+type Case = readonly [input: unknown, expected: unknown]
+
+const LONE_SURROGATE = 'a\ud800b'
+
+/** What comes of one field: its value, or the type of its fault. */
+function parseField(field: object, location: Location, input: unknown): unknown {
+  const parse = compileParser({ properties: { field }, required: ['field'] } as ObjectSchema, location)
+  try {
+    return { value: (parse({ field: input }) as { field: unknown }).field }
+  } catch (error) {
+    if (!(error instanceof InvalidRequest)) throw error
+    return error.faults.map(({ loc, type }) => `${loc.slice(1).join('.')} ${type}`).join(', ')
+  }
+}
+
+function table(title: string, field: object, location: Location, cases: readonly Case[]): void {
+  test(title, () => {
+    for (const [input, expected] of cases) {
+      const wanted = typeof expected === 'string' && expected.startsWith('field') ? expected : { value: expected }
+      assert.deepEqual(parseField(field, location, input), wanted, `for ${JSON.stringify(input)}`)
+    }
+  })
+}
+
+table('a string in a body is a string, within its length in code points', Type.String({ minLength: 2, maxLength: 3 }), 'body', [
+  ['ab', 'ab'],
+  ['🔑🔑🔑', '🔑🔑🔑'],
+  ['a', 'field string_too_short'],
+  ['🔑', 'field string_too_short'],
+  ['abcd', 'field string_too_long'],
+  [' a ', ' a '],
+  [12, 'field string_type'],
+  [true, 'field string_type'],
+  [null, 'field string_type'],
+  [['ab'], 'field string_type'],
+  [{ toString: 'ab' }, 'field string_type'],
+  ['a\0', 'field value_error'],
+  ['a\n', 'field value_error'],
+  ['a\u007f', 'field value_error'],
+  ['a\u0085', 'field value_error'],
+  [LONE_SURROGATE, 'field value_error'],
+])
+
+table(
+  'a trimmed string is measured without white space at its ends, after control characters were refused',
+  Type.String({ trimmed: true, minLength: 1, maxLength: 3 }),
+  'body',
+  [
+    ['  ab  ', 'ab'],
+    ['\u00a0ab\u3000', 'ab'],
+    [' abc ', 'abc'],
+    ['   ', 'field string_too_short'],
+    ['ab\n', 'field value_error'],
+    ['\tab', 'field value_error'],
+  ],
+)
+
+table('a password is kept as it is, control characters included', Type.String({ format: 'password', minLength: 8 }), 'body', [
+  ['  12345  ', '  12345  '],
+  ['1234\0\n\t5', '1234\0\n\t5'],
+  ['🔑'.repeat(7), 'field string_too_short'],
+  [12_345_678, 'field string_type'],
+  [`${LONE_SURROGATE}12345`, 'field value_error'],
+])
+
+table('an e-mail address is trimmed, its domain in lower case', Type.String({ format: 'email' }), 'body', [
+  [' Mia.M+x@Example.COM ', 'Mia.M+x@example.com'],
+  ['a@b.test', 'a@b.test'],
+  ['a@b', 'field value_error'],
+  ['a@x.io,b@y.io', 'field value_error'],
+  ['"a"@x.io', 'field value_error'],
+  ['a..b@x.io', 'field value_error'],
+  ['ä@x.io', 'field value_error'],
+  [`${'a'.repeat(65)}@x.io`, 'field value_error'],
+  ['a@x.io\r\nBcc: b@y.io', 'field value_error'],
+  ['a@-x.io', 'field value_error'],
+  [7, 'field string_type'],
+])
+
+table('a boolean in a body is true or false, and nothing that looks like it', Type.Boolean(), 'body', [
+  [true, true],
+  [false, false],
+  ['true', 'field bool_type'],
+  [1, 'field bool_type'],
+  [null, 'field bool_type'],
+])
+
+table('a boolean in a query is a word, in any case', Type.Boolean(), 'query', [
+  ...['true', 'TRUE', '1', 'yes', 'On'].map((word): Case => [word, true]),
+  ...['false', '0', 'No', 'off'].map((word): Case => [word, false]),
+  ...['', 'maybe', '2', ' true', 'truee'].map((word): Case => [word, 'field bool_parsing']),
+  [['true', 'true'], 'field value_error'],
+])
+
+table('an integer in a path or a query is plain decimal digits', Type.Integer({ minimum: 1, maximum: 100 }), 'query', [
+  ['7', 7],
+  ['007', 7],
+  ['100', 100],
+  ['0', 'field greater_than_equal'],
+  ['101', 'field less_than_equal'],
+  ['9'.repeat(400), 'field less_than_equal'],
+  ...['', ' 1', '1 ', '+1', '-1', '1.0', '1e3', '0x10', '٣', 'Infinity', 'NaN', '1_0', 'one'].map(
+    (text): Case => [text, 'field int_parsing'],
+  ),
+  [['1', '2'], 'field value_error'],
+])
+
+table('a number past all ids is still a number', Type.Integer(), 'path', [
+  ['9007199254740993', Number.MAX_SAFE_INTEGER],
+  ['9'.repeat(400), Number.MAX_SAFE_INTEGER],
+])
+
+table('a UUID has its canonical form, in any case', Type.String({ format: 'uuid' }), 'path', [
+  ['0188D0C2-7C5E-7d3a-9f3e-0123456789ab', '0188d0c2-7c5e-7d3a-9f3e-0123456789ab'],
+  ['0188d0c27c5e7d3a9f3e0123456789ab', 'field uuid_parsing'],
+  ['{0188d0c2-7c5e-7d3a-9f3e-0123456789ab}', 'field uuid_parsing'],
+  ['', 'field uuid_parsing'],
+])
+
+table('a word is one of those that are listed', { type: 'string', enum: ['all', 'email'] }, 'query', [
+  ['all', 'all'],
+  ['ALL', 'field enum'],
+  ['', 'field enum'],
+  ['toString', 'field enum'],
+])
+
+table('a list tells which of its items are wrong', Type.Array(Type.String({ minLength: 1, maxLength: 3 }), { maxItems: 3 }), 'body', [
+  [[], []],
+  [
+    ['a', 'b'],
+    ['a', 'b'],
+  ],
+  [['a', 7, ''], 'field.1 string_type, field.2 string_too_short'],
+  [['a', 'b', 'c', 'd'], 'field too_long'],
+  ['a', 'field list_type'],
+  [{ 0: 'a', length: 1 }, 'field list_type'],
+])
+
+test('every fault is told at once, in the order of the schema, with the words of Pydantic', () => {
+  const parse = compileParser(
+    Type.Object({ email: Type.String({ format: 'email' }), password: Type.String({ minLength: 8 }), name: Type.String() }) as ObjectSchema,
+    'body',
+  )
+  assert.throws(() => parse({ email: 'x', password: 'short' }), {
+    faults: [
+      { loc: ['body', 'email'], type: 'value_error', msg: 'value is not a valid email address' },
+      { loc: ['body', 'password'], type: 'string_too_short', msg: 'String should have at least 8 characters' },
+      { loc: ['body', 'name'], type: 'missing', msg: 'Field required' },
+    ],
+  })
+})
+
+test('a default stands in for what is left out, and null counts as left out where a schema says so', () => {
+  const parse = compileParser(
+    { properties: { size: { type: 'boolean', default: true }, scopes: { type: 'boolean', nullable: true } } } as ObjectSchema,
+    'body',
+  )
+  assert.deepEqual(parse({}), { size: true })
+  assert.deepEqual(parse({ scopes: null }), { size: true })
+  assert.throws(() => parse({ size: null }), {
+    faults: [{ loc: ['body', 'size'], type: 'bool_type', msg: 'Input should be a valid boolean' }],
+  })
+})
+
+test('where at least one field is needed, none is a fault, and an unknown one is none', () => {
+  const parse = compileParser({ properties: { a: Type.String(), b: Type.String() }, atLeastOne: true } as ObjectSchema, 'body')
+  assert.deepEqual(parse({ b: 'x', c: 'y' }), { b: 'x' })
+  for (const input of [{}, { c: 'y' }]) {
+    assert.throws(() => parse(input), {
+      faults: [{ loc: ['body'], type: 'value_error', msg: 'Value error, at least one of a, b is required' }],
+    })
+  }
+})
+
+test('a keyword that would not be checked stops the start', () => {
+  for (const field of [Type.String({ pattern: '^a' }), Type.Integer({ multipleOf: 2 }), Type.Array(Type.String(), { uniqueItems: true })]) {
+    assert.throws(() => compileParser({ properties: { field } } as ObjectSchema, 'query'), /a request cannot be described by/)
+  }
+  assert.throws(() => compileParser({ properties: {}, additionalProperties: false } as ObjectSchema, 'body'), /additionalProperties/)
+  assert.throws(() => compileParser({ properties: { field: { type: 'string', format: 'ipv4' } } }, 'body'), /format ipv4/)
+})
+
+test('whatever is sent, the outcome is a value of the schema or faults that repeat nothing of it', () => {
+  const schema = {
+    properties: { name: Type.String({ maxLength: 5 }), tags: Type.Array(Type.String()), on: Type.Boolean() },
+    required: ['name'],
+  }
+  const parse = compileParser(schema as ObjectSchema, 'body')
+  const marker = 'q7Zx'
+  const hostile = fc.oneof(
+    fc.jsonValue(),
+    fc.record({ name: fc.anything(), tags: fc.anything(), on: fc.anything() }, { requiredKeys: [] }),
+    fc.string().map((text) => ({ name: marker + text, [marker]: text })),
+  )
+  fc.assert(
+    fc.property(hostile, (input) => {
+      try {
+        const value = parse(input) as object
+        for (const key of Object.keys(value)) assert.ok(['name', 'tags', 'on'].includes(key))
+        assert.equal(Object.getPrototypeOf(value), Object.prototype)
+      } catch (error) {
+        assert.ok(error instanceof InvalidRequest, String(error))
+        assert.doesNotMatch(JSON.stringify(error.faults), new RegExp(marker))
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTransport } from 'nodemailer'
+import type { ClaimedMail, MailKind } from '../../src/model/mail.ts'
+import type { User } from '../../src/model/user.ts'
+import { parseMailbox, writeMail } from '../../src/outbox/messages.ts'
+import { toSendOptions } from '../../src/outbox/transport.ts'
+import { findUserById } from '../../src/storage/repositories/user.repository.ts'
+import { startApp } from '../support/app/start-app.ts'
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
+const TOKEN = 'aaa.bbb.ccc'
+const LETTERHEAD = { apiTitle: 'Latchkey', baseUrl: 'https://id.example.com/auth', mailFrom: 'Latchkey <noreply@mail.example.com>' }
+const MIA: User = { id: 7, email: 'Mia@example.com', firstName: 'Mia', lastName: 'Muster', role: 'user', banned: false, verified: false }
+
+function claimed(kind: MailKind): ClaimedMail {
+  return { id: 3, kind, recipient: 'mia@example.com', revision: 1, attempts: 0, requestedAt: NOW, lease: 'x' }
+}
+
+function write(kind: MailKind, { user = {}, letterhead = {} }: { user?: Partial<User>; letterhead?: Partial<typeof LETTERHEAD> } = {}) {
+  return writeMail({ ...LETTERHEAD, ...letterhead }, claimed(kind), { ...MIA, ...user }, TOKEN, NOW)
+}
+
+test('a verify mail carries its link, its lifetime and what to do when it was not asked for, in both parts', () => {
+  const mail = write('verify')
+  assert.equal(mail.to, 'Mia@example.com')
+  assert.equal(mail.subject, 'Verify your email address for Latchkey')
+  assert.equal(mail.link, 'https://id.example.com/auth/verify/?code=aaa.bbb.ccc')
+  for (const part of [mail.text, mail.html]) {
+    for (const expected of [mail.link, '24 hours', 'Hello Mia,', 'If you did not ask for this'])
+      assert.ok(part.includes(expected), expected)
+  }
+})
+
+test('a reset mail carries its link, its lifetime and what to do when it was not asked for, in both parts', () => {
+  const mail = write('reset')
+  assert.equal(mail.subject, 'Reset your password for Latchkey')
+  assert.equal(mail.link, 'https://id.example.com/auth/reset-password/?code=aaa.bbb.ccc')
+  for (const part of [mail.text, mail.html]) {
+    for (const expected of [mail.link, '30 minutes', 'Hello Mia,', 'If you did not ask for this'])
+      assert.ok(part.includes(expected), expected)
+  }
+})
+
+test('the link stands alone on its line in the text part', () => {
+  for (const kind of ['verify', 'reset'] as const) {
+    const mail = write(kind)
+    assert.ok(mail.text.split('\n').includes(mail.link))
+  }
+})
+
+test('no link in a mail leads anywhere but to BASE_URL, and nothing is loaded from elsewhere', () => {
+  for (const kind of ['verify', 'reset'] as const) {
+    const { html, text } = write(kind)
+    const addresses = [...`${html}\n${text}`.matchAll(/[a-z]+:\/\/[^\s"'<>]+/g)].map(([url]) => url)
+    assert.ok(addresses.length >= 3)
+    for (const url of addresses) assert.ok(url.startsWith(`${LETTERHEAD.baseUrl}/`), url)
+    assert.doesNotMatch(html, /<(?:img|script|link|iframe|form|base)\b|url\(|@import/i)
+  }
+})
+
+test('a name, an address and a title that hold HTML are text in the HTML part', () => {
+  const { html } = write('verify', {
+    user: { firstName: `<b onclick="x">&'`, email: "o'<b>neil@example.com" },
+    letterhead: { apiTitle: '<script>alert(1)</script> & "Co"' },
+  })
+  assert.ok(html.includes('Hello &lt;b onclick=&quot;x&quot;&gt;&amp;&#39;,'))
+  assert.ok(html.includes('&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;Co&quot;'))
+  assert.ok(html.includes('o&#39;&lt;b&gt;neil@example.com'))
+  assert.doesNotMatch(html, /<script|<b /)
+})
+
+test('a name that reads like a link or like a message of its own is left out of the mail', () => {
+  const names = [
+    'https://evil.example',
+    'evil.example',
+    'www.evil.example now',
+    'a@evil.example',
+    '\\\\evil',
+    'You have won. Call now and tell us your code',
+  ]
+  for (const firstName of names) {
+    const { html, text } = write('verify', { user: { firstName } })
+    assert.ok(text.startsWith('Hello,\n'), firstName)
+    assert.ok(!html.includes(firstName), firstName)
+  }
+  for (const firstName of ['J. R.', 'Anne-Marie', "O'Neil", 'José María', '美咲']) {
+    assert.ok(write('verify', { user: { firstName } }).text.startsWith(`Hello ${firstName},\n`), firstName)
+  }
+})
+
+test('the Message-ID is the same for each attempt at one mail, another for the next, and of the domain of MAIL_FROM', () => {
+  const first = write('verify')
+  assert.match(first.messageId, /^<[\w-]{32}@mail\.example\.com>$/)
+  assert.equal(
+    writeMail(LETTERHEAD, { ...claimed('verify'), attempts: 4, lease: 'y' }, MIA, 'd.e.f', NOW + 60_000).messageId,
+    first.messageId,
+  )
+  assert.notEqual(writeMail(LETTERHEAD, { ...claimed('verify'), revision: 2 }, MIA, TOKEN, NOW).messageId, first.messageId)
+  assert.notEqual(write('reset').messageId, first.messageId)
+})
+
+test('MAIL_FROM is an address, with or without a name', () => {
+  assert.deepEqual(parseMailbox('Latchkey <noreply@localhost>'), { name: 'Latchkey', address: 'noreply@localhost' })
+  assert.deepEqual(parseMailbox('"Name, Inc." <a@b.io>'), { name: 'Name, Inc.', address: 'a@b.io' })
+  assert.deepEqual(parseMailbox('"Name, Inc."<a@b.io>'), { name: 'Name, Inc.', address: 'a@b.io' })
+  assert.deepEqual(parseMailbox('<noreply@localhost>'), { name: '', address: 'noreply@localhost' })
+  assert.deepEqual(parseMailbox('noreply@localhost'), { name: '', address: 'noreply@localhost' })
+})
+
+test('a mail arrives with two parts, its headers, and one recipient', async (t) => {
+  const { db, services, mailbox, clock } = await startApp(t, {
+    env: { API_TITLE: 'Schlüssel & Söhne', MAIL_FROM: 'Schlüssel <post@example.org>' },
+  })
+  await services.accounts.register({ email: 'Mia@example.com', password: 'correct horse', firstName: 'Mía', lastName: 'Muster' })
+  const [mail, ...others] = await mailbox.messages()
+  assert.ok(mail)
+  assert.deepEqual(others, [])
+  const { headers } = mail
+  assert.equal(headers.get('to'), 'Mia@example.com')
+  assert.equal(headers.get('from'), 'Schlüssel <post@example.org>')
+  assert.equal(headers.get('subject'), 'Verify your email address for Schlüssel & Söhne')
+  assert.equal(headers.get('auto-submitted'), 'auto-generated')
+  assert.match(headers.get('message-id') ?? '', /@example\.org>$/)
+  assert.equal(Date.parse(headers.get('date') ?? ''), Math.floor(clock.now() / 1000) * 1000)
+  assert.match(headers.get('content-type') ?? '', /^multipart\/alternative;/)
+  for (const absent of ['cc', 'bcc']) assert.ok(!headers.has(absent))
+  assert.ok(mail.text.startsWith('Hello Mía,\n'))
+  assert.ok(mail.html.includes('Hello Mía,') && mail.html.includes(mail.link))
+  assert.deepEqual(services.tokens.read(mail.code, 'verify'), {
+    userId: 1,
+    sessionId: undefined,
+    version: (await findUserById(db, 1))?.emailVersion,
+  })
+})
+
+test('a sender whose name needs quotes arrives with one pair of them', async () => {
+  const message = write('verify', { letterhead: { mailFrom: '"Name, Inc." <a@b.io>' } })
+  const { message: raw } = await createTransport({ streamTransport: true, buffer: true }).sendMail(toSendOptions(message))
+  assert.match(String(raw), /^From: "Name, Inc\." <a@b\.io>\r$/m)
+})
+
+test('line breaks in a title, a name or an address make no header', async () => {
+  const evil = 'x\r\nBcc: evil@example.com\r\n\r\nbody'
+  const message = {
+    ...write('verify', { letterhead: { apiTitle: evil } }),
+    to: `mia@example.com\r\nBcc: evil@example.com`,
+    from: { name: evil, address: 'a@b.c' },
+  }
+  const { message: raw, envelope } = await createTransport({ streamTransport: true, buffer: true }).sendMail(toSendOptions(message))
+  const head = String(raw).split('\r\n\r\n')[0] ?? ''
+  assert.doesNotMatch(head, /^bcc:/im)
+  assert.equal(envelope.to.length, 1)
+})

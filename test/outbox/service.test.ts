@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { until } from '../support/app/eventually.ts'
+import { newEmail, PASSWORD } from '../support/app/requests.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { startProcess } from '../support/processes/service-process.ts'
+import { startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+const COUNT = 8
+
+test('201: registrations do not feel a mail server that hangs; a stop does not wait for it, and the next process sends every mail once', async (t) => {
+  const folder = temporaryFolder(t)
+  const hanging = await startRawPeer(t, () => undefined)
+  const first = await startProcess(t, { SMTP_URL: hanging.url }, folder)
+  const emails = Array.from({ length: COUNT }, newEmail)
+  for (const email of emails) {
+    const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
+    const signal = AbortSignal.timeout(3000)
+    const response = await fetch(`${first.url}/register/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      signal,
+    })
+    assert.equal(response.status, 201)
+  }
+  const exited = once(first.process, 'exit', { signal: AbortSignal.timeout(10_000) })
+  first.process.kill('SIGTERM')
+  assert.deepEqual(await exited, [0, null])
+  assert.ok(!emails.some((email) => first.output().includes(email)), 'no address is logged')
+
+  const peer = await startSmtpPeer(t)
+  await startProcess(t, { SMTP_URL: peer.url }, folder)
+  await until('all mail is out', () => peer.deliveries.length >= COUNT, 30_000)
+  assert.deepEqual(peer.deliveries.map(({ to }) => String(to)).sort(), emails.sort())
+})

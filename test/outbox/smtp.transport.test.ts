@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { connect as tcpConnect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import tls from 'node:tls'
+import { createSmtpTransport, type SmtpTimeouts } from '../../src/outbox/smtp.transport.ts'
+import { openDatabase } from '../../src/storage/open.ts'
+import { enqueueMail } from '../../src/storage/repositories/outbox.repository.ts'
+import { type Actor, member } from '../support/app/actors.ts'
+import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { makeCertificate } from '../support/servers/certificates.ts'
+import { openPostOffice, outboxRows } from '../support/servers/post-office.ts'
+import { closedPort, startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+const SHORT = { silenceMs: 150, totalMs: 600 }
+
+type Scene = { readonly testApp: TestApp; readonly mia: Actor }
+
+/** An account that has asked for a reset mail, which nobody has sent yet. */
+async function askedForReset(t: TestContext): Promise<Scene> {
+  const testApp = await startApp(t, { env: { MAIL_FROM: 'Latchkey <noreply@id.example.com>' } })
+  const mia = await member(testApp)
+  await enqueueMail(testApp.db, 'reset', mia.email, testApp.clock.now())
+  return { testApp, mia }
+}
+
+/** Tries once to send what is due, through a mail server. */
+async function tryToSend(t: TestContext, testApp: TestApp, url: string, timeouts?: SmtpTimeouts): Promise<string[]> {
+  const transport = createSmtpTransport(url, timeouts)
+  t.after(() => transport.close())
+  const { dispatcher, logged } = openPostOffice(testApp, transport)
+  await dispatcher.drain()
+  return logged
+}
+
+async function waits(testApp: TestApp, reason: RegExp): Promise<void> {
+  const [row, ...others] = await outboxRows(testApp)
+  assert.deepEqual(others, [])
+  assert.deepEqual({ attempts: row?.attempts, lease: row?.lease, failed: row?.failed_at }, { attempts: 1, lease: null, failed: null })
+  assert.match(row?.last_error ?? '', reason)
+  const delayMs = (row?.due_at ?? 0) - testApp.clock.now()
+  assert.ok(delayMs >= 1000 && delayMs <= 2000, `${delayMs} ms`)
+}
+
+test('a mail is handed over whole, from MAIL_FROM, to exactly one recipient', async (t) => {
+  const { testApp, mia } = await askedForReset(t)
+  const peer = await startSmtpPeer(t)
+  const logged = await tryToSend(t, testApp, peer.url)
+  const [delivery, ...others] = peer.deliveries
+  assert.deepEqual(others, [])
+  assert.deepEqual({ from: delivery?.from, to: delivery?.to }, { from: 'noreply@id.example.com', to: [mia.email] })
+  assert.equal(delivery?.mail.subject, 'Reset your password for Latchkey')
+  assert.equal(testApp.services.tokens.read(delivery?.mail.code ?? '', 'reset').userId, mia.id)
+  assert.deepEqual({ rows: await outboxRows(testApp), logged }, { rows: [], logged: [] })
+})
+
+test('a mail waits while the connection is refused', async (t) => {
+  const { testApp } = await askedForReset(t)
+  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort(t)}`)
+  await waits(testApp, /^no answer: .*ECONNREFUSED/)
+})
+
+test('a mail waits while the host name cannot be resolved', async (t) => {
+  const { testApp } = await askedForReset(t)
+  await tryToSend(t, testApp, 'smtp://mail.invalid:2525')
+  await waits(testApp, /^no answer: /)
+})
+
+test('a mail waits when smtps:// leads to a port that does not speak TLS, and the reason says what to change', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const peer = await startSmtpPeer(t)
+  await tryToSend(t, testApp, peer.url.replace('smtp:', 'smtps:'))
+  await waits(testApp, /^the port does not speak TLS from the start: use smtp:\/\/ in SMTP_URL, or the port for smtps:\/\/$/)
+})
+
+test('a mail waits when the server never greets', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const peer = await startRawPeer(t, () => undefined)
+  await tryToSend(t, testApp, peer.url, SHORT)
+  await waits(testApp, /^no answer: (?:Greeting never received|Timeout)/)
+})
+
+test('a mail waits when the server answers drop by drop, and the next one is not held up', async (t) => {
+  const { testApp, mia } = await askedForReset(t)
+  let isSlow = true
+  const good = await startSmtpPeer(t)
+  const peer = await startRawPeer(t, (socket) => {
+    if (isSlow) {
+      socket.write('220 wait\r\n')
+      const timer = setInterval(() => socket.write('250-wait\r\n'), 50)
+      socket.on('close', () => clearInterval(timer))
+      return
+    }
+    // From now on it is the way to a good server.
+    const onward = tcpConnect(good.port)
+    socket.pipe(onward).pipe(socket)
+  })
+  const transport = createSmtpTransport(peer.url, SHORT)
+  t.after(() => transport.close())
+  const { dispatcher } = openPostOffice(testApp, transport)
+  await dispatcher.drain()
+  await waits(testApp, /^no end after 600 ms/)
+  isSlow = false
+  testApp.clock.advance({ seconds: 2 })
+  await dispatcher.drain()
+  assert.deepEqual(
+    good.deliveries.map(({ to }) => to),
+    [[mia.email]],
+  )
+})
+
+test('a mail waits when the server says 451 to the recipient', async (t) => {
+  const { testApp, mia } = await askedForReset(t)
+  const peer = await startSmtpPeer(t, {
+    refuseRecipient: (address) => `451 4.7.1 <${address}> greylisted, see https://example.com/${address}`,
+  })
+  const logged = await tryToSend(t, testApp, peer.url)
+  await waits(testApp, /^RCPT TO was answered: 451 .*greylisted/)
+  assert.ok(!logged.join().includes(mia.email))
+  assert.ok(!(await outboxRows(testApp))[0]?.last_error?.includes(mia.email), 'the reply is kept without the address that it quotes')
+})
+
+test('a mail waits when the server says 451 or 554 to the message', async (t) => {
+  for (const reply of ['451 4.3.0 try later', '554 5.6.0 not this one']) {
+    const { testApp } = await askedForReset(t)
+    const peer = await startSmtpPeer(t, { refuseMessage: () => reply })
+    await tryToSend(t, testApp, peer.url)
+    await waits(testApp, new RegExp(`^DATA was answered: ${reply.slice(0, 3)}`))
+  }
+})
+
+test('a mailbox that does not exist is given up at once', async (t) => {
+  for (const reply of ['550 5.1.1 no such user', '550 no such user', '553 5.1.3 bad address']) {
+    const { testApp, mia } = await askedForReset(t)
+    const peer = await startSmtpPeer(t, { refuseRecipient: () => reply })
+    const logged = await tryToSend(t, testApp, peer.url)
+    const [row] = await outboxRows(testApp)
+    assert.equal(row?.failed_at, testApp.clock.now(), reply)
+    assert.equal(logged.filter((line) => JSON.parse(line).level === 50).length, 1)
+    assert.ok(!logged.join().includes(mia.email))
+  }
+})
+
+test('a refusal that the operator can mend is not the end of a mail', async (t) => {
+  for (const reply of ['550 5.7.1 relaying denied', '554 5.7.1 relay access denied', '530 5.7.0 log in first', '552 5.2.2 mailbox full']) {
+    const { testApp } = await askedForReset(t)
+    const peer = await startSmtpPeer(t, { refuseRecipient: () => reply })
+    await tryToSend(t, testApp, peer.url)
+    await waits(testApp, new RegExp(`^RCPT TO was answered: ${reply.slice(0, 3)}`))
+  }
+})
+
+test('a mail waits when the connection is cut in the middle of DATA, and is then delivered once', async (t) => {
+  const { testApp, mia } = await askedForReset(t)
+  let isCutting = true
+  const peer = await startSmtpPeer(t, { refuseMessage: () => (isCutting ? 'drop' : undefined) })
+  await tryToSend(t, testApp, peer.url)
+  await waits(testApp, /^no answer: /)
+  assert.deepEqual(peer.deliveries, [])
+  isCutting = false
+  testApp.clock.advance({ seconds: 2 })
+  await tryToSend(t, testApp, peer.url)
+  assert.deepEqual(
+    peer.deliveries.map(({ to }) => to),
+    [[mia.email]],
+  )
+  assert.deepEqual(await outboxRows(testApp), [])
+})
+
+test('all mail is out within 30 seconds of the return of a server that was down for minutes', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const actors = [await member(testApp), await member(testApp), await member(testApp), await member(testApp), await member(testApp)]
+  for (const { email } of actors) await enqueueMail(testApp.db, 'reset', email, testApp.clock.now())
+  const port = await closedPort(t)
+  const transport = createSmtpTransport(`smtp://localhost:${port}`, SHORT)
+  t.after(() => transport.close())
+  const { dispatcher } = openPostOffice(testApp, transport)
+  for (let second = 0; second < 300; second += 3) {
+    await dispatcher.drain()
+    testApp.clock.advance({ seconds: 3 })
+  }
+  const peer = await startSmtpPeer(t, { port })
+  for (let second = 0; second < 16; second += 4) {
+    await dispatcher.drain()
+    testApp.clock.advance({ seconds: 4 })
+  }
+  assert.equal(peer.deliveries.length, 6)
+  assert.equal(new Set(peer.deliveries.map(({ to }) => String(to))).size, 6)
+  assert.ok(peer.connections() <= 5, 'connections are used for more than one mail, and all mails wait for one check')
+})
+
+/** Stops while a server that says nothing has been connected to, and gives the mail as it then is. */
+async function stopDuringSilence(t: TestContext, testApp: TestApp) {
+  const connected = Promise.withResolvers<void>()
+  const peer = await startRawPeer(t, () => connected.resolve())
+  const { dispatcher } = openPostOffice(testApp, createSmtpTransport(peer.url), { stopDeadlineMs: 20 })
+  dispatcher.start()
+  await connected.promise
+  const before = performance.now()
+  await dispatcher.stop()
+  assert.ok(performance.now() - before < 2000)
+  const [row] = await outboxRows(testApp)
+  return row
+}
+
+test('a stop ends a sending that hangs, and the mail is due again', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const row = await stopDuringSilence(t, testApp)
+  assert.equal(row?.lease, null)
+  testApp.clock.advance({ seconds: 2 })
+  assert.equal((await testApp.mailbox.messages()).length, 1)
+})
+
+test('a stop ends a check that hangs, and the mail is due again', async (t) => {
+  const { testApp } = await askedForReset(t)
+  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort(t)}`)
+  testApp.clock.advance({ seconds: 2 })
+  const row = await stopDuringSilence(t, testApp)
+  assert.deepEqual({ lease: row?.lease, attempts: row?.attempts }, { lease: null, attempts: 2 })
+})
+
+test('two processes on one PostgreSQL send each mail once', async (t) => {
+  const testApp = await startApp(t, { database: 'postgres' })
+  const count = 40
+  for (let index = 0; index < count; index++) await enqueueMail(testApp.db, 'reset', (await member(testApp)).email, testApp.clock.now())
+  const peer = await startSmtpPeer(t)
+  const other = await openDatabase(testApp.config.database)
+  const transports = [createSmtpTransport(peer.url), createSmtpTransport(peer.url)]
+  const [first, second] = [testApp.db, other].map((db, index) =>
+    openPostOffice(testApp, transports[index] ?? createSmtpTransport(peer.url), { db }),
+  )
+  first?.dispatcher.start()
+  second?.dispatcher.start()
+  while ((await outboxRows(testApp)).length > 0) {
+    first?.dispatcher.wake()
+    second?.dispatcher.wake()
+  }
+  await Promise.all([first?.dispatcher.stop(), second?.dispatcher.stop()])
+  await other.close()
+  assert.equal(peer.deliveries.length, count)
+  assert.equal(new Set(peer.deliveries.map(({ to }) => String(to))).size, count)
+})
+
+test('user and password of SMTP_URL are decoded and used, and a wrong one is told without either', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const peer = await startSmtpPeer(t, { login: { user: 'post@example.com', password: 'p@ss/w:rd' } })
+  const at = (login: string) => peer.url.replace('//', `//${login}@`)
+  const logged = await tryToSend(t, testApp, at('post%40example.com:canary-password'))
+  await waits(testApp, /^AUTH \w+ was answered: 535$/)
+  assert.ok(!/canary|post@/.test(logged.join() + JSON.stringify(await outboxRows(testApp))))
+  testApp.clock.advance({ seconds: 2 })
+  await tryToSend(t, testApp, at('post%40example.com:p%40ss%2Fw%3Ard'))
+  assert.deepEqual(
+    peer.deliveries.map(({ user }) => user),
+    ['post@example.com'],
+  )
+})
+
+test('smtp:// is encrypted when the server offers it, smtps:// from the start; a certificate that nobody vouches for is refused', async (t) => {
+  const certificate = makeCertificate(t)
+  if (certificate === undefined) return t.skip('openssl is not installed')
+  for (const fromTheStart of [false, true]) {
+    const { testApp } = await askedForReset(t)
+    const peer = await startSmtpPeer(t, { tls: { ...certificate, fromTheStart } })
+    await tryToSend(t, testApp, peer.url)
+    await waits(testApp, /^no answer: .*self-signed certificate/)
+    assert.deepEqual(peer.deliveries, [])
+    const trusted = tls.getCACertificates('default')
+    tls.setDefaultCACertificates([...trusted, certificate.cert])
+    testApp.clock.advance({ seconds: 2 })
+    await tryToSend(t, testApp, peer.url)
+    tls.setDefaultCACertificates(trusted)
+    assert.deepEqual(
+      peer.deliveries.map(({ secure }) => secure),
+      [true],
+    )
+  }
+})

@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { until } from '../../support/app/eventually.ts'
+import { freePort } from '../../support/databases/postgres-server.ts'
+
+export type Node = {
+  readonly name: string
+  readonly port: number
+  readonly apiPort: number
+  readonly folder: string
+  readonly patroni: ChildProcess
+}
+
+export type Cluster = {
+  readonly nodes: readonly Node[]
+  /** The node that is the primary now, when there is one. */
+  primary(): Promise<Node | undefined>
+  /** Kills a node as a machine that loses its power would: its agent and its server, without a word. */
+  kill(node: Node): void
+}
+
+// Neither PostgreSQL nor its agent runs as root.
+type Account = { readonly uid: number; readonly gid: number } | undefined
+const NOBODY = { uid: 65_534, gid: 65_534 }
+const START_DEADLINE_MS = 90_000
+
+/** Patroni with etcd and two PostgreSQL nodes, one replicating the other, on this machine. It ends with the test. */
+export async function startCluster(t: TestContext): Promise<Cluster> {
+  const account: Account = process.getuid?.() === 0 ? NOBODY : undefined
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-patroni-'))
+  if (account) chownSync(folder, account.uid, account.gid)
+  const [clientPort, peerPort] = [await freePort(), await freePort()]
+  const client = `http://127.0.0.1:${clientPort}`
+  const peer = `http://127.0.0.1:${peerPort}`
+  const etcd = spawn(
+    'etcd',
+    [
+      '--data-dir',
+      join(folder, 'etcd'),
+      '--listen-client-urls',
+      client,
+      '--advertise-client-urls',
+      client,
+      '--listen-peer-urls',
+      peer,
+    ].concat(['--initial-advertise-peer-urls', peer, '--initial-cluster', `default=${peer}`]),
+    { ...account, cwd: folder, stdio: 'ignore', env: { ...process.env, ETCD_UNSUPPORTED_ARCH: 'arm64', HOME: folder } },
+  )
+  const nodes: Node[] = []
+  t.after(() => {
+    for (const node of nodes) killNode(node)
+    etcd.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  for (const name of ['one', 'two']) {
+    nodes.push(await startNode(folder, name, clientPort, account))
+    await until(`node ${name} runs`, () => isRunning(nodes.at(-1)), START_DEADLINE_MS)
+  }
+  await until('the standby follows', async () => (await rolesOf(nodes)).includes('sync_standby'), START_DEADLINE_MS)
+  return {
+    nodes,
+    kill: killNode,
+    primary: async () => nodes[(await rolesOf(nodes)).findIndex((role) => role === 'master' || role === 'primary')],
+  }
+}
+
+async function startNode(parent: string, name: string, etcdPort: number, account: Account): Promise<Node> {
+  const folder = join(parent, name)
+  mkdirSync(folder, { mode: 0o700 })
+  if (account) chownSync(folder, account.uid, account.gid)
+  const [port, apiPort] = [await freePort(), await freePort()]
+  const file = join(folder, 'patroni.yml')
+  writeFileSync(file, settings(folder, name, port, apiPort, etcdPort), { mode: 0o644 })
+  const log = openSync(join(folder, 'log'), 'a')
+  const patroni = spawn('patroni', [file], { ...account, cwd: folder, stdio: ['ignore', log, log], env: { ...process.env, HOME: folder } })
+  return { name, port, apiPort, folder, patroni }
+}
+
+/** Times are half of Patroni's defaults. A write is acknowledged when both nodes have it, so that none is lost with the primary. */
+function settings(folder: string, name: string, port: number, apiPort: number, etcdPort: number): string {
+  return `
+scope: latchkey
+name: ${name}
+restapi: { listen: '127.0.0.1:${apiPort}', connect_address: '127.0.0.1:${apiPort}' }
+etcd3: { host: '127.0.0.1:${etcdPort}' }
+bootstrap:
+  dcs:
+    ttl: 20
+    loop_wait: 2
+    retry_timeout: 3
+    synchronous_mode: true
+    postgresql: { use_pg_rewind: true, parameters: { max_connections: 100, wal_log_hints: 'on' } }
+  initdb: [{ encoding: UTF8 }, { locale: C }, data-checksums]
+  pg_hba: ['host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust', 'local all all trust']
+postgresql:
+  listen: '127.0.0.1:${port}'
+  connect_address: '127.0.0.1:${port}'
+  data_dir: '${join(folder, 'data')}'
+  bin_dir: '${binaries()}'
+  pgpass: '${join(folder, 'pgpass')}'
+  parameters: { unix_socket_directories: '${folder}' }
+  authentication:
+    superuser: { username: postgres, password: postgres }
+    replication: { username: replicator, password: replicator }
+`
+}
+
+function binaries(): string {
+  const root = '/usr/lib/postgresql'
+  const newest = existsSync(root)
+    ? readdirSync(root)
+        .sort((a, b) => Number(a) - Number(b))
+        .at(-1)
+    : undefined
+  if (newest === undefined) throw new Error('no PostgreSQL server is installed: apt-get install patroni etcd-server postgresql')
+  return join(root, newest, 'bin')
+}
+
+async function rolesOf(nodes: readonly Node[]): Promise<string[]> {
+  return Promise.all(
+    nodes.map(async ({ apiPort }) => {
+      try {
+        const answer = await fetch(`http://127.0.0.1:${apiPort}/patroni`, { signal: AbortSignal.timeout(2000) })
+        const { role, state, sync_standby } = (await answer.json()) as { role: string; state: string; sync_standby?: boolean }
+        if (state !== 'running') return state
+        return sync_standby ? 'sync_standby' : role
+      } catch {
+        return 'away'
+      }
+    }),
+  )
+}
+
+async function isRunning(node: Node | undefined): Promise<boolean> {
+  const [role = 'away'] = node === undefined ? [] : await rolesOf([node])
+  return ['master', 'primary', 'replica', 'sync_standby'].includes(role)
+}
+
+function killNode({ patroni, folder }: Node): void {
+  patroni.kill('SIGKILL')
+  const pidFile = join(folder, 'data', 'postmaster.pid')
+  if (!existsSync(pidFile)) return
+  const postmaster = readFileSync(pidFile, 'utf8').split('\n')[0] ?? ''
+  if (!existsSync(`/proc/${postmaster}`)) return
+  const backends = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').filter(Boolean)
+  for (const pid of [postmaster, ...backends]) killProcess(Number(pid))
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself since it was listed.
+  }
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import postgres from 'postgres'
+import { until } from '../support/app/eventually.ts'
+import { newEmail } from '../support/app/requests.ts'
+import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
+import { ask, registration, startTraffic, tally } from '../support/load/traffic.ts'
+import {
+  ANSWER_MS,
+  type Fault,
+  judge,
+  missing,
+  READS,
+  RECOVERY_MS,
+  type Sufferer,
+  signIn,
+  slowest,
+  startBystander,
+  suffer,
+  untilServing,
+  WITH_MEMBER,
+} from '../support/load/under-load.ts'
+import { scaled } from '../support/processes/scale.ts'
+import { startProcess } from '../support/processes/service-process.ts'
+import { type FaultProxy, startFaultProxy } from '../support/servers/broken-proxy.ts'
+import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+const ALL_CONNECTIONS = 20
+
+type Scene = Sufferer & {
+  readonly server: PostgresServer
+  readonly proxy: FaultProxy
+  /** A way to the database past the proxy. */
+  readonly sql: postgres.Sql
+}
+
+async function setScene(t: TestContext, settings: readonly string[] = []): Promise<Scene> {
+  const server = await startPostgres(settings)
+  t.after(() => server.stop())
+  const proxy = await startFaultProxy(t, server.port)
+  const peer = await startSmtpPeer(t)
+  const service = await startProcess(t, {
+    DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`,
+    SMTP_URL: peer.url,
+    LOG_LEVEL: 'warn',
+    ...WITH_MEMBER,
+  })
+  const sql = postgres(server.url, { max: 1, onnotice: () => undefined })
+  t.after(() => sql.end({ timeout: 1 }))
+  await sql`select 1`
+  const emails = async () => (await sql<{ email: string }[]>`select email from users`).map(({ email }) => email)
+  return { server, proxy, service, member: await signIn(service.url), sql, emails }
+}
+
+const TROUBLES: Record<string, (scene: Scene) => Fault> = {
+  'PostgreSQL stopped and started again': ({ server }) => ({ begin: () => server.end('SIGINT'), end: () => server.start() }),
+  'PostgreSQL killed at once, and started again with recovery from its log': ({ server }) => ({
+    begin: () => server.end('SIGQUIT'),
+    end: () => server.start(),
+  }),
+  'PostgreSQL hangs, and goes on': ({ server }) => ({ begin: () => server.freeze(), end: () => server.thaw() }),
+  'the network loses everything in silence, and comes back without what it lost': ({ proxy }) => ({
+    begin: () => proxy.set('blackhole'),
+    end: () => proxy.set('open'),
+  }),
+  'the network turns everything away, and comes back': ({ proxy }) => ({ begin: () => proxy.set('closed'), end: () => proxy.set('open') }),
+  'PostgreSQL is read-only, and writable again': ({ sql }) => {
+    const setReadOnly = async (value: 'on' | 'off') => {
+      // Sessions that stand take it over as new ones do.
+      await sql.unsafe(`alter system set default_transaction_read_only = ${value}`)
+      await sql`select pg_reload_conf()`
+    }
+    return {
+      mustPass: READS,
+      begin: () => setReadOnly('on'),
+      async end() {
+        await sql`set default_transaction_read_only = off`
+        await setReadOnly('off')
+      },
+    }
+  },
+}
+
+test('the database in trouble: 503 in time, a heartbeat throughout, recovery by itself, nothing lost', async (t) => {
+  const scene = await setScene(t)
+  for (const [name, trouble] of Object.entries(TROUBLES)) {
+    await t.test(`503: ${name}`, (step) => suffer(step, scene, trouble(scene)))
+  }
+  await t.test('connections terminated by an operator, again and again: no answer but 503 and the right ones, nothing lost', (step) =>
+    terminate(step, scene),
+  )
+  for (const text of ['begin', 'insert into users', 'insert into outbox', 'insert into sessions', 'commit']) {
+    for (const when of ['before', 'after'] as const)
+      await t.test(`503: a registration cut ${when} the server has "${text}" is there whole or not at all`, (step) =>
+        cutAt(step, scene, text, when),
+      )
+  }
+})
+
+test('503: every connection is taken by others, and given back', async (t) => {
+  const scene = await setScene(t, [`max_connections=${ALL_CONNECTIONS}`, 'superuser_reserved_connections=0'])
+  // Without a query of the driver's own, which nobody waits for when the connection is destroyed.
+  const greedy = postgres(scene.server.url, { max: 2 * ALL_CONNECTIONS, onnotice: () => undefined, connect_timeout: 2, fetch_types: false })
+  const letGo = () => greedy.end({ timeout: 0 }).catch(() => undefined)
+  let isOver = false
+  t.after(() => {
+    isOver = true
+    return letGo()
+  })
+  await suffer(t, scene, {
+    async begin() {
+      for (let index = 0; index < ALL_CONNECTIONS; index++) void takeWhileNotOver()
+      await until('all connections are taken', async () => {
+        await scene.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey'`
+        const others =
+          await scene.sql`select from pg_stat_activity where backend_type = 'client backend' and application_name <> 'latchkey'`
+        return others.length === ALL_CONNECTIONS
+      })
+    },
+    async end() {
+      isOver = true
+      await letGo()
+    },
+  })
+  async function takeWhileNotOver(): Promise<void> {
+    while (!isOver) {
+      const taken = await greedy.reserve().catch(() => undefined)
+      if (taken === undefined) await sleep(5)
+      else return
+    }
+  }
+})
+
+/** The state of the books after a storm: process alive, answers in the grammar, promises kept, no half transactions. */
+async function terminate(t: TestContext, { service, member, sql, emails }: Scene): Promise<void> {
+  const rounds = scaled(40, 400)
+  const bystander = await startBystander(t)
+  const traffic = startTraffic(t, service.url, 60, member)
+  let terminated = 0
+  for (let round = 0; round < rounds; round++) {
+    await sleep(20 + Math.random() * 60)
+    const rows = await sql<{ ended: boolean }[]>`
+      select pg_terminate_backend(pid) as ended from pg_stat_activity where application_name = 'latchkey'`
+    terminated += rows.length
+  }
+  const recoveryMs = await untilServing(service.url, performance.now())
+  await traffic.stop()
+  const machineMs = await bystander.slowestMs()
+  assert.equal(service.process.exitCode, null, 'the process lives')
+  judge(traffic.answers, machineMs)
+  assert.ok(recoveryMs <= RECOVERY_MS + machineMs, `${recoveryMs} ms`)
+  assert.deepEqual(missing(await emails(), traffic.registered), [])
+  assert.deepEqual(await halfRegistered(sql), [], 'no account without its session')
+  t.diagnostic(
+    `${terminated} connections terminated in ${rounds} rounds; ${traffic.answers.length} requests (${tally(traffic.answers)}), ${slowest(traffic.answers)}; ` +
+      `serving again after ${Math.round(recoveryMs)} ms; ${traffic.registered.length} acknowledged registrations, 0 lost`,
+  )
+}
+
+/** A registration is a user, a session and a mail, or nothing. */
+async function halfRegistered(sql: postgres.Sql): Promise<string[]> {
+  const rows = await sql<{ email: string }[]>`
+    select email from users where not exists (select from sessions where sessions.user_id = users.id)`
+  return rows.map(({ email }) => email)
+}
+
+async function cutAt(t: TestContext, { proxy, service, sql }: Scene, text: string, when: 'before' | 'after'): Promise<void> {
+  // A statement that is prepared is not sent as text again: on fresh connections it is.
+  proxy.cutAll()
+  await untilServing(service.url, performance.now())
+  proxy.cutAll()
+  const cutsBefore = proxy.cuts()
+  proxy.cutAt(text, when)
+  let email = newEmail()
+  let answer = await ask(service.url, 'POST', '/register/', registration(email))
+  // One that met a connection of before did not come so far as to be cut.
+  for (let tries = 0; tries < 10 && answer.status === 503 && proxy.cuts() === cutsBefore; tries++) {
+    await sleep(50)
+    email = newEmail()
+    answer = await ask(service.url, 'POST', '/register/', registration(email))
+  }
+  assert.equal(proxy.cuts() - cutsBefore, 1)
+  assert.deepEqual({ status: answer.status, body: answer.body }, { status: 503, body: { detail: 'Service Unavailable' } })
+  assert.ok(answer.tookMs < ANSWER_MS)
+  const recoveryMs = await untilServing(service.url, performance.now())
+  assert.ok(recoveryMs < RECOVERY_MS)
+  assert.equal(service.process.exitCode, null)
+  const found = await sql`select id from users where email = ${email}`
+  // Whether a commit happened whose answer was lost, nobody can know: it is all there, or nothing.
+  if (text !== 'commit' || when !== 'after') assert.equal(found.length, 0)
+  assert.deepEqual(await halfRegistered(sql), [])
+  t.diagnostic(
+    `answered 503 after ${Math.round(answer.tookMs)} ms; ${found.length} rows of it in the database; serving after ${Math.round(recoveryMs)} ms`,
+  )
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import postgres from 'postgres'
+import { hashApiKey } from '../../src/security/api-key-secret.ts'
+import { until } from '../support/app/eventually.ts'
+import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
+import { type Answered, ask } from '../support/load/traffic.ts'
+import { startProcess } from '../support/processes/service-process.ts'
+import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+const NAME = 'Canaryname'
+const FORBIDDEN = 'Canaryforbidden'
+const PASSWORD_HASH = /\$argon2id\$v=19\$[\w=,]+\$[\w+/]{22}\$[\w+/]{43}/g
+const CANARIES = {
+  'first password': 'canary-first-password-9f2c',
+  'wrong password': 'canary-wrong-password-1b7d',
+  'reset password': 'canary-reset-password-77aa',
+  'edited password': 'canary-edited-password-5e01',
+  'changed password': 'canary-changed-password-c3d4',
+  'admin password': 'canary-admin-password-0d0d',
+  'mail password': 'canary-mail-password-44e1',
+  'database password': 'canary-database-password-6a6a',
+  'signing secret': 'canary-signing-secret-2f2f2f2f-2f2f2f2f',
+  'made-up token': 'eyJhbGciOiJIUzI1NiJ9.eyJjYW5hcnkiOjF9.Y2FuYXJ5LXRva2VuLXNpZ25hdHVyZQ',
+  'made-up key': 'lk_canary0000000000000000000000000000000000000000000',
+}
+
+type Found = { readonly where: string; readonly text: string }
+
+/** A session that uses every secret there is, well and badly. Gives the answers, and the secrets that the service made meanwhile. */
+async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: Answered[]; made: Record<string, string> }> {
+  const answers: Answered[] = []
+  const made: Record<string, string> = {}
+  const email = 'mia@example.com'
+  const send = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
+    const answer = await ask(url, method, path, body, headers)
+    answers.push(answer)
+    return answer.body as Record<string, string>
+  }
+  const codeOf = async (kind: string) => {
+    const isIt = ({ mail }: SmtpPeer['deliveries'][number]) => mail.link.includes(kind)
+    await until(`a mail for ${kind}`, () => peer.deliveries.some(isIt))
+    return peer.deliveries.find(isIt)?.mail.code ?? ''
+  }
+  const first = await send('POST', '/register/', { email, password: CANARIES['first password'], first_name: NAME, last_name: 'Muster' })
+  Object.assign(made, { 'first access token': first['token'], 'first refresh token': first['refresh'] })
+  made['verify code'] = await codeOf('/verify')
+  await send('GET', `/verify/?code=${made['verify code']}`)
+  await send('GET', `/verify/?code=${made['verify code']}`)
+  await send('POST', '/login/', { email, password: CANARIES['wrong password'] })
+  const pair = await send('POST', '/login/', { email, password: CANARIES['first password'] })
+  Object.assign(made, { 'access token': pair['token'], 'refresh token': pair['refresh'] })
+  made['renewed access token'] = (await send('POST', '/refresh/', { refresh: pair['refresh'] }))['token'] ?? ''
+  const bearer = { authorization: `Bearer ${pair['token']}` }
+  made['API key'] = (await send('POST', '/users/keys', { name: 'one', scopes: ['all'] }, bearer))['key'] ?? ''
+  await send('GET', '/users/me', undefined, { 'x-api-key': made['API key'] })
+  await send('PUT', '/users/1', { password: CANARIES['edited password'] }, bearer)
+  await send('PUT', '/users/2', { password: CANARIES['edited password'] }, bearer)
+  await send('POST', '/users/2/password', { password: CANARIES['changed password'] }, bearer)
+  await send('POST', '/forgot-password/', { email })
+  made['reset code'] = await codeOf('/reset-password')
+  await send('GET', `/reset-password/?code=${made['reset code']}x`)
+  const reset = { code: made['reset code'], new_password: CANARIES['reset password'] }
+  await send('POST', '/reset-password/', { ...reset, new_password: 'short', code: `${reset.code}` })
+  await send('POST', '/reset-password/', reset)
+  await send('POST', '/reset-password/', reset)
+  await abuse(send)
+  return { answers, made }
+}
+
+async function abuse(
+  send: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<unknown>,
+): Promise<void> {
+  const token = CANARIES['made-up token']
+  await send('GET', '/users/me', undefined, { authorization: `Bearer ${token}` })
+  await send('GET', '/users/me', undefined, { authorization: `Basic ${token}` })
+  await send('GET', '/users/me', undefined, { 'x-api-key': CANARIES['made-up key'] })
+  for (const path of ['/verify/', '/reset-password/', '/nowhere', '/users/me', '/login/'])
+    await send('GET', `${path}?code=${token}&code=${token}`)
+  await send('POST', '/refresh/', { refresh: token })
+  await send('POST', '/login/', { email: CANARIES['wrong password'], password: [CANARIES['wrong password']] })
+  await send('POST', '/register/', { password: CANARIES['wrong password'] })
+  await send('POST', '/login/', `{"password": "${CANARIES['wrong password']}`)
+  await send('POST', '/login/', 'x'.repeat(70_000) + CANARIES['wrong password'])
+}
+
+test('no password, token, key or code is logged, stored, measured or told in an error, at any level', async (t) => {
+  const folder = temporaryFolder(t)
+  const peer = await startSmtpPeer(t, { login: { user: 'post', password: CANARIES['mail password'] } })
+  const { url: databaseUrl, dump, forbid, break: breakTable } = await openStore(t, folder)
+  const service = await startProcess(
+    t,
+    {
+      DATABASE_URL: databaseUrl,
+      SMTP_URL: peer.url.replace('//', `//post:${CANARIES['mail password']}@`),
+      SECRET_KEY: CANARIES['signing secret'],
+      ADMIN_EMAIL: 'admin@example.com',
+      ADMIN_PASSWORD: CANARIES['admin password'],
+      METRICS_ENABLED: 'true',
+      LOG_LEVEL: 'trace',
+    },
+    folder,
+  )
+  const { answers, made } = await useEverything(service.url, peer)
+  const stored = await dump()
+  // What the database says when a statement fails goes to the log.
+  await forbid()
+  const key = { 'x-api-key': made['API key'] ?? '' }
+  const [madeKey] = (await ask(service.url, 'GET', '/users/keys', undefined, key)).body as { id: string }[]
+  const email = 'late@example.com'
+  const late = { email, password: CANARIES['first password'], first_name: FORBIDDEN, last_name: 'M' }
+  answers.push(
+    await ask(service.url, 'PUT', '/users/2', { first_name: FORBIDDEN }, key),
+    await ask(service.url, 'PATCH', `/users/keys/${madeKey?.id}`, { name: FORBIDDEN }, key),
+    await ask(service.url, 'POST', '/register/', late),
+  )
+  await breakTable()
+  answers.push(await ask(service.url, 'POST', '/register/', { ...late, email: `very.${email}`, first_name: NAME }))
+  const metrics = String((await ask(service.url, 'GET', '/metrics')).body)
+  const refused = answers.filter(({ status }) => status >= 400)
+  const told: Found[] = [
+    { where: 'the output', text: service.output() },
+    { where: 'the metrics', text: metrics },
+    { where: 'an error', text: JSON.stringify(refused.map(({ body }) => body)) },
+  ]
+  const places = [...told, ...stored]
+  const secrets = Object.entries({ ...CANARIES, ...made })
+  for (const [name, secret] of secrets) assert.ok(secret.length > 10, `${name} was used`)
+  const leaks = places.flatMap(({ where, text }) =>
+    secrets.flatMap(([name, secret]) => (partsOf(secret).some((part) => text.includes(part)) ? [`${name} in ${where}`] : [])),
+  )
+  assert.deepEqual(leaks, [])
+  // Hashes belong into the database and nowhere else.
+  const hashes = [hashApiKey(made['API key'] ?? ''), ...stored.flatMap(({ text }) => text.match(PASSWORD_HASH) ?? [])]
+  assert.ok(hashes.length > 2, 'the hashes of two passwords and a key are known')
+  const toldHashes = told.filter(({ text }) => text.includes('$argon2') || hashes.some((hash) => text.includes(hash)))
+  assert.deepEqual(
+    toldHashes.map(({ where }) => where),
+    [],
+  )
+  if (t.database === 'postgres') assert.equal(service.output().match(/violates check constraint/g)?.length, 6, 'three rows were refused')
+  // The search finds what is there: a name in the database, an event in the output, a counter in the metrics.
+  assert.ok(stored.some(({ text }) => text.includes(NAME)))
+  assert.match(service.output(), /"event":"login"/)
+  assert.match(metrics, /login_attempts_total\{status="success"\} 1/)
+  assert.ok(
+    answers.some(({ status }) => status >= 500),
+    'a failing database was logged too',
+  )
+  t.diagnostic(
+    `${secrets.length} secrets searched for in ${service.output().length} characters of output, ${metrics.length} of metrics, ` +
+      `${refused.length} refusals and ${stored.reduce((sum, { text }) => sum + text.length, 0)} bytes of database: none found`,
+  )
+})
+
+/** A token is no less a secret without its first two parts, nor a key without its prefix. */
+function partsOf(secret: string): string[] {
+  if (secret.startsWith('eyJ')) return [secret, secret.split('.')[2] ?? secret]
+  return secret.startsWith('lk_') ? [secret, secret.slice(3, 46)] : [secret]
+}
+
+type Store = {
+  readonly url: string
+  dump(): Promise<Found[]>
+  /** Has PostgreSQL refuse a row with that name, as an operator may, and quote it whole. SQLite quotes nothing. */
+  forbid(): Promise<void>
+  break(): Promise<void>
+}
+
+async function openStore(t: ContractContext, folder: string): Promise<Store> {
+  const BREAK = 'alter table outbox rename to outbox_away'
+  if (t.database === 'sqlite') {
+    const data = join(folder, 'data')
+    return {
+      url: 'sqlite:data/latchkey.db',
+      dump: async () => readdirSync(data).map((name) => ({ where: name, text: readFileSync(join(data, name), 'latin1') })),
+      forbid: async () => undefined,
+      async break() {
+        const connection = new DatabaseSync(join(data, 'latchkey.db'), { timeout: 5000 })
+        connection.exec(BREAK)
+        connection.close()
+      },
+    }
+  }
+  const target = await freshDatabase(t, 'postgres')
+  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
+  const client = postgres(target.url, { max: 1, onnotice: () => undefined })
+  t.after(async () => {
+    await client.unsafe('alter table outbox_away rename to outbox').catch(() => undefined)
+    for (const table of ['users', 'api_keys']) await client.unsafe(`alter table ${table} drop constraint house_rule`).catch(() => undefined)
+    await client.end({ timeout: 1 })
+  })
+  return {
+    url: target.url.replace('postgres@', `postgres:${CANARIES['database password']}@`),
+    async dump() {
+      const tables = await client<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public'`
+      const texts = tables.map(async ({ name }) => {
+        const rows = await client.unsafe(`select row_to_json(rows)::text as text from ${name} rows`)
+        return { where: name, text: rows.map((row) => String(row['text'])).join('\n') }
+      })
+      return Promise.all(texts)
+    },
+    async forbid() {
+      for (const [table, column] of [
+        ['users', 'first_name'],
+        ['api_keys', 'name'],
+      ])
+        await client.unsafe(`alter table ${table} add constraint house_rule check (${column} <> '${FORBIDDEN}')`)
+    },
+    break: async () => void (await client.unsafe(BREAK)),
+  }
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../support/app/eventually.ts'
+import { newEmail } from '../support/app/requests.ts'
+import { freshDatabase } from '../support/databases/databases.ts'
+import { comparePairs } from '../support/load/statistics.ts'
+import { ask, quantile, registration } from '../support/load/traffic.ts'
+import { missing } from '../support/load/under-load.ts'
+import { IS_LONG, scaled } from '../support/processes/scale.ts'
+import { type ServiceProcess, startProcess } from '../support/processes/service-process.ts'
+import { startFaultProxy } from '../support/servers/broken-proxy.ts'
+import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+const REGISTRATIONS = scaled(8, 60)
+const RECOVERY_MS = 30_000
+// In the long form the mail server is away for minutes where it is away at all.
+const AWAY_MS = scaled(0, 150_000)
+
+type Answers = { readonly emails: string[]; readonly faultyMs: number[]; readonly healthyMs: number[] }
+
+test('201: registrations do not feel a mail server in trouble; all mail is out 30 seconds after its return, once, from two processes', async (t) => {
+  let reply: string | undefined
+  const peer = await startSmtpPeer(t, {
+    refuseRecipient: () => (reply?.startsWith('drop') ? undefined : reply),
+    refuseMessage: () => (reply?.startsWith('drop') ? 'drop' : undefined),
+  })
+  const proxy = await startFaultProxy(t, peer.port)
+  const services = await startTwo(t, `smtp://127.0.0.1:${proxy.port}`)
+  const healthyPeer = await startSmtpPeer(t)
+  const [healthy] = await startTwo(t, healthyPeer.url)
+  assert.ok(healthy)
+  const answering = (text: string) => ({
+    begin() {
+      reply = text
+    },
+    end() {
+      reply = undefined
+    },
+  })
+  const faults = {
+    'says 451': answering('451 4.7.1 try later'),
+    'says 550 by policy': answering('550 5.7.1 relaying denied'),
+    'cuts in the middle of a mail': answering('drop'),
+    'turns connections away': { begin: () => proxy.set('closed'), end: () => proxy.set('open'), isAway: true },
+    hangs: { begin: () => proxy.set('blackhole'), end: () => proxy.set('open'), isAway: true },
+  }
+  const all: string[] = []
+  for (const [name, fault] of Object.entries(faults)) {
+    fault.begin()
+    const { emails, faultyMs, healthyMs } = await registerSideBySide(services, healthy)
+    all.push(...emails)
+    await sleep('isAway' in fault ? AWAY_MS : 0)
+    const before = peer.deliveries.length
+    fault.end()
+    const endedAt = performance.now()
+    await until(`mail after it ${name}`, () => missing(recipients(peer), all).length === 0, RECOVERY_MS)
+    const ratio = quantile(faultyMs, 0.5) / quantile(healthyMs, 0.5)
+    // What is sure to be lost by it, of what comes and goes with the machine, is less than a registration takes.
+    const { lowMs } = comparePairs(faultyMs.map((tookMs, index) => tookMs - (healthyMs[index] ?? 0)))
+    assert.ok(lowMs < quantile(healthyMs, 0.5), `a registration takes ${lowMs} ms longer, ${ratio} times as long`)
+    t.diagnostic(
+      `it ${name}${IS_LONG && 'isAway' in fault ? ` for ${AWAY_MS / 1000} s` : ''}: ${emails.length} of ${emails.length} registrations answered 201, median ${ratio.toFixed(2)} times that of a ` +
+        `service with a healthy mail server; ${before - (all.length - emails.length)} mails got out meanwhile, all within ${Math.round((performance.now() - endedAt) / 1000)} s of its return`,
+    )
+  }
+  // In steady state: nothing disturbs, two processes send from one outbox.
+  const steady = (await registerSideBySide(services, healthy)).emails
+  all.push(...steady)
+  await until('all mail is out', () => missing(recipients(peer), steady).length === 0, RECOVERY_MS)
+  await sleep(scaled(500, 65_000))
+  const mailed = recipients(peer)
+  // A mail whose answer was lost on the way is sent again: at least once in trouble, once in steady state.
+  assert.deepEqual(new Set(mailed), new Set(all))
+  for (const email of steady) assert.equal(mailed.filter((recipient) => recipient === email).length, 1)
+  t.diagnostic(`${all.length} registrations over two processes, ${mailed.length} mails, ${mailed.length - new Set(mailed).size} sent twice`)
+})
+
+function recipients({ deliveries }: SmtpPeer): string[] {
+  return deliveries.map(({ to }) => String(to))
+}
+
+/** Two processes on one PostgreSQL database. */
+async function startTwo(t: TestContext, smtpUrl: string): Promise<ServiceProcess[]> {
+  const target = await freshDatabase(t, 'postgres')
+  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
+  const env = { DATABASE_URL: target.url, SMTP_URL: smtpUrl, LOG_LEVEL: 'error' }
+  return [await startProcess(t, env), await startProcess(t, env)]
+}
+
+/** The same number of registrations with a mail server in trouble and with a healthy one, in turn, so that both meet the same machine. */
+async function registerSideBySide(services: readonly ServiceProcess[], healthy: ServiceProcess): Promise<Answers> {
+  const answers: Answers = { emails: [], faultyMs: [], healthyMs: [] }
+  for (let index = 0; index < REGISTRATIONS; index++) {
+    const email = newEmail()
+    const faulty = await ask(services[index % services.length]?.url ?? '', 'POST', '/register/', registration(email))
+    const control = await ask(healthy.url, 'POST', '/register/', registration(newEmail()))
+    assert.deepEqual([faulty.status, control.status], [201, 201])
+    answers.emails.push(email)
+    answers.faultyMs.push(faulty.tookMs)
+    answers.healthyMs.push(control.tookMs)
+  }
+  return answers
+}

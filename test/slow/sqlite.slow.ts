@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Readable, Writable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { newEmail } from '../support/app/requests.ts'
+import { TEST_SECRET } from '../support/app/start-app.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { ask, registration } from '../support/load/traffic.ts'
+import { READS, type Sufferer, signIn, suffer, untilServing, WITH_MEMBER } from '../support/load/under-load.ts'
+import { startMain } from '../support/processes/main-process.ts'
+import { MAIN, runNode } from '../support/processes/processes.ts'
+import { startProcess } from '../support/processes/service-process.ts'
+import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+const LOCK_PROCESS = fileURLToPath(new URL('../support/processes/lock-process.ts', import.meta.url))
+const NOBODY = { uid: 65_534, gid: 65_534 }
+// That a disk is full is felt by the first write that needs room, which the check of /ready need not do.
+const NO_ROOM = { mustPass: READS, mayPass: ['GET /ready'] }
+
+type Scene = Sufferer & { readonly folder: string; readonly file: string }
+
+async function setScene(t: TestContext, folder = temporaryFolder(t)): Promise<Scene> {
+  const peer = await startSmtpPeer(t)
+  const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'warn', ...WITH_MEMBER }, folder)
+  return { service, folder, member: await signIn(service.url), ...books(folder) }
+}
+
+function books(folder: string): { file: string; emails(): Promise<string[]> } {
+  const file = join(folder, 'data', 'latchkey.db')
+  return { file, emails: async () => looked(file, 'select email as value from users') }
+}
+
+/** A look into the file from outside. */
+function looked(file: string, sql: string): string[] {
+  const connection = new DatabaseSync(file, { timeout: 5000 })
+  const rows = connection.prepare(sql).all()
+  connection.close()
+  return rows.map((row) => String(row['value']))
+}
+
+function isSound({ file }: { file: string }): void {
+  assert.deepEqual(looked(file, 'select integrity_check as value from pragma_integrity_check'), ['ok'])
+}
+
+test('503: the file is locked by another process for longer than the deadline, and let go', async (t) => {
+  const scene = await setScene(t)
+  let holder: ChildProcessByStdio<Writable, Readable, null> | undefined
+  t.after(() => holder?.kill('SIGKILL'))
+  await suffer(t, scene, {
+    async begin() {
+      holder = spawn(process.execPath, [LOCK_PROCESS, scene.file], { stdio: ['pipe', 'pipe', 'inherit'] })
+      await once(holder.stdout, 'data')
+    },
+    end: () => void holder?.stdin.end(),
+    mustPass: READS,
+  })
+  isSound(scene)
+})
+
+test('503: the disk is full, and has room again', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-disk-'))
+  const filler = join(folder, 'filler')
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    return t.skip('NOT RUN: a file system of 4 MB cannot be mounted here (needs root); the next test stands in for it')
+  }
+  t.after(() => {
+    execFileSync('umount', ['--lazy', folder])
+    rmdirSync(folder)
+  })
+  const scene = await setScene(t, folder)
+  await suffer(t, scene, {
+    begin: () => void spawnQuietly('sh', ['-c', `cat /dev/zero > ${filler}`]),
+    end: () => void spawnQuietly('rm', [filler]),
+    ...NO_ROOM,
+  })
+  isSound(scene)
+})
+
+test('503: no file may grow, and they may again', async (t) => {
+  if (!commandExists('prlimit')) return t.skip('NOT RUN: prlimit (util-linux) is not installed')
+  const scene = await setScene(t)
+  const limit = (bytes: number | 'unlimited') =>
+    execFileSync('prlimit', ['--pid', String(scene.service.process.pid), `--fsize=${bytes}:unlimited`], { stdio: 'ignore' })
+  await suffer(t, scene, { begin: () => void limit(statSync(`${scene.file}-wal`).size), end: () => void limit('unlimited'), ...NO_ROOM })
+  isSound(scene)
+})
+
+test('503: the files can only be read, also by who has them open, and can be written again', async (t) => {
+  let files: string[] = []
+  // Before the folder is removed, which is not possible otherwise.
+  t.after(() => void spawnQuietly('chattr', ['-i', ...files]))
+  const scene = await setScene(t)
+  files = [scene.file, `${scene.file}-wal`]
+  if (!spawnQuietly('chattr', ['+i', scene.file])) return t.skip('NOT RUN: needs chattr, root, and a file system that knows it')
+  execFileSync('chattr', ['-i', scene.file])
+  await suffer(t, scene, {
+    begin: () => void execFileSync('chattr', ['+i', ...files]),
+    end: () => void execFileSync('chattr', ['-i', ...files]),
+    ...NO_ROOM,
+  })
+  isSound(scene)
+})
+
+test('files and folder made read-only: what is acknowledged is kept, the next start says what is wrong, and the one after the repair has it all', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('NOT RUN: needs root, to run the service as an account that modes hold for')
+  const folder = temporaryFolder(t)
+  chownSync(folder, NOBODY.uid, NOBODY.gid)
+  const env = { SECRET_KEY: TEST_SECRET, LOG_LEVEL: 'warn' }
+  const first = await startMain(t, { cwd: folder, env, account: NOBODY })
+  const { file } = books(folder)
+  const data = join(folder, 'data')
+  const acknowledged: string[] = []
+  const registerSome = async (url: string) => {
+    for (let count = 0; count < 5; count++) {
+      const email = newEmail()
+      const { status, tookMs } = await ask(url, 'POST', '/register/', registration(email))
+      assert.ok(status === 201 || status === 503, `${status}`)
+      assert.ok(tookMs < 3000)
+      if (status === 201) acknowledged.push(email)
+    }
+  }
+  await registerSome(first.url)
+  setModes(data, 0o444, 0o555)
+  await registerSome(first.url)
+  assert.equal((await ask(first.url, 'GET', '/heartbeat')).status, 200)
+  first.child.kill('SIGKILL')
+  await first.ended
+  const refused = await runNode(t, MAIN, [], { cwd: folder, env: { ...env, PORT: '0' }, account: NOBODY })
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /^latchkey: DATABASE_URL: .*\n$/)
+  setModes(data, 0o600, 0o700)
+  const third = await startMain(t, { cwd: folder, env, account: NOBODY })
+  assert.ok((await untilServing(third.url, performance.now())) < 5000)
+  const found = new Set(looked(file, 'select email as value from users'))
+  assert.deepEqual(
+    acknowledged.filter((email) => !found.has(email)),
+    [],
+  )
+  isSound({ file })
+  t.diagnostic(`${acknowledged.length} acknowledged registrations, 0 lost; "${refused.stderr.trim()}"`)
+})
+
+function setModes(folder: string, fileMode: number, folderMode: number): void {
+  chmodSync(folder, 0o700)
+  for (const name of readdirSync(folder)) if (name.startsWith('latchkey.db')) chmodSync(join(folder, name), fileMode)
+  chmodSync(folder, folderMode)
+}
+
+function commandExists(name: string): boolean {
+  return spawnQuietly('sh', ['-c', `command -v ${name}`])
+}
+
+function spawnQuietly(command: string, args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test as nodeTest, type TestContext } from 'node:test'
+import { createPasswords, type Passwords } from '../../src/security/password.ts'
+import { createServices } from '../../src/services.ts'
+import type { Database, Queries } from '../../src/storage/database.ts'
+import { member } from '../support/app/actors.ts'
+import { newEmail } from '../support/app/requests.ts'
+import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { test } from '../support/databases/databases.ts'
+import { type Comparison, comparePairs, inWords } from '../support/load/statistics.ts'
+import { ask, registration } from '../support/load/traffic.ts'
+import { IS_LONG } from '../support/processes/scale.ts'
+import { startProcess } from '../support/processes/service-process.ts'
+import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+/** The rules on a database that notes each statement, with passwords that are noted too. */
+function overheard({ db, config, clock }: TestApp) {
+  const heard: string[] = []
+  function noted<Arguments extends unknown[], Result>(word: (...given: Arguments) => string, work: (...given: Arguments) => Result) {
+    return (...given: Arguments): Result => {
+      heard.push(word(...given))
+      return work(...given)
+    }
+  }
+  const listen = <Part extends Queries>(part: Part): Part => ({
+    ...part,
+    first: noted(({ sql }) => sql, part.first),
+    all: noted(({ sql }) => sql, part.all),
+    run: noted(({ sql }) => sql, part.run),
+  })
+  const listening: Database = { ...listen(db), transaction: (work) => db.transaction((tx) => work(listen(tx))) }
+  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const listeningPasswords: Passwords = {
+    ...passwords,
+    hash: noted((_password, _signal) => 'hash', passwords.hash),
+    matches: noted((_password, _passwordHash, _signal) => 'compare', passwords.matches),
+  }
+  const secretKey = config.secretKey ?? new Uint8Array()
+  return { heard, services: createServices({ db: listening, secretKey, now: clock.now, passwords: listeningPasswords }) }
+}
+
+test('a login and a forgotten password cost the same statements and the same hashes, whether or not there is an account', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  const { heard, services } = overheard(testApp)
+  const work = async (email: string) => {
+    heard.length = 0
+    await services.sessions.login(email, 'a wrong password').catch(() => undefined)
+    await services.passwordReset.request(email)
+    await services.accounts.resendVerification(email)
+    return [...heard]
+  }
+  const [known, unknown] = [await work(mia.email), await work(newEmail())]
+  assert.deepEqual(known, unknown)
+  assert.equal(known.filter((step) => step === 'compare').length, 1)
+  t.diagnostic(`${known.length} steps for either: ${known.length - 1} statements and 1 hash`)
+})
+
+type Leak = { readonly email: string; readonly ms: number }
+
+/** A way to the service that spends time on one address: what the method has to find. Without a leak it is the same way. */
+async function startLeaky(t: TestContext, port: number, leak: () => Leak | undefined): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = []
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+    incoming.on('end', () => {
+      const body = Buffer.concat(chunks)
+      const current = leak()
+      const spentUntil = performance.now() + (current && body.includes(current.email) ? current.ms : 0)
+      while (performance.now() < spentUntil);
+      const headers = { 'content-type': 'application/json', 'content-length': body.length }
+      request({ port, host: '127.0.0.1', method: 'POST', path: incoming.url, headers, agent }, (response) => {
+        outgoing.writeHead(response.statusCode ?? 500)
+        response.pipe(outgoing)
+      }).end(body)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    agent.destroy()
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function measure(url: string, path: string, known: string, body: (email: string) => object, pairs: number): Promise<Comparison> {
+  const differences: number[] = []
+  // One for all pairs, as the known one is: who asks again for the same address joins the mail that waits, account or not.
+  const unknown = `${newEmail().slice(0, known.indexOf('@'))}${known.slice(known.indexOf('@'))}`
+  for (let pair = 0; pair < pairs; pair++) {
+    const isKnownFirst = Math.random() < 0.5
+    const [one, other] = [isKnownFirst ? known : unknown, isKnownFirst ? unknown : known]
+    const first = await ask(url, 'POST', path, body(one))
+    const second = await ask(url, 'POST', path, body(other))
+    // A connection that was kept and closed in the same moment is no measurement.
+    if (first.status === 0 || second.status === 0) continue
+    assert.equal(first.status, second.status)
+    assert.deepEqual(first.body, second.body)
+    differences.push((first.tookMs - second.tookMs) * (isKnownFirst ? 1 : -1))
+  }
+  return comparePairs(differences)
+}
+
+const QUESTIONS = [
+  // A hash that is left out is worth more than ten milliseconds; a tenth of that has to be found.
+  { name: 'login', path: '/login/', leakMs: 2, pairs: 800, body: (email: string) => ({ email, password: 'a wrong password' }) },
+  // Looking an account up and signing a token takes about as long as this.
+  { name: 'forgot password', path: '/forgot-password/', leakMs: 0.3, pairs: 4000, body: (email: string) => ({ email }) },
+]
+
+for (const { name, path, leakMs, pairs, body } of QUESTIONS) {
+  nodeTest(`the time of ${name} does not tell whether there is an account, measured by a method that finds ${leakMs} ms`, async (t) => {
+    if (!IS_LONG) return t.skip('NOT RUN: in the long form alone (SLOW=long)')
+    const peer = await startSmtpPeer(t)
+    const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'silent' })
+    const known = newEmail()
+    await ask(service.url, 'POST', '/register/', registration(known))
+    let leak: Leak | undefined
+    const port = await startLeaky(t, Number(new URL(service.url).port), () => leak)
+    const url = `http://127.0.0.1:${port}`
+    await measure(url, path, known, body, 50)
+    const clean = await measure(url, path, known, body, pairs)
+    leak = { email: known, ms: leakMs }
+    const leaky = await measure(url, path, known, body, pairs)
+    t.diagnostic(`${name}, known less unknown: ${inWords(clean)}`)
+    t.diagnostic(`the same with ${leakMs} ms more for the known address: ${inWords(leaky)}`)
+    assert.ok(leaky.lowMs > 0, 'the method finds the leak')
+    assert.ok(Math.abs(clean.medianMs) < leakMs / 2, 'without the leak it finds nothing of that size')
+  })
+}

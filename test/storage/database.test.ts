@@ -1,0 +1,378 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { test as plainTest, type TestContext } from 'node:test'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import type { DatabaseTarget } from '../../src/config/load.ts'
+import { emailKey } from '../../src/domain/values/email.ts'
+import { Refusal } from '../../src/model/refusal.ts'
+import { type Database, declaredStatements, type Queries, statement, UniqueViolation } from '../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../src/storage/open.ts'
+import { findSessionUser, insertSession } from '../../src/storage/repositories/session.repository.ts'
+import { insertUser } from '../../src/storage/repositories/user.repository.ts'
+import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
+import { startNode } from '../support/processes/processes.ts'
+
+const COUNT = statement<{ count: number }>('select count(*) as count from users')
+const DELETE = statement('delete from users where id = $1')
+const RENAME = statement<{ first_name: string }>('update users set first_name = $2 where id = $1 returning first_name')
+const AS_NUMBER = statement('select cast($1 as bigint) as number')
+const HOLD_LOCK = fileURLToPath(new URL('../support/processes/lock-process.ts', import.meta.url))
+const STORAGE = new URL('../../src/storage/repositories/', import.meta.url)
+
+async function migrated(t: ContractContext): Promise<{ db: Database; target: DatabaseTarget }> {
+  const target = await freshDatabase(t, t.database)
+  await migrate(target)
+  return { target, db: await open(t, target) }
+}
+
+async function open(t: TestContext, target: DatabaseTarget): Promise<Database> {
+  const db = await openDatabase(target)
+  t.after(() => db.close())
+  return db
+}
+
+function addUser(db: Queries, emailKey: string): Promise<number | undefined> {
+  const names = { firstName: 'Mia', lastName: 'Muster' }
+  return insertUser(db, { email: emailKey, emailKey, ...names, passwordHash: '', role: 'user', verified: true, createdAt: 0 })
+}
+
+async function countUsers(db: Queries): Promise<number> {
+  return (await db.first(COUNT))?.count ?? -1
+}
+
+/** Two ends of one connection. */
+async function connectedPair(t: TestContext): Promise<[Socket, Socket]> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const here = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [there] = (await once(server, 'connection')) as [Socket]
+  t.after(() => {
+    here.destroy()
+    there.destroy()
+    server.close()
+  })
+  return [here, there]
+}
+
+/** A promise that the test settles itself. */
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: resolve }
+}
+
+test('a transaction happens whole, and its result is handed back', async (t) => {
+  const { db } = await migrated(t)
+  const ids = await db.transaction(async (tx) => [await addUser(tx, 'a@x.io'), await addUser(tx, 'b@x.io')])
+  assert.deepEqual(ids, [1, 2])
+  assert.equal(await countUsers(db), 2)
+})
+
+test('a transaction that throws leaves nothing, hands on what was thrown, and the next one works', async (t) => {
+  const { db } = await migrated(t)
+  const attempt = db.transaction(async (tx) => {
+    await addUser(tx, 'a@x.io')
+    assert.equal(await countUsers(tx), 1)
+    throw new Refusal('email_taken')
+  })
+  await assert.rejects(attempt, { name: 'Refusal', code: 'email_taken' })
+  assert.equal(await countUsers(db), 0)
+  await db.transaction((tx) => addUser(tx, 'a@x.io'))
+  assert.equal(await countUsers(db), 1)
+})
+
+test('unavailable: nothing is left of a transaction whose caller was told meanwhile to try again', async (t) => {
+  const { db } = await migrated(t)
+  const caller = new AbortController()
+  const attempt = (email: string) =>
+    db.transaction(async (tx) => {
+      await addUser(tx, email)
+      caller.abort()
+    }, caller.signal)
+  await assert.rejects(attempt('a@x.io'), { name: 'Refusal', code: 'unavailable' })
+  await assert.rejects(attempt('b@x.io'), { name: 'Refusal', code: 'unavailable' })
+  assert.equal(await countUsers(db), 0)
+  await db.transaction((tx) => addUser(tx, 'a@x.io'))
+  assert.equal(await countUsers(db), 1)
+})
+
+plainTest('SQLite: the file is locked as long as it is open, so that no other program takes it for unused', async (t) => {
+  if (process.platform !== 'linux') return t.skip('only Linux lists locks')
+  const file = join(temporaryFolder(t), 'accounts.db')
+  await migrate({ kind: 'sqlite', file })
+  await open(t, { kind: 'sqlite', file })
+  const { ino } = statSync(file)
+  const locks = readFileSync('/proc/locks', 'utf8').split('\n')
+  // Every connection of SQLite holds these bytes of the file for reading.
+  assert.ok(locks.some((line) => line.includes(`:${ino} 1073741826 1073742335`)))
+})
+
+test('what is read within one turn of the event loop sees every write that came before it', async (t) => {
+  const { db } = await migrated(t)
+  const counts = [await countUsers(db)]
+  await addUser(db, 'a@x.io')
+  counts.push(await countUsers(db))
+  await db.transaction((tx) => addUser(tx, 'b@x.io'))
+  counts.push(await countUsers(db))
+  assert.deepEqual(counts, [0, 1, 2])
+})
+
+test('what another process writes is seen from the next turn of the event loop on', async (t) => {
+  const { db, target } = await migrated(t)
+  const other = await open(t, target)
+  assert.equal(await countUsers(db), 0)
+  await addUser(other, 'a@x.io')
+  await nextTurn()
+  assert.equal(await countUsers(db), 1)
+})
+
+plainTest('a page that is read between two requests does not show the second one an older state of SQLite', async (t) => {
+  const { db, target } = await migrated(Object.assign(t, { database: 'sqlite' as const }))
+  const other = await open(t, target)
+  const id = (await addUser(db, 'a@x.io')) ?? 0
+  await insertSession(db, { id: 'session', userId: id, createdAt: 0, expiresAt: 1 })
+  const [here, there] = await connectedPair(t)
+  const arrived = once(there, 'data').then(() => findSessionUser(db, 'session', id, 0))
+  // Lists read their pages here, when the input of the turn has been gone through.
+  await nextTurn()
+  assert.equal(await countUsers(db), 1)
+  await other.run(DELETE, id)
+  here.write('a request')
+  assert.equal(await arrived, undefined)
+})
+
+test('of many sessions that are asked for at once, each finds its own user, and one that is not there finds nobody', async (t) => {
+  const { db } = await migrated(t)
+  const people = Array.from({ length: 450 }, (_, n) => ({ id: n + 1, session: `"${n}\\,{}` }))
+  for (const { session } of people) await addUser(db, `${session}@x.io`)
+  for (const { id, session } of people) await insertSession(db, { id: session, userId: id, createdAt: 0, expiresAt: 1000 + id })
+  const found = await Promise.all(people.map(({ id, session }) => findSessionUser(db, session, id, 1100)))
+  assert.deepEqual(
+    found.map((user) => user?.email),
+    people.map(({ id, session }) => (id > 100 ? `${session}@x.io` : undefined)),
+  )
+  const others = await Promise.all(people.map(({ id, session }) => findSessionUser(db, session, id + 1, 0)))
+  assert.deepEqual(new Set(others), new Set([undefined]))
+})
+
+test('unavailable: of many sessions that are asked for at once, each hears that the database is away', async (t) => {
+  const { db } = await migrated(t)
+  await db.close()
+  const asked = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => findSessionUser(db, `session-${n}`, n, 0)))
+  assert.deepEqual(new Set(asked.map((one) => one.status === 'rejected' && one.reason.code)), new Set(['unavailable']))
+})
+
+test('a statement outside a transaction is not part of it, and is kept when the transaction is undone', async (t) => {
+  const { db } = await migrated(t)
+  const inside = gate()
+  const decided = gate()
+  const transaction = db.transaction(async (tx) => {
+    await addUser(tx, 'inside@x.io')
+    inside.open()
+    await decided.opened
+    throw new Refusal('email_taken')
+  })
+  await inside.opened
+  const outside = addUser(db, 'outside@x.io')
+  // A reader sees what is committed: neither the row inside nor a half of anything.
+  const seenMeanwhile = t.database === 'sqlite' ? await countUsers(db) : 0
+  decided.open()
+  await assert.rejects(transaction, { code: 'email_taken' })
+  assert.ok((await outside) !== undefined)
+  assert.deepEqual([seenMeanwhile, await countUsers(db)], [0, 1])
+})
+
+test('transactions that run at the same time do not mix', async (t) => {
+  const { db } = await migrated(t)
+  await addUser(db, 'a@x.io')
+  const rounds = Array.from({ length: 20 }, (_, round) =>
+    db.transaction(async (tx) => {
+      await tx.lock('admins')
+      const written = await tx.first(RENAME, 1, `name ${round}`)
+      await addUser(tx, `${round}@x.io`)
+      if (round % 2 === 1) throw new Refusal('email_taken', 'every second one')
+      return written?.first_name === `name ${round}`
+    }),
+  )
+  const results = await Promise.allSettled(rounds)
+  assert.deepEqual(
+    results.map((result) => result.status === 'fulfilled' && result.value),
+    rounds.map((_, round) => round % 2 === 0),
+  )
+  assert.equal(await countUsers(db), 11)
+})
+
+test('a lock excludes every other process until the transaction ends', async (t) => {
+  const { db, target } = await migrated(t)
+  const elsewhere = await open(t, target)
+  const order: string[] = []
+  const held = gate()
+  const released = gate()
+  const first = db.transaction(async (tx) => {
+    await tx.lock('admins')
+    held.open()
+    await released.opened
+    order.push('first')
+  })
+  await held.opened
+  const second = elsewhere.transaction(async (tx) => {
+    await tx.lock('admins')
+    order.push('second')
+  })
+  // Long enough for the second to come through, if nothing held it back.
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.deepEqual(order, [])
+  released.open()
+  await Promise.all([first, second])
+  assert.deepEqual(order, ['first', 'second'])
+})
+
+test('a value that has to be unique is told apart from other faults', async (t) => {
+  const { db } = await migrated(t)
+  await addUser(db, 'a@x.io')
+  const session = { id: 's', userId: 1, createdAt: 0, expiresAt: 0 }
+  await insertSession(db, session)
+  await assert.rejects(insertSession(db, session), UniqueViolation)
+  await assert.rejects(insertSession(db, { ...session, id: 'other', userId: 7 }), (error) => !(error instanceof UniqueViolation))
+})
+
+plainTest('what PostgreSQL says about a value does not repeat it', async (t) => {
+  const target = await freshDatabase(t, 'postgres')
+  await assert.rejects((await open(t, target)).first(AS_NUMBER, 'hunter22 "and more'), {
+    message: 'PostgreSQL: invalid input syntax for type bigint: "[hidden]" (22P02)',
+  })
+})
+
+test('an address is taken once, whatever its case', async (t) => {
+  const { db } = await migrated(t)
+  const spellings = ['mia@x.io', 'Mia@x.io', 'MIA@X.IO', 'mIA@x.Io']
+  const ids = await Promise.all(spellings.map((spelling) => addUser(db, emailKey(spelling))))
+  assert.equal(ids.filter((id) => id !== undefined).length, 1)
+  assert.equal(await countUsers(db), 1)
+})
+
+test('the id of a deleted user is never given out again, not even after a restart', async (t) => {
+  const { db, target } = await migrated(t)
+  await addUser(db, 'a@x.io')
+  const last = await addUser(db, 'b@x.io')
+  assert.equal(await db.run(DELETE, last ?? 0), 1)
+  await db.close()
+  await migrate(target)
+  const next = await addUser(await open(t, target), 'c@x.io')
+  assert.ok((next ?? 0) > (last ?? 0))
+})
+
+test('every declared statement can be prepared on a migrated database', async (t) => {
+  for (const name of readdirSync(STORAGE)) if (name.endsWith('.repository.ts')) await import(new URL(name, STORAGE).href)
+  const { target } = await migrated(t)
+  // SQLite prepares all of them when it is opened, which has happened by now.
+  if (target.kind === 'sqlite') return
+  const sql = postgres(target.url, { max: 1, fetch_types: false })
+  t.after(() => sql.end())
+  for (const { index, sql: text } of declaredStatements()) await sql.unsafe(`prepare statement_${index} as ${text}`)
+})
+
+test('a closed database is unavailable', async (t) => {
+  const { db } = await migrated(t)
+  await db.close()
+  await assert.rejects(countUsers(db), { name: 'Refusal', code: 'unavailable' })
+  await assert.rejects(addUser(db, 'a@x.io'), { name: 'Refusal', code: 'unavailable' })
+})
+
+plainTest('PostgreSQL: a transaction that ends past its deadline is undone, because its caller was told that it failed', async (t) => {
+  const { db } = await migrated(Object.assign(t, { database: 'postgres' as const }))
+  const done = gate()
+  const late = db.transaction(async (tx) => {
+    await addUser(tx, 'a@x.io')
+    await done.opened
+  })
+  await assert.rejects(late, { name: 'Refusal', code: 'unavailable' })
+  done.open()
+  // The address is free as soon as the transaction is over; a second one waits for that.
+  assert.ok((await addUser(db, 'a@x.io')) !== undefined)
+  assert.equal(await countUsers(db), 1)
+})
+
+plainTest('PostgreSQL: reads go on while all writes wait for a lock, and replaced connections do not pile up', async (t) => {
+  const { db, target } = await migrated(Object.assign(t, { database: 'postgres' as const }))
+  const userId = (await addUser(db, 'a@x.io')) ?? 0
+  const other = postgres(target.kind === 'postgres' ? target.url : '', { max: 2, fetch_types: false })
+  t.after(() => other.end({ timeout: 0 }))
+  const [held, released] = [gate(), gate()]
+  const holder = other.begin(async (tx) => {
+    await tx`select id from users where id = ${userId} for update`
+    held.open()
+    await released.opened
+  })
+  await held.opened
+  let [isOver, most] = [false, 0]
+  const watch = (async () => {
+    while (!isOver) {
+      const [row] = await other`
+        select count(*)::int as size from pg_stat_activity where datname = current_database() and application_name = 'latchkey'`
+      most = Math.max(most, row?.['size'])
+      await sleep(50)
+    }
+  })()
+  for (let round = 0; round < 3; round++) {
+    const writes = Promise.allSettled(Array.from({ length: 20 }, () => db.first(RENAME, userId, 'Late')))
+    for (let reads = 0; reads < 20; reads++) assert.equal(await countUsers(db), 1)
+    for (const { status } of await writes) assert.equal(status, 'rejected')
+  }
+  isOver = true
+  released.open()
+  await Promise.all([holder, watch])
+  // One for reads, six for writes, and six that were replaced.
+  assert.ok(most <= 13, `${most} connections`)
+})
+
+plainTest(
+  'SQLite: a lock of another process that is held too long makes every waiting write unavailable, within one deadline',
+  async (t) => {
+    const { db, file } = await openLocked(t)
+    const longestPause = watchEventLoop(t)
+    const startedAt = performance.now()
+    const writes = [addUser(db, 'a@x.io'), addUser(db, 'b@x.io'), db.transaction((tx) => addUser(tx, 'c@x.io')), db.run(DELETE, 1)]
+    // A read does not wait for a writer.
+    assert.equal(await countUsers(db), 0)
+    const results = await Promise.allSettled(writes)
+    const waitedMs = performance.now() - startedAt
+    for (const result of results) {
+      assert.equal(result.status === 'rejected' && result.reason instanceof Refusal && result.reason.code, 'unavailable')
+    }
+    assert.ok(waitedMs < 3000, `waited ${waitedMs} ms for ${file}`)
+    assert.ok(longestPause() < 500, `the event loop stood still for ${longestPause()} ms`)
+  },
+)
+
+plainTest('SQLite: a lock of another process that is let go in time delays a write and does not fail it', async (t) => {
+  const { db, release } = await openLocked(t)
+  const write = addUser(db, 'a@x.io')
+  setTimeout(release, 300)
+  assert.equal(await write, 1)
+})
+
+async function openLocked(t: TestContext): Promise<{ db: Database; file: string; release(): void }> {
+  const file = `${temporaryFolder(t)}/latchkey.db`
+  await migrate({ kind: 'sqlite', file })
+  const db = await open(t, { kind: 'sqlite', file })
+  const holder = startNode(t, HOLD_LOCK, [file], { cwd: temporaryFolder(t) })
+  if (holder.stdout) await once(holder.stdout, 'data')
+  return { db, file, release: () => holder.stdin?.end() }
+}
+
+/** The longest time for which nothing else could run. */
+function watchEventLoop(t: TestContext): () => number {
+  let longestMs = 0
+  let lastTick = performance.now()
+  const timer = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - lastTick)
+    lastTick = performance.now()
+  }, 5)
+  t.after(() => clearInterval(timer))
+  return () => longestMs
+}

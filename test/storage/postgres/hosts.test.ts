@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../../../src/model/refusal.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { openPostgres } from '../../../src/storage/postgres/driver.ts'
+import { ping } from '../../../src/storage/repositories/ping.ts'
+import { freshDatabase } from '../../support/databases/databases.ts'
+import { startFaultProxy } from '../../support/servers/broken-proxy.ts'
+import { closedPort, startRawPeer } from '../../support/servers/smtp-peer.ts'
+
+/** The address of a fresh database behind other hosts that are tried as well. */
+async function behind(t: TestContext, ...ports: number[]): Promise<Database> {
+  const target = await freshDatabase(t, 'postgres')
+  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
+  const url = new URL(target.url)
+  const db = openPostgres(`postgres://postgres@${[...ports.map((port) => `127.0.0.1:${port}`), url.host].join(',')}${url.pathname}`)
+  t.after(() => db.close())
+  return db
+}
+
+async function servedWithin(db: Database, ms: number): Promise<void> {
+  const deadline = performance.now() + ms
+  for (;;) {
+    const fault = await ping(db).catch((error: unknown) => error)
+    if (fault === undefined) return
+    if (!(fault instanceof Refusal) || performance.now() > deadline) throw fault
+    await sleep(20)
+  }
+}
+
+/** A port at which the first greeting of TCP is lost, as it is where a machine is off: the process is held, and its queue is full. */
+async function deafPort(t: TestContext): Promise<number> {
+  const listen =
+    "require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () { console.log(this.address().port) })"
+  const child = spawn(process.execPath, ['-e', listen], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [said] = await once(child.stdout, 'data')
+  child.kill('SIGSTOP')
+  const sockets = Array.from({ length: 4 }, () => connect(Number(said), '127.0.0.1').on('error', () => undefined))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    child.kill('SIGKILL')
+  })
+  await Promise.race(sockets.map((socket) => once(socket, 'connect')))
+  return Number(said)
+}
+
+test('a host on which nobody listens is passed over within the same request', async (t) => {
+  const db = await behind(t, await closedPort(t), await closedPort(t))
+  await ping(db)
+})
+
+test('a host that says nothing, or hangs up, is given up for the next', async (t) => {
+  const silent = await startRawPeer(t, () => undefined)
+  const rude = await startRawPeer(t, (socket) => void socket.destroy())
+  const db = await behind(t, silent.port, rude.port)
+  await servedWithin(db, 5000)
+  // From then on it is known who serves.
+  const before = performance.now()
+  for (let count = 0; count < 20; count++) await ping(db)
+  assert.ok(performance.now() - before < 1000)
+})
+
+test('a host that is switched off is told as unavailable in time, and passed over for one that is not', async (t) => {
+  const dead = await deafPort(t)
+  const alone = openPostgres(`postgres://postgres@127.0.0.1:${dead}/accounts`)
+  t.after(() => alone.close())
+  for (const work of [() => ping(alone), () => alone.transaction(async (tx) => ping(tx))]) {
+    const before = performance.now()
+    await assert.rejects(work(), { name: 'Refusal', code: 'unavailable' })
+    assert.ok(performance.now() - before < 3000)
+  }
+  await servedWithin(await behind(t, dead), 5000)
+})
+
+test('a network that falls silent is told as unavailable in time, and forgotten when it is back', async (t) => {
+  const target = await freshDatabase(t, 'postgres')
+  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
+  const url = new URL(target.url)
+  const proxy = await startFaultProxy(t, Number(url.port))
+  const db = openPostgres(`postgres://postgres@127.0.0.1:${proxy.port}${url.pathname}`)
+  t.after(() => db.close())
+  await ping(db)
+  proxy.set('blackhole')
+  const before = performance.now()
+  const work = () => db.transaction(async (tx) => ping(tx))
+  const outcomes = await Promise.allSettled([ping(db), ...Array.from({ length: 20 }, work)])
+  assert.ok(performance.now() - before < 3000)
+  for (const outcome of outcomes) assert.ok(outcome.status === 'rejected' && outcome.reason instanceof Refusal)
+  proxy.set('open')
+  await servedWithin(db, 3000)
+  await Promise.all(Array.from({ length: 20 }, work))
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../../../src/model/refusal.ts'
+import { type Database, statement } from '../../../src/storage/database.ts'
+import { openPostgres } from '../../../src/storage/postgres/driver.ts'
+import { ping } from '../../../src/storage/repositories/ping.ts'
+import { until } from '../../support/app/eventually.ts'
+import { TEST_SECRET } from '../../support/app/start-app.ts'
+import { freshDatabase, temporaryFolder } from '../../support/databases/databases.ts'
+import { freePort, SERVER_ACCOUNT, startPostgres } from '../../support/databases/postgres-server.ts'
+import { startTraffic } from '../../support/load/traffic.ts'
+import { missing, RECOVERY_MS, untilServing } from '../../support/load/under-load.ts'
+import { MAIN, runNode } from '../../support/processes/processes.ts'
+import { startProcess } from '../../support/processes/service-process.ts'
+import { startFaultProxy } from '../../support/servers/broken-proxy.ts'
+import { type Certificate, handOver, makeCertificate } from '../../support/servers/certificates.ts'
+import { startRawPeer } from '../../support/servers/smtp-peer.ts'
+
+const IS_ENCRYPTED = statement<{ ssl: boolean }>('select ssl from pg_stat_ssl where pid = pg_backend_pid()')
+const EMAILS = statement<{ email: string }>('select email from users')
+
+/** A PostgreSQL that offers TLS, with a certificate for its address and for a name that it does not have here. */
+async function startSecured(t: TestContext): Promise<{ port: number; certificate: Certificate } | undefined> {
+  const certificate = makeCertificate(t, 'IP:127.0.0.1,DNS:db.example.com')
+  if (certificate === undefined) return undefined
+  handOver(certificate, SERVER_ACCOUNT)
+  const server = await startPostgres(['ssl=on', `ssl_cert_file=${certificate.certFile}`, `ssl_key_file=${certificate.keyFile}`])
+  t.after(() => server.stop())
+  return { port: server.port, certificate }
+}
+
+function open(t: TestContext, address: string): Database {
+  const db = openPostgres(`postgres://postgres@${address}`)
+  t.after(() => db.close())
+  return db
+}
+
+async function refusal(db: Database): Promise<string> {
+  const error = await ping(db).catch((reason: unknown) => reason)
+  assert.ok(error instanceof Refusal && error.code === 'unavailable', String(error))
+  return error.message
+}
+
+test('sslmode says whether a connection is encrypted, and whose certificate it may have', async (t) => {
+  const secured = await startSecured(t)
+  if (secured === undefined) return t.skip('openssl is not installed')
+  const { port, certificate } = secured
+  const at = (host: string, query: string) => open(t, `${host}:${port}/postgres?${query}`)
+  const trusted = `sslrootcert=${encodeURIComponent(certificate.certFile)}`
+  const strange = makeCertificate(t, 'IP:127.0.0.1')?.certFile ?? ''
+  for (const [host, query, isEncrypted] of [
+    ['127.0.0.1', '', false],
+    ['127.0.0.1', 'sslmode=disable', false],
+    ['127.0.0.1', 'sslmode=prefer', true],
+    ['localhost', 'sslmode=require', true],
+    ['localhost', `sslmode=verify-ca&${trusted}`, true],
+    ['localhost', `sslmode=require&${trusted}`, true],
+    ['127.0.0.1', `sslmode=verify-full&${trusted}`, true],
+    ['127.0.0.1', trusted, true],
+  ] as const)
+    assert.deepEqual(await at(host, query).first(IS_ENCRYPTED), { ssl: isEncrypted }, `${host} ${query}`)
+  for (const [host, query, reason] of [
+    ['localhost', `sslmode=verify-full&${trusted}`, /Hostname\/IP does not match certificate's altnames/],
+    ['localhost', trusted, /Hostname\/IP does not match certificate's altnames/],
+    ['127.0.0.1', 'sslmode=verify-full', /self-signed certificate/],
+    ['127.0.0.1', `sslmode=require&sslrootcert=${strange}`, /self-signed certificate/],
+    ['127.0.0.1', 'sslmode=verify-full&sslrootcert=system', /self-signed certificate/],
+  ] as const)
+    assert.match(await refusal(at(host, query)), reason, `${host} ${query}`)
+})
+
+test('where TLS is demanded, nothing is said without it: not to a server that offers none, nor to one that falls silent', async (t) => {
+  const target = await freshDatabase(t, 'postgres')
+  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
+  const { host, pathname } = new URL(target.url)
+  assert.match(await refusal(open(t, `${host}${pathname}?sslmode=require`)), /the server offers no TLS/)
+  assert.deepEqual(await open(t, `${host}${pathname}?sslmode=prefer`).first(IS_ENCRYPTED), { ssl: false })
+  const heard: Buffer[] = []
+  const behave = { silent: 'S', eager: 'Sand more', foreign: 'HTTP/1.1 400' }
+  for (const answer of Object.values(behave)) {
+    const peer = await startRawPeer(t, (socket) => {
+      socket.once('data', (first: Buffer) => {
+        heard.push(first)
+        socket.on('data', (next: Buffer) => heard.push(next))
+        socket.write(answer)
+      })
+    })
+    const before = performance.now()
+    await refusal(open(t, `127.0.0.1:${peer.port}/accounts?sslmode=require`))
+    assert.ok(performance.now() - before < 3000)
+  }
+  assert.ok(heard.length >= 3)
+  assert.ok(heard.every((bytes) => !bytes.includes('postgres') && !bytes.includes('accounts')))
+})
+
+test('a root certificate that cannot be read stops the start, in a line that names it', async (t) => {
+  const cwd = temporaryFolder(t)
+  const env = {
+    SECRET_KEY: TEST_SECRET,
+    DATABASE_URL: 'postgres://postgres@127.0.0.1:1/accounts?sslmode=verify-full&sslrootcert=/nowhere.pem',
+  }
+  const { code, stderr } = await runNode(t, MAIN, [], { cwd, env })
+  assert.equal(code, 1)
+  assert.equal(stderr, 'latchkey: DATABASE_URL: the PostgreSQL database cannot be used: sslrootcert: /nowhere.pem cannot be read\n')
+})
+
+test('unavailable: a root certificate that goes missing while the database is away leaves nobody waiting', async (t) => {
+  const file = join(temporaryFolder(t), 'root.pem')
+  writeFileSync(file, 'a certificate')
+  const port = await freePort()
+  const db = open(t, `127.0.0.1:${port}/accounts?sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`)
+  rmSync(file)
+  // Connections that are young are not replaced.
+  await sleep(600)
+  assert.match(await refusal(db), /ECONNREFUSED/)
+  assert.match(await refusal(db), /ECONNREFUSED/)
+})
+
+test('503: a connection with TLS that is cut, or on which nothing comes back, is replaced; nothing is lost', async (t) => {
+  const secured = await startSecured(t)
+  if (secured === undefined) return t.skip('openssl is not installed')
+  const proxy = await startFaultProxy(t, secured.port)
+  const query = `sslmode=verify-full&sslrootcert=${encodeURIComponent(secured.certificate.certFile)}`
+  const service = await startProcess(t, {
+    DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/postgres?${query}`,
+    LOG_LEVEL: 'warn',
+  })
+  const traffic = startTraffic(t, service.url)
+  await until('a registration', () => traffic.registered.length > 0)
+  for (const passage of ['closed', 'blackhole'] as const) {
+    const before = traffic.answers.length
+    proxy.set(passage)
+    await until('a refusal', () => traffic.answers.slice(before).some(({ status }) => status === 503))
+    proxy.set('open')
+    assert.ok((await untilServing(service.url, performance.now())) < RECOVERY_MS)
+  }
+  await traffic.stop()
+  assert.equal(service.process.exitCode, null)
+  assert.deepEqual(
+    traffic.answers.filter(({ status }) => ![200, 201, 401, 503].includes(status)),
+    [],
+  )
+  const found = await open(t, `127.0.0.1:${secured.port}/postgres?${query}`).all(EMAILS)
+  assert.deepEqual(
+    missing(
+      found.map(({ email }) => email),
+      traffic.registered,
+    ),
+    [],
+  )
+})

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { openSession } from '../../../src/domain/sessions/sessions.service.ts'
+import type { Role } from '../../../src/model/user.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { findUserById } from '../../../src/storage/repositories/user.repository.ts'
+import type { TestApp } from './start-app.ts'
+
+export type Actor = {
+  readonly id: number
+  readonly email: string
+  readonly password: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly token: string
+  readonly refresh: string
+  /** What mailed tokens of the account name. */
+  readonly emailVersion: number
+  readonly resetVersion: number
+  /** What the actor sends with each request. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export type ActorOptions = {
+  readonly email?: string
+  readonly password?: string
+  readonly firstName?: string
+  readonly lastName?: string
+  readonly verified?: boolean
+}
+
+const UNVERIFY = statement('update users set verified = false where id = $1')
+
+/** A verified user who is logged in. */
+export function member(testApp: TestApp, options: ActorOptions = {}): Promise<Actor> {
+  return actor(testApp, 'user', options)
+}
+
+export function admin(testApp: TestApp, options: ActorOptions = {}): Promise<Actor> {
+  return actor(testApp, 'admin', options)
+}
+
+export type KeyHolder = Actor & { readonly keyId: string; readonly key: string }
+
+/** The same person, who comes with an API key and without a token. */
+export async function keyHolder({ services }: TestApp, owner: Actor): Promise<KeyHolder> {
+  const { id, secret } = await services.apiKeys.create(owner.id, { name: 'key of a test', scopes: [] })
+  return { ...owner, keyId: id, key: secret, headers: { 'x-api-key': secret } }
+}
+
+/** Somebody without credentials. */
+export const visitor = { headers: {} } as const
+
+async function actor({ db, clock, services }: TestApp, role: Role, options: ActorOptions): Promise<Actor> {
+  const {
+    email = `${role}-${randomBytes(6).toString('hex')}@example.com`,
+    password = 'correct horse battery',
+    firstName = 'Mia',
+    lastName = 'Muster',
+    verified = true,
+  } = options
+  const id = await services.accounts.create({ email, password, firstName, lastName }, role)
+  if (!verified) await db.run(UNVERIFY, id)
+  const { token, refresh } = await openSession(db, services.tokens, id, clock.now())
+  const { emailVersion, resetVersion } = (await findUserById(db, id)) ?? assert.fail('the actor is gone')
+  return {
+    id,
+    email,
+    password,
+    firstName,
+    lastName,
+    token,
+    refresh,
+    emailVersion,
+    resetVersion,
+    headers: { authorization: `Bearer ${token}` },
+  }
+}

@@ -1,0 +1,38 @@
+import type { TestContext } from 'node:test'
+import type { FastifyBaseLogger } from 'fastify'
+import { pino } from 'pino'
+import type { Authentication } from '../../../src/domain/sessions/authentication.service.ts'
+import type { App } from '../../../src/http/pipeline/app-type.ts'
+import { createHttpApp } from '../../../src/http/pipeline/create-app.ts'
+import type { ServerLimits } from '../../../src/http/server/http-server.ts'
+import { Refusal } from '../../../src/model/refusal.ts'
+
+export type SkeletonOptions = {
+  readonly corsOrigins?: '*' | readonly string[]
+  readonly trustProxy?: boolean
+  readonly logger?: FastifyBaseLogger
+  readonly limits?: Partial<ServerLimits>
+  readonly authentication?: Authentication
+  readonly answerWithinMs?: number
+}
+
+// The routes that a test adds to the bare skeleton are public: nobody is known here.
+const NOBODY: Authentication = {
+  byToken: () => Promise.reject(new Refusal('token_invalid')),
+  byKey: () => Promise.reject(new Refusal('key_invalid')),
+}
+
+/** The HTTP skeleton with the routes of a test, for what no route of the service does on purpose. */
+export function startSkeleton(t: TestContext, addRoutes: (app: App) => void, options: SkeletonOptions = {}): App {
+  const {
+    corsOrigins = '*',
+    trustProxy = false,
+    logger = pino({ level: 'silent' }),
+    limits,
+    authentication = NOBODY,
+    answerWithinMs,
+  } = options
+  const app = createHttpApp({ logger, authentication, corsOrigins, trustProxy, answerWithinMs, ...(limits && { limits }) }, addRoutes)
+  t.after(() => app.close())
+  return app
+}

@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Dispatcher } from '../../../src/outbox/dispatcher.ts'
+import { parseEml } from '../servers/eml.ts'
+
+export type ReceivedMail = {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  readonly link: string
+  readonly code: string
+  readonly headers: ReadonlyMap<string, string>
+}
+
+/** Every look into it first lets the dispatcher send what is due. */
+export type Mailbox = {
+  /** All mails, in the order of their sending. */
+  messages(): Promise<ReceivedMail[]>
+  /** The code in the newest mail to an address; throws when there is none. */
+  codeFor(email: string): Promise<string>
+  linkFor(email: string): Promise<string>
+  countFor(email: string): Promise<number>
+}
+
+export function createMailbox(dispatcher: Dispatcher, folder: string): Mailbox {
+  async function messages(): Promise<ReceivedMail[]> {
+    await dispatcher.drain()
+    if (!existsSync(folder)) return []
+    const names = readdirSync(folder).filter((name) => name.endsWith('.eml'))
+    return names.sort().map((name) => readMail(readFileSync(join(folder, name), 'utf8')))
+  }
+
+  async function messagesFor(email: string): Promise<ReceivedMail[]> {
+    return (await messages()).filter(({ to }) => to.toLowerCase() === email.toLowerCase())
+  }
+
+  async function newestFor(email: string): Promise<ReceivedMail> {
+    const newest = (await messagesFor(email)).at(-1)
+    if (newest === undefined) throw new Error(`no mail was sent to ${email}`)
+    return newest
+  }
+
+  return {
+    messages,
+    codeFor: async (email) => (await newestFor(email)).code,
+    linkFor: async (email) => (await newestFor(email)).link,
+    countFor: async (email) => (await messagesFor(email)).length,
+  }
+}
+
+export function readMail(raw: string): ReceivedMail {
+  const { headers, text, html } = parseEml(raw)
+  const link = /^https?:\/\/\S+$/m.exec(text)?.[0]
+  const code = link === undefined ? undefined : new URL(link).searchParams.get('code')
+  if (!link || !code) throw new Error('the mail has no link with a code')
+  return { to: headers.get('to') ?? '', subject: headers.get('subject') ?? '', text, html, link, code, headers }
+}

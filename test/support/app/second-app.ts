@@ -1,0 +1,18 @@
+import type { TestContext } from 'node:test'
+import { pino } from 'pino'
+import { buildApp } from '../../../src/app.ts'
+import type { App } from '../../../src/http/pipeline/app-type.ts'
+import { openDatabase } from '../../../src/storage/open.ts'
+import { TEST_SECRET, type TestApp } from './start-app.ts'
+
+/** The service once more on the same database, with connections of its own, as another process has them. */
+export async function secondApp(t: TestContext, { config, clock }: TestApp): Promise<App> {
+  const db = await openDatabase(config.database)
+  const secretKey = config.secretKey ?? new TextEncoder().encode(TEST_SECRET)
+  const app = buildApp(config, { db, secretKey, now: clock.now, logger: pino({ level: 'silent' }) })
+  t.after(async () => {
+    await app.close()
+    await db.close()
+  })
+  return app
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { buildApp } from '../../../src/app.ts'
+import { type Config, loadConfig } from '../../../src/config/load.ts'
+import type { App } from '../../../src/http/pipeline/app-type.ts'
+import { ANSWERS } from '../../../src/http/pipeline/errors.ts'
+import type { RefusalCode } from '../../../src/model/refusal.ts'
+import { createDispatcher } from '../../../src/outbox/dispatcher.ts'
+import { createFileTransport } from '../../../src/outbox/file.transport.ts'
+import { createLogger } from '../../../src/process/logger.ts'
+import { createPasswords, type Passwords } from '../../../src/security/password.ts'
+import { createServices, type Services } from '../../../src/services.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../../src/storage/open.ts'
+import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/databases.ts'
+import { createClock, type TestClock } from './clock.ts'
+import { createMailbox, type Mailbox } from './mailbox.ts'
+
+export type TestApp = {
+  readonly app: App
+  readonly config: Config
+  readonly db: Database
+  readonly clock: TestClock
+  /** The rules themselves, for arranging what a test starts from. */
+  readonly services: Services
+  /** What the service has mailed. */
+  readonly mailbox: Mailbox
+  /** The lines of the log. */
+  readonly logged: readonly string[]
+}
+
+export type StartOptions = {
+  readonly database?: DatabaseKind
+  readonly env?: Readonly<Record<string, string>>
+  readonly passwords?: Passwords
+}
+
+export const TEST_SECRET = 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u'
+
+/** The whole service on a fresh database, with a clock that the test moves. It ends with the test. */
+export async function startApp(t: TestContext & { database?: DatabaseKind }, options: StartOptions = {}): Promise<TestApp> {
+  const target = await freshDatabase(t, options.database ?? t.database ?? 'sqlite')
+  const databaseUrl = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
+  const config = loadConfig({ SECRET_KEY: TEST_SECRET, ...options.env, DATABASE_URL: databaseUrl })
+  await migrate(target)
+  const db = await openDatabase(target)
+  const clock = createClock()
+  // The real algorithm at a price that a test can pay a hundred times.
+  const passwords = options.passwords ?? createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords }
+  const logged: string[] = []
+  const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
+  const services = createServices(parts)
+  const mailFolder = join(temporaryFolder(t), 'mail')
+  const transport = createFileTransport(mailFolder, () => undefined)
+  // Not started: it sends when the test looks into the mailbox, one mail after the other.
+  const mail = createDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
+  const app = buildApp(config, { ...parts, logger, mailWaits: mail.wake })
+  failOnUndeclared(app)
+  t.after(async () => {
+    await app.close()
+    await mail.stop()
+    await db.close()
+  })
+  return { app, config, db, clock, services, mailbox: createMailbox(mail, mailFolder), logged }
+}
+
+/** A route lists every refusal that it may give; one that gives another fails the test that made it do so. */
+function failOnUndeclared(app: App): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    const declared = request.routeOptions.schema?.response as Record<string, { refusals?: RefusalCode[] }> | undefined
+    if (declared === undefined || reply.statusCode === 204) return payload
+    const place = `${request.method} ${request.routeOptions.url} gave ${reply.statusCode}`
+    const view = declared[reply.statusCode]
+    if (view === undefined) throw new Error(`${place}, which it does not declare`)
+    const details = view.refusals?.map((code) => JSON.stringify({ detail: ANSWERS[code].detail })) ?? []
+    const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
+    if (details.length > 0 && isJson && !details.includes(String(payload)))
+      throw new Error(`${place} ${payload}, which it does not declare`)
+    return payload
+  })
+}

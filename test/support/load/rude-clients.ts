@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { newEmail } from '../app/requests.ts'
+
+export type RudeClients = { readonly sockets: Socket[]; leave(): void }
+
+const HEAD = 'Host: localhost\r\nContent-Type: application/json\r\n'
+
+async function gather(port: number, count: number, behave: (socket: Socket) => void): Promise<RudeClients> {
+  const sockets: Socket[] = []
+  for (let index = 0; index < count; index++) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    behave(socket)
+    sockets.push(socket)
+  }
+  return {
+    sockets,
+    leave() {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** Sends a text one byte at a time. */
+function drip(socket: Socket, text: string, everyMs: number): void {
+  let sent = 0
+  const timer = setInterval(() => void socket.write(text[sent++ % text.length] ?? 'x'), everyMs)
+  socket.on('close', () => clearInterval(timer))
+}
+
+/** Connect and say nothing. */
+export function idlers(port: number, count: number): Promise<RudeClients> {
+  return gather(port, count, () => undefined)
+}
+
+export function slowHeaders(port: number, count: number): Promise<RudeClients> {
+  return gather(port, count, (socket) => {
+    socket.write('GET /heartbeat HTTP/1.1\r\nX-Slow: ')
+    drip(socket, 'a', 400)
+  })
+}
+
+export function slowBodies(port: number, count: number): Promise<RudeClients> {
+  return gather(port, count, (socket) => {
+    socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: 50000\r\n\r\n`)
+    drip(socket, '{', 400)
+  })
+}
+
+/** Ask for the list of all users and never read a byte of it. */
+export function slowReaders(port: number, count: number, headers: string): Promise<RudeClients> {
+  return gather(port, count, (socket) => {
+    socket.pause()
+    socket.write(`GET /users/ HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n`)
+  })
+}
+
+/** Send a whole login, all at the same moment, and wait for its answer until they leave. */
+export async function loginsAtOnce(port: number, count: number, email: string): Promise<RudeClients> {
+  const body = JSON.stringify({ email, password: 'not the right one' })
+  const clients = await gather(port, count, () => undefined)
+  for (const socket of clients.sockets) socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
+  return clients
+}
+
+/** Ask for a new password of addresses that nobody has, each as soon as the one before is answered, until they leave. */
+export async function flood(port: number, count: number): Promise<RudeClients & { readonly statuses: number[] }> {
+  const statuses: number[] = []
+  // All are connected before the first of them asks: what it takes to connect beside others is for the test to measure.
+  const clients = await gather(port, count, () => undefined)
+  for (const socket of clients.sockets) {
+    const send = () => {
+      const body = JSON.stringify({ email: newEmail() })
+      socket.write(`POST /forgot-password/ HTTP/1.1\r\n${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
+    }
+    socket.setEncoding('latin1').on('data', (answer: string) => {
+      const status = /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]
+      if (status === undefined) return
+      statuses.push(Number(status))
+      send()
+    })
+    send()
+  }
+  return { ...clients, statuses }
+}

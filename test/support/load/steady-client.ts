@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { createTokens } from '../../../src/security/token.ts'
+import { payloadOf } from '../app/forged-tokens.ts'
+import { newEmail, PASSWORD } from '../app/requests.ts'
+import { TEST_SECRET } from '../app/start-app.ts'
+import { type Answered, ask, registration } from './traffic.ts'
+
+/** What may be true of one thing: what was acknowledged last, and what was asked for since without an answer. */
+type Known<Value> = { acknowledged: Value; readonly possible: Set<Value> }
+
+/** One account in the memory of its owner, who knows what was acknowledged and what was left open by a lost answer. */
+type Account = {
+  readonly email: string
+  readonly id: number
+  /** By their refresh tokens. */
+  readonly sessions: { readonly refresh: string; readonly isAlive: Known<boolean> }[]
+  /** Whether a mail with a reset link has to be sent in the end: one was asked for, and no ban has stopped it. */
+  isResetMailed: boolean
+  readonly password: Known<string>
+  readonly firstName: Known<string>
+  readonly verified: Known<boolean>
+  readonly banned: Known<boolean>
+  readonly keys: { readonly key: string; readonly id: string; readonly state: Known<'active' | 'inactive' | 'gone'> }[]
+}
+
+export type Citizen = {
+  /** The addresses that were registered with an answer. */
+  readonly accounts: Account[]
+  /** How many writes were acknowledged. */
+  acknowledged(): number
+  /** Lives until an answer fails to come. */
+  live(url: string, admin: Readonly<Record<string, string>>): Promise<void>
+  /** Throws when the service no longer knows something that it acknowledged. */
+  check(url: string): Promise<void>
+}
+
+const tokens = createTokens(new TextEncoder().encode(TEST_SECRET), Date.now)
+
+const NEW_PASSWORD = 'a brand new password'
+
+class Lost extends Error {}
+
+/** What mailed tokens of an account name. */
+export type VersionsOf = (id: number) => Promise<{ readonly emailVersion: number; readonly resetVersion: number }>
+
+/** Somebody who registers account after account and uses each, one request after the other, remembering every acknowledgement. */
+export function createCitizen(versionsOf: VersionsOf): Citizen {
+  const accounts: Account[] = []
+  let acknowledged = 0
+
+  async function write(url: string, wanted: number, method: string, path: string, body?: unknown, headers = {}): Promise<Answered> {
+    const answer = await ask(url, method, path, body, headers)
+    if (answer.status === 0 || answer.status === 503) throw new Lost(answer.what)
+    assert.equal(answer.status, wanted, `${answer.what}: ${JSON.stringify(answer.body)}`)
+    acknowledged++
+    return answer
+  }
+
+  /** Until the answer is there, both the old and the new may be true. */
+  async function changing<Value>(known: Known<Value>, next: Value, request: () => Promise<unknown>): Promise<void> {
+    known.possible.add(next)
+    await request()
+    acknowledge(known, next)
+  }
+
+  function acknowledge<Value>(known: Known<Value>, value: Value): void {
+    known.acknowledged = value
+    known.possible.clear()
+  }
+
+  async function forget(url: string, account: Account): Promise<void> {
+    await write(url, 200, 'POST', '/forgot-password/', { email: account.email })
+    account.isResetMailed = true
+  }
+
+  async function logIn(url: string, { email, password, sessions }: Account): Promise<{ authorization: string }> {
+    const { body } = await write(url, 200, 'POST', '/login/', { email, password: password.acknowledged })
+    const { token, refresh } = body as { token: string; refresh: string }
+    sessions.push({ refresh, isAlive: known(true) })
+    return { authorization: `Bearer ${token}` }
+  }
+
+  /** Ends all sessions with the old password. */
+  async function reset(url: string, { id, password, sessions }: Account, version: number): Promise<void> {
+    const body = { code: tokens.forMail('reset', id, version), new_password: NEW_PASSWORD }
+    for (const { isAlive } of sessions) isAlive.possible.add(false)
+    await changing(password, NEW_PASSWORD, () => write(url, 200, 'POST', '/reset-password/', body))
+    for (const { isAlive } of sessions) acknowledge(isAlive, false)
+  }
+
+  async function settle(url: string): Promise<Account> {
+    const email = newEmail()
+    const { body } = await write(url, 201, 'POST', '/register/', registration(email))
+    const { token, refresh } = body as { token: string; refresh: string }
+    const account: Account = {
+      email,
+      id: Number(payloadOf(token)['sub']),
+      sessions: [{ refresh, isAlive: known(true) }],
+      isResetMailed: false,
+      password: known(PASSWORD),
+      firstName: known('Mia'),
+      verified: known(false),
+      banned: known(false),
+      keys: [],
+    }
+    accounts.push(account)
+    return account
+  }
+
+  async function makeKey(url: string, { keys }: Account, bearer: Record<string, string>): Promise<void> {
+    const { body } = await write(url, 200, 'POST', '/users/keys', { name: 'one', scopes: [] }, bearer)
+    const { id, key } = body as { id: string; key: string }
+    keys.push({ id, key, state: known('active') })
+  }
+
+  async function use(url: string, account: Account, admin: Readonly<Record<string, string>>): Promise<void> {
+    const { id, verified, firstName, banned, keys } = account
+    const { emailVersion, resetVersion } = await versionsOf(id)
+    const code = tokens.forMail('verify', id, emailVersion)
+    await changing(verified, true, () => write(url, 200, 'GET', `/verify/?code=${code}`))
+    const bearer = await logIn(url, account)
+    await makeKey(url, account, bearer)
+    await makeKey(url, account, bearer)
+    const [first, second] = keys
+    assert.ok(first && second)
+    await changing(first.state, 'inactive', () => write(url, 200, 'PATCH', `/users/keys/${first.id}`, { is_active: false }, bearer))
+    await changing(second.state, 'gone', () => write(url, 204, 'DELETE', `/users/keys/${second.id}`, undefined, bearer))
+    await makeKey(url, account, bearer)
+    await changing(firstName, 'Maria', () => write(url, 200, 'PUT', `/users/${id}`, { first_name: 'Maria' }, bearer))
+    await forget(url, account)
+    await reset(url, account, resetVersion)
+    await logIn(url, account)
+    // Who is banned is sent nothing.
+    account.isResetMailed = false
+    await changing(banned, true, () => write(url, 204, 'POST', `/users/${id}/ban`, undefined, admin))
+    await changing(banned, false, () => write(url, 204, 'POST', `/users/${id}/unban`, undefined, admin))
+  }
+
+  return {
+    accounts,
+    acknowledged: () => acknowledged,
+    async live(url, admin) {
+      try {
+        for (;;) {
+          // Every other account is left to wait for its mails.
+          await forget(url, await settle(url))
+          await use(url, await settle(url), admin)
+        }
+      } catch (error) {
+        if (!(error instanceof Lost)) throw error
+      }
+    },
+    async check(url) {
+      for (const account of accounts) await checkAccount(url, account)
+    },
+  }
+}
+
+function known<Value>(value: Value): Known<Value> {
+  return { acknowledged: value, possible: new Set() }
+}
+
+function candidates<Value>({ acknowledged, possible }: Known<Value>): Value[] {
+  return [acknowledged, ...possible]
+}
+
+async function checkAccount(url: string, account: Account): Promise<void> {
+  const { email, password, firstName, verified, banned, sessions, keys } = account
+  const logins = await Promise.all(candidates(password).map((given) => ask(url, 'POST', '/login/', { email, password: given })))
+  const good = logins.filter(({ status }) => status !== 400)
+  assert.equal(good.length, 1, `exactly one password of ${email} is right`)
+  const isBanned = JSON.stringify(good[0]?.body).includes('banned')
+  const isUnverified = JSON.stringify(good[0]?.body).includes('verify')
+  assert.ok(candidates(banned).includes(isBanned), 'banned or not, as acknowledged')
+  // A banned account does not tell whether it is verified, nor what its sessions and keys are.
+  if (isBanned) return
+  assert.ok(candidates(verified).includes(!isUnverified), 'verified or not, as acknowledged')
+  for (const { refresh, isAlive } of sessions) {
+    const { status } = await ask(url, 'POST', '/refresh/', { refresh })
+    assert.ok(candidates(isAlive).includes(status === 200), `a session of ${email}: ${status}, alive: ${candidates(isAlive)}`)
+  }
+  for (const { key, state } of keys) {
+    const { status, body } = await ask(url, 'GET', '/users/me', undefined, { 'x-api-key': key })
+    const inactive = JSON.stringify(body).includes('inactive')
+    const found = status === 200 ? 'active' : inactive ? 'inactive' : 'gone'
+    assert.ok(candidates(state).includes(found), `a key of ${email} is ${found}, not ${candidates(state)}`)
+    const name = (body as { first_name?: string }).first_name
+    if (name !== undefined) assert.ok(candidates(firstName).includes(name), 'the name is as acknowledged')
+  }
+}

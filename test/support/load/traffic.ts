@@ -1,0 +1,131 @@
+import type { TestContext } from 'node:test'
+import { newEmail, PASSWORD } from '../app/requests.ts'
+
+export type Answered = {
+  readonly what: string
+  /** 0 when no answer came at all. */
+  readonly status: number
+  readonly atMs: number
+  readonly tookMs: number
+  readonly retryAfter: string | null
+  readonly body: unknown
+}
+
+export type Traffic = {
+  readonly answers: Answered[]
+  /** The addresses of the registrations that were answered with 201. */
+  readonly registered: string[]
+  /** Waits for what is under way and sends nothing more. */
+  stop(): Promise<void>
+}
+
+const GIVE_UP_MS = 15_000
+
+/** What each request of the traffic is answered with when it is served. Whoever logs in has the right password and is not verified. */
+export const RIGHT_ANSWERS: Readonly<Record<string, number>> = {
+  'POST /register/': 201,
+  'POST /refresh/': 200,
+  'POST /forgot-password/': 200,
+  'POST /login/': 401,
+  'GET /users/me': 200,
+  'GET /ready': 200,
+  'GET /heartbeat': 200,
+}
+
+/** One request with all that matters of its answer; a connection that fails is an answer with status 0. */
+export async function ask(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answered> {
+  const atMs = performance.now()
+  const outcome = { what: `${method} ${path.split('?')[0]}`, atMs }
+  try {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(GIVE_UP_MS),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    const retryAfter = response.headers.get('retry-after')
+    return { ...outcome, status: response.status, tookMs: performance.now() - atMs, retryAfter, body: isJson ? JSON.parse(text) : text }
+  } catch (error) {
+    return { ...outcome, status: 0, tookMs: performance.now() - atMs, retryAfter: null, body: String(error) }
+  }
+}
+
+export function registration(email: string): object {
+  return { email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' }
+}
+
+/**
+ * Requests that come whether or not the ones before are answered: writes in a transaction, single writes, reads, and both health
+ * checks apart; and who they are, where the headers of a member are given. They end with the test at the latest.
+ */
+export function startTraffic(t: TestContext, url: string, everyMs = 40, member?: Readonly<Record<string, string>>): Traffic {
+  const answers: Answered[] = []
+  const registered: string[] = []
+  const underWay = new Set<Promise<void>>()
+  let refresh: string | undefined
+  let known: string | undefined
+
+  async function send(method: string, path: string, body?: unknown, headers = {}): Promise<Answered> {
+    const answer = await ask(url, method, path, body, headers)
+    answers.push(answer)
+    return answer
+  }
+
+  async function register(): Promise<void> {
+    const email = newEmail()
+    const answer = await send('POST', '/register/', registration(email))
+    if (answer.status !== 201) return
+    registered.push(email)
+    known = email
+    refresh = (answer.body as { refresh: string }).refresh
+  }
+
+  const visits = [
+    register,
+    () => (refresh === undefined ? register() : send('POST', '/refresh/', { refresh })),
+    () => send('POST', '/forgot-password/', { email: known ?? newEmail() }),
+    () => (known === undefined ? register() : send('POST', '/login/', { email: known, password: PASSWORD })),
+    () => send('GET', '/ready'),
+    () => send('GET', '/heartbeat'),
+    ...(member === undefined ? [] : [() => send('GET', '/users/me', undefined, member)]),
+  ]
+
+  let turn = 0
+  const timer = setInterval(() => {
+    const visit = visits[turn++ % visits.length] ?? register
+    const done = Promise.resolve(visit()).then(() => void underWay.delete(done))
+    underWay.add(done)
+  }, everyMs)
+  t.after(() => clearInterval(timer))
+  return {
+    answers,
+    registered,
+    async stop() {
+      clearInterval(timer)
+      await Promise.all(underWay)
+    },
+  }
+}
+
+/** "503: 12, 201: 4" */
+export function tally(answers: readonly Answered[]): string {
+  const counts = new Map<number, number>()
+  for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return [...counts]
+    .sort(([a], [b]) => a - b)
+    .map(([status, count]) => `${status}: ${count}`)
+    .join(', ')
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}

@@ -1,0 +1,21 @@
+// A process that registers an account and is then killed by the test: after the commit, or in the middle of the sending.
+import { setInterval } from 'node:timers'
+import { pino } from 'pino'
+import { loadConfig } from '../../../src/config/load.ts'
+import { createDispatcher } from '../../../src/outbox/dispatcher.ts'
+import { openTransport } from '../../../src/outbox/open-transport.ts'
+import { createServices } from '../../../src/services.ts'
+import { openDatabase } from '../../../src/storage/open.ts'
+
+const config = loadConfig(process.env)
+const db = await openDatabase(config.database)
+const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: Date.now }
+const services = createServices(parts)
+const logger = pino({ level: 'silent' })
+const transport = await openTransport(config, () => undefined)
+const dispatcher = createDispatcher({ ...parts, tokens: services.tokens, transport, letterhead: config, logger })
+await services.accounts.register({ email: process.env['EMAIL'] ?? '', password: 'correct horse', firstName: 'Mia', lastName: 'Muster' })
+if (config.smtpUrl !== undefined) dispatcher.start()
+process.stdout.write('registered\n')
+// Lives until it is killed.
+setInterval(() => undefined, 60_000)

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { after, type TestContext } from 'node:test'
+import { PASSWORD } from '../app/requests.ts'
+import { type Finished, MAIN, type ProcessOptions, startNode } from './processes.ts'
+
+export type MainProcess = {
+  readonly child: ChildProcess
+  readonly url: string
+  readonly port: number
+  stdout(): string
+  stderr(): string
+  /** Waits until the service has said so. */
+  untilSaid(words: RegExp): Promise<void>
+  /** How it ends. */
+  readonly ended: Promise<Finished>
+}
+
+// When all tests of a file are over: a hook of one test that throws would keep the hooks after it from cleaning up.
+const outputs: (() => string[])[] = []
+after(() =>
+  assert.deepEqual(
+    outputs.flatMap((secrets) => secrets()),
+    [],
+    'secrets in the output of a service',
+  ),
+)
+
+/** What no service that a test starts may ever print. Without a mail server it prints its mails, and so their links, for its developer. */
+function secretsIn(output: string, env: ProcessOptions['env'] = {}): string[] {
+  const given = [PASSWORD, env['SECRET_KEY'], env['ADMIN_PASSWORD']].filter((secret) => secret !== undefined)
+  const made =
+    env['SMTP_URL'] === undefined ? [] : [...output.matchAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+|lk_[\w-]{40,}/g)].map(([secret]) => secret)
+  return [...given.filter((secret) => output.includes(secret)), ...made]
+}
+
+/** The real service in a process of its own, listening on a free port. */
+export async function startMain(
+  t: TestContext,
+  options: ProcessOptions & { script?: string; args?: readonly string[] },
+): Promise<MainProcess> {
+  const child = startNode(t, options.script ?? MAIN, options.args ?? [], { ...options, env: { PORT: '0', ...options.env } })
+  const said = { stdout: '', stderr: '' }
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (said.stdout += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said.stderr += text))
+  outputs.push(() => secretsIn(said.stdout + said.stderr, options.env))
+  const ended = once(child, 'close').then(([code, signal]): Finished => ({ code, signal, ...said }))
+
+  async function untilSaid(words: RegExp): Promise<void> {
+    while (!words.test(said.stdout)) {
+      const isOver = await Promise.race([ended.then(() => true), once(child.stdout ?? child, 'data').then(() => false)])
+      if (!isOver || words.test(said.stdout)) continue
+      const { code, signal } = await ended
+      throw new Error(`the service ended with ${code ?? signal} before it said ${words}: ${said.stdout}${said.stderr}`)
+    }
+  }
+
+  await untilSaid(/listens on \S+\n/)
+  const url = /listens on (\S+)/.exec(said.stdout)?.[1] ?? ''
+  const port = Number(new URL(url).port)
+  return { child, url, port, stdout: () => said.stdout, stderr: () => said.stderr, untilSaid, ended }
+}

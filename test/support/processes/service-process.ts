@@ -1,0 +1,37 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { TEST_SECRET } from '../app/start-app.ts'
+import { temporaryFolder } from '../databases/databases.ts'
+import { startMain } from './main-process.ts'
+
+export type ServiceProcess = {
+  readonly url: string
+  readonly process: ChildProcess
+  /** What it has printed so far, both streams. */
+  output(): string
+}
+
+const PRINT_DEADLINE_MS = 20_000
+
+/** The real service in a process of its own, in a temporary folder, on a free port. It is killed when the test ends. */
+export async function startProcess(
+  t: TestContext,
+  env: Readonly<Record<string, string>> = {},
+  folder = temporaryFolder(t),
+): Promise<ServiceProcess> {
+  const { url, child, stdout, stderr } = await startMain(t, { cwd: folder, env: { SECRET_KEY: TEST_SECRET, ...env } })
+  return { url, process: child, output: () => stdout() + stderr() }
+}
+
+/** Waits until the service has printed what matches, and gives the last match. */
+export async function untilPrinted({ process: child, output }: ServiceProcess, pattern: RegExp): Promise<string> {
+  const everywhere = new RegExp(pattern.source, `${pattern.flags}g`)
+  const deadline = AbortSignal.timeout(PRINT_DEADLINE_MS)
+  for (;;) {
+    const last = [...output().matchAll(everywhere)].at(-1)?.[0]
+    if (last !== undefined) return last
+    if (child.stdout === null) throw new Error('the output of the service is not read')
+    await once(child.stdout, 'data', { signal: deadline })
+  }
+}

@@ -1,0 +1,15 @@
+// A process that has a database open as the service has, and adds one user after the other, telling the id of each, until its input ends.
+import { setImmediate } from 'node:timers/promises'
+import { openDatabase } from '../../../src/storage/open.ts'
+import { insertUser } from '../../../src/storage/repositories/user.repository.ts'
+
+const db = await openDatabase({ kind: 'sqlite', file: process.argv[2] ?? '' })
+const stop = new AbortController()
+process.stdin.resume().once('end', () => stop.abort())
+for (let n = 1; !stop.signal.aborted; n++) {
+  const names = { firstName: `First ${n}`, lastName: 'Writer', passwordHash: 'none', role: 'user', verified: true } as const
+  const email = `writer-${n}@example.com`
+  process.stdout.write(`${await insertUser(db, { ...names, email, emailKey: email, createdAt: Date.now() })}\n`)
+  await setImmediate()
+}
+await db.close()

@@ -1,6 +1,0 @@
-/** `FAULTS=long` asks for the long form of the fault tests, whose figures are in docs/reliability.md. */
-export const IS_LONG = process.env['FAULTS'] === 'long'
-
-export function scaled<Amount>(short: Amount, long: Amount): Amount {
-  return IS_LONG ? long : short
-}

@@ -1,0 +1,61 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+export const SCREENSHOTS = fileURLToPath(new URL('../../browser/screenshots', import.meta.url))
+
+const CANDIDATES = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** A headless Chromium that ends with the test. */
+export async function openBrowser(t: TestContext): Promise<Browser> {
+  const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path))
+  if (executablePath === undefined)
+    throw new Error('no Chromium was found: install one (Debian: apt-get install chromium), or name it in CHROMIUM')
+  const browser = await chromium.launch({ executablePath, args: ARGUMENTS })
+  t.after(() => browser.close())
+  return browser
+}
+
+export type WatchedPage = { readonly page: Page; readonly problems: string[] }
+
+/** A page that notes what should not happen: console errors, policy violations, and requests to any other host. */
+export async function openPage(browser: Browser, ownUrl: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) problems.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(ownUrl) && !request.url().startsWith('data:')) problems.push(`request to ${new URL(request.url()).host}`)
+  })
+  return { page, problems }
+}
+
+const LOOKS: Record<string, BrowserContextOptions> = {
+  desktop: { viewport: { width: 1280, height: 800 } },
+  'desktop-dark': { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
+  phone: { viewport: { width: 375, height: 667 }, deviceScaleFactor: 2 },
+}
+
+/** Keeps pictures of a page as people see it: on a desktop, in the dark, on a phone. */
+export async function photograph(browser: Browser, name: string, open: (page: Page) => Promise<unknown>): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  for (const [look, options] of Object.entries(LOOKS)) {
+    const page = await browser.newPage(options)
+    await open(page)
+    await page.screenshot({ path: `${SCREENSHOTS}/${name}-${look}.png` })
+    await page.close()
+  }
+}

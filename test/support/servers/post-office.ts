@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { pino } from 'pino'
+import { createDispatcher, type Dispatcher, type DispatcherParts } from '../../../src/outbox/dispatcher.ts'
+import { MailFault, type MailMessage, type MailTransport } from '../../../src/outbox/transport.ts'
+import { statement } from '../../../src/storage/database.ts'
+import type { TestApp } from '../app/start-app.ts'
+
+const OUTBOX = statement<{
+  kind: string
+  recipient: string
+  revision: number
+  attempts: number
+  due_at: number
+  lease: string | null
+  last_error: string | null
+  failed_at: number | null
+}>('select kind, recipient, revision, attempts, due_at, lease, last_error, failed_at from outbox order by id')
+
+export function outboxRows({ db }: TestApp) {
+  return db.all(OUTBOX)
+}
+
+/** A transport whose sendings end when, and as, the test says. */
+export type HeldTransport = MailTransport & {
+  readonly sent: MailMessage[]
+  /** The sendings under way, oldest first. */
+  readonly pending: { accept(): void; refuse(fault: MailFault): void }[]
+  /** Resolves when that many are under way. */
+  untilPending(count: number): Promise<void>
+}
+
+export function createHeldTransport(): HeldTransport {
+  const sent: MailMessage[] = []
+  const pending: HeldTransport['pending'] = []
+  const changes = new EventTarget()
+  return {
+    sent,
+    pending,
+    send(message) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const leave = () => pending.splice(pending.indexOf(held), 1)
+      const held = {
+        accept() {
+          leave()
+          sent.push(message)
+          resolve()
+        },
+        refuse(fault: MailFault) {
+          leave()
+          reject(fault)
+        },
+      }
+      pending.push(held)
+      changes.dispatchEvent(new Event('change'))
+      return promise
+    },
+    check: async () => undefined,
+    async close() {
+      for (const held of [...pending]) held.refuse(new MailFault('server', 'closed'))
+    },
+    async untilPending(count) {
+      const signal = AbortSignal.timeout(10_000)
+      while (pending.length < count) await once(changes, 'change', { signal })
+    },
+  }
+}
+
+/** A transport that answers at once: accepts, or throws what it is told. */
+export function createInstantTransport(): MailTransport & { readonly sent: MailMessage[]; fault: MailFault | undefined } {
+  const sent: MailMessage[] = []
+  const transport = {
+    sent,
+    fault: undefined as MailFault | undefined,
+    async send(message: MailMessage) {
+      if (transport.fault) throw transport.fault
+      sent.push(message)
+    },
+    async check() {
+      if (transport.fault) throw transport.fault
+    },
+    close: async () => undefined,
+  }
+  return transport
+}
+
+/** A dispatcher beside the one of the mailbox, and the lines that it logs. */
+export function openPostOffice(
+  { db, services, config, clock }: TestApp,
+  transport: MailTransport,
+  options: Partial<DispatcherParts> = {},
+): { dispatcher: Dispatcher; logged: string[] } {
+  const logged: string[] = []
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
+  const parts = { db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, ...options }
+  return { dispatcher: createDispatcher(parts), logged }
+}

@@ -1,0 +1,127 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { type ReceivedMail, readMail } from '../app/mailbox.ts'
+
+export type Delivery = {
+  readonly from: string
+  readonly to: string[]
+  readonly user: string | undefined
+  readonly secure: boolean
+  readonly mail: ReceivedMail
+}
+
+export type SmtpPeer = {
+  readonly port: number
+  readonly url: string
+  readonly deliveries: Delivery[]
+  /** How many connections were made to it. */
+  connections(): number
+  stop(): Promise<void>
+}
+
+export type SmtpPeerOptions = {
+  readonly port?: number
+  /** The reply to RCPT TO, where it is no. */
+  readonly refuseRecipient?: (address: string) => string | undefined
+  /** The reply to the end of DATA, where it is no; `drop` cuts the connection in the middle of it. */
+  readonly refuseMessage?: () => string | undefined
+  readonly login?: { readonly user: string; readonly password: string }
+  readonly tls?: { readonly key: string; readonly cert: string; readonly fromTheStart: boolean }
+}
+
+/** A real SMTP server on a real socket. */
+export async function startSmtpPeer(t: TestContext, options: SmtpPeerOptions = {}): Promise<SmtpPeer> {
+  const deliveries: Delivery[] = []
+  const sockets = new Set<Socket>()
+  let connections = 0
+  const server = new SMTPServer({
+    ...access(options),
+    closeTimeout: 10,
+    onRcptTo: ({ address }, _session, callback) => callback(toReply(options.refuseRecipient?.(address))),
+    onData(stream, session, callback) {
+      const chunks: Buffer[] = []
+      const reply = options.refuseMessage?.()
+      stream.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        if (reply === 'drop') for (const socket of sockets) socket.destroy()
+      })
+      stream.on('end', () => {
+        if (reply !== undefined) return callback(toReply(reply))
+        const { mailFrom, rcptTo } = session.envelope
+        const mail = readMail(Buffer.concat(chunks).toString('utf8'))
+        const from = mailFrom === false ? '' : mailFrom.address
+        deliveries.push({ from, to: rcptTo.map(({ address }) => address), user: session.user, secure: session.secure, mail })
+        callback()
+      })
+    },
+  })
+  server.on('error', () => undefined)
+  const listener = server.listen(options.port ?? 0, '127.0.0.1')
+  listener.on('connection', (socket) => {
+    connections++
+    sockets.add(socket)
+  })
+  await once(listener, 'listening')
+  const port = portOf(listener.address())
+  const stop = async () => {
+    for (const socket of sockets) socket.destroy()
+    if (listener.listening) await new Promise<void>((done) => server.close(done))
+  }
+  t.after(stop)
+  const scheme = options.tls?.fromTheStart ? 'smtps' : 'smtp'
+  return { port, url: `${scheme}://localhost:${port}`, deliveries, connections: () => connections, stop }
+}
+
+function access({ login, tls }: SmtpPeerOptions): SMTPServerOptions {
+  const withTls: SMTPServerOptions = tls ? { key: tls.key, cert: tls.cert, secure: tls.fromTheStart } : {}
+  const disabledCommands = [...(login ? [] : ['AUTH']), ...(tls ? [] : ['STARTTLS'])]
+  if (!login) return { ...withTls, disabledCommands, authOptional: true }
+  return {
+    ...withTls,
+    disabledCommands,
+    allowInsecureAuth: true,
+    onAuth({ username, password }, _session, callback) {
+      if (username === login.user && password === login.password) callback(null, { user: username })
+      else callback(toReply('535 5.7.8 wrong user name or password'))
+    },
+  }
+}
+
+function toReply(reply: string | undefined): Error | null {
+  return reply === undefined ? null : Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
+}
+
+/** A server that accepts connections and then does with them what the test says. */
+export async function startRawPeer(
+  t: TestContext,
+  onConnection: (socket: Socket) => void,
+): Promise<{ port: number; url: string; stop(): Promise<void> }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    onConnection(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const stop = async () => {
+    for (const socket of sockets) socket.destroy()
+    if (server.listening) await new Promise((done) => server.close(done))
+  }
+  t.after(stop)
+  const port = portOf(server.address())
+  return { port, url: `smtp://localhost:${port}`, stop }
+}
+
+/** A port on which nobody listens. */
+export async function closedPort(t: TestContext): Promise<number> {
+  const { port, stop } = await startRawPeer(t, () => undefined)
+  await stop()
+  return port
+}
+
+function portOf(address: ReturnType<Socket['address']> | string | null): number {
+  if (address === null || typeof address === 'string' || !('port' in address)) throw new Error('not listening')
+  return address.port
+}
