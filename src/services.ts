@@ -17,8 +17,8 @@ export type Parts = {
   readonly now: () => number
   readonly passwords?: Passwords
   readonly observer?: Observer
-  /** Told after each commit that has put a mail into the outbox. */
-  readonly mailWaits?: () => void
+  /** Called after each commit that queued a mail. */
+  readonly onMailQueued?: () => void
 }
 
 export type Services = {
@@ -34,14 +34,14 @@ export type Services = {
 
 /** Builds the rules, for the service and for the command line alike. */
 export function createServices(parts: Parts): Services {
-  const { db, secretKey, now, passwords = createPasswords(), observer = NO_OBSERVER, mailWaits = () => undefined } = parts
+  const { db, secretKey, now, passwords = createPasswords(), observer = NO_OBSERVER, onMailQueued = () => undefined } = parts
   const tokens = createTokens(secretKey, now)
   return {
     tokens,
     authentication: createAuthentication({ db, tokens, observer, now }),
-    accounts: createAccounts({ db, tokens, passwords, observer, now, mailWaits }),
+    accounts: createAccounts({ db, tokens, passwords, observer, now, onMailQueued }),
     sessions: createSessions({ db, tokens, passwords, observer, now }),
-    passwordReset: createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }),
+    passwordReset: createPasswordReset({ db, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ db, passwords, now }),
     userAdministration: createUserAdministration({ db, now }),
     apiKeys: createApiKeys({ db, now }),

@@ -10,6 +10,6 @@ export type DomainParts = {
   readonly passwords: Passwords
   readonly observer: Observer
   readonly now: () => number
-  /** Told after each commit that has put a mail into the outbox. */
-  readonly mailWaits: () => void
+  /** Called after each commit that queued a mail. */
+  readonly onMailQueued: () => void
 }

@@ -16,7 +16,7 @@ import {
 import { findUserByEmail, type UserSecrets } from '../storage/repositories/user.repository.ts'
 import { retryDelayMs } from './backoff.ts'
 import { type Letterhead, writeMail } from './messages.ts'
-import { MailFault, type MailTransport } from './transport.ts'
+import { MailError, type MailTransport } from './transport.ts'
 
 export type DeliveryParts = {
   readonly db: Database
@@ -127,7 +127,7 @@ export function createDelivery({ db, tokens, transport, letterhead, now, random,
   }
 
   function failed(mail: ClaimedMail, error: unknown, witness: Witness): Outcome {
-    const fault = error instanceof MailFault ? error : unforeseen(mail, error)
+    const fault = error instanceof MailError ? error : unforeseen(mail, error)
     if (fault.scope === 'server') noteOutage(fault, witness)
     else noteServer(witness)
     const ageMs = now() - mail.requestedAt
@@ -138,19 +138,19 @@ export function createDelivery({ db, tokens, transport, letterhead, now, random,
     return () => putOff(db, mail, dueAt, fault.message)
   }
 
-  function unforeseen(mail: ClaimedMail, error: unknown): MailFault {
+  function unforeseen(mail: ClaimedMail, error: unknown): MailError {
     logger.error({ err: error, outboxId: mail.id, kind: mail.kind }, 'a mail could not be made')
-    return new MailFault('message', 'the mail could not be made', { cause: error })
+    return new MailError('message', 'the mail could not be made', { cause: error })
   }
 
-  async function giveUp(mail: ClaimedMail, fault: MailFault): Promise<void> {
+  async function giveUp(mail: ClaimedMail, fault: MailError): Promise<void> {
     if (!(await giveUpMail(db, mail, now(), fault.message))) return renewMail(db, mail, now())
     logger.error(about(mail, fault), 'a mail could not be delivered and is given up')
     await forgetFailedMails(db, now() - FAILED_KEPT_MS)
   }
 
   /** Told once when it goes and once when it is back, not with each mail that waits. */
-  function noteOutage(fault: MailFault, witness: Witness): void {
+  function noteOutage(fault: MailError, witness: Witness): void {
     serverSeenAt = Number.NEGATIVE_INFINITY
     if (outageSeenBy === undefined) logger.warn({ reason: fault.message }, 'mail cannot be sent at present; it waits and is tried again')
     outageSeenBy = witness
@@ -176,6 +176,6 @@ function isWanted({ kind }: ClaimedMail, { banned, verified }: User & UserSecret
   }
 }
 
-function about({ id, kind, attempts }: ClaimedMail, { message }: MailFault) {
+function about({ id, kind, attempts }: ClaimedMail, { message }: MailError) {
   return { outboxId: id, kind, attempts: attempts + 1, reason: message }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../shared/make-folder.ts'
-import { MailFault, type MailMessage, type MailTransport, toSendOptions } from './transport.ts'
+import { MailError, type MailMessage, type MailTransport, toSendOptions } from './transport.ts'
 
 /** Keeps each mail as a file that a mail program opens, and tells its link: for trying the service out without a mail server. */
 export function createFileTransport(folder: string, print: (line: string) => void): MailTransport {
@@ -44,7 +44,7 @@ async function write(folder: string, name: string, content: Buffer): Promise<voi
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined)
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
-    throw new MailFault('server', `the mail could not be written as a file: ${code}`, { cause: error })
+    throw new MailError('server', `the mail could not be written as a file: ${code}`, { cause: error })
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
-import { type FaultScope, MailFault, type MailTransport, toSendOptions } from './transport.ts'
+import { MailError, type MailErrorScope, type MailTransport, toSendOptions } from './transport.ts'
 
 export type SmtpTimeouts = {
   /** For each of: connecting, the greeting, and any later silence. */
@@ -35,7 +35,7 @@ export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOU
     try {
       await Promise.race([work(used), expire(totalMs, overtime.signal)])
     } catch (error) {
-      if (isClosed) throw new MailFault('server', 'the service is stopping')
+      if (isClosed) throw new MailError('server', 'the service is stopping')
       if (error instanceof Overtime) replacePool(used)
       throw toFault(error)
     } finally {
@@ -96,23 +96,23 @@ async function expire(ms: number, signal: AbortSignal): Promise<never> {
 
 type SmtpError = { readonly message?: string; readonly command?: string; readonly responseCode?: number; readonly response?: string }
 
-function toFault(error: unknown): MailFault {
-  if (error instanceof Overtime) return new MailFault('server', error.message)
+function toFault(error: unknown): MailError {
+  if (error instanceof Overtime) return new MailError('server', error.message)
   // nodemailer gives its errors these fields; each may be missing.
   const { message = '', command = '', responseCode = 0, response = '' } = error as SmtpError
   if (message.includes('wrong version number'))
-    return new MailFault('server', 'the port does not speak TLS from the start: use smtp:// in SMTP_URL, or the port for smtps://')
-  if (responseCode === 0) return new MailFault('server', `no answer: ${harmless(message)}`)
+    return new MailError('server', 'the port does not speak TLS from the start: use smtp:// in SMTP_URL, or the port for smtps://')
+  if (responseCode === 0) return new MailError('server', `no answer: ${harmless(message)}`)
   // The answer to a wrong password may name the user.
   const answer = command.startsWith('AUTH') ? String(responseCode) : harmless(response)
-  return new MailFault(scopeOf(command, responseCode, response), `${command} was answered: ${answer}`)
+  return new MailError(scopeOf(command, responseCode, response), `${command} was answered: ${answer}`)
 }
 
 const NO_SUCH_MAILBOX = new Set([550, 551, 553])
 // 5.7 tells of a policy, such as a wrong password or sender: the operator's to mend, and then the mail goes out.
 const POLICY = /^\d{3}[ -]5\.7\./
 
-function scopeOf(command: string, responseCode: number, response: string): FaultScope {
+function scopeOf(command: string, responseCode: number, response: string): MailErrorScope {
   // 421 ends the connection, whatever it was an answer to.
   if (responseCode === 421) return 'server'
   if (command === 'RCPT TO' && NO_SUCH_MAILBOX.has(responseCode) && !POLICY.test(response)) return 'recipient'

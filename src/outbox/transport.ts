@@ -17,9 +17,9 @@ export type MailMessage = {
 export type Mailbox = { readonly name: string; readonly address: string }
 
 export type MailTransport = {
-  /** Throws MailFault when the mail was not accepted. */
+  /** Throws MailError when the mail was not accepted. */
   send(message: MailMessage): Promise<void>
-  /** Throws MailFault when nothing could be sent now, and sends nothing. */
+  /** Throws MailError when nothing could be sent now, and sends nothing. */
   check(): Promise<void>
   /** Ends at once whatever is under way: its sending fails. */
   close(): Promise<void>
@@ -29,14 +29,14 @@ export type MailTransport = {
  * Why a mail was not accepted. `server`: nothing can be sent at present, whoever the recipient is. `message`: this one was turned
  * away, and may pass later. `recipient`: there is no such mailbox, and trying again does not help.
  */
-export type FaultScope = 'server' | 'message' | 'recipient'
+export type MailErrorScope = 'server' | 'message' | 'recipient'
 
-export class MailFault extends Error {
-  override readonly name = 'MailFault'
-  readonly scope: FaultScope
+export class MailError extends Error {
+  override readonly name = 'MailError'
+  readonly scope: MailErrorScope
 
   /** The reason is kept and logged: it holds no address, link, user name or password. */
-  constructor(scope: FaultScope, reason: string, options?: ErrorOptions) {
+  constructor(scope: MailErrorScope, reason: string, options?: ErrorOptions) {
     super(reason, options)
     this.scope = scope
   }

@@ -92,7 +92,7 @@ async function run(config: Config, db: Database, logger: Logger): Promise<Runnin
     logger,
   })
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
-  const app = buildApp(config, { db, secretKey, now: Date.now, logger, mailWaits: mail.wake, peers })
+  const app = buildApp(config, { db, secretKey, now: Date.now, logger, onMailQueued: mail.wake, peers })
   await listen(app, config)
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
 import { Refusal } from '../../src/model/refusal.ts'
 import { retryDelayMs } from '../../src/outbox/backoff.ts'
-import { MailFault } from '../../src/outbox/transport.ts'
+import { MailError } from '../../src/outbox/transport.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { claimMails, enqueueMail } from '../../src/storage/repositories/outbox.repository.ts'
@@ -14,9 +14,9 @@ import { createHeldTransport, createInstantTransport, openPostOffice, outboxRows
 
 const BAN = statement('update users set banned = true where id = $1')
 const HOUR_MS = 3_600_000
-const SERVER_DOWN = new MailFault('server', 'no answer: ECONNREFUSED')
-const TURNED_AWAY = new MailFault('message', 'RCPT TO was answered: 451 later')
-const NO_MAILBOX = new MailFault('recipient', 'RCPT TO was answered: 550 5.1.1 no such user')
+const SERVER_DOWN = new MailError('server', 'no answer: ECONNREFUSED')
+const TURNED_AWAY = new MailError('message', 'RCPT TO was answered: 451 later')
+const NO_MAILBOX = new MailError('recipient', 'RCPT TO was answered: 550 5.1.1 no such user')
 
 function ask(testApp: TestApp, email: string, kind: 'verify' | 'reset' = 'reset'): Promise<void> {
   return enqueueMail(testApp.db, kind, email.toLowerCase(), testApp.clock.now())

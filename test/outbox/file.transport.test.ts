@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileTransport } from '../../src/outbox/file.transport.ts'
-import { MailFault, type MailMessage } from '../../src/outbox/transport.ts'
+import { MailError, type MailMessage } from '../../src/outbox/transport.ts'
 import { readMail } from '../support/app/mailbox.ts'
 import { newEmail, PASSWORD } from '../support/app/requests.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
@@ -56,7 +56,7 @@ test('a folder that cannot be written lets the mail wait, and no link is told', 
   writeFileSync(folder, 'not a folder')
   const printed: string[] = []
   const transport = createFileTransport(folder, (line) => void printed.push(line))
-  await assert.rejects(transport.send(message('mia@example.com')), (error) => error instanceof MailFault && error.scope === 'server')
+  await assert.rejects(transport.send(message('mia@example.com')), (error) => error instanceof MailError && error.scope === 'server')
   assert.deepEqual(printed, [])
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
 import { Refusal } from '../../src/model/refusal.ts'
-import { MailFault } from '../../src/outbox/transport.ts'
+import { MailError } from '../../src/outbox/transport.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { claimMails, enqueueMail, measureOutbox, removeUnwantedMails } from '../../src/storage/repositories/outbox.repository.ts'
@@ -13,9 +13,9 @@ import { createInstantTransport, openPostOffice, outboxRows } from '../support/s
 
 const BAN = statement('update users set banned = true where id = $1')
 const TOUCH = statement('update outbox set attempts = attempts where recipient = $1')
-const SERVER_DOWN = new MailFault('server', 'no answer: ECONNREFUSED')
-const TAKES_NO_MAIL = new MailFault('server', 'MAIL FROM was answered: 451 4.3.1 no space left')
-const TURNED_AWAY = new MailFault('message', 'RCPT TO was answered: 451 later')
+const SERVER_DOWN = new MailError('server', 'no answer: ECONNREFUSED')
+const TAKES_NO_MAIL = new MailError('server', 'MAIL FROM was answered: 451 4.3.1 no space left')
+const TURNED_AWAY = new MailError('message', 'RCPT TO was answered: 451 later')
 const FLOOD = 1000
 
 function ask(testApp: TestApp, email: string, kind: 'verify' | 'reset' = 'reset'): Promise<void> {

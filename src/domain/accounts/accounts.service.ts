@@ -20,7 +20,7 @@ export type Accounts = {
   resendVerification(email: string): Promise<void>
 }
 
-export function createAccounts({ db, tokens, passwords, observer, now, mailWaits }: DomainParts): Accounts {
+export function createAccounts({ db, tokens, passwords, observer, now, onMailQueued }: DomainParts): Accounts {
   function newUser({ email, firstName, lastName }: Profile, passwordHash: string, role: Role, verified: boolean) {
     return { email, emailKey: emailKey(email), firstName, lastName, passwordHash, role, verified, createdAt: now() }
   }
@@ -39,7 +39,7 @@ export function createAccounts({ db, tokens, passwords, observer, now, mailWaits
         await enqueueMail(tx, 'verify', emailKey(profile.email), now())
         return { userId, ...(await openSession(tx, tokens, userId, now())) }
       }, signal)
-      mailWaits()
+      onMailQueued()
       return registered
     },
     async create({ password, ...profile }, role) {
@@ -60,7 +60,7 @@ export function createAccounts({ db, tokens, passwords, observer, now, mailWaits
     },
     async resendVerification(email) {
       await enqueueMail(db, 'verify', emailKey(email), now())
-      mailWaits()
+      onMailQueued()
     },
   }
 }

@@ -16,7 +16,7 @@ export type PasswordReset = {
   reset(token: string, newPassword: string, signal?: AbortSignal): Promise<number>
 }
 
-export function createPasswordReset({ db, tokens, passwords, observer, now, mailWaits }: DomainParts): PasswordReset {
+export function createPasswordReset({ db, tokens, passwords, observer, now, onMailQueued }: DomainParts): PasswordReset {
   function refused(reason: AuthFailureReason): Refusal {
     observer.authFailure('password_reset', reason)
     return new Refusal(reason === 'user_not_found' ? 'user_not_found' : 'token_invalid', reason)
@@ -36,7 +36,7 @@ export function createPasswordReset({ db, tokens, passwords, observer, now, mail
   return {
     async request(email) {
       await enqueueMail(db, 'reset', emailKey(email), now())
-      mailWaits()
+      onMailQueued()
     },
     async check(token) {
       await accept(token)

@@ -22,7 +22,7 @@ export type Sessions = {
 
 const ID_BYTES = 16
 
-export function createSessions({ db, tokens, passwords, observer, now }: Omit<DomainParts, 'mailWaits'>): Sessions {
+export function createSessions({ db, tokens, passwords, observer, now }: Omit<DomainParts, 'onMailQueued'>): Sessions {
   function loginRefused(status: LoginStatus, code: 'wrong_credentials' | 'login_banned' | 'login_unverified', reason: string): Refusal {
     observer.loginAttempt(status)
     return new Refusal(code, reason)

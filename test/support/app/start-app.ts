@@ -55,7 +55,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const transport = createFileTransport(mailFolder, () => undefined)
   // Not started: it sends when the test looks into the mailbox, one mail after the other.
   const mail = createDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
-  const app = buildApp(config, { ...parts, logger, mailWaits: mail.wake })
+  const app = buildApp(config, { ...parts, logger, onMailQueued: mail.wake })
   failOnUndeclared(app)
   t.after(async () => {
     await app.close()

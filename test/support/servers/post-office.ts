@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { pino } from 'pino'
 import { createDispatcher, type Dispatcher, type DispatcherParts } from '../../../src/outbox/dispatcher.ts'
-import { MailFault, type MailMessage, type MailTransport } from '../../../src/outbox/transport.ts'
+import { MailError, type MailMessage, type MailTransport } from '../../../src/outbox/transport.ts'
 import { statement } from '../../../src/storage/database.ts'
 import type { TestApp } from '../app/start-app.ts'
 
@@ -24,7 +24,7 @@ export function outboxRows({ db }: TestApp) {
 export type HeldTransport = MailTransport & {
   readonly sent: MailMessage[]
   /** The sendings under way, oldest first. */
-  readonly pending: { accept(): void; refuse(fault: MailFault): void }[]
+  readonly pending: { accept(): void; refuse(fault: MailError): void }[]
   /** Resolves when that many are under way. */
   untilPending(count: number): Promise<void>
 }
@@ -45,7 +45,7 @@ export function createHeldTransport(): HeldTransport {
           sent.push(message)
           resolve()
         },
-        refuse(fault: MailFault) {
+        refuse(fault: MailError) {
           leave()
           reject(fault)
         },
@@ -56,7 +56,7 @@ export function createHeldTransport(): HeldTransport {
     },
     check: async () => undefined,
     async close() {
-      for (const held of [...pending]) held.refuse(new MailFault('server', 'closed'))
+      for (const held of [...pending]) held.refuse(new MailError('server', 'closed'))
     },
     async untilPending(count) {
       const signal = AbortSignal.timeout(10_000)
@@ -66,11 +66,11 @@ export function createHeldTransport(): HeldTransport {
 }
 
 /** A transport that answers at once: accepts, or throws what it is told. */
-export function createInstantTransport(): MailTransport & { readonly sent: MailMessage[]; fault: MailFault | undefined } {
+export function createInstantTransport(): MailTransport & { readonly sent: MailMessage[]; fault: MailError | undefined } {
   const sent: MailMessage[] = []
   const transport = {
     sent,
-    fault: undefined as MailFault | undefined,
+    fault: undefined as MailError | undefined,
     async send(message: MailMessage) {
       if (transport.fault) throw transport.fault
       sent.push(message)
