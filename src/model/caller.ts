@@ -1,11 +1,23 @@
 import type { User } from './user.ts'
 
-/** Who makes a request, as the database knows them at this moment. */
+/** Who makes a request, as the database knows them at this moment. Exactly one of the two ids is set. */
 export type Caller = {
   readonly user: User
-  /** Absent when the caller came with an API key, which belongs to no session. */
   readonly sessionId: string | undefined
+  readonly keyId: string | undefined
 }
+
+/** Where a change comes from. It is recorded with the event of the change. */
+export type Origin = {
+  readonly via: 'http' | 'cli' | 'start'
+  readonly requestId?: string | undefined
+  readonly ip?: string | undefined
+  /** Aborts when the client disconnects or the deadline of the request passes; nothing is committed after that. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** An authenticated caller, with the origin of the request. */
+export type Actor = { readonly caller: Caller; readonly origin: Origin }
 
 /** Somebody at the command line, who has the machine itself and needs no account. */
 export type Operator = 'operator'

@@ -38,7 +38,7 @@ export function createAuthentication({ db, tokens, observer, now }: Parts): Auth
       if (user === undefined) throw tokenRefused('user_not_found')
       if (user.banned) throw tokenRefused('banned_user')
       if (!user.verified) throw tokenRefused('unverified_user')
-      return { user, sessionId }
+      return { user, sessionId, keyId: undefined }
     },
     async byKey(key) {
       if (!isWellFormedApiKey(key)) throw keyRefused('invalid_format')
@@ -49,7 +49,7 @@ export function createAuthentication({ db, tokens, observer, now }: Parts): Auth
       if (!owner.isActive) throw keyRefused('inactive')
       observer.keyValidation('valid')
       noteUse(owner)
-      return { user: owner.user, sessionId: undefined }
+      return { user: owner.user, sessionId: undefined, keyId: owner.keyId }
     },
   }
 }

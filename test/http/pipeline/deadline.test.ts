@@ -57,7 +57,7 @@ nodeTest('503: the time that it takes to know who calls counts', async (t) => {
     async byKey() {
       refused(await app.inject('/never'), 503, 'Service Unavailable')
       guardEndedAt = performance.now()
-      return { user: {} as User, sessionId: undefined }
+      return { user: {} as User, sessionId: undefined, keyId: 'key' }
     },
   }
   const app = startLimited(
