@@ -43,10 +43,14 @@ export type LockName = 'admins'
 
 export type Transaction = Queries & { lock(name: LockName): Promise<void> }
 
+export type TransactionOptions = {
+  /** Nothing is committed once the signal has aborted. */
+  readonly signal?: AbortSignal | undefined
+}
+
 export type Database = Queries & {
-  /** All of it happens or nothing. The work touches nothing but the database: it must not wait for anything else. */
-  /** Nothing is committed any more once the signal has fired. */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>, signal?: AbortSignal): Promise<Result>
+  /** Commits all of the work or nothing. The work must wait for nothing but the database. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>
   close(): Promise<void>
 }
 

@@ -17,7 +17,7 @@ export function observed(db: Database, onFault: () => void): Database {
     first: (statement, ...values) => watched(db.first(statement, ...values)),
     all: (statement, ...values) => watched(db.all(statement, ...values)),
     run: (statement, ...values) => watched(db.run(statement, ...values)),
-    transaction: (work, signal) => watched(db.transaction(work, signal)),
+    transaction: (work, options) => watched(db.transaction(work, options)),
     close: () => db.close(),
   }
 }

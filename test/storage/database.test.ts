@@ -89,10 +89,13 @@ test('unavailable: nothing is left of a transaction whose caller was told meanwh
   const { db } = await migrated(t)
   const caller = new AbortController()
   const attempt = (email: string) =>
-    db.transaction(async (tx) => {
-      await addUser(tx, email)
-      caller.abort()
-    }, caller.signal)
+    db.transaction(
+      async (tx) => {
+        await addUser(tx, email)
+        caller.abort()
+      },
+      { signal: caller.signal },
+    )
   await assert.rejects(attempt('a@x.io'), { name: 'Refusal', code: 'unavailable' })
   await assert.rejects(attempt('b@x.io'), { name: 'Refusal', code: 'unavailable' })
   assert.equal(await countUsers(db), 0)

@@ -33,12 +33,15 @@ export function createAccounts({ db, tokens, passwords, observer, now, onMailQue
   return {
     async register({ password, ...profile }, signal) {
       const passwordHash = await passwords.hash(password, signal)
-      const registered = await db.transaction(async (tx) => {
-        const userId = await insertUser(tx, newUser(profile, passwordHash, 'user', false))
-        if (userId === undefined) throw new Refusal('email_taken')
-        await enqueueMail(tx, 'verify', emailKey(profile.email), now())
-        return { userId, ...(await openSession(tx, tokens, userId, now())) }
-      }, signal)
+      const registered = await db.transaction(
+        async (tx) => {
+          const userId = await insertUser(tx, newUser(profile, passwordHash, 'user', false))
+          if (userId === undefined) throw new Refusal('email_taken')
+          await enqueueMail(tx, 'verify', emailKey(profile.email), now())
+          return { userId, ...(await openSession(tx, tokens, userId, now())) }
+        },
+        { signal },
+      )
       onMailQueued()
       return registered
     },

@@ -44,11 +44,14 @@ export function createPasswordReset({ db, tokens, passwords, observer, now, onMa
     async reset(token, newPassword, signal) {
       const { userId, version } = await accept(token)
       const passwordHash = await passwords.hash(newPassword, signal)
-      const isReset = await db.transaction(async (tx) => {
-        if (!(await resetPassword(tx, userId, passwordHash, version))) return false
-        await deleteSessionsOfUser(tx, userId)
-        return true
-      }, signal)
+      const isReset = await db.transaction(
+        async (tx) => {
+          if (!(await resetPassword(tx, userId, passwordHash, version))) return false
+          await deleteSessionsOfUser(tx, userId)
+          return true
+        },
+        { signal },
+      )
       if (!isReset) throw refused('invalid_token')
       return userId
     },

@@ -39,13 +39,16 @@ export function createUsers({ db, passwords, now }: Parts): Users {
     signal: AbortSignal | undefined,
   ): Promise<User | undefined> {
     try {
-      return await db.transaction(async (tx) => {
-        // The change goes first: on PostgreSQL it waits for a reset that is under way, and the look sees what that has left.
-        const user = await updateUser(tx, userId, changes)
-        if (editor !== 'operator') await requireStillEditor(tx, editor, userId)
-        if (changes.passwordHash !== undefined) await deleteSessionsOfUser(tx, userId, ownSession(editor, userId))
-        return user
-      }, signal)
+      return await db.transaction(
+        async (tx) => {
+          // The change goes first: on PostgreSQL it waits for a reset that is under way, and the look sees what that has left.
+          const user = await updateUser(tx, userId, changes)
+          if (editor !== 'operator') await requireStillEditor(tx, editor, userId)
+          if (changes.passwordHash !== undefined) await deleteSessionsOfUser(tx, userId, ownSession(editor, userId))
+          return user
+        },
+        { signal },
+      )
     } catch (error) {
       if (error instanceof UniqueViolation) throw new Refusal('email_taken', undefined, { cause: error })
       throw error

@@ -49,10 +49,13 @@ export function createSessions({ db, tokens, passwords, observer, now }: Omit<Do
       if (user.banned) throw loginRefused('banned', 'login_banned', `user ${user.id} is banned`)
       if (!user.verified) throw loginRefused('not_verified', 'login_unverified', `user ${user.id} is not verified`)
       const newHash = await strongerHash(password, user.passwordHash)
-      const pair = await db.transaction(async (tx) => {
-        if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash))) return undefined
-        return openSession(tx, tokens, user.id, now())
-      }, signal)
+      const pair = await db.transaction(
+        async (tx) => {
+          if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash))) return undefined
+          return openSession(tx, tokens, user.id, now())
+        },
+        { signal },
+      )
       if (pair === undefined)
         throw loginRefused('invalid_password', 'wrong_credentials', `the password of user ${user.id} changed meanwhile`)
       observer.loginAttempt('success')

@@ -80,10 +80,10 @@ export function openPostgres(url: string): Database {
   return {
     ...single,
     first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
-    transaction: (work, signal) =>
+    transaction: (work, options) =>
       trying(writes, async (client, requireTime) => {
         const requireNeed = () => {
-          if (signal?.aborted) throw new Abandoned()
+          if (options?.signal?.aborted) throw new Abandoned()
           requireTime()
         }
         const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireNeed)) }))

@@ -39,6 +39,7 @@ const UPDATE = statement<KeyRow>(`
   update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active) where id = $1 and user_id = $2
   returning ${KEY_COLUMNS}`)
 const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
+const DELETE_OF_USER = statement('delete from api_keys where seq in (select seq from api_keys where user_id = $1 order by seq limit $2)')
 
 /** The owner of a key. This is the one statement that a request with an API key costs. */
 export function findKeyOwner(db: Queries, keyHash: string): Promise<KeyOwner | undefined> {
@@ -78,6 +79,11 @@ export async function updateApiKey(db: Queries, userId: number, keyId: string, c
 
 export async function deleteApiKey(db: Queries, userId: number, keyId: string): Promise<boolean> {
   return (await db.run(DELETE, keyId, userId)) === 1
+}
+
+/** Deletes at most `limit` keys of a user, the oldest first. Returns how many it deleted. */
+export function deleteApiKeysOfUser(db: Queries, userId: number, limit: number): Promise<number> {
+  return db.run(DELETE_OF_USER, userId, limit)
 }
 
 function toApiKey(row: KeyRow): ApiKey {

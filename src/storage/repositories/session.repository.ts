@@ -14,6 +14,8 @@ const FIND_USER = hotRead(
 const DELETE = statement('delete from sessions where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
 const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
+const DELETE_OLDEST_OF_USER = statement(`
+  delete from sessions where id in (select id from sessions where user_id = $1 order by created_at, id limit $2)`)
 const DELETE_EXPIRED = statement('delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)')
 
 export async function insertSession(db: Queries, { id, userId, createdAt, expiresAt }: Session): Promise<void> {
@@ -34,7 +36,12 @@ export async function deleteSessionsOfUser(db: Queries, userId: number, exceptSe
   else await db.run(DELETE_OTHERS_OF_USER, userId, exceptSessionId)
 }
 
-/** At most so many at once; gives how many there were. */
+/** Deletes at most `limit` sessions of a user, the oldest first. Returns how many it deleted. */
+export function deleteOldestSessionsOfUser(db: Queries, userId: number, limit: number): Promise<number> {
+  return db.run(DELETE_OLDEST_OF_USER, userId, limit)
+}
+
+/** Deletes at most `limit` expired sessions. Returns how many it deleted. */
 export async function deleteExpiredSessions(db: Queries, now: number, limit: number): Promise<number> {
   return db.run(DELETE_EXPIRED, now, limit)
 }

@@ -50,7 +50,7 @@ export async function openSqlite(file: string, isAlone = true): Promise<Database
       return statement.isRead ? read.all(statement, ...values) : writes.add(() => write.all(statement, ...values))
     },
     run: (statement, ...values) => writes.add(() => write.run(statement, ...values)),
-    transaction: (work, signal) => writes.add(() => work(tx), signal),
+    transaction: (work, options) => writes.add(() => work(tx), options?.signal),
     async close() {
       await thread.close()
       await writes.idle()

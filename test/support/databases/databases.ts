@@ -44,7 +44,7 @@ const idleDatabases: string[] = []
 const EMPTY_ALL_TABLES = `
   do $$ begin
     execute (select 'truncate ' || string_agg(format('%I', tablename), ', ') || ' restart identity'
-             from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations');
+             from pg_tables where schemaname = 'public' and tablename not in ('schema_migrations', 'instance'));
   end $$`
 
 async function borrowPostgres(t: TestContext): Promise<string> {
