@@ -9,6 +9,8 @@ export type Access = 'public' | 'user' | 'self' | 'admin'
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /** Whether the route changes anything. */
+    writes?: boolean
   }
   interface FastifyRequest {
     /** Set on every route that is not public. */
@@ -66,5 +68,6 @@ function namesCaller({ params, caller }: FastifyRequest): boolean {
 /** A route that does not say who may call it, or what it may answer, does not start. */
 function requireDeclarations({ method, url, config, schema }: RouteOptions): void {
   if (!config?.access) throw new Error(`${method} ${url} declares no access`)
+  if (config.writes === undefined) throw new Error(`${method} ${url} does not declare whether it writes`)
   if (!schema?.response) throw new Error(`${method} ${url} declares no responses`)
 }

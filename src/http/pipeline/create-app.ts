@@ -14,6 +14,7 @@ import { installErrorAnswers, sendError, sendNotFound } from './errors.ts'
 import { installEvents, installRequestLog } from './events.ts'
 import { answerPreflight, createHeaders, isPreflight } from './headers.ts'
 import { installMethodRefusals } from './method-refusals.ts'
+import { decorateOrigin, noteArrival } from './origin.ts'
 import { createOutageLog } from './outage-log.ts'
 import { installQueryCheck, parseQuery } from './query.ts'
 import { createRequestMetrics } from './request-metrics.ts'
@@ -85,6 +86,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     else if (request.is404) sendNotFound(reply)
     else done()
   })
+  decorateOrigin(app)
   installErrorAnswers(app)
   installBodyParser(app)
   installAccess(app, authentication)
@@ -94,6 +96,9 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
   installEvents(app)
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   requestMetrics?.countRoutes(app)
+  app.addHook('onRoute', (route) => {
+    if (route.config?.writes) route.onRequest = [noteArrival, ...[route.onRequest ?? []].flat()]
+  })
   const refuseOtherMethods = installMethodRefusals(app)
   addRoutes(app)
   refuseOtherMethods()

@@ -9,8 +9,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** How long it took to know who calls. */
     guardedMs: number
-    /** What the handler does beside, and can be told to leave. */
-    work: AbortController | undefined
   }
 }
 
@@ -23,7 +21,6 @@ const LIMIT_MS = 2500
  */
 export function installDeadline(app: FastifyInstance, limitMs = LIMIT_MS): void {
   app.decorateRequest('guardedMs', 0)
-  app.decorateRequest('work')
   app.addHook('onRoute', (route) => {
     if (!mayWait(route)) return
     if (route.onRequest) route.onRequest = [begin, ...[route.onRequest].flat(), end]
@@ -55,7 +52,7 @@ function limited(handler: RouteHandlerMethod, limitMs: number): RouteHandlerMeth
           // A list that has begun goes on.
           if (reply.raw.headersSent) return
           reject(new Refusal('unavailable', `the request was not done within ${limitMs} ms`))
-          request.work?.abort()
+          request.cancellation?.abort()
         },
         Math.max(0, limitMs - request.guardedMs),
       )

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode } from '../../model/refusal.ts'
 import { COMPLAINTS, type Fault, InvalidRequest } from '../validation/validation-error.ts'
-import { clientAddress } from './client.ts'
 import { targetOf } from './events.ts'
 
 export type Answer = {
@@ -89,7 +88,7 @@ function logRefusal(error: Error, { status }: Answer, request: FastifyRequest): 
       reason: error.message,
       actor: request.caller?.user.id,
       target: targetOf(request),
-      ip: clientAddress(request),
+      ip: request.origin.ip,
     },
     'refused',
   )

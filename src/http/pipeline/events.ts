@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
-import { clientAddress } from './client.ts'
 import type { OutageLog } from './outage-log.ts'
 import { shownMethod } from './routed-methods.ts'
 
@@ -55,7 +54,7 @@ export function installEvents(app: FastifyInstance): void {
             actor: request.caller?.user.id,
             target: targetOf(request),
             changed: request.changed,
-            ip: clientAddress(request),
+            ip: request.origin.ip,
           },
           event,
         )

@@ -29,7 +29,7 @@ export function installMethodRefusals(app: FastifyInstance): () => void {
         method: ROUTED_METHODS.filter((method) => !methods.has(method)),
         url,
         exposeHeadRoute: false,
-        config: { access: 'public', isMethodRefusal: true },
+        config: { access: 'public', writes: false, isMethodRefusal: true },
         schema: { response: { 405: {} } },
         // Before anything of a body is read, as for a path that does not exist.
         onRequest: (_request, reply, _done) => void sendMethodNotAllowed(reply, allow),

@@ -9,7 +9,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/register/',
     {
-      config: { access: 'public', event: 'register' },
+      config: { access: 'public', writes: true, event: 'register' },
       schema: {
         operationId: 'register',
         summary: 'Register',
@@ -37,7 +37,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/login/',
     {
-      config: { access: 'public', event: 'login' },
+      config: { access: 'public', writes: true, event: 'login' },
       schema: {
         operationId: 'login',
         summary: 'Log in',
@@ -60,7 +60,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/refresh/',
     {
-      config: { access: 'public', asksOnce: true },
+      config: { access: 'public', writes: false, asksOnce: true },
       schema: {
         operationId: 'refresh',
         summary: 'Get a new access token',
@@ -76,7 +76,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/logout/',
     {
-      config: { access: 'user', event: 'logout' },
+      config: { access: 'user', writes: true, event: 'logout' },
       schema: {
         operationId: 'logout',
         summary: 'Log out',

@@ -15,7 +15,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.get(
     '/users/keys',
     {
-      config: { access: 'user' },
+      config: { access: 'user', writes: false },
       schema: {
         operationId: 'listApiKeys',
         summary: 'List your keys',
@@ -30,7 +30,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.post(
     '/users/keys',
     {
-      config: { access: 'user', event: 'key_created' },
+      config: { access: 'user', writes: true, event: 'key_created' },
       schema: {
         operationId: 'createApiKey',
         summary: 'Create a key',
@@ -51,7 +51,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.get(
     '/users/keys/:key_id',
     {
-      config: { access: 'user' },
+      config: { access: 'user', writes: false },
       schema: {
         operationId: 'getApiKey',
         summary: 'See one of your keys',
@@ -66,7 +66,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.patch(
     '/users/keys/:key_id',
     {
-      config: { access: 'user', event: 'key_changed' },
+      config: { access: 'user', writes: true, event: 'key_changed' },
       schema: {
         operationId: 'updateApiKey',
         summary: 'Rename, disable or enable one of your keys',
@@ -83,7 +83,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.delete(
     '/users/keys/:key_id',
     {
-      config: { access: 'user', event: 'key_deleted' },
+      config: { access: 'user', writes: true, event: 'key_deleted' },
       schema: {
         operationId: 'deleteApiKey',
         summary: 'Delete one of your keys',
@@ -104,7 +104,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.get(
     '/users/keys/by-user/:user_id',
     {
-      config: { access: 'admin' },
+      config: { access: 'admin', writes: false },
       schema: {
         operationId: 'listApiKeysOfUser',
         summary: 'List the keys of a user',
@@ -120,7 +120,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.patch(
     '/users/keys/by-user/:user_id/:key_id',
     {
-      config: { access: 'admin', event: 'key_changed' },
+      config: { access: 'admin', writes: true, event: 'key_changed' },
       schema: {
         operationId: 'updateApiKeyOfUser',
         summary: 'Rename, disable or enable a key of a user',
@@ -140,7 +140,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.delete(
     '/users/keys/by-user/:user_id/:key_id',
     {
-      config: { access: 'admin', event: 'key_deleted' },
+      config: { access: 'admin', writes: true, event: 'key_deleted' },
       schema: {
         operationId: 'deleteApiKeyOfUser',
         summary: 'Delete a key of a user',

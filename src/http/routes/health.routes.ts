@@ -7,7 +7,7 @@ export function healthRoutes(app: App, isReady: () => Promise<void>): void {
   app.get(
     '/heartbeat',
     {
-      config: { access: 'public', isUncounted: true },
+      config: { access: 'public', writes: false, isUncounted: true },
       schema: {
         operationId: 'heartbeat',
         summary: 'Tell whether the process lives',
@@ -22,7 +22,7 @@ export function healthRoutes(app: App, isReady: () => Promise<void>): void {
   app.get(
     '/ready',
     {
-      config: { access: 'public' },
+      config: { access: 'public', writes: false },
       schema: {
         operationId: 'ready',
         summary: 'Tell whether the service can serve',

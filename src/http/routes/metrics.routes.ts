@@ -10,7 +10,7 @@ export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
   app.get(
     '/metrics',
     {
-      config: { access: 'public', isUncounted: true },
+      config: { access: 'public', writes: false, isUncounted: true },
       schema: {
         operationId: 'metrics',
         summary: 'Get the metrics',

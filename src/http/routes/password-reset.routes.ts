@@ -22,7 +22,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   app.post(
     '/forgot-password/',
     {
-      config: { access: 'public', event: 'password_reset_requested' },
+      config: { access: 'public', writes: true, event: 'password_reset_requested' },
       schema: {
         operationId: 'forgotPassword',
         summary: 'Ask for a reset mail',
@@ -41,7 +41,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   app.get(
     '/reset-password/',
     {
-      config: { access: 'public' },
+      config: { access: 'public', writes: false },
       schema: {
         operationId: 'resetPasswordPage',
         summary: 'Open the reset page',
@@ -70,7 +70,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   app.post(
     '/reset-password/',
     {
-      config: { access: 'public', event: 'password_reset' },
+      config: { access: 'public', writes: true, event: 'password_reset' },
       schema: {
         operationId: 'resetPassword',
         summary: 'Set a new password',

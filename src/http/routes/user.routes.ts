@@ -9,7 +9,7 @@ export function userRoutes(app: App, users: Users): void {
   app.get(
     '/users/me',
     {
-      config: { access: 'user', asksOnce: true },
+      config: { access: 'user', writes: false, asksOnce: true },
       schema: {
         operationId: 'getOwnProfile',
         summary: 'See your own account',
@@ -23,7 +23,7 @@ export function userRoutes(app: App, users: Users): void {
   app.put(
     '/users/:user_id',
     {
-      config: { access: 'self', event: 'user_edited' },
+      config: { access: 'self', writes: true, event: 'user_edited' },
       schema: {
         operationId: 'editUser',
         summary: 'Edit an account',
@@ -49,7 +49,7 @@ export function userRoutes(app: App, users: Users): void {
   app.post(
     '/users/:user_id/password',
     {
-      config: { access: 'self', event: 'password_changed' },
+      config: { access: 'self', writes: true, event: 'password_changed' },
       schema: {
         operationId: 'changePassword',
         summary: 'Change a password',

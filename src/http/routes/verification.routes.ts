@@ -13,7 +13,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
   app.get(
     '/verify/',
     {
-      config: { access: 'public', event: 'verify' },
+      config: { access: 'public', writes: true, event: 'verify' },
       schema: {
         operationId: 'verify',
         summary: 'Verify an address',
@@ -40,7 +40,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
   app.post(
     '/verify/resend/',
     {
-      config: { access: 'public', event: 'verification_requested' },
+      config: { access: 'public', writes: true, event: 'verification_requested' },
       schema: {
         operationId: 'resendVerification',
         summary: 'Ask for a new verification mail',

@@ -15,7 +15,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
   for (const { path, asset } of Object.values(assets)) {
     app.get(
       `/${path}`,
-      { config: { access: 'public' }, schema: { hide: true, response: { 200: Type.Unknown(), ...refusals() } } },
+      { config: { access: 'public', writes: false }, schema: { hide: true, response: { 200: Type.Unknown(), ...refusals() } } },
       (request, reply) => sendAsset(request, reply, asset),
     )
   }
@@ -43,7 +43,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
     app.get(
       url,
       {
-        config: { access: 'public' },
+        config: { access: 'public', writes: false },
         schema: { operationId, summary, tags: ['Service'], response: { 200: described(HtmlView, 'The explorer.'), ...refusals() } },
       },
       async (request, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(pages[rootOf(request)]),
@@ -62,7 +62,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
   app.get(
     '/openapi.json',
     {
-      config: { access: 'public' },
+      config: { access: 'public', writes: false },
       schema: {
         operationId: 'openApi',
         summary: 'Get this description of the API',

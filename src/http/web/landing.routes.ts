@@ -32,7 +32,7 @@ export function landingRoutes(app: App, about: LandingOptions): void {
   app.get(
     '/',
     {
-      config: { access: 'public' },
+      config: { access: 'public', writes: false },
       schema: {
         operationId: 'landing',
         summary: 'Say what this is',

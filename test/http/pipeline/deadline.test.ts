@@ -7,7 +7,6 @@ import { test as nodeTest, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Type } from 'typebox'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
-import { nobodyWaits } from '../../../src/http/pipeline/client.ts'
 import { Empty, refusals } from '../../../src/http/pipeline/replies.ts'
 import { sendList } from '../../../src/http/pipeline/send-list.ts'
 import type { User } from '../../../src/model/user.ts'
@@ -19,7 +18,8 @@ import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
 const LIMIT_MS = 400
-const PUBLIC = { access: 'public' } as const
+const PUBLIC = { access: 'public', writes: false } as const
+const WRITES = { access: 'public', writes: true } as const
 const MAY_WAIT = { 200: Type.Unknown(), ...refusals(413, 503) }
 const FOR_EVER = new Promise<never>(() => undefined)
 
@@ -35,8 +35,8 @@ function startLimited(t: TestContext, addRoutes: (app: App) => void, options: Sk
 nodeTest('503: what is not done in time is told to stop, and whatever it ends with later changes nothing', async (t) => {
   const { promise: ended, resolve } = Promise.withResolvers<boolean>()
   const app = startLimited(t, (routes) => {
-    routes.post('/work', { config: PUBLIC, schema: { response: { 204: Empty, ...refusals(413, 503) } } }, async (_request, reply) => {
-      await once(nobodyWaits(reply), 'abort')
+    routes.post('/work', { config: WRITES, schema: { response: { 204: Empty, ...refusals(413, 503) } } }, async (request, reply) => {
+      await once(request.origin.signal ?? assert.fail(), 'abort')
       await nextTurn()
       resolve(reply.sent)
       return reply.code(204).send()
@@ -62,7 +62,7 @@ nodeTest('503: the time that it takes to know who calls counts', async (t) => {
   }
   const app = startLimited(
     t,
-    (routes) => void routes.get('/guarded', { config: { access: 'user' }, schema: { response: MAY_WAIT } }, () => FOR_EVER),
+    (routes) => void routes.get('/guarded', { config: { access: 'user', writes: false }, schema: { response: MAY_WAIT } }, () => FOR_EVER),
     { authentication },
   )
   refused(await app.inject({ url: '/guarded', headers: { 'x-api-key': 'any' } }), 503, 'Service Unavailable')

@@ -15,7 +15,7 @@ import { startApp } from '../../support/app/start-app.ts'
 
 type Method = NonNullable<InjectOptions['method']>
 
-const PUBLIC = { access: 'public' } as const
+const PUBLIC = { access: 'public', writes: false } as const
 const NoteBody = Type.Object({ note: Type.String({ minLength: 1 }) })
 const NotePath = Type.Object({ note_id: Type.Integer() })
 const NoteQuery = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1 })) })
@@ -379,6 +379,9 @@ test('204: a preflight is answered for every path, without credentials', async (
 test('a route that does not say who may call it, or what it may answer, does not start', (t) => {
   const start = (options: object) => () => startSkeleton(t, (routes) => void routes.get('/odd', options, async () => ({})))
   assert.throws(start({ schema: { response: {} } }), { message: 'GET /odd declares no access' })
+  assert.throws(start({ config: { access: 'public' }, schema: { response: {} } }), {
+    message: 'GET /odd does not declare whether it writes',
+  })
   assert.throws(start({ config: PUBLIC }), { message: 'GET /odd declares no responses' })
   assert.throws(start({ config: PUBLIC, schema: {} }), { message: 'GET /odd declares no responses' })
 })

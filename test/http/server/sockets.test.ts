@@ -27,7 +27,7 @@ async function listening(t: TestContext, limits: Partial<ServerLimits> = {}) {
     t,
     (routes) => {
       const schema = { response: { 200: Type.Unknown() } }
-      const config = { access: 'public' } as const
+      const config = { access: 'public', writes: false } as const
       for (const path of ['/first', '/smuggled']) routes.get(path, { config, schema }, async () => ({ ran: ran.push(path) }))
       routes.get('/slow', { config, schema }, async () => {
         ran.push('/slow')

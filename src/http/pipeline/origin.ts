@@ -1,0 +1,53 @@
+import { isIP } from 'node:net'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor, Origin } from '../../model/caller.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Where the request comes from. On a route that writes, its signal aborts when the client disconnects or the deadline passes. */
+    readonly origin: Origin
+    /** The caller and the origin. On routes that are not public. */
+    readonly actor: Actor
+    /** Taken on arrival where the route writes, on first use elsewhere: read `origin`. */
+    arrival: Origin | undefined
+    /** Cancels the work of a route that writes. */
+    cancellation: AbortController | undefined
+  }
+}
+
+export function decorateOrigin(app: FastifyInstance): void {
+  app.decorateRequest('arrival')
+  app.decorateRequest('cancellation')
+  app.decorateRequest('origin', {
+    getter() {
+      this.arrival ??= readOrigin(this)
+      return this.arrival
+    },
+  })
+  app.decorateRequest('actor', {
+    getter() {
+      return { caller: this.caller, origin: this.origin }
+    },
+  })
+}
+
+/** Notes the origin of a write before anything else runs: a client that disconnects later no longer has an address. */
+export function noteArrival(request: FastifyRequest, { raw }: FastifyReply, done: () => void): void {
+  const cancellation = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished) cancellation.abort()
+  })
+  request.cancellation = cancellation
+  request.arrival = { ...readOrigin(request), signal: cancellation.signal }
+  done()
+}
+
+function readOrigin(request: FastifyRequest): Origin {
+  const ip = clientAddress(request)
+  return { via: 'http', requestId: request.id, ...(ip !== undefined && { ip }) }
+}
+
+/** The address of the client. If the proxy names something that is not an address, its own address is used instead. */
+function clientAddress({ ip, socket }: FastifyRequest): string | undefined {
+  return isIP(ip) === 0 ? socket.remoteAddress : ip
+}
