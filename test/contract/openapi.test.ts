@@ -69,6 +69,7 @@ test('every endpoint says what it is called, what it does, and where it belongs;
   for (const { operation } of operations) {
     assert.match(operation.operationId, /^[a-z][a-zA-Z]+$/)
     assert.match(operation.summary, /^[A-Z].*[^.]$/)
+    assert.match(operation.description ?? '', /^[A-Z].*\.$/s, operation.operationId)
     assert.equal(operation.tags.length, 1)
     assert.ok(tags.includes(operation.tags[0] ?? ''))
   }
@@ -100,7 +101,7 @@ test('every refusal has a shape and an example of its real words', async (t) => 
     assert.ok('422' in operation.responses && '500' in operation.responses, operation.operationId)
     for (const [status, { description, content }] of refused) {
       const json = content?.['application/json']
-      const shape = status === '422' ? 'ValidationError' : 'Error'
+      const shape = status === '422' ? 'ValidationError' : 'ErrorResponse'
       assert.equal(json?.schema.$ref, `#/components/schemas/${shape}`, `${operation.operationId} ${status}`)
       assert.ok(Object.keys(json?.examples ?? {}).length > 0, `${operation.operationId} ${status}`)
       assert.notEqual(description, '')
@@ -108,9 +109,10 @@ test('every refusal has a shape and an example of its real words', async (t) => 
   }
 })
 
-test('every field has a description and an example', async (t) => {
+test('every schema has a description, and every field a description and an example', async (t) => {
   const apiDocument = await readApiDocument(t)
-  for (const [name, { properties = {} }] of Object.entries(apiDocument.components.schemas)) {
+  for (const [name, { description, properties = {} }] of Object.entries(apiDocument.components.schemas)) {
+    assert.ok(description, `${name} has a description`)
     for (const [field, schema] of Object.entries(properties)) {
       const place = `${name}.${field}`
       assert.ok(schema.description, `${place} has a description`)

@@ -65,7 +65,7 @@ export function collectOperations(app: App): (options: DocumentOptions) => objec
 
 /** A route that nobody would understand from the documentation does not start. */
 function requireDescription({ method, url, schema }: RouteOptions): void {
-  for (const name of ['operationId', 'summary', 'tags'] as const) {
+  for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
     if (!schema?.[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
   }
 }

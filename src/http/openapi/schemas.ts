@@ -40,12 +40,17 @@ export function createComponents(): Components {
     return { $ref: `#/components/schemas/${title}` }
   }
 
+  /** Without its default: generators of types take a field that has one for a required field. Its description names the default instead. */
+  function referField({ default: _, ...field }: DeclaredSchema): object {
+    return refer(field)
+  }
+
   function translate(schema: DeclaredSchema): object {
     const { trimmed, unbounded, nullable, atLeastOne, refusals, answer, properties, items, anyOf, type, ...plain } = schema
     return {
       ...(type && { type: nullable ? [type, 'null'] : type }),
       ...plain,
-      ...(properties && { properties: mapValues(properties, refer) }),
+      ...(properties && { properties: mapValues(properties, referField) }),
       ...(items && { items: refer(items) }),
       ...(anyOf && { anyOf: anyOf.map(refer) }),
       // Unknown fields are ignored, so that this says a little less than the rule.

@@ -4,7 +4,7 @@ import { ANSWERS } from './errors.ts'
 
 export const RefusalView = Type.Object(
   { detail: Type.String({ description: 'What is wrong, in words.', examples: ['That token is Invalid'] }) },
-  { title: 'Error', description: 'Every error but 422.' },
+  { title: 'ErrorResponse', description: 'The body of every error except 422.' },
 )
 
 const FaultView = Type.Object(
@@ -16,7 +16,7 @@ const FaultView = Type.Object(
     msg: Type.String({ description: 'What is wrong, in words.', examples: ['String should have at least 8 characters'] }),
     type: Type.String({ description: 'The kind of fault, for programs.', examples: ['string_too_short'] }),
   },
-  { title: 'ValidationFault', description: 'One thing that is wrong with a request.' },
+  { title: 'ValidationIssue', description: 'One thing that is wrong with a request.' },
 )
 
 export const FaultsView = Type.Object(

@@ -12,11 +12,14 @@ import { Type } from '../validation/schema.ts'
 
 export const RegisterBody = Type.Object(
   { email: Email, password: NewPassword, first_name: FirstName, last_name: LastName },
-  { title: 'Registration' },
+  { title: 'Registration', description: 'A new account.' },
 )
-export const LoginBody = Type.Object({ email: Email, password: GivenPassword }, { title: 'Login' })
-export const RefreshBody = Type.Object({ refresh: RefreshToken }, { title: 'Refresh' })
-export const EmailBody = Type.Object({ email: Email }, { title: 'EmailAddress' })
+export const LoginBody = Type.Object(
+  { email: Email, password: GivenPassword },
+  { title: 'Login', description: 'The credentials of an account.' },
+)
+export const RefreshBody = Type.Object({ refresh: RefreshToken }, { title: 'Refresh', description: 'A refresh token.' })
+export const EmailBody = Type.Object({ email: Email }, { title: 'EmailAddress', description: 'The address that a mail is sent to.' })
 export const VerifyQuery = Type.Object({ code: VerificationCode })
 
 const AccessToken = Type.String({
@@ -29,14 +32,14 @@ export const TokenPairView = Type.Object(
     token: AccessToken,
     refresh: Type.String({ description: 'Gives a new access token at `/refresh/`, for 30 days.', examples: [TOKEN_EXAMPLE] }),
   },
-  { title: 'TokenPair' },
+  { title: 'TokenPair', description: 'The two tokens of a session.' },
 )
-export const TokenView = Type.Object({ token: AccessToken }, { title: 'AccessToken' })
+export const TokenView = Type.Object({ token: AccessToken }, { title: 'AccessToken', description: 'A new access token.' })
 export const DetailView = Type.Object(
   { detail: Type.String({ description: 'What was done, in words.', examples: ['User successfully Verified'] }) },
-  { title: 'Detail' },
+  { title: 'Detail', description: 'The result of the request.' },
 )
 export const MessageView = Type.Object(
   { message: Type.String({ description: 'What was done, in words.', examples: ['Password successfully reset'] }) },
-  { title: 'Message' },
+  { title: 'Message', description: 'The result of the request.' },
 )

@@ -55,6 +55,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
       schema: {
         operationId: 'getApiKey',
         summary: 'See one of your keys',
+        description: 'The secret is not shown. A key of another user is reported as not found.',
         tags: ['API keys'],
         params: KeyPath,
         response: { 200: described(KeyView, 'The key.'), ...refusals(401, 'user_not_found', 'key_not_found', 503) },
@@ -70,6 +71,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
       schema: {
         operationId: 'updateApiKey',
         summary: 'Rename, disable or enable one of your keys',
+        description: 'The change applies to the very next request. A key of another user is reported as not found.',
         tags: ['API keys'],
         params: KeyPath,
         body: KeyChangesBody,
@@ -87,6 +89,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
       schema: {
         operationId: 'deleteApiKey',
         summary: 'Delete one of your keys',
+        description: 'The key stops working at once and cannot be restored. A key of another user is reported as not found.',
         tags: ['API keys'],
         params: KeyPath,
         response: { 204: Empty, ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
@@ -124,6 +127,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
       schema: {
         operationId: 'updateApiKeyOfUser',
         summary: 'Rename, disable or enable a key of a user',
+        description: 'The change applies to the very next request.',
         tags: ['API keys of users'],
         params: UserKeyPath,
         body: KeyChangesBody,
@@ -144,6 +148,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
       schema: {
         operationId: 'deleteApiKeyOfUser',
         summary: 'Delete a key of a user',
+        description: 'The key stops working at once and cannot be restored.',
         tags: ['API keys of users'],
         params: UserKeyPath,
         response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503) },

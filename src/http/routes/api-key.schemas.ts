@@ -20,12 +20,12 @@ export const NewKeyBody = Type.Object(
         maxItems: MAX_SCOPES,
         nullable: true,
         default: [],
-        description: 'Words that are kept with the key. They do not restrict it.',
+        description: 'Labels that are stored with the key. They do not restrict it. Without this field, or with null, the key has none.',
         examples: [['reports']],
       }),
     ),
   },
-  { title: 'NewApiKey' },
+  { title: 'NewApiKey', description: 'A new key.' },
 )
 export const KeyChangesBody = Type.Object(
   { name: Type.Optional(KeyName), is_active: Type.Optional(IsActive) },

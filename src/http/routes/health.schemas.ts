@@ -1,3 +1,6 @@
 import { Type } from '../validation/schema.ts'
 
-export const HealthView = Type.Object({ status: Type.Literal('ok', { description: 'All is well.' }) }, { title: 'Health' })
+export const HealthView = Type.Object(
+  { status: Type.Literal('ok', { description: 'All is well.' }) },
+  { title: 'Health', description: 'The state of the service.' },
+)

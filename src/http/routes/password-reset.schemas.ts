@@ -4,14 +4,17 @@ import { Type } from '../validation/schema.ts'
 /** Without a code the page says so; it is not for the query to refuse (spec 4.2). */
 export const ResetPageQuery = Type.Object({ code: Type.Optional(ResetCode) })
 
-const ResetBody = Type.Object({ code: ResetCode, new_password: NewPassword }, { title: 'PasswordReset' })
+const ResetBody = Type.Object(
+  { code: ResetCode, new_password: NewPassword },
+  { title: 'PasswordReset', description: 'The code of a reset link and the new password.' },
+)
 const ResetForm = Type.Object(
   {
     code: ResetCode,
     new_password: NewPassword,
     confirm_password: Type.Optional({ ...GivenPassword, description: 'The new password once more, when a form asks for it twice.' }),
   },
-  { title: 'PasswordResetForm' },
+  { title: 'PasswordResetForm', description: 'The code of a reset link and the new password, as a form.' },
 )
 
 export const ResetContent = {

@@ -13,6 +13,7 @@ export function userRoutes(app: App, users: Users): void {
       schema: {
         operationId: 'getOwnProfile',
         summary: 'See your own account',
+        description: 'The account that the token or the API key belongs to.',
         tags: ['Users'],
         response: { 200: described(ProfileView, 'Your account.'), ...refusals(401, 503) },
       },

@@ -48,7 +48,7 @@ export const EditBody = Type.Object(
   },
   { title: 'UserEdit', description: 'What is left out stays as it is. At least one field is required.', atLeastOne: true },
 )
-export const PasswordBody = Type.Object({ password: NewPassword }, { title: 'NewPassword' })
+export const PasswordBody = Type.Object({ password: NewPassword }, { title: 'NewPassword', description: 'The new password of an account.' })
 
 const PROFILE_FIELDS = {
   email: Type.String({ description: 'The e-mail address.', examples: ['mia@example.com'] }),

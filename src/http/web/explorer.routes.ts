@@ -20,7 +20,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
     )
   }
 
-  pageRoute('/docs', 'swaggerUi', 'Explore the API with Swagger UI', {
+  pageRoute('/docs', 'swaggerUi', 'Explore the API with Swagger UI', 'A page that describes every endpoint and sends requests to it.', {
     title: `${apiTitle} · API explorer`,
     styles: [assets.pageStyle, assets.swaggerStyle],
     libraries: [assets.swaggerScript],
@@ -28,7 +28,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
     icon: assets.icon,
     drawsOwnStyle: false,
   })
-  pageRoute('/redoc', 'redoc', 'Read about the API with Redoc', {
+  pageRoute('/redoc', 'redoc', 'Read about the API with Redoc', 'A page that describes every endpoint.', {
     title: `${apiTitle} · API reference`,
     styles: [assets.pageStyle],
     libraries: [],
@@ -37,14 +37,20 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
     drawsOwnStyle: true,
   })
 
-  function pageRoute(url: string, operationId: string, summary: string, page: ExplorerPage): void {
+  function pageRoute(url: string, operationId: string, summary: string, description: string, page: ExplorerPage): void {
     const headers = explorerHeaders(page)
     const pages = { './': explorerPage(page, './'), '../': explorerPage(page, '../') }
     app.get(
       url,
       {
         config: { access: 'public', writes: false },
-        schema: { operationId, summary, tags: ['Service'], response: { 200: described(HtmlView, 'The explorer.'), ...refusals() } },
+        schema: {
+          operationId,
+          summary,
+          description,
+          tags: ['Service'],
+          response: { 200: described(HtmlView, 'The explorer.'), ...refusals() },
+        },
       },
       async (request, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(pages[rootOf(request)]),
     )
@@ -66,6 +72,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
       schema: {
         operationId: 'openApi',
         summary: 'Get this description of the API',
+        description: 'An OpenAPI 3.1 document, for tools that generate clients or documentation.',
         tags: ['Service'],
         response: { 200: DocumentView, 304: Empty, ...refusals() },
       },

@@ -22,7 +22,7 @@ const LandingView = Type.Object(
     openapi: Type.String({ format: 'uri', description: 'The OpenAPI document.', examples: ['https://accounts.example.com/openapi.json'] }),
     heartbeat: Type.String({ format: 'uri', description: 'Whether it lives.', examples: ['https://accounts.example.com/heartbeat'] }),
   },
-  { title: 'Landing' },
+  { title: 'Landing', description: 'The name, the version and the addresses of the service.' },
 )
 
 /** What somebody sees who opens the address of the service: what it is, and where to go on. */

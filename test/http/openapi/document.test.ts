@@ -6,10 +6,10 @@ import { createComponents, sampleOf } from '../../../src/http/openapi/schemas.ts
 import { refusals } from '../../../src/http/pipeline/replies.ts'
 import { startSkeleton } from '../../support/app/http-app.ts'
 
-const DESCRIBED = { operationId: 'odd', summary: 'Be odd', tags: ['Service'] as const }
+const DESCRIBED = { operationId: 'odd', summary: 'Be odd', description: 'Does something odd.', tags: ['Service'] as const }
 
 test('a route that the documentation would not explain stops the start, unless it is hidden', (t) => {
-  for (const name of ['operationId', 'summary', 'tags'] as const) {
+  for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
     const { [name]: _, ...described } = DESCRIBED
     const start = (hide: boolean) => () =>
       startSkeleton(t, (app) => {
