@@ -5,6 +5,7 @@ import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH,
 import { COMMAND } from '../shared/command.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
 import type { DatabaseTarget, LogLevel } from './load.ts'
+import { parseSmtpServer } from './smtp-url.ts'
 
 /** One setting: its value, or what is wrong with it. Where a setting holds a secret, the fault does not repeat it. */
 export type Parsed<Value> = { readonly value: Value } | { readonly fault: string }
@@ -93,10 +94,8 @@ export function parseTitle(text: string): Parsed<string> {
 }
 
 export function parseSmtpUrl(text: string): Parsed<string> {
-  const url = URL.parse(text)
-  const isPlain = /^smtps?:\/\/[^\s#\\]+$/i.test(text) && !/%(?![0-9A-Fa-f]{2})/.test(text)
-  if (url !== null && isPlain && url.hostname !== '' && /^\/?$/.test(url.pathname)) return { value: text }
-  return { fault: 'should be smtp://user:password@host:port or smtps://…; special characters in user and password are percent-encoded' }
+  const parsed = parseSmtpServer(text)
+  return 'value' in parsed ? { value: text } : parsed
 }
 
 export function parseMailFrom(text: string): Parsed<string> {

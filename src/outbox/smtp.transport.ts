@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
+import { parseSmtpServer } from '../config/smtp-url.ts'
 import { MailError, type MailErrorScope, type MailTransport, toSendOptions } from './transport.ts'
 
 export type SmtpTimeouts = {
@@ -14,7 +15,7 @@ const MAX_CONNECTIONS = 4
 // Connections serve a burst and do not outlive it.
 const IDLE_MS = 5_000
 
-/** Sends through a mail server. `smtp://` is encrypted as soon as the server offers it, `smtps://` from the start. */
+/** Sends through a mail server. With credentials, or with `?tls=required`, nothing is sent before the connection is encrypted. */
 export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOUTS): MailTransport {
   let pool = openPool(url, timeouts)
   let isClosed = false
@@ -58,7 +59,7 @@ export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOU
 function openPool(url: string, { silenceMs }: SmtpTimeouts) {
   const pool = createTransport({
     pool: true,
-    ...parseSmtpUrl(url),
+    ...connectionOptions(url),
     connectionTimeout: silenceMs,
     greetingTimeout: silenceMs,
     socketTimeout: silenceMs,
@@ -75,15 +76,18 @@ function openPool(url: string, { silenceMs }: SmtpTimeouts) {
   return pool
 }
 
-/** Read here rather than by nodemailer, which takes settings of all kinds from the query of a URL. */
-function parseSmtpUrl(text: string) {
-  const { protocol, hostname, port, username, password } = new URL(text)
-  const secure = protocol === 'smtps:'
+/** Passed field by field, because nodemailer takes settings of all kinds from the query of a URL. */
+function connectionOptions(url: string) {
+  const parsed = parseSmtpServer(url)
+  if ('fault' in parsed) throw new Error(`SMTP_URL: ${parsed.fault}`)
+  const { host, port, implicitTls, tls, login } = parsed.value
   return {
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: port === '' ? (secure ? 465 : 587) : Number(port),
-    secure,
-    ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    host,
+    port,
+    secure: implicitTls,
+    requireTLS: tls === 'required',
+    ignoreTLS: tls === 'none',
+    ...(login && { auth: { user: login.user, pass: login.password } }),
   }
 }
 
@@ -102,11 +106,16 @@ function toFault(error: unknown): MailError {
   const { message = '', command = '', responseCode = 0, response = '' } = error as SmtpError
   if (message.includes('wrong version number'))
     return new MailError('server', 'the port does not speak TLS from the start: use smtp:// in SMTP_URL, or the port for smtps://')
+  if ((command === 'STARTTLS' && responseCode > 0) || message.startsWith('EHLO failed but HELO'))
+    return new MailError('server', `${command} was answered: ${harmless(response)}; ${NO_TLS}`)
   if (responseCode === 0) return new MailError('server', `no answer: ${harmless(message)}`)
   // The answer to a wrong password may name the user.
   const answer = command.startsWith('AUTH') ? String(responseCode) : harmless(response)
   return new MailError(scopeOf(command, responseCode, response), `${command} was answered: ${answer}`)
 }
+
+const NO_TLS =
+  'nothing was sent, because the server does not encrypt; use another port or smtps:// in SMTP_URL, or add ?tls=none to send in clear text'
 
 const NO_SUCH_MAILBOX = new Set([550, 551, 553])
 // 5.7 tells of a policy, such as a wrong password or sender: the operator's to mend, and then the mail goes out.

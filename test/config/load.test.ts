@@ -63,9 +63,13 @@ const GOOD: readonly Good[] = [
     'SMTP_URL',
     'smtpUrl',
     Object.fromEntries(
-      ['smtp://localhost', 'smtp://user:p%40ss@mail.example:587', 'smtps://mail.example', 'smtp://[::1]:25/', 'smtp://h:25?pool=true'].map(
-        (url) => [url, url],
-      ),
+      [
+        'smtp://localhost',
+        'smtp://user:p%40ss@mail.example:587',
+        'smtps://mail.example',
+        'smtp://[::1]:25/',
+        'smtp://h:25?tls=required',
+      ].map((url) => [url, url]),
     ),
   ),
   ...good(
@@ -157,6 +161,13 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'smtp://user:hunter22@mail.example:99999',
     'smtp://user:hunter22@mail.example/path',
     'smtp://user:hunter22 @mail.example',
+    'smtp://:hunter22@mail.example',
+    'smtp://user:12?hunter22=1@mail.example',
+    'smtp://user:hunter22@mail.example?requireTLS=true',
+    'smtp://user:hunter22@mail.example?tls=none&secure=true',
+    'smtp://user:hunter22@mail.example?tls=maybe',
+    'smtp://user:hunter22@mail.example?tls=none&tls=required',
+    'smtps://user:hunter22@mail.example?tls=none',
   ],
   MAIL_FROM: [
     'Acme',
@@ -248,6 +259,15 @@ test('every fault is told at once', () => {
     faults.map((fault) => fault.slice(0, fault.indexOf(':'))).sort(),
     [...Object.keys(BAD), 'ADMIN_EMAIL', 'ADMIN_PASSWORD'].sort(),
   )
+})
+
+test('the error for an unknown parameter of SMTP_URL names it and the one that exists', () => {
+  assert.deepEqual(faultsOf({ SMTP_URL: 'smtp://user:hunter22@mail.example?requireTLS=true' }), [
+    'SMTP_URL: should be without parameters other than ?tls=required or ?tls=none, has "requireTLS"',
+  ])
+  assert.deepEqual(faultsOf({ SMTP_URL: 'smtp://mail.example?tls=never' }), [
+    'SMTP_URL: should be without parameters other than ?tls=required or ?tls=none',
+  ])
 })
 
 test('no fault repeats a password or a secret', () => {

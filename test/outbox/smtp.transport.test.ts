@@ -240,10 +240,97 @@ test('two processes on one PostgreSQL send each mail once', async (t) => {
   assert.equal(new Set(peer.deliveries.map(({ to }) => String(to))).size, count)
 })
 
+/** A server without STARTTLS that writes down every command, and accepts everything else. */
+async function startClearTextPeer(t: TestContext, ehlo = '250-clear\r\n250 AUTH PLAIN LOGIN') {
+  const replies = new Map([
+    ['EHLO', ehlo],
+    ['STARTTLS', '502 5.5.1 unknown command'],
+    ['DATA', '354 go ahead'],
+  ])
+  const commands: string[] = []
+  const peer = await startRawPeer(t, (socket) => {
+    socket.write('220 clear\r\n')
+    socket.on('data', (data) => {
+      const [command = ''] = data.toString().split(/\s/)
+      commands.push(command)
+      socket.write(`${replies.get(command) ?? '250 ok'}\r\n`)
+    })
+  })
+  return { ...peer, commands }
+}
+
+const NOT_ENCRYPTED = /nothing was sent, because the server does not encrypt; use another port or smtps:\/\/ in SMTP_URL, or add \?tls=none/
+
+test('a mail waits when the server offers no STARTTLS and SMTP_URL has credentials: neither password nor mail is sent', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const peer = await startClearTextPeer(t)
+  const logged = await tryToSend(t, testApp, peer.url.replace('//', '//post:canary-password@'))
+  await waits(testApp, NOT_ENCRYPTED)
+  assert.deepEqual(peer.commands, ['EHLO', 'STARTTLS'])
+  assert.match(logged.join(), NOT_ENCRYPTED)
+  const served = await startSmtpPeer(t, { login: { user: 'post', password: 'right' } })
+  testApp.clock.advance({ seconds: 2 })
+  await tryToSend(t, testApp, served.url.replace('//', '//post:right@'))
+  assert.deepEqual(served.deliveries, [])
+})
+
+test('a server that knows no EHLO is sent neither password nor mail when SMTP_URL has credentials', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const peer = await startClearTextPeer(t, '502 5.5.1 unknown command')
+  await tryToSend(t, testApp, peer.url.replace('//', '//post:canary-password@'))
+  await waits(testApp, NOT_ENCRYPTED)
+  assert.deepEqual(peer.commands, ['EHLO'])
+})
+
+test('?tls=required sends nothing in clear text without credentials either, as when STARTTLS is stripped on the way', async (t) => {
+  const certificate = makeCertificate(t)
+  if (certificate === undefined) return t.skip('openssl is not installed')
+  const { testApp } = await askedForReset(t)
+  const server = await startSmtpPeer(t, { tls: { ...certificate, fromTheStart: false } })
+  const commands: string[] = []
+  // Relays everything, but hides the offer of STARTTLS and answers the command itself.
+  const stripping = await startRawPeer(t, (socket) => {
+    const onward = tcpConnect(server.port)
+    onward.on('data', (data) =>
+      socket.write(
+        data
+          .toString()
+          .replace('250-STARTTLS\r\n', '')
+          .replace(/250[ -]STARTTLS/, '250 8BITMIME'),
+      ),
+    )
+    socket.on('data', (data) => {
+      commands.push(data.toString().split(/\s/)[0] ?? '')
+      if (data.toString().startsWith('STARTTLS')) socket.write('454 4.7.0 not available\r\n')
+      else onward.write(data)
+    })
+    socket.on('close', () => onward.destroy())
+  })
+  await tryToSend(t, testApp, `${stripping.url}?tls=required`)
+  await waits(testApp, NOT_ENCRYPTED)
+  assert.deepEqual(commands, ['EHLO', 'STARTTLS'])
+  assert.deepEqual(server.deliveries, [])
+})
+
+test('?tls=none sends in clear text, with or without credentials, also to a server that offers STARTTLS', async (t) => {
+  const certificate = makeCertificate(t)
+  if (certificate === undefined) return t.skip('openssl is not installed')
+  for (const login of [undefined, { user: 'post', password: 'right' }])
+    for (const encryption of [undefined, { ...certificate, fromTheStart: false }]) {
+      const { testApp } = await askedForReset(t)
+      const peer = await startSmtpPeer(t, { ...(login && { login }), ...(encryption && { tls: encryption }) })
+      await tryToSend(t, testApp, `${login ? peer.url.replace('//', '//post:right@') : peer.url}?tls=none`)
+      assert.deepEqual(
+        peer.deliveries.map(({ secure, user }) => ({ secure, user })),
+        [{ secure: false, user: login?.user }],
+      )
+    }
+})
+
 test('user and password of SMTP_URL are decoded and used, and a wrong one is told without either', async (t) => {
   const { testApp } = await askedForReset(t)
   const peer = await startSmtpPeer(t, { login: { user: 'post@example.com', password: 'p@ss/w:rd' } })
-  const at = (login: string) => peer.url.replace('//', `//${login}@`)
+  const at = (login: string) => `${peer.url.replace('//', `//${login}@`)}?tls=none`
   const logged = await tryToSend(t, testApp, at('post%40example.com:canary-password'))
   await waits(testApp, /^AUTH \w+ was answered: 535$/)
   assert.ok(!/canary|post@/.test(logged.join() + JSON.stringify(await outboxRows(testApp))))

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../config/load.ts'
+import { parseSmtpServer } from '../../config/smtp-url.ts'
 import { parseMailbox } from '../../outbox/messages.ts'
 import { createSmtpTransport } from '../../outbox/smtp.transport.ts'
 import { type Finding, fault, ok, reasonOf, warning } from './finding.ts'
@@ -22,6 +23,7 @@ export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config
   try {
     await transport.check()
     findings.push(ok('smtp', 'the mail server answers, and lets us in'))
+    findings.push(...(await clearTextWarnings(smtpUrl)))
     if (sendTo === undefined) return findings
     const words = `This mail was sent by \`latchkey doctor\`: mail from ${apiTitle} arrives.`
     await transport.send({
@@ -44,8 +46,31 @@ export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config
   return findings
 }
 
+/** For a server that a check has reached. */
+async function clearTextWarnings(smtpUrl: string): Promise<readonly Finding[]> {
+  const parsed = parseSmtpServer(smtpUrl)
+  if (!('value' in parsed) || parsed.value.tls === 'required') return []
+  if (parsed.value.tls === 'offered' && (await canEncrypt(smtpUrl))) return []
+  const exposed = parsed.value.login ? 'mails, their links and the password of SMTP_URL' : 'mails and their links'
+  const advice = 'Use smtps://, or a server that offers STARTTLS and ?tls=required in SMTP_URL.'
+  return [warning('smtp', `${exposed} travel to the mail server in clear text`, advice)]
+}
+
+async function canEncrypt(smtpUrl: string): Promise<boolean> {
+  const transport = createSmtpTransport(`${smtpUrl}?tls=required`, TIMEOUTS)
+  try {
+    await transport.check()
+    return true
+  } catch {
+    return false
+  } finally {
+    await transport.close()
+  }
+}
+
 function adviceFor(reason: string): string {
   if (/^AUTH|\b535\b/.test(reason)) return 'Check user and password in SMTP_URL; special characters are percent-encoded.'
+  if (/does not encrypt/.test(reason)) return 'Use another port or smtps:// in SMTP_URL, or add ?tls=none to send in clear text.'
   if (/certificate|self-signed|altname/i.test(reason)) return 'Use the name that is in the certificate of the server.'
   if (/MAIL FROM|RCPT TO/.test(reason)) return 'Check that the server lets MAIL_FROM send, and the address of the recipient.'
   return 'Check host and port in SMTP_URL, and that this machine may connect to it: many providers close port 25.'

@@ -21,6 +21,7 @@ import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { emptyPostgres, freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
 import { startMain } from '../../support/processes/main-process.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
+import { makeCertificate } from '../../support/servers/certificates.ts'
 import { closedPort, startRawPeer, startSmtpPeer } from '../../support/servers/smtp-peer.ts'
 
 /** What a check has to say, but for those that find nothing. */
@@ -49,11 +50,13 @@ async function soundPlace(t: TestContext) {
 
 plainTest('doctor finds nothing wrong with a service that runs well, and ends with 0', async (t) => {
   const cwd = temporaryFolder(t)
-  const mail = await startSmtpPeer(t, { login: { user: 'me', password: 'p@ss word' } })
+  const certificate = makeCertificate(t)
+  if (certificate === undefined) return t.skip('openssl is not installed')
+  const mail = await startSmtpPeer(t, { login: { user: 'me', password: 'p@ss word' }, tls: { ...certificate, fromTheStart: false } })
   const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'a good password' }
   const smtp = { SMTP_URL: `smtp://me:p%40ss%20word@localhost:${mail.port}`, MAIL_FROM: 'Us <us@example.com>' }
   const { url, port } = await startMain(t, { cwd, env: admin })
-  const env = { ...admin, ...smtp, PORT: String(port), BASE_URL: url }
+  const env = { ...admin, ...smtp, PORT: String(port), BASE_URL: url, NODE_EXTRA_CA_CERTS: certificate.certFile }
   const { code, stdout, stderr } = await runNode(t, LATCHKEY, ['doctor', '--json'], { cwd, env })
   assert.equal(stderr, '')
   const findings = JSON.parse(stdout) as Finding[]
@@ -262,15 +265,28 @@ plainTest('doctor sees a mail server that is away, silent, or refuses us, and sa
   const silent = await startRawPeer(t, () => undefined)
   assert.match((await smtp(silent.url))[0] ?? '', /^fault: the mail server cannot be used: no answer: Greeting never received/)
   const strict = await startSmtpPeer(t, { login: { user: 'me', password: 'right' }, refuseRecipient: () => '550 no such user' })
-  const wrong = await smtp(`smtp://me:hunter22@localhost:${strict.port}`)
+  const wrong = await smtp(`smtp://me:hunter22@localhost:${strict.port}?tls=none`)
   assert.deepEqual(wrong, ['fault: the mail server cannot be used: AUTH PLAIN was answered: 535'])
-  assert.deepEqual(await smtp(`smtp://me:right@localhost:${strict.port}`), [])
-  const refused = await smtp(`smtp://me:right@localhost:${strict.port}`, 'nobody@example.com')
-  assert.match(refused[0] ?? '', /^fault: the mail server cannot be used: RCPT TO was answered: 550/)
+  const clear = await smtp(`smtp://me:right@localhost:${strict.port}`)
+  assert.match(clear[0] ?? '', /^fault: the mail server cannot be used: STARTTLS was answered: 5.*the server does not encrypt/)
+  const refused = await smtp(`smtp://me:right@localhost:${strict.port}?tls=none`, 'nobody@example.com')
+  assert.match(refused[1] ?? '', /^fault: the mail server cannot be used: RCPT TO was answered: 550/)
   const none = await examine(env, { sendTo: 'ada@example.com' })
   assert.deepEqual(complaints(none, 'smtp'), ['fault: no mail server is set, so that no mail can be sent'])
-  const local = await examine({ ...env, SMTP_URL: `smtp://me:right@localhost:${strict.port}` })
-  assert.deepEqual(complaints(local, 'smtp'), ['warning: MAIL_FROM is noreply@localhost, which most servers refuse'])
+  const local = await examine({ ...env, SMTP_URL: `smtp://me:right@localhost:${strict.port}?tls=none` })
+  assert.deepEqual(complaints(local, 'smtp')[0], 'warning: MAIL_FROM is noreply@localhost, which most servers refuse')
+})
+
+plainTest('doctor warns when mail travels in clear text', async (t) => {
+  const { env } = await soundPlace(t)
+  const smtp = async (url: string) => complaints(await examine({ ...env, MAIL_FROM: 'us@example.com', SMTP_URL: url }), 'smtp')
+  const open = await startSmtpPeer(t)
+  assert.deepEqual(await smtp(open.url), ['warning: mails and their links travel to the mail server in clear text'])
+  assert.deepEqual(await smtp(`${open.url}?tls=none`), ['warning: mails and their links travel to the mail server in clear text'])
+  const strict = await startSmtpPeer(t, { login: { user: 'me', password: 'right' } })
+  assert.deepEqual(await smtp(`smtp://me:right@localhost:${strict.port}?tls=none`), [
+    'warning: mails, their links and the password of SMTP_URL travel to the mail server in clear text',
+  ])
 })
 
 plainTest('doctor --send-to delivers one test mail to that address', async (t) => {
@@ -292,7 +308,7 @@ plainTest('doctor --send-to delivers one test mail to that address', async (t) =
   const { port } = listener.address() as { port: number }
   const smtp = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Us <us@example.com>', BASE_URL: 'https://localhost:1' }
   const findings = await examine({ ...env, ...smtp }, { sendTo: 'ada@example.com' })
-  assert.deepEqual(complaints(findings, 'smtp'), [])
+  assert.deepEqual(complaints(findings, 'smtp'), ['warning: mails and their links travel to the mail server in clear text'])
   assert.deepEqual(
     [taken.length, /^To: ada@example\.com\r$/m.test(taken[0] ?? ''), /^Subject: Test mail from Latchkey\r$/m.test(taken[0] ?? '')],
     [1, true, true],
