@@ -1,4 +1,4 @@
-import { escapeHtml } from '../shared/escape-html.ts'
+import { type Html, html, renderHtml } from '../shared/html.ts'
 
 /** The words of a mail, without any markup. */
 export type MailContent = {
@@ -13,7 +13,7 @@ export type MailContent = {
   readonly footer: string
 }
 
-const FONT = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
+const FONT = html`font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif`
 
 export function textBody({ greeting, intro, link, notes, footer }: MailContent): string {
   return [greeting, intro, link, ...notes, `-- \n${footer}`].join('\n\n').concat('\n')
@@ -24,9 +24,11 @@ export function textBody({ greeting, intro, link, notes, footer }: MailContent):
  * screens. Nothing is loaded from anywhere.
  */
 export function htmlBody(content: MailContent): string {
-  const { title, heading, greeting, intro, action, link, notes, footer } = escapeAll(content)
-  const paragraphs = notes.map((note) => paragraph('note', 'margin:0 0 8px;font-size:14px;line-height:21px;color:#5b6472', note)).join('\n')
-  return `<!doctype html>
+  return renderHtml(mailPage(content))
+}
+
+function mailPage({ title, heading, greeting, intro, action, link, notes, footer }: MailContent): Html {
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -72,7 +74,7 @@ ${paragraph('body', 'margin:0 0 26px;font-size:16px;line-height:25px;color:#333d
 <a href="${link}" target="_blank" rel="noopener" style="display:inline-block;padding:13px 26px;${FONT};font-size:16px;line-height:22px;font-weight:600;color:#ffffff;text-decoration:none;border-radius:8px">${action}</a>
 </td></tr>
 </table>
-${paragraphs}
+${notes.map((note) => paragraph('note', 'margin:0 0 8px;font-size:14px;line-height:21px;color:#5b6472', note))}
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:20px 0 0">
 <tr><td class="rule" style="padding:20px 0 0;border-top:1px solid #e2e6ec;${FONT}">
 ${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b6472', 'If the button does not work, copy this link into your browser:')}
@@ -89,20 +91,6 @@ ${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b647
 `
 }
 
-function paragraph(className: string, style: string, html: string): string {
-  return `<p class="${className}" style="${style}">${html}</p>`
-}
-
-function escapeAll(content: MailContent): MailContent {
-  const { title, heading, greeting, intro, action, link, notes, footer } = content
-  return {
-    title: escapeHtml(title),
-    heading: escapeHtml(heading),
-    greeting: escapeHtml(greeting),
-    intro: escapeHtml(intro),
-    action: escapeHtml(action),
-    link: escapeHtml(link),
-    notes: notes.map(escapeHtml),
-    footer: escapeHtml(footer),
-  }
+function paragraph(className: string, style: string, text: string): Html {
+  return html`<p class="${className}" style="${style}">${text}</p>`
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { PasswordReset } from '../../domain/accounts/password-reset.service.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { isTokenShaped } from '../../security/token.ts'
+import type { Html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { isForm } from '../pipeline/body.ts'
 import { nobodyWaits, wantsHtml } from '../pipeline/client.ts'
@@ -97,7 +98,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   )
 
   /** The form for a good token; for any other, the page says what is wrong, with status 200 (spec 4.2). */
-  async function resetPage(code: string, request: FastifyRequest): Promise<string> {
+  async function resetPage(code: string, request: FastifyRequest): Promise<Html> {
     if (code === '') return pages.problem(FAILED, CODE_REQUIRED, ADVICE)
     try {
       await passwordReset.check(code)
@@ -111,7 +112,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   }
 
   /** A password that will not do can be mended in the form; a token cannot. */
-  function failedFormPage(answer: Answer, { body }: FastifyRequest): string {
+  function failedFormPage(answer: Answer, { body }: FastifyRequest): Html {
     const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
     const isMendable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
     return isMendable ? pages.resetForm(code, formMessage(answer)) : pages.problem(FAILED, formMessage(answer), ADVICE)

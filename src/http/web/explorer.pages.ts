@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../shared/escape-html.ts'
+import { type Html, html } from '../../shared/html.ts'
 import { REVALIDATED } from './assets.ts'
 import type { ExplorerAsset } from './explorer.assets.ts'
 
@@ -30,17 +30,17 @@ export function explorerHeaders({ drawsOwnStyle }: ExplorerPage): Readonly<Recor
 }
 
 /** `root` leads from the page to the root of the service: a proxy may have put the page below any path. */
-export function explorerPage({ title, styles, libraries, start, icon }: ExplorerPage, root: './' | '../'): string {
-  return `<!doctype html>
+export function explorerPage({ title, styles, libraries, start, icon }: ExplorerPage, root: './' | '../'): Html {
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escapeHtml(title)}</title>
+<title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="${root}${icon.path}">
-${styles.map(({ path }) => `<link rel="stylesheet" href="${root}${path}">`).join('\n')}
-${libraries.map(({ path }) => `<script defer src="${root}${path}"></script>`).join('\n')}
+${styles.map(({ path }) => html`<link rel="stylesheet" href="${root}${path}">`)}
+${libraries.map(({ path }) => html`<script defer src="${root}${path}"></script>`)}
 <script type="module" src="${root}${start.path}"></script>
 </head>
 <body>

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { renderHtml } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { described, Empty, HtmlView, refusals } from '../pipeline/replies.ts'
 import { Type } from '../validation/schema.ts'
@@ -39,7 +40,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
 
   function pageRoute(url: string, operationId: string, summary: string, description: string, page: ExplorerPage): void {
     const headers = explorerHeaders(page)
-    const pages = { './': explorerPage(page, './'), '../': explorerPage(page, '../') }
+    const pages = { './': renderHtml(explorerPage(page, './')), '../': renderHtml(explorerPage(page, '../')) }
     app.get(
       url,
       {

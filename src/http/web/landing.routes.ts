@@ -1,9 +1,9 @@
-import { escapeHtml } from '../../shared/escape-html.ts'
+import { type Html, html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { wantsHtml } from '../pipeline/client.ts'
 import { described, refusals } from '../pipeline/replies.ts'
 import { type Static, Type } from '../validation/schema.ts'
-import { htmlPage } from './html.ts'
+import { htmlPage } from './layout.ts'
 import { basePath, sendPage } from './pages.ts'
 
 export type LandingOptions = {
@@ -60,19 +60,19 @@ function landingView({ apiTitle, version, baseUrl }: LandingOptions): Static<typ
   }
 }
 
-function landingPage(apiTitle: string, version: string, root: string): string {
+function landingPage(apiTitle: string, version: string, root: string): Html {
   const link = (path: string, text: string, hint: string) =>
-    `<li><a href="${escapeHtml(`${root}${path}`)}">${text}</a><br><span class="hint">${hint}</span></li>`
+    html`<li><a href="${root}${path}">${text}</a><br><span class="hint">${hint}</span></li>`
   return htmlPage(
     apiTitle,
     'User accounts and API keys',
-    `<p>This is a backend: programs talk to it over HTTP and JSON. For people there is its documentation.</p>
+    html`<p>This is a backend: programs talk to it over HTTP and JSON. For people there is its documentation.</p>
 <ul class="links">
 ${link('/docs', 'API explorer', 'Read about each endpoint, and try it out')}
 ${link('/redoc', 'API reference', 'The same, for reading')}
 ${link('/openapi.json', 'OpenAPI document', 'For generators of clients, and other tools')}
 ${link('/heartbeat', 'Heartbeat', 'Whether the service lives')}
 </ul>
-<p class="hint">Version ${escapeHtml(version)}</p>`,
+<p class="hint">Version ${version}</p>`,
   )
 }

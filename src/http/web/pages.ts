@@ -1,32 +1,32 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { escapeHtml } from '../../shared/escape-html.ts'
+import { type Html, html, renderHtml } from '../../shared/html.ts'
 import { type Answer, answerError, sendError } from '../pipeline/errors.ts'
-import { htmlPage, PAGE_HEADERS } from './html.ts'
+import { htmlPage, PAGE_HEADERS } from './layout.ts'
 
 export type PageOptions = { readonly apiTitle: string; readonly baseUrl: string; readonly frontendUrl: string | undefined }
 
 export type Pages = {
   /** Something went well. */
-  done(title: string, text: string): string
+  done(title: string, text: string): Html
   /** Something cannot be done, and the page offers no way to mend it. */
-  problem(title: string, message: string, advice: string): string
-  resetForm(code: string, problem?: string): string
+  problem(title: string, message: string, advice: string): Html
+  resetForm(code: string, problem?: string): Html
 }
 
 export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions): Pages {
-  const onward = frontendUrl === undefined ? '' : `\n<p><a href="${escapeHtml(frontendUrl)}">Continue to ${escapeHtml(apiTitle)}</a></p>`
-  const resetAction = escapeHtml(`${basePath(baseUrl)}/reset-password/`)
+  const onward = frontendUrl === undefined ? undefined : html`\n<p><a href="${frontendUrl}">Continue to ${apiTitle}</a></p>`
+  const resetAction = `${basePath(baseUrl)}/reset-password/`
 
   return {
-    done: (title, text) => htmlPage(apiTitle, title, `<p class="good" role="status">${escapeHtml(text)}</p>${onward}`),
+    done: (title, text) => htmlPage(apiTitle, title, html`<p class="good" role="status">${text}</p>${onward}`),
     problem: (title, message, advice) =>
-      htmlPage(apiTitle, title, `<p class="bad" role="alert">${escapeHtml(message)}</p>\n<p>${escapeHtml(advice)}</p>${onward}`),
+      htmlPage(apiTitle, title, html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${onward}`),
     resetForm: (code, problem) =>
       htmlPage(
         apiTitle,
         'Choose a new password',
-        `${problem === undefined ? '' : `<p class="bad" role="alert" id="problem">${escapeHtml(problem)}</p>\n`}<form method="post" action="${resetAction}">
-<input type="hidden" name="code" value="${escapeHtml(code)}">
+        html`${problem === undefined ? undefined : html`<p class="bad" role="alert" id="problem">${problem}</p>\n`}<form method="post" action="${resetAction}">
+<input type="hidden" name="code" value="${code}">
 <label for="new_password">New password</label>
 <input id="new_password" name="new_password" type="password" autocomplete="new-password" minlength="8" required autofocus aria-describedby="hint${problem === undefined ? '' : ' problem'}">
 <p class="hint" id="hint">8 characters or more. A few random words make a strong one.</p>
@@ -43,8 +43,8 @@ export function basePath(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, '')
 }
 
-export function sendPage(reply: FastifyReply, status: number, page: string): FastifyReply {
-  return reply.code(status).headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(page)
+export function sendPage(reply: FastifyReply, status: number, page: Html): FastifyReply {
+  return reply.code(status).headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(renderHtml(page))
 }
 
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
@@ -52,7 +52,7 @@ type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply)
 /** Answers the errors of a route with a page of the same status where a person looks at it, and as usual elsewhere. */
 export function pageErrors(
   isForPerson: (request: FastifyRequest) => boolean,
-  render: (answer: Answer, request: FastifyRequest) => string,
+  render: (answer: Answer, request: FastifyRequest) => Html,
 ): ErrorHandler {
   return (error, request, reply) => {
     if (!isForPerson(request)) return sendError(error, request, reply)

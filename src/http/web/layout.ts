@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { escapeHtml } from '../../shared/escape-html.ts'
+import { type Html, html, renderHtml } from '../../shared/html.ts'
 
-const STYLE = `
+const STYLE = html`
 :root { color-scheme: light dark; --ground: #f4f5f7; --card: #fff; --ink: #1c2430; --quiet: #5b6675; --line: #c9d0da; --accent: #1f5eff; --bad: #b3261e; --good: #17713a }
 @media (prefers-color-scheme: dark) { :root { --ground: #12161c; --card: #1b212a; --ink: #e8ecf2; --quiet: #9aa6b5; --line: #3a4452; --accent: #7aa2ff; --bad: #ff8a80; --good: #6fd896 } }
 * { box-sizing: border-box }
@@ -25,28 +25,28 @@ a { color: var(--accent) }
 .good { color: var(--good) }
 `
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+const STYLE_HASH = createHash('sha256').update(renderHtml(STYLE)).digest('base64')
 
-/** No script, no frame, nothing from anywhere: the one style sheet is allowed by its hash. */
+/** No scripts, no frames, no other host: the only style sheet is allowed by its hash. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
 }
 
-/** A whole page around `content`, which is HTML already. */
-export function htmlPage(brand: string, title: string, content: string): string {
-  return `<!doctype html>
+/** A whole page around its content. */
+export function htmlPage(brand: string, title: string, content: Html): Html {
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escapeHtml(title)} · ${escapeHtml(brand)}</title>
+<title>${title} · ${brand}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
-<p class="brand">${escapeHtml(brand)}</p>
-<h1>${escapeHtml(title)}</h1>
+<p class="brand">${brand}</p>
+<h1>${title}</h1>
 ${content}
 </main>
 </body>
