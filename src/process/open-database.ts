@@ -11,10 +11,10 @@ export function migrateDatabase({ database }: Config): Promise<Migration[]> {
 }
 
 /** The database, migrated and ready. The service and the command line both begin with it. */
-export function openMigrated({ database, workers }: Config): Promise<Database> {
+export function openMigrated({ database }: Config): Promise<Database> {
   return inWordsOf('DATABASE_URL', database, async () => {
     await migrate(database)
-    return openDatabase(database, workers === 1)
+    return openDatabase(database)
   })
 }
 

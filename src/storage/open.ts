@@ -9,7 +9,7 @@ export function migrate(target: DatabaseTarget): Promise<Migration[]> {
   return target.kind === 'sqlite' ? migrateSqlite(target.file) : migratePostgres(target.url)
 }
 
-/** The database has to be migrated: statements are prepared against its tables. `isAlone` says that no other process serves from it. */
-export async function openDatabase(target: DatabaseTarget, isAlone = true): Promise<Database> {
-  return target.kind === 'sqlite' ? await openSqlite(target.file, isAlone) : openPostgres(target.url)
+/** The database has to be migrated: statements are prepared against its tables. */
+export async function openDatabase(target: DatabaseTarget): Promise<Database> {
+  return target.kind === 'sqlite' ? await openSqlite(target.file) : openPostgres(target.url)
 }

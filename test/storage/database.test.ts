@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test as plainTest, type TestContext } from 'node:test'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import type { DatabaseTarget } from '../../src/config/load.ts'
@@ -43,20 +42,6 @@ function addUser(db: Queries, emailKey: string): Promise<number | undefined> {
 
 async function countUsers(db: Queries): Promise<number> {
   return (await db.first(COUNT))?.count ?? -1
-}
-
-/** Two ends of one connection. */
-async function connectedPair(t: TestContext): Promise<[Socket, Socket]> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const here = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  const [there] = (await once(server, 'connection')) as [Socket]
-  t.after(() => {
-    here.destroy()
-    there.destroy()
-    server.close()
-  })
-  return [here, there]
 }
 
 /** A promise that the test settles itself. */
@@ -112,40 +97,6 @@ plainTest('SQLite: the file is locked as long as it is open, so that no other pr
   const locks = readFileSync('/proc/locks', 'utf8').split('\n')
   // Every connection of SQLite holds these bytes of the file for reading.
   assert.ok(locks.some((line) => line.includes(`:${ino} 1073741826 1073742335`)))
-})
-
-test('what is read within one turn of the event loop sees every write that came before it', async (t) => {
-  const { db } = await migrated(t)
-  const counts = [await countUsers(db)]
-  await addUser(db, 'a@x.io')
-  counts.push(await countUsers(db))
-  await db.transaction((tx) => addUser(tx, 'b@x.io'))
-  counts.push(await countUsers(db))
-  assert.deepEqual(counts, [0, 1, 2])
-})
-
-test('what another process writes is seen from the next turn of the event loop on', async (t) => {
-  const { db, target } = await migrated(t)
-  const other = await open(t, target)
-  assert.equal(await countUsers(db), 0)
-  await addUser(other, 'a@x.io')
-  await nextTurn()
-  assert.equal(await countUsers(db), 1)
-})
-
-plainTest('a page that is read between two requests does not show the second one an older state of SQLite', async (t) => {
-  const { db, target } = await migrated(Object.assign(t, { database: 'sqlite' as const }))
-  const other = await open(t, target)
-  const id = (await addUser(db, 'a@x.io')) ?? 0
-  await insertSession(db, { id: 'session', userId: id, createdAt: 0, expiresAt: 1 })
-  const [here, there] = await connectedPair(t)
-  const arrived = once(there, 'data').then(() => findSessionUser(db, 'session', id, 0))
-  // Lists read their pages here, when the input of the turn has been gone through.
-  await nextTurn()
-  assert.equal(await countUsers(db), 1)
-  await other.run(DELETE, id)
-  here.write('a request')
-  assert.equal(await arrived, undefined)
 })
 
 test('of many sessions that are asked for at once, each finds its own user, and one that is not there finds nobody', async (t) => {

@@ -3,39 +3,35 @@ import { type Database, declaredStatements, type Queries, type Statement, type T
 import { connect, guarded, translate } from './connection.ts'
 import { watchFiles } from './files.ts'
 import { createReaderThread } from './reader.ts'
-import { createSnapshot, NO_SNAPSHOT, type Snapshot } from './snapshot.ts'
 import { createWriteQueue } from './writes.ts'
 
-// A caller hears 503 within three seconds, whatever the disk or another process does; the third is for what else a request does.
+// A request is answered with 503 within three seconds; the third one is for everything else that a request does.
 const DEADLINE_MS = 2000
 
-/** One writer, used by one transaction at a time, one reader, which never waits for it, and a thread for what reads long. */
-export async function openSqlite(file: string, isAlone = true): Promise<Database> {
+/**
+ * One connection for writes, used by one transaction at a time; one for reads, which never waits for the first; and a thread for long reads.
+ * Every read is its own transaction, so that it sees whatever any process committed before it.
+ */
+export async function openSqlite(file: string): Promise<Database> {
   const writer = await connect(file)
   const reader = await connect(file)
   reader.exec('pragma query_only = on')
-  const snapshot = isAlone ? createSnapshot(reader) : NO_SNAPSHOT
-  const read = queries(prepareAll(reader), snapshot.hold)
+  const read = queries(prepareAll(reader))
   const write = queries(prepareAll(writer))
-  // The write lock of SQLite covers every row, so that no lock remains to be taken.
+  // The write lock of SQLite covers every row, so there is nothing left to lock.
   const tx: Transaction = { ...write, lock: async () => undefined }
   const thread = createReaderThread(file, DEADLINE_MS)
-  const watch = watchFiles(file, () => emptyLog(writer, snapshot))
-  const writes = createWriteQueue({
-    connection: writer,
-    deadlineMs: DEADLINE_MS,
-    beforeCommit: snapshot.release,
-    requireKept: requireFiles,
-  })
+  const checkFiles = watchFiles(file, () => emptyLog(writer))
+  const writes = createWriteQueue({ connection: writer, deadlineMs: DEADLINE_MS, requireFiles })
 
-  /** A database that is closed has taken its log away itself, and is told as closed. */
+  /** SQLite itself removes the log when the database is closed; a closed database is reported as closed. */
   function requireFiles(): void {
-    if (writer.isOpen) watch()
+    if (writer.isOpen) checkFiles()
   }
 
-  /** The rows have the shape that the statement's type declares, as with the connections of this thread. */
+  /** The rows have the shape that the type of the statement declares, as on the connections of this thread. */
   async function readLong<Row>({ sqliteSql }: Statement<Row>, values: Value[]): Promise<Row[]> {
-    // A thread that starts now opens what is there now.
+    // A reading thread that starts now would open the files that are there now.
     requireFiles()
     return thread.all(numbered(sqliteSql), bindable(values)) as Promise<Row[]>
   }
@@ -54,17 +50,15 @@ export async function openSqlite(file: string, isAlone = true): Promise<Database
     async close() {
       await thread.close()
       await writes.idle()
-      snapshot.release()
       for (const connection of [reader, writer]) if (connection.isOpen) connection.close()
     },
   }
 }
 
-/** Whether all that is in the write-ahead log could be brought to the database file, and the log be emptied. */
-function emptyLog(writer: DatabaseSync, snapshot: Snapshot): boolean {
+/** Moves everything in the write-ahead log to the database file. Returns whether that succeeded. */
+function emptyLog(writer: DatabaseSync): boolean {
   if (writer.isTransaction) return false
   try {
-    snapshot.release()
     return writer.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'] === 0
   } catch {
     return false
@@ -76,7 +70,7 @@ type Prepared = { readonly statement: StatementSync; readonly columns: readonly 
 function prepareAll(connection: DatabaseSync): Prepared[] {
   return declaredStatements().map(({ sqliteSql }) => {
     const statement = connection.prepare(numbered(sqliteSql))
-    // Rows come as lists: node:sqlite takes twice as long to make objects of them as toRow() does.
+    // Rows are read as arrays: node:sqlite takes twice as long to create objects as toRow() does.
     statement.setReturnArrays(true)
     return { statement, columns: statement.columns().map(({ name }) => name) }
   })
@@ -87,18 +81,17 @@ function numbered(sql: string): string {
   return sql.replace(/\$(\d+)/g, '?$1')
 }
 
-function queries(prepared: readonly Prepared[], beforeHotRead = () => {}): Queries {
+function queries(prepared: readonly Prepared[]): Queries {
   function find({ index, sql }: Statement<unknown>): Prepared {
     const found = prepared[index]
     if (found === undefined) throw new Error(`statement was declared after the database was opened: ${sql}`)
     return found
   }
   return {
-    // A row has the shape that the statement's type declares; the tests of each repository hold the two together.
+    // A row has the shape that the type of the statement declares; the tests of each repository check that.
     async first<Row>(declared: Statement<Row>, ...values: Value[]) {
       const { statement, columns } = find(declared)
       try {
-        if (declared.hot) beforeHotRead()
         const row = statement.get(...bindable(values)) as unknown[] | undefined
         return row && rowOf(declared, columns, row)
       } catch (error) {
@@ -128,7 +121,7 @@ function toRow(columns: readonly string[], values: readonly unknown[]): Record<s
   return row
 }
 
-// SQLite knows no booleans. Most statements have none, and their values are passed on as they are.
+// SQLite has no booleans. Most statements have none among their values, and those are passed on without a copy.
 function bindable(values: Value[]): (string | number | null)[] {
   return values.some(isBoolean) ? values.map((value) => (isBoolean(value) ? Number(value) : value)) : (values as Exclude<Value, boolean>[])
 }

@@ -4,21 +4,20 @@ import { Abandoned, Refusal } from '../../model/refusal.ts'
 import { begin, commit, deadlineIn, guarded, isBusy } from './connection.ts'
 
 export type WriteQueue = {
-  /** Does the work on the writing connection, where nothing else happens meanwhile. It is committed when this resolves. */
+  /** Runs the work on the writing connection, alone. The promise resolves after the commit. */
   add<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
-  /** Resolves when nothing is left to be written. */
+  /** Resolves when no write is waiting or running. */
   idle(): Promise<void>
 }
 
 export type WriteQueueParts = {
   readonly connection: DatabaseSync
-  /** A write that could not begin in this time is refused. */
+  /** A write that cannot begin within this time is refused. */
   readonly deadlineMs: number
-  /** For so long writes follow one another before they are committed and other work has its turn. */
-  readonly roundMs?: number
-  readonly beforeCommit: () => void
-  /** Throws when what is written would not be found after a restart. */
-  readonly requireKept: () => void
+  /** A batch takes no further writes after this time: it is committed, and other work runs. */
+  readonly batchMs?: number
+  /** Throws if a restart would open other files than the ones that are being written to. */
+  readonly requireFiles: () => void
 }
 
 type Write = {
@@ -29,16 +28,17 @@ type Write = {
   readonly reject: (error: unknown) => void
 }
 
-const ROUND_MS = 20
-// Node accepts one connection in a turn of the event loop. A turn without anything to do takes microseconds.
+const BATCH_MS = 20
+// Node accepts one connection in each turn of the event loop. An idle turn takes microseconds.
 const MAX_TURNS = 50
 
 /**
- * Writes that wait are committed together, because the disk takes as long for many as for one. Each stands for itself: what fails is undone
- * alone. None is answered before the commit, not even one that is refused because of what another has written, and all fail with it.
+ * Commits waiting writes as one batch, because the disk takes as long for one commit as for many writes in it. Each write has its own
+ * savepoint, so that one that fails is rolled back alone. No promise settles before the commit, not even that of a write that was refused
+ * because of another write in the batch; if the commit fails, all of them are rejected.
  */
 export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
-  const { connection, deadlineMs, roundMs = ROUND_MS, beforeCommit, requireKept } = parts
+  const { connection, deadlineMs, batchMs = BATCH_MS, requireFiles } = parts
   const savepoint = connection.prepare('savepoint one')
   const release = connection.prepare('release one')
   const undo = connection.prepare('rollback to one')
@@ -52,8 +52,8 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
       if (late.length > 0) refuse(late, new Refusal('unavailable', `SQLite: a write could not begin within ${deadlineMs} ms`))
       if (!(await hasBegun())) continue
       const begunAt = performance.now()
-      await writeRound()
-      await leaveTurns(performance.now() - begunAt)
+      await writeBatch()
+      await yieldToOtherWork(performance.now() - begunAt)
     }
     working = undefined
   }
@@ -68,51 +68,49 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
     const [oldest] = waiting
     if (oldest === undefined) return false
     try {
-      requireKept()
-      // What could not be undone before.
+      requireFiles()
+      // An earlier rollback may have failed.
       rollBack(connection)
       await begin(connection, oldest.deadline)
       return true
     } catch (error) {
-      // A lock of another process may be let go in time for those who came later.
+      // Another process may release its lock in time for the writes that arrived later.
       refuse(isBusy(error) ? overdue() : waiting.splice(0), error)
       return false
     }
   }
 
-  async function writeRound(): Promise<void> {
-    const round: Write[] = []
-    const answers: (() => void)[] = []
-    const endsAt = deadlineIn(roundMs)
+  async function writeBatch(): Promise<void> {
+    const batch: Write[] = []
+    const settlements: (() => void)[] = []
+    const endsAt = deadlineIn(batchMs)
     try {
       for (let next = waiting.shift(); next !== undefined; next = performance.now() < endsAt ? waiting.shift() : undefined) {
-        round.push(next)
-        answers.push(await attempt(next))
+        batch.push(next)
+        settlements.push(await attempt(next))
       }
-      beforeCommit()
       commit(connection)
-      requireKept()
+      requireFiles()
     } catch (error) {
-      refuse(round, error)
+      refuse(batch, error)
       rollBack(connection)
       return
     }
-    for (const answer of answers) answer()
+    for (const settle of settlements) settle()
   }
 
-  /** Gives what is to be said to the caller after the commit. Throws when the whole round is lost. */
+  /** Runs one write in a savepoint. Returns a callback that settles its promise after the commit; throws if the whole batch is lost. */
   async function attempt(write: Write): Promise<() => void> {
     guarded(() => savepoint.run())
     try {
-      requireNeed(write)
+      requireClient(write)
       const result = await write.work()
-      requireNeed(write)
+      requireClient(write)
       guarded(() => release.run())
       return () => write.resolve(result)
     } catch (error) {
-      // A fault of the disk may have undone all that came before as well.
-      if (!connection.isTransaction)
-        throw new Refusal('unavailable', `SQLite has undone what was being written: ${error}`, { cause: error })
+      // After an error of the disk, SQLite may have rolled back the whole transaction.
+      if (!connection.isTransaction) throw new Refusal('unavailable', `SQLite rolled the transaction back: ${error}`, { cause: error })
       guarded(() => undo.run())
       guarded(() => release.run())
       return () => write.reject(error)
@@ -124,7 +122,7 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
       const { promise, resolve, reject } = Promise.withResolvers<unknown>()
       waiting.push({ deadline: deadlineIn(deadlineMs), work: write, signal, resolve, reject })
       working ??= work()
-      // It is resolved with what this very work has given.
+      // The promise resolves with the result of this work.
       return (await promise) as Result
     },
     async idle() {
@@ -133,8 +131,8 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
   }
 }
 
-/** Who has been told that it failed must not find later that it happened. */
-function requireNeed({ signal }: Write): void {
+/** A client that was told that its request failed must not find out later that it succeeded. */
+function requireClient({ signal }: Write): void {
   if (signal?.aborted) throw new Abandoned()
 }
 
@@ -142,21 +140,21 @@ function refuse(writes: readonly Write[], error: unknown): void {
   for (const { reject } of writes) reject(error)
 }
 
-/** A failed commit may have ended the transaction already; where not even this works, the next round fails as it begins. */
+/** A failed commit may have ended the transaction already. If the rollback fails too, the next batch cannot begin. */
 function rollBack(connection: DatabaseSync): void {
   try {
     if (connection.isTransaction) connection.exec('rollback')
   } catch {
-    // Those who wrote have been told.
+    // The writes have been refused already.
   }
 }
 
 /**
- * Other work goes first for as long as the writing took, and 20 ms at least, unless there is none: on a slow disk it would wait behind each
- * commit. Those who have been answered ask again in the first turn, all at once, which may take longer than that.
+ * Lets other work run for as long as the batch took, and for 20 ms at least, unless there is none: on a slow disk it would otherwise wait
+ * behind every commit. The first turn does not count, because all clients whose writes were answered may send their next request in it.
  */
-async function leaveTurns(tookMs: number): Promise<void> {
+async function yieldToOtherWork(tookMs: number): Promise<void> {
   await nextTurn()
-  const endsAt = deadlineIn(Math.max(tookMs, ROUND_MS))
+  const endsAt = deadlineIn(Math.max(tookMs, BATCH_MS))
   for (let turns = 1; turns < MAX_TURNS && performance.now() < endsAt; turns++) await nextTurn()
 }

@@ -17,9 +17,9 @@ function openQueue(t: TestContext, parts: Partial<WriteQueueParts> = {}): Scene 
     reader.close()
     connection.close()
   })
-  // On a busy machine as well, what comes together is in one round.
-  const patient = { deadlineMs: 30_000, roundMs: 30_000 }
-  const queue = createWriteQueue({ connection, ...patient, beforeCommit: () => {}, requireKept: () => {}, ...parts })
+  // Long enough for one batch, even on a busy machine.
+  const patient = { deadlineMs: 30_000, batchMs: 30_000 }
+  const queue = createWriteQueue({ connection, ...patient, requireFiles: () => {}, ...parts })
   const insert = connection.prepare('insert into things values (?)')
   const write = (name: string) =>
     queue.add(async () => {
@@ -30,7 +30,7 @@ function openQueue(t: TestContext, parts: Partial<WriteQueueParts> = {}): Scene 
   return { connection, queue, write, committed: () => names.all().map(({ name }) => name) }
 }
 
-/** What became of each: its result, or the code or message of what it failed with. */
+/** The result of each write, or the code of its refusal. */
 async function outcomes(writes: readonly Promise<unknown>[]): Promise<unknown[]> {
   const settled = await Promise.allSettled(writes)
   return settled.map((one) => (one.status === 'fulfilled' ? one.value : one.reason instanceof Refusal ? one.reason.code : 'an error'))
@@ -41,7 +41,7 @@ function holdEventLoop(ms: number): void {
   while (performance.now() < endsAt);
 }
 
-/** How many turns the event loop has made since. */
+/** Counts the turns of the event loop from now on. */
 function countTurns(t: TestContext): () => number {
   let turns = 0
   let isOver = false
@@ -56,16 +56,17 @@ function countTurns(t: TestContext): () => number {
   return () => turns
 }
 
-test('writes that come together are committed together, and answered after that', async (t) => {
-  let commits = 0
-  const { write, committed } = openQueue(t, { beforeCommit: () => commits++ })
+test('writes that arrive together share one commit, and settle after it', async (t) => {
+  const { connection, write, committed } = openQueue(t)
+  const exec = t.mock.method(connection, 'exec')
   const first = write('a').then(committed)
   const results = await outcomes([write('b'), write('c'), write('d')])
   assert.deepEqual(await first, ['a', 'b', 'c', 'd'])
-  assert.deepEqual([results, commits], [['b', 'c', 'd'], 1])
+  const commits = exec.mock.calls.filter((call) => call.arguments[0] === 'commit')
+  assert.deepEqual([results, commits.length], [['b', 'c', 'd'], 1])
 })
 
-test('of writes that are committed together, one that fails is undone whole and alone', async (t) => {
+test('a write that fails is rolled back whole, and the others in its batch are committed', async (t) => {
   const { connection, queue, write, committed } = openQueue(t)
   const refused = queue.add(async () => {
     connection.exec("insert into things values ('half')")
@@ -75,19 +76,20 @@ test('of writes that are committed together, one that fails is undone whole and 
   assert.deepEqual(committed(), ['a', 'b'])
 })
 
-test('a commit that fails fails all that it was for, also what was refused on account of the others', async (t) => {
-  let isBroken = true
-  const beforeCommit = () => {
-    if (isBroken) throw new Refusal('unavailable')
-  }
-  const { write, committed } = openQueue(t, { beforeCommit })
-  assert.deepEqual(await outcomes([write('a'), write('a'), write('b')]), ['unavailable', 'unavailable', 'unavailable'])
+test('a failed commit rejects every write of its batch, also one that was refused because of another', async (t) => {
+  const { connection, queue, write, committed } = openQueue(t)
+  connection.exec('pragma foreign_keys = on; create table parts (thing text references things (name) deferrable initially deferred)')
+  // SQLite checks a deferred reference when it commits.
+  const orphan = queue.add(async () => connection.exec("insert into parts values ('nothing')"))
+  const refused = queue.add(async () => {
+    throw new Refusal('email_taken')
+  })
+  assert.deepEqual(await outcomes([write('a'), orphan, refused, write('b')]), ['an error', 'an error', 'an error', 'an error'])
   assert.deepEqual(committed(), [])
-  isBroken = false
   assert.deepEqual(await outcomes([write('a')]), ['a'])
 })
 
-test('a fault that undoes the whole transaction is told to all who were in it, and to nobody else', async (t) => {
+test('an error that rolls back the whole transaction rejects the writes in it, and no others', async (t) => {
   const { connection, queue, write, committed } = openQueue(t)
   const before = write('before')
   const fatal = queue.add(async () => {
@@ -98,12 +100,12 @@ test('a fault that undoes the whole transaction is told to all who were in it, a
   assert.deepEqual(committed(), ['behind'])
 })
 
-test('what is committed to files that are not in their place is not acknowledged, and nothing more is written', async (t) => {
+test('unavailable: a commit to files that were moved is not acknowledged, and later writes are refused', async (t) => {
   let isInPlace = true
-  const requireKept = () => {
+  const requireFiles = () => {
     if (!isInPlace) throw new Refusal('unavailable')
   }
-  const { connection, queue, write, committed } = openQueue(t, { requireKept })
+  const { connection, queue, write, committed } = openQueue(t, { requireFiles })
   const lastOne = queue.add(async () => {
     connection.exec("insert into things values ('last')")
     isInPlace = false
@@ -113,8 +115,8 @@ test('what is committed to files that are not in their place is not acknowledged
   assert.deepEqual(committed(), ['last'])
 })
 
-test('a write that cannot begin within its deadline is refused, and not done', async (t) => {
-  const { queue, write, committed } = openQueue(t, { deadlineMs: 500, roundMs: 20 })
+test('unavailable: a write that cannot begin within its deadline does not run', async (t) => {
+  const { queue, write, committed } = openQueue(t, { deadlineMs: 500, batchMs: 20 })
   const slow = queue.add(async () => holdEventLoop(550))
   const late = write('late')
   await assert.rejects(late, { code: 'unavailable', message: 'SQLite: a write could not begin within 500 ms' })
@@ -123,15 +125,20 @@ test('a write that cannot begin within its deadline is refused, and not done', a
   assert.deepEqual(committed(), ['next'])
 })
 
-test('many writes leave turns to the event loop', async (t) => {
-  const { queue } = openQueue(t, { roundMs: 20 })
+test('other work runs between many writes', async (t) => {
+  const { queue } = openQueue(t, { batchMs: 20 })
   const turns = countTurns(t)
   await Promise.all(Array.from({ length: 40 }, () => queue.add(async () => holdEventLoop(10))))
   assert.ok(turns() >= 10, `the event loop turned ${turns()} times during 400 ms of writing`)
 })
 
-test('after a slow commit all that has come in meanwhile has its turn', async (t) => {
-  const { queue } = openQueue(t, { beforeCommit: () => holdEventLoop(200) })
+test('other work runs after a slow commit, before the next write', async (t) => {
+  const { connection, queue } = openQueue(t)
+  const exec = connection.exec.bind(connection)
+  t.mock.method(connection, 'exec', (sql: string) => {
+    if (sql === 'commit') holdEventLoop(200)
+    exec(sql)
+  })
   const turns = countTurns(t)
   const first = await queue.add(async () => turns())
   const second = await queue.add(async () => turns())

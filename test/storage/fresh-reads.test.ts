@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test as plainTest, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { statement } from '../../src/storage/database.ts'
+import { openDatabase } from '../../src/storage/open.ts'
+import { findKeyOwner } from '../../src/storage/repositories/api-key.repository.ts'
+import { findSessionUser, insertSession } from '../../src/storage/repositories/session.repository.ts'
+import { admin, keyHolder, member } from '../support/app/actors.ts'
+import { secondApp } from '../support/app/second-app.ts'
+import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { test } from '../support/databases/databases.ts'
+
+const BAN = statement('update users set banned = true where id = $1')
+const UNBAN = statement('update users set banned = false where id = $1')
+const ROUNDS = 50
+
+/** Keeps look-ups of another user under way in every turn of the event loop, as under load. */
+function startLookUps(t: TestContext, { db }: TestApp): void {
+  let isOver = false
+  t.after(() => {
+    isOver = true
+  })
+  async function run(): Promise<void> {
+    while (!isOver) {
+      await Promise.all([findSessionUser(db, 'another', 0, 0), findKeyOwner(db, 'another')]).catch(() => undefined)
+      await nextTurn()
+    }
+  }
+  for (let count = 0; count < 3; count++) void run()
+}
+
+test('401: a ban by another process is felt by the very next request, by token and by API key, under load', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  const withKey = await keyHolder(testApp, mia)
+  const elsewhere = await openDatabase(testApp.config.database)
+  t.after(() => elsewhere.close())
+  startLookUps(t, testApp)
+  for (let round = 0; round < ROUNDS; round++) {
+    await elsewhere.run(BAN, mia.id)
+    const answers = await Promise.all([mia, withKey].map(({ headers }) => testApp.app.inject({ url: '/users/me', headers })))
+    assert.deepEqual(
+      answers.map(({ statusCode }) => statusCode),
+      [401, 401],
+      `round ${round}`,
+    )
+    await elsewhere.run(UNBAN, mia.id)
+  }
+})
+
+test('401: a ban over HTTP in one process is felt by the very next request in another', async (t) => {
+  const testApp = await startApp(t)
+  const [boss, mia] = [await admin(testApp), await member(testApp)]
+  const other = await secondApp(t, testApp)
+  startLookUps(t, testApp)
+  const ban = await other.inject({ method: 'POST', url: `/users/${mia.id}/ban`, headers: boss.headers })
+  assert.equal(ban.statusCode, 204)
+  assert.equal((await testApp.app.inject({ url: '/users/me', headers: mia.headers })).statusCode, 401)
+})
+
+plainTest('SQLite: two look-ups in one turn of the event loop, with a write of another process between them, differ', async (t) => {
+  const testApp = await startApp(t)
+  const { db, config } = testApp
+  const mia = await member(testApp)
+  await insertSession(db, { id: 'session', userId: mia.id, createdAt: 0, expiresAt: 1 })
+  // Another connection has its own view of the file, exactly as another process has.
+  const other = new DatabaseSync(config.database.kind === 'sqlite' ? config.database.file : assert.fail())
+  t.after(() => other.close())
+  await nextTurn()
+  const before = findSessionUser(db, 'session', mia.id, 0)
+  other.exec(`update users set banned = true where id = ${mia.id}`)
+  const after = findSessionUser(db, 'session', mia.id, 0)
+  assert.deepEqual([(await before)?.banned, (await after)?.banned], [false, true])
+})
+
+plainTest('PostgreSQL: look-ups that travel together run after the last of them was asked for', async (t) => {
+  const testApp = await startApp(t, { database: 'postgres' })
+  const { db, config } = testApp
+  const mia = await member(testApp)
+  await insertSession(db, { id: 'session', userId: mia.id, createdAt: 0, expiresAt: 1 })
+  const elsewhere = await openDatabase(config.database)
+  t.after(() => elsewhere.close())
+  for (let round = 0; round < ROUNDS; round++) {
+    const [, found] = await Promise.all([
+      findSessionUser(db, 'session', mia.id, 0),
+      elsewhere.run(BAN, mia.id).then(() => findSessionUser(db, 'session', mia.id, 0)),
+    ])
+    assert.equal(found?.banned, true, `round ${round}`)
+    await elsewhere.run(UNBAN, mia.id)
+  }
+})
