@@ -16,42 +16,52 @@ import type { Certificate } from './certificates.ts'
 
 export type FrontProxy = {
   readonly port: number
-  /** Everything that it has logged. */
+  /** The access log so far. */
   log(): string
 }
 
-export type ProxyAnswer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }
+export type ProxyResponse = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }
 
 export const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === '::1'))
 
 const DEPLOY = fileURLToPath(new URL('../../../deploy', import.meta.url))
 
-/** nginx with deploy/nginx.conf as it stands, but for addresses and paths. It ends with the test. */
-export async function startNginx(t: TestContext, upstreamPort: number, { certFile, keyFile }: Certificate): Promise<FrontProxy> {
+/** Replaces texts of a configuration file in deploy/, such as a timeout that is too long for a test. */
+export type Replacements = Readonly<Record<string, string>>
+
+/** Starts nginx with deploy/nginx.conf; only addresses, paths and `replacements` differ. It stops when the test ends. */
+export async function startNginx(
+  t: TestContext,
+  upstreamPort: number,
+  { certFile, keyFile }: Certificate,
+  replacements: Replacements = {},
+): Promise<FrontProxy> {
   const folder = temporaryFolder(t)
   chmodSync(folder, 0o755)
   const [port, file, logFile] = [await freePort(), join(folder, 'nginx.conf'), join(folder, 'access.log')]
   const server = adapted('nginx.conf', {
     'server 127.0.0.1:8000;': `server 127.0.0.1:${upstreamPort};`,
     'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
-    // Over IPv6 the test says where it comes from, as it has one address alone.
+    // The test machine has one IPv6 address, so the test sends a made-up one in the PROXY protocol.
     'listen [::]:443 ssl;': HAS_IPV6 ? `listen [::1]:${port} ssl proxy_protocol; set_real_ip_from ::1; real_ip_header proxy_protocol;` : '',
     '/etc/ssl/accounts.example.com.pem': certFile,
     '/etc/ssl/accounts.example.com.key': keyFile,
     '/var/log/nginx/latchkey.log': logFile,
     '/var/log/nginx/latchkey-error.log': join(folder, 'error.log'),
+    ...replacements,
   })
-  const kept = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`)
-  writeFileSync(file, `pid ${folder}/pid; error_log stderr; events {}\nhttp {\n${kept.join('\n')}\n${server}\n}\n`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`)
+  writeFileSync(file, `pid ${folder}/pid; error_log stderr; events {}\nhttp {\n${temporary.join('\n')}\n${server}\n}\n`)
   await start(t, port, 'nginx', ['-p', folder, '-c', file, '-g', 'daemon off;'])
   return { port, log: () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : '') }
 }
 
-/** HAProxy with deploy/haproxy.cfg as it stands, but for addresses and paths. It ends with the test. */
+/** Starts HAProxy with deploy/haproxy.cfg; only addresses, paths and `replacements` differ. It stops when the test ends. */
 export async function startHaproxy(
   t: TestContext,
   upstreamPorts: readonly [number, number],
   certificate: Certificate,
+  replacements: Replacements = {},
 ): Promise<FrontProxy> {
   const folder = temporaryFolder(t)
   const [port, file, pem] = [await freePort(), join(folder, 'haproxy.cfg'), join(folder, 'both.pem')]
@@ -62,12 +72,13 @@ export async function startHaproxy(
     '/etc/ssl/accounts.example.com.pem': pem,
     '10.0.0.11:8000': `127.0.0.1:${upstreamPorts[0]}`,
     '10.0.0.12:8000': `127.0.0.1:${upstreamPorts[1]}`,
+    ...replacements,
   })
   writeFileSync(file, text)
   return { port, log: await start(t, port, 'haproxy', ['-db', '-f', file]) }
 }
 
-function adapted(name: string, replacements: Readonly<Record<string, string>>): string {
+function adapted(name: string, replacements: Replacements): string {
   let text = readFileSync(join(DEPLOY, name), 'utf8')
   for (const [from, to] of Object.entries(replacements)) {
     if (!text.includes(from)) throw new Error(`deploy/${name} does not have "${from}"`)
@@ -79,32 +90,48 @@ function adapted(name: string, replacements: Readonly<Record<string, string>>): 
 async function start(t: TestContext, port: number, command: string, args: readonly string[]): Promise<() => string> {
   const child = spawn(command, args)
   t.after(() => child.kill('SIGTERM'))
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
-  await until(`${command} serves`, async () => {
-    if (child.exitCode !== null) throw new Error(`${command} ended: ${said}`)
-    return (await send(port, 'GET', '/heartbeat').catch(() => undefined))?.status === 200
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  await until(`${command} answers`, async () => {
+    if (child.exitCode !== null) throw new Error(`${command} exited: ${output}`)
+    return (await send(port, 'GET', '/heartbeat').catch(() => undefined)) !== undefined
   })
-  return () => said
+  return () => output
 }
 
-/** One request on a connection of its own, its path as it is given. */
-export function send(port: number, method: string, path: string, headers: Record<string, string> = {}, body = ''): Promise<ProxyAnswer> {
-  return ask({ port, host: '127.0.0.1', method, path, headers, rejectUnauthorized: false, agent: false }, body)
+/** Sends one request on a new connection. The path is sent unchanged. */
+export function send(port: number, method: string, path: string, headers: Record<string, string> = {}, body = ''): Promise<ProxyResponse> {
+  return receive({ port, host: '127.0.0.1', method, path, headers, rejectUnauthorized: false, agent: false }, body)
 }
 
-/** The same over IPv6, from an address that the test makes up. */
-export function sendFrom(address: string, port: number, path: string, headers: Record<string, string>, body: string): Promise<ProxyAnswer> {
+/** Sends one request over IPv6 from a made-up address. */
+export function sendFrom(
+  address: string,
+  port: number,
+  path: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<ProxyResponse> {
   const socket = connectTcp(port, '::1')
   socket.write(`PROXY TCP6 ${address} ::1 40000 443\r\n`)
-  return ask({ method: 'POST', path, headers, createConnection: () => connectTls({ socket, rejectUnauthorized: false }) }, body)
+  return receive({ method: 'POST', path, headers, createConnection: () => connectTls({ socket, rejectUnauthorized: false }) }, body)
 }
 
-function ask(options: RequestOptions, body: string): Promise<ProxyAnswer> {
+function receive(options: RequestOptions, body: string): Promise<ProxyResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(options, async (response) => {
       resolve({ status: response.statusCode ?? 0, headers: response.headers, body: await readAll(response) })
     })
     sent.on('error', reject).end(body)
   })
+}
+
+/** Sends bytes that need not be HTTP, and reads the response until the proxy closes the connection. */
+export async function sendBytes(port: number, bytes: string, isTls = true): Promise<ProxyResponse> {
+  const socket = isTls ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }) : connectTcp(port, '127.0.0.1')
+  socket.write(bytes)
+  const [head = '', body = ''] = (await readAll(socket)).split('\r\n\r\n')
+  const [statusLine = '', ...lines] = head.split('\r\n')
+  const headers = lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)])
+  return { status: Number(statusLine.split(' ')[1]), headers: Object.fromEntries(headers), body }
 }
