@@ -2,15 +2,18 @@ import { type Accounts, createAccounts } from './domain/accounts/accounts.servic
 import { createPasswordReset, type PasswordReset } from './domain/accounts/password-reset.service.ts'
 import { createUserAdministration, type UserAdministration } from './domain/accounts/user-administration.service.ts'
 import { createUsers, type Users } from './domain/accounts/users.service.ts'
+import { createChanges } from './domain/changes.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
+import { createKeyUse } from './domain/sessions/key-use.ts'
 import { createSessions, type Sessions } from './domain/sessions/sessions.service.ts'
+import type { Event } from './model/event.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens, type Tokens } from './security/token.ts'
-import type { Database } from './storage/database.ts'
+import { type Database, readsOf } from './storage/database.ts'
 
-/** What the rules stand on: in the service the real clock, in a test one that is moved. */
+/** What the rules are built from: in the service with the real clock, in a test with one that the test moves. */
 export type Parts = {
   readonly db: Database
   readonly secretKey: Uint8Array
@@ -19,6 +22,8 @@ export type Parts = {
   readonly observer?: Observer
   /** Called after each commit that queued a mail. */
   readonly onMailQueued?: () => void
+  /** Called after the commit with each security-relevant change. */
+  readonly onEvent?: (event: Event) => void
 }
 
 export type Services = {
@@ -34,16 +39,19 @@ export type Services = {
 
 /** Builds the rules, for the service and for the command line alike. */
 export function createServices(parts: Parts): Services {
-  const { db, secretKey, now, passwords = createPasswords(), observer = NO_OBSERVER, onMailQueued = () => undefined } = parts
+  const { db, secretKey, now, passwords = createPasswords(), observer = NO_OBSERVER } = parts
+  const { onMailQueued = () => undefined, onEvent = () => undefined } = parts
   const tokens = createTokens(secretKey, now)
+  const reads = readsOf(db)
+  const changes = createChanges({ db, now, onEvent })
   return {
     tokens,
-    authentication: createAuthentication({ db, tokens, observer, now }),
-    accounts: createAccounts({ db, tokens, passwords, observer, now, onMailQueued }),
-    sessions: createSessions({ db, tokens, passwords, observer, now }),
-    passwordReset: createPasswordReset({ db, tokens, passwords, observer, now, onMailQueued }),
-    users: createUsers({ db, passwords, now }),
-    userAdministration: createUserAdministration({ db, now }),
-    apiKeys: createApiKeys({ db, now }),
+    authentication: createAuthentication({ reads, tokens, observer, now, recordKeyUse: createKeyUse(db, now) }),
+    accounts: createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
+    sessions: createSessions({ reads, changes, tokens, passwords, observer, now }),
+    passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
+    users: createUsers({ reads, changes, passwords }),
+    userAdministration: createUserAdministration({ reads, changes, now }),
+    apiKeys: createApiKeys({ reads, changes, now }),
   }
 }

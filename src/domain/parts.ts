@@ -1,11 +1,14 @@
 import type { Passwords } from '../security/password.ts'
 import type { Tokens } from '../security/token.ts'
-import type { Database } from '../storage/database.ts'
+import type { Reads } from '../storage/database.ts'
+import type { Changes } from './changes.ts'
 import type { Observer } from './observer.ts'
 
-/** What the rules stand on. Each takes of it what it needs. */
+/** What the rules are built from. Each service takes what it needs. */
 export type DomainParts = {
-  readonly db: Database
+  readonly reads: Reads
+  /** The only way in which a service writes. */
+  readonly changes: Changes
   readonly tokens: Tokens
   readonly passwords: Passwords
   readonly observer: Observer

@@ -19,5 +19,5 @@ export type Origin = {
 /** An authenticated caller, with the origin of the request. */
 export type Actor = { readonly caller: Caller; readonly origin: Origin }
 
-/** Somebody at the command line, who has the machine itself and needs no account. */
-export type Operator = 'operator'
+/** Somebody who has the machine itself and needs no account: the command line, or the start of the service. */
+export type Operator = { readonly caller: 'operator'; readonly origin: Origin }

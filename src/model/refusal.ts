@@ -1,4 +1,4 @@
-/** Every way in which Latchkey says no. The HTTP layer and the command line each hold one table from code to words. */
+/** Every way in which Latchkey refuses. The HTTP layer and the command line each have one table from code to message. */
 export type RefusalCode =
   | 'not_authenticated'
   | 'token_invalid'
@@ -15,6 +15,7 @@ export type RefusalCode =
   | 'ban_self'
   | 'last_admin'
   | 'no_session'
+  | 'too_many_keys'
   | 'unavailable'
 
 export class Refusal extends Error {
@@ -28,9 +29,9 @@ export class Refusal extends Error {
   }
 }
 
-/** The client has gone, or was told at the deadline to try again: work that has not ended is not to have happened. */
+/** The client has disconnected, or was answered at the deadline: work that is not committed yet must not be. */
 export class Abandoned extends Refusal {
   constructor() {
-    super('unavailable', 'nobody waits for it any more')
+    super('unavailable', 'the client has disconnected')
   }
 }

@@ -3,14 +3,17 @@ import type { Logger } from 'pino'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/load.ts'
 import { ensureAdmin } from '../domain/accounts/first-admin.ts'
+import { createChanges } from '../domain/changes.ts'
 import { createHousekeeping, type Housekeeping } from '../domain/housekeeping.ts'
 import type { App } from '../http/pipeline/app-type.ts'
 import { drain } from '../http/server/drain.ts'
+import type { Operator } from '../model/caller.ts'
 import { createDispatcher, type Dispatcher } from '../outbox/dispatcher.ts'
 import { openTransport } from '../outbox/open-transport.ts'
 import { createPasswords } from '../security/password.ts'
 import { createTokens } from '../security/token.ts'
 import type { Database } from '../storage/database.ts'
+import { createEventLog } from './event-log.ts'
 import { createLogger } from './logger.ts'
 import { openMigrated, secretKeyOf } from './open-database.ts'
 import { boundPort, servedUrl } from './served-url.ts'
@@ -59,7 +62,9 @@ async function prepare(config: Config, logger: Logger): Promise<void> {
   try {
     secretKeyOf(config)
     if (!config.admin) return
-    const { promoted } = await ensureAdmin({ db, passwords: createPasswords(), now: Date.now }, config.admin)
+    const changes = createChanges({ db, now: Date.now, onEvent: createEventLog(logger) })
+    const operator: Operator = { caller: 'operator', origin: { via: 'start' } }
+    const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, operator, config.admin)
     if (promoted !== undefined) logger.warn({ userId: promoted }, PROMOTED)
   } finally {
     await db.close()
@@ -92,7 +97,7 @@ async function run(config: Config, db: Database, logger: Logger): Promise<Runnin
     logger,
   })
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
-  const app = buildApp(config, { db, secretKey, now: Date.now, logger, onMailQueued: mail.wake, peers })
+  const app = buildApp(config, { db, secretKey, now: Date.now, logger, onEvent: createEventLog(logger), onMailQueued: mail.wake, peers })
   await listen(app, config)
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()

@@ -38,6 +38,9 @@ export type Queries = {
   run(statement: Statement<unknown>, ...values: Value[]): Promise<number>
 }
 
+/** Queries that cannot change anything. */
+export type Reads = Pick<Queries, 'first' | 'all'>
+
 /** A lock over an invariant of several rows, held until the transaction ends, in every process on the database. */
 export type LockName = 'admins'
 
@@ -46,12 +49,31 @@ export type Transaction = Queries & { lock(name: LockName): Promise<void> }
 export type TransactionOptions = {
   /** Nothing is committed once the signal has aborted. */
   readonly signal?: AbortSignal | undefined
+  /** Called as soon as the work is committed, even when nobody waits for the result any more. */
+  readonly onCommit?: (() => void) | undefined
 }
 
 export type Database = Queries & {
   /** Commits all of the work or nothing. The work must wait for nothing but the database. */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>
   close(): Promise<void>
+}
+
+/** The reading side of a database. A statement that writes throws: rules write through their changes only. */
+export function readsOf(db: Queries): Reads {
+  function requireRead({ isRead, sql }: Statement<unknown>): void {
+    if (!isRead) throw new Error(`not a read: ${sql}`)
+  }
+  return {
+    first(statement, ...values) {
+      requireRead(statement)
+      return db.first(statement, ...values)
+    },
+    all(statement, ...values) {
+      requireRead(statement)
+      return db.all(statement, ...values)
+    },
+  }
 }
 
 /** A value that has to be unique is taken. */

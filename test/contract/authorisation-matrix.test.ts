@@ -4,6 +4,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
 import { forge, payloadOf } from '../support/app/forged-tokens.ts'
+import { OPERATOR } from '../support/app/origins.ts'
 import { newEmail, PASSWORD } from '../support/app/requests.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
@@ -143,7 +144,7 @@ const CASTING: Readonly<Record<CallerName, (service: TestApp) => Promise<Cast>>>
   },
   banned: async (service) => {
     const subject = await member(service)
-    await service.services.userAdministration.ban('operator', subject.id)
+    await service.services.userAdministration.ban(OPERATOR, subject.id)
     return { subject, headers: subject.headers }
   },
   user: async (service) => {

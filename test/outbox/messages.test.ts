@@ -6,6 +6,7 @@ import type { User } from '../../src/model/user.ts'
 import { parseMailbox, writeMail } from '../../src/outbox/messages.ts'
 import { toSendOptions } from '../../src/outbox/transport.ts'
 import { findUserById } from '../../src/storage/repositories/user.repository.ts'
+import { ORIGIN } from '../support/app/origins.ts'
 import { startApp } from '../support/app/start-app.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
@@ -112,7 +113,7 @@ test('a mail arrives with two parts, its headers, and one recipient', async (t) 
   const { db, services, mailbox, clock } = await startApp(t, {
     env: { API_TITLE: 'Schlüssel & Söhne', MAIL_FROM: 'Schlüssel <post@example.org>' },
   })
-  await services.accounts.register({ email: 'Mia@example.com', password: 'correct horse', firstName: 'Mía', lastName: 'Muster' })
+  await services.accounts.register(ORIGIN, { email: 'Mia@example.com', password: 'correct horse', firstName: 'Mía', lastName: 'Muster' })
   const [mail, ...others] = await mailbox.messages()
   assert.ok(mail)
   assert.deepEqual(others, [])

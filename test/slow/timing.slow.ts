@@ -7,6 +7,7 @@ import { createPasswords, type Passwords } from '../../src/security/password.ts'
 import { createServices } from '../../src/services.ts'
 import type { Database, Queries } from '../../src/storage/database.ts'
 import { member } from '../support/app/actors.ts'
+import { ORIGIN } from '../support/app/origins.ts'
 import { newEmail } from '../support/app/requests.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
@@ -48,9 +49,9 @@ test('a login and a forgotten password cost the same statements and the same has
   const { heard, services } = overheard(testApp)
   const work = async (email: string) => {
     heard.length = 0
-    await services.sessions.login(email, 'a wrong password').catch(() => undefined)
-    await services.passwordReset.request(email)
-    await services.accounts.resendVerification(email)
+    await services.sessions.login(ORIGIN, email, 'a wrong password').catch(() => undefined)
+    await services.passwordReset.request(ORIGIN, email)
+    await services.accounts.resendVerification(ORIGIN, email)
     return [...heard]
   }
   const [known, unknown] = [await work(mia.email), await work(newEmail())]

@@ -9,7 +9,8 @@ import postgres from 'postgres'
 import type { DatabaseTarget } from '../../src/config/load.ts'
 import { emailKey } from '../../src/domain/values/email.ts'
 import { Refusal } from '../../src/model/refusal.ts'
-import { type Database, declaredStatements, type Queries, statement, UniqueViolation } from '../../src/storage/database.ts'
+import type { Session } from '../../src/model/session.ts'
+import { type Database, declaredStatements, statement, type Transaction, UniqueViolation } from '../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
 import { findSessionUser, insertSession } from '../../src/storage/repositories/session.repository.ts'
 import { insertUser } from '../../src/storage/repositories/user.repository.ts'
@@ -35,12 +36,18 @@ async function open(t: TestContext, target: DatabaseTarget): Promise<Database> {
   return db
 }
 
-function addUser(db: Queries, emailKey: string): Promise<number | undefined> {
+/** With a database, in a transaction of its own. */
+function addUser(db: Database | Transaction, emailKey: string): Promise<number | undefined> {
+  if ('transaction' in db) return db.transaction((tx) => addUser(tx, emailKey))
   const names = { firstName: 'Mia', lastName: 'Muster' }
   return insertUser(db, { email: emailKey, emailKey, ...names, passwordHash: '', role: 'user', verified: true, createdAt: 0 })
 }
 
-async function countUsers(db: Queries): Promise<number> {
+function addSession(db: Database, session: Session): Promise<void> {
+  return db.transaction((tx) => insertSession(tx, session))
+}
+
+async function countUsers(db: Pick<Database, 'first'>): Promise<number> {
   return (await db.first(COUNT))?.count ?? -1
 }
 
@@ -103,7 +110,7 @@ test('of many sessions that are asked for at once, each finds its own user, and 
   const { db } = await migrated(t)
   const people = Array.from({ length: 450 }, (_, n) => ({ id: n + 1, session: `"${n}\\,{}` }))
   for (const { session } of people) await addUser(db, `${session}@x.io`)
-  for (const { id, session } of people) await insertSession(db, { id: session, userId: id, createdAt: 0, expiresAt: 1000 + id })
+  for (const { id, session } of people) await addSession(db, { id: session, userId: id, createdAt: 0, expiresAt: 1000 + id })
   const found = await Promise.all(people.map(({ id, session }) => findSessionUser(db, session, id, 1100)))
   assert.deepEqual(
     found.map((user) => user?.email),
@@ -189,9 +196,9 @@ test('a value that has to be unique is told apart from other faults', async (t) 
   const { db } = await migrated(t)
   await addUser(db, 'a@x.io')
   const session = { id: 's', userId: 1, createdAt: 0, expiresAt: 0 }
-  await insertSession(db, session)
-  await assert.rejects(insertSession(db, session), UniqueViolation)
-  await assert.rejects(insertSession(db, { ...session, id: 'other', userId: 7 }), (error) => !(error instanceof UniqueViolation))
+  await addSession(db, session)
+  await assert.rejects(addSession(db, session), UniqueViolation)
+  await assert.rejects(addSession(db, { ...session, id: 'other', userId: 7 }), (error) => !(error instanceof UniqueViolation))
 })
 
 plainTest('what PostgreSQL says about a value does not repeat it', async (t) => {

@@ -63,7 +63,7 @@ plainTest('SQLite: two look-ups in one turn of the event loop, with a write of a
   const testApp = await startApp(t)
   const { db, config } = testApp
   const mia = await member(testApp)
-  await insertSession(db, { id: 'session', userId: mia.id, createdAt: 0, expiresAt: 1 })
+  await db.transaction((tx) => insertSession(tx, { id: 'session', userId: mia.id, createdAt: 0, expiresAt: 1 }))
   // Another connection has its own view of the file, exactly as another process has.
   const other = new DatabaseSync(config.database.kind === 'sqlite' ? config.database.file : assert.fail())
   t.after(() => other.close())
@@ -78,7 +78,7 @@ plainTest('PostgreSQL: look-ups that travel together run after the last of them 
   const testApp = await startApp(t, { database: 'postgres' })
   const { db, config } = testApp
   const mia = await member(testApp)
-  await insertSession(db, { id: 'session', userId: mia.id, createdAt: 0, expiresAt: 1 })
+  await db.transaction((tx) => insertSession(tx, { id: 'session', userId: mia.id, createdAt: 0, expiresAt: 1 }))
   const elsewhere = await openDatabase(config.database)
   t.after(() => elsewhere.close())
   for (let round = 0; round < ROUNDS; round++) {

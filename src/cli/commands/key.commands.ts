@@ -7,7 +7,7 @@ import { createPrinter, JSON_OPTION } from '../terminal/output.ts'
 import { KEY_FORMAT, NEW_KEY_FORMAT } from '../terminal/views.ts'
 import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
 import { findUser, USER_HINT } from './find-user.ts'
-import { withServices } from './with-services.ts'
+import { OPERATOR, partsOf, withServices } from './with-services.ts'
 
 type JsonOption = { readonly json?: true }
 type CreateOptions = JsonOption & { readonly name: string; readonly scope: readonly string[] }
@@ -44,7 +44,7 @@ export function keyCommands(program: Command): void {
 async function listKeys(reference: string, { json }: JsonOption): Promise<void> {
   await withServices(async (services) => {
     const { id } = await findUser(services.userAdministration, reference)
-    await createPrinter(KEY_FORMAT, json === true).list(await services.apiKeys.list(id))
+    await createPrinter(KEY_FORMAT, json === true).list(await services.apiKeys.list(OPERATOR, id))
   })
 }
 
@@ -60,7 +60,7 @@ async function createKey(reference: string, { name, scope, json }: CreateOptions
   })
   await withServices(async (services) => {
     const { id } = await findUser(services.userAdministration, reference)
-    createPrinter(NEW_KEY_FORMAT, json === true).one(await services.apiKeys.create(id, key))
+    createPrinter(NEW_KEY_FORMAT, json === true).one(await services.apiKeys.create(OPERATOR, id, key))
   })
 }
 
@@ -69,9 +69,9 @@ async function revokeKeys(reference: string, keyIds: string[], options: BulkOpti
   await withServices(async (services, db) => {
     const { id } = await findUser(services.userAdministration, reference)
     const revoke = async (used: Database, keyId: string) => {
-      const apiKeys = createApiKeys({ db: used, now: Date.now })
+      const apiKeys = createApiKeys(partsOf(used))
       const key = await apiKeys.find(id, keyId.toLowerCase())
-      await apiKeys.remove(id, key.id)
+      await apiKeys.remove(OPERATOR, id, key.id)
       return key
     }
     await runBulk(db, keyIds, options, { label: 'revoke', format: KEY_FORMAT, apply: revoke })

@@ -8,7 +8,7 @@ import { createPrinter, JSON_OPTION, onePage, print } from '../terminal/output.t
 import { USER_FORMAT } from '../terminal/views.ts'
 import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
 import { findUser, USER_HINT, USERS_HINT } from './find-user.ts'
-import { withServices } from './with-services.ts'
+import { OPERATOR, partsOf, withServices } from './with-services.ts'
 
 type Change = (administration: UserAdministration, id: number) => Promise<void>
 type JsonOption = { readonly json?: true }
@@ -66,12 +66,12 @@ export function userCommands(program: Command): void {
 
   const change = (name: string, description: string, apply: Change) => changeCommand(user, name, description, apply)
 
-  change('verify', 'take the e-mail address of accounts as verified', (administration, id) => administration.verify(id))
-  change('ban', 'suspend accounts with their sessions and keys', (administration, id) => administration.ban('operator', id))
-  change('unban', 'restore banned accounts', (administration, id) => administration.unban(id))
-  change('make-admin', 'give accounts the admin role', (administration, id) => administration.makeAdmin(id))
-  change('revoke-admin', 'take the admin role away', (administration, id) => administration.revokeAdmin('operator', id))
-  change('delete', 'delete accounts with their sessions and keys, for good', (administration, id) => administration.remove('operator', id))
+  change('verify', 'take the e-mail address of accounts as verified', (administration, id) => administration.verify(OPERATOR, id))
+  change('ban', 'suspend accounts with their sessions and keys', (administration, id) => administration.ban(OPERATOR, id))
+  change('unban', 'restore banned accounts', (administration, id) => administration.unban(OPERATOR, id))
+  change('make-admin', 'give accounts the admin role', (administration, id) => administration.makeAdmin(OPERATOR, id))
+  change('revoke-admin', 'take the admin role away', (administration, id) => administration.revokeAdmin(OPERATOR, id))
+  change('delete', 'delete accounts with their sessions and keys, for good', (administration, id) => administration.remove(OPERATOR, id))
 
   user
     .command('set-password')
@@ -85,7 +85,7 @@ export function userCommands(program: Command): void {
 /** A command that changes accounts and shows them: as they are now, or as they were if they are gone. */
 function changeCommand(parent: Command, name: string, description: string, apply: Change): void {
   async function applyTo(db: Database, reference: string): Promise<User> {
-    const administration = createUserAdministration({ db, now: Date.now })
+    const administration = createUserAdministration(partsOf(db))
     const before = await findUser(administration, reference)
     await apply(administration, before.id)
     return name === 'delete' ? before : await administration.find(before.id)
@@ -117,14 +117,14 @@ async function createUser(options: CreateOptions): Promise<void> {
     lastName: checkName(check, '--last-name', options.lastName),
   }))
   await withServices(async ({ accounts, userAdministration }) => {
-    const id = await accounts.create(registration, options.admin ? 'admin' : 'user')
+    const id = await accounts.create(OPERATOR, registration, options.admin ? 'admin' : 'user')
     if (options.json) createPrinter(USER_FORMAT, true).one(await userAdministration.find(id))
     else print(String(id))
   })
 }
 
 async function listUsers({ json }: JsonOption): Promise<void> {
-  await withServices(({ userAdministration }) => createPrinter(USER_FORMAT, json === true).list(userAdministration.list()))
+  await withServices(({ userAdministration }) => createPrinter(USER_FORMAT, json === true).list(userAdministration.list(OPERATOR)))
 }
 
 async function searchUsers(term: string, { field, exact, page, size, json }: SearchOptions): Promise<void> {
@@ -145,7 +145,7 @@ async function setPassword(reference: string, { password, json }: JsonOption & {
   const checked = checkInput((check) => checkPassword(check, given))
   await withServices(async (services) => {
     const { id } = await findUser(services.userAdministration, reference)
-    await services.users.changePassword('operator', id, checked)
+    await services.users.changePassword(OPERATOR, id, checked)
     createPrinter(USER_FORMAT, json === true).one(await services.userAdministration.find(id))
   })
 }

@@ -29,6 +29,7 @@ const WORDS: Readonly<Record<RefusalCode, string>> = {
   ban_self: 'an account cannot ban itself',
   last_admin: 'this is the last admin; make another account an admin first',
   no_session: 'there is no session to end',
+  too_many_keys: 'This user has 1,000 API keys, which is the maximum. Delete one first.',
   unavailable: 'the service is not available',
 }
 

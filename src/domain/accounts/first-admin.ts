@@ -1,29 +1,36 @@
-import type { Passwords } from '../../security/password.ts'
-import type { Database } from '../../storage/database.ts'
+import type { Operator } from '../../model/caller.ts'
 import { promoteByEmail } from '../../storage/repositories/admin.repository.ts'
 import { findUserByEmail, insertUser } from '../../storage/repositories/user.repository.ts'
+import type { DomainParts } from '../parts.ts'
 import { emailKey } from '../values/email.ts'
 
-type Parts = { readonly db: Database; readonly passwords: Passwords; readonly now: () => number }
+type Parts = Pick<DomainParts, 'changes' | 'passwords' | 'now'>
 
 const FIRST_NAME = 'Admin'
 const LAST_NAME = 'Latchkey'
 
 /**
- * Makes sure that a verified admin with this address exists. An account that is there is promoted and verified, and is
- * otherwise left alone: its password is its owner's, and a ban is somebody's decision. Any number of processes may do so at once.
- * Gives the id of an account that was no admin before: whoever has it, and nobody knows who that is, is one now.
+ * Makes sure that a verified admin with this address exists. An existing account is promoted and verified; its password and a ban stay as
+ * they are. Any number of processes may do so at once. Returns the id of an existing account that was promoted: nobody has checked who
+ * owns it.
  */
 export async function ensureAdmin(
-  { db, passwords, now }: Parts,
+  { changes, passwords, now }: Parts,
+  { origin }: Operator,
   admin: { readonly email: string; readonly password: string },
 ): Promise<{ readonly promoted: number | undefined }> {
   const passwordHash = await passwords.hash(admin.password)
   const key = emailKey(admin.email)
   const account = { email: admin.email, emailKey: key, firstName: FIRST_NAME, lastName: LAST_NAME, passwordHash }
-  return db.transaction(async (tx) => {
+  return changes.withoutCaller(origin, async (tx) => {
     const id = await insertUser(tx, { ...account, role: 'admin', verified: true, createdAt: now() })
-    if (id !== undefined || !(await promoteByEmail(tx, key))) return { promoted: undefined }
-    return { promoted: (await findUserByEmail(tx, key))?.id }
+    if (id !== undefined) {
+      tx.record({ kind: 'user.registered', target: id })
+      return { promoted: undefined }
+    }
+    if (!(await promoteByEmail(tx, key))) return { promoted: undefined }
+    const promoted = (await findUserByEmail(tx, key))?.id
+    if (promoted !== undefined) tx.record({ kind: 'user.promoted', target: promoted })
+    return { promoted }
   })
 }

@@ -1,22 +1,24 @@
+import type { Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { enqueueMail } from '../../storage/repositories/outbox.repository.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/session.repository.ts'
 import { findUserById, resetPassword } from '../../storage/repositories/user.repository.ts'
 import type { AuthFailureReason } from '../observer.ts'
 import type { DomainParts } from '../parts.ts'
-import { readToken } from '../sessions/authentication.service.ts'
+import { trimSessions } from '../sessions/open-session.ts'
+import { readToken } from '../sessions/read-token.ts'
 import { emailKey } from '../values/email.ts'
 
 export type PasswordReset = {
-  /** Asks for a mail, and costs the same whether or not an account belongs to the address. */
-  request(email: string): Promise<void>
+  /** Queues a mail. Costs the same whether or not the address has an account. */
+  request(origin: Origin, email: string): Promise<void>
   /** Refuses a token that `reset` would refuse. */
   check(token: string): Promise<void>
-  /** Sets the password and ends all sessions and all other resets of the account. Gives its id. */
-  reset(token: string, newPassword: string, signal?: AbortSignal): Promise<number>
+  /** Sets the password and ends all sessions and all other resets of the account. */
+  reset(origin: Origin, token: string, newPassword: string): Promise<void>
 }
 
-export function createPasswordReset({ db, tokens, passwords, observer, now, onMailQueued }: DomainParts): PasswordReset {
+export function createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }: DomainParts): PasswordReset {
   function refused(reason: AuthFailureReason): Refusal {
     observer.authFailure('password_reset', reason)
     return new Refusal(reason === 'user_not_found' ? 'user_not_found' : 'token_invalid', reason)
@@ -25,35 +27,34 @@ export function createPasswordReset({ db, tokens, passwords, observer, now, onMa
   /** The account that a token may reset, with the version that it was issued for. */
   async function accept(token: string): Promise<{ userId: number; version: number }> {
     const { userId, version } = readToken(tokens, observer, token, 'reset', 'password_reset')
-    const user = await findUserById(db, userId)
+    const user = await findUserById(reads, userId)
     if (user === undefined) throw refused('user_not_found')
     if (user.banned) throw refused('banned_user')
-    // A password change, an address change and a ban raise the version, and so end what was issued before.
+    // A password change, an address change and a ban raise the version, which invalidates tokens issued before.
     if (user.resetVersion !== version) throw refused('invalid_token')
     return { userId, version }
   }
 
   return {
-    async request(email) {
-      await enqueueMail(db, 'reset', emailKey(email), now())
+    async request(origin, email) {
+      await changes.withoutCaller(origin, async (tx) => {
+        await enqueueMail(tx, 'reset', emailKey(email), now())
+        tx.record({ kind: 'mail.requested' })
+      })
       onMailQueued()
     },
     async check(token) {
       await accept(token)
     },
-    async reset(token, newPassword, signal) {
+    async reset(origin, token, newPassword) {
       const { userId, version } = await accept(token)
-      const passwordHash = await passwords.hash(newPassword, signal)
-      const isReset = await db.transaction(
-        async (tx) => {
-          if (!(await resetPassword(tx, userId, passwordHash, version))) return false
-          await deleteSessionsOfUser(tx, userId)
-          return true
-        },
-        { signal },
-      )
-      if (!isReset) throw refused('invalid_token')
-      return userId
+      const passwordHash = await passwords.hash(newPassword, origin.signal)
+      await trimSessions({ reads, changes }, origin, userId)
+      await changes.withoutCaller(origin, async (tx) => {
+        if (!(await resetPassword(tx, userId, passwordHash, version))) throw refused('invalid_token')
+        await deleteSessionsOfUser(tx, userId)
+        tx.record({ kind: 'user.password_reset', target: userId })
+      })
     },
   }
 }

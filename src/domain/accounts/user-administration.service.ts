@@ -1,7 +1,8 @@
-import type { Caller, Operator } from '../../model/caller.ts'
+import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { FoundUsers, User, UserSearch } from '../../model/user.ts'
-import type { Database, Queries, Transaction } from '../../storage/database.ts'
+import { deleteApiKeysOfUser } from '../../storage/repositories/api-key.repository.ts'
+import { deleteOldestSessions } from '../../storage/repositories/session.repository.ts'
 import { findUserByEmail, findUserById } from '../../storage/repositories/user.repository.ts'
 import {
   banUser,
@@ -14,101 +15,129 @@ import {
   unbanUser,
 } from '../../storage/repositories/user-administration.repository.ts'
 import { searchUsers } from '../../storage/repositories/user-search.repository.ts'
-import { requireStillAdmin } from '../sessions/still-caller.ts'
+import type { ChangeTransaction } from '../changes.ts'
+import type { DomainParts } from '../parts.ts'
+import { requireReader } from '../sessions/callers.ts'
 import { emailKey } from '../values/email.ts'
 
-/** An admin who is logged in, or an operator at the command line. */
-export type Administrator = Caller | Operator
+/** An admin who is logged in, or an operator. */
+export type Administrator = Actor | Operator
 
 export type UserAdministration = {
-  /** Every user in order of id, a page at a time: memory does not grow with their number. */
-  list(): AsyncIterable<readonly User[]>
+  /** Every user in order of id, one page at a time: memory does not grow with their number. Ends when the reader loses the role. */
+  list(reader: Administrator): AsyncIterable<readonly User[]>
   find(userId: number): Promise<User>
   findByEmail(email: string): Promise<User>
-  /** One page of those who match, in order of id, and how many there are. */
+  /** One page of the matching users, in order of id, and the number of all matches. */
   search(search: UserSearch): Promise<FoundUsers>
-  makeAdmin(userId: number): Promise<void>
+  makeAdmin(administrator: Administrator, userId: number): Promise<void>
   revokeAdmin(administrator: Administrator, userId: number): Promise<void>
   ban(administrator: Administrator, userId: number): Promise<void>
-  unban(userId: number): Promise<void>
-  verify(userId: number): Promise<void>
-  remove(administrator: Administrator, userId: number): Promise<void>
+  unban(administrator: Administrator, userId: number): Promise<void>
+  verify(administrator: Administrator, userId: number): Promise<void>
+  /** Calls `onProgress` with the number of deleted rows where there are very many. */
+  remove(administrator: Administrator, userId: number, onProgress?: (deletedRows: number) => void): Promise<void>
 }
 
 const LIST_PAGE_SIZE = 250
+const DELETED_AT_ONCE = 500
 
-type Parts = { readonly db: Database; readonly now: () => number }
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
 
-export function createUserAdministration({ db, now }: Parts): UserAdministration {
-  /**
-   * A change that may take an admin away. Such changes run one at a time, in all processes, and the administrator is looked at
-   * again inside: of two admins who ban or delete each other at the same moment, the second is none any more.
-   */
-  function holdingAdmins(
+export function createUserAdministration({ reads, changes, now }: Parts): UserAdministration {
+  function change(
     administrator: Administrator,
     userId: number,
-    change: (tx: Transaction, target: User) => Promise<void>,
+    work: (tx: ChangeTransaction, target: User) => Promise<void>,
   ): Promise<void> {
-    return db.transaction(async (tx) => {
-      await tx.lock('admins')
-      if (administrator !== 'operator') await requireStillAdmin(tx, administrator, now())
-      await change(tx, await find(tx, userId))
-    })
+    return changes.toAccount(administrator, { userId, allowed: 'admin' }, work)
   }
 
-  async function* list(): AsyncIterable<readonly User[]> {
-    let lastId = 0
-    for (;;) {
-      const page = await listUsersAfter(db, lastId, LIST_PAGE_SIZE)
+  /**
+   * A change that may take an admin away. Such changes run one at a time, in all processes: of two admins who ban or delete each other
+   * at the same moment, the second is no longer an admin when their change is checked.
+   */
+  function changeAdmins<Result>(
+    administrator: Administrator,
+    userId: number,
+    work: (tx: ChangeTransaction, target: User) => Promise<Result>,
+  ): Promise<Result> {
+    return changes.toAccount(administrator, { userId, allowed: 'admin', lock: 'admins' }, work)
+  }
+
+  async function* list({ caller }: Administrator): AsyncIterable<readonly User[]> {
+    for (let lastId = 0; ; ) {
+      if (caller !== 'operator') await requireReader(reads, caller, undefined, now())
+      const page = await listUsersAfter(reads, lastId, LIST_PAGE_SIZE)
       if (page.length > 0) yield page
       if (page.length < LIST_PAGE_SIZE) return
       lastId = page.at(-1)?.id ?? lastId
     }
   }
 
+  async function requireDeletable(tx: ChangeTransaction, { id, role }: User): Promise<void> {
+    if (role === 'admin' && !(await hasOtherAdmin(tx, id))) throw new Refusal('last_admin')
+  }
+
   return {
     list,
-    find: (userId) => find(db, userId),
-    async findByEmail(email) {
-      const user = await findUserByEmail(db, emailKey(email))
+    async find(userId) {
+      const user = await findUserById(reads, userId)
       if (user === undefined) throw new Refusal('user_not_found')
       return user
     },
-    search: (search) => searchUsers(db, search),
-    makeAdmin: async (userId) => requireFound(await setRole(db, userId, 'admin')),
-    unban: async (userId) => requireFound(await unbanUser(db, userId)),
-    verify: async (userId) => requireFound(await setVerified(db, userId)),
+    async findByEmail(email) {
+      const user = await findUserByEmail(reads, emailKey(email))
+      if (user === undefined) throw new Refusal('user_not_found')
+      return user
+    },
+    search: (search) => searchUsers(reads, search),
+    makeAdmin: (administrator, userId) =>
+      change(administrator, userId, async (tx) => {
+        if (await setRole(tx, userId, 'admin')) tx.record({ kind: 'user.promoted', target: userId })
+      }),
+    unban: (administrator, userId) =>
+      change(administrator, userId, async (tx) => {
+        if (await unbanUser(tx, userId)) tx.record({ kind: 'user.unbanned', target: userId })
+      }),
+    verify: (administrator, userId) =>
+      change(administrator, userId, async (tx) => {
+        if (await setVerified(tx, userId)) tx.record({ kind: 'user.verified', target: userId })
+      }),
     async ban(administrator, userId) {
-      if (administrator !== 'operator' && administrator.user.id === userId) throw new Refusal('ban_self')
-      await holdingAdmins(administrator, userId, async (tx, target) => {
+      const { caller } = administrator
+      if (caller !== 'operator' && caller.user.id === userId) throw new Refusal('ban_self')
+      await changeAdmins(administrator, userId, async (tx, target) => {
         if (target.banned) return
-        // An admin who bans another is an able one and stays; an operator could ban the last.
+        // An admin who bans another admin is able to act and stays. An operator could ban the last one.
         if (target.role === 'admin' && !(await hasOtherAbleAdmin(tx, userId))) throw new Refusal('last_admin')
-        await banUser(tx, userId)
+        if (await banUser(tx, userId)) tx.record({ kind: 'user.banned', target: userId })
       })
     },
     async revokeAdmin(administrator, userId) {
-      await holdingAdmins(administrator, userId, async (tx, target) => {
+      await changeAdmins(administrator, userId, async (tx, target) => {
         if (target.role !== 'admin') return
         if (!(await hasOtherAdmin(tx, userId))) throw new Refusal('last_admin')
-        await setRole(tx, userId, 'user')
+        if (await setRole(tx, userId, 'user')) tx.record({ kind: 'user.demoted', target: userId })
       })
     },
-    async remove(administrator, userId) {
-      await holdingAdmins(administrator, userId, async (tx, target) => {
-        if (target.role === 'admin' && !(await hasOtherAdmin(tx, userId))) throw new Refusal('last_admin')
-        await deleteUser(tx, userId)
-      })
+    async remove(administrator, userId, onProgress = () => undefined) {
+      // An account of an older version may own any number of rows. Deleted in one statement, they would delay every other write.
+      const removeSome = () =>
+        changeAdmins(administrator, userId, async (tx, target) => {
+          await requireDeletable(tx, target)
+          const keys = await deleteApiKeysOfUser(tx, userId, DELETED_AT_ONCE)
+          const rows = keys + (await deleteOldestSessions(tx, userId, 0, DELETED_AT_ONCE))
+          if (rows >= DELETED_AT_ONCE) return rows
+          await deleteUser(tx, userId)
+          tx.record({ kind: 'user.deleted', target: userId })
+          return rows
+        })
+      for (let deleted = 0, rows = DELETED_AT_ONCE; rows >= DELETED_AT_ONCE; ) {
+        rows = await removeSome()
+        deleted += rows
+        if (rows >= DELETED_AT_ONCE) onProgress(deleted)
+      }
     },
   }
-}
-
-async function find(db: Queries, userId: number): Promise<User> {
-  const user = await findUserById(db, userId)
-  if (user === undefined) throw new Refusal('user_not_found')
-  return user
-}
-
-function requireFound(isFound: boolean): void {
-  if (!isFound) throw new Refusal('user_not_found')
 }

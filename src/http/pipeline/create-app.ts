@@ -11,7 +11,7 @@ import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
 import { installDeadline } from './deadline.ts'
 import { installErrorAnswers, sendError, sendNotFound } from './errors.ts'
-import { installEvents, installRequestLog } from './events.ts'
+import { installRequestLog } from './events.ts'
 import { answerPreflight, createHeaders, isPreflight } from './headers.ts'
 import { installMethodRefusals } from './method-refusals.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
@@ -93,7 +93,6 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
   // Around the guard of a route, which counts.
   installDeadline(app, answerWithinMs)
   installQueryCheck(app)
-  installEvents(app)
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   requestMetrics?.countRoutes(app)
   app.addHook('onRoute', (route) => {

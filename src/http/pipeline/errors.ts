@@ -30,6 +30,7 @@ export const ANSWERS = {
   ban_self: { status: 400, detail: 'You cannot ban yourself' },
   last_admin: { status: 400, detail: 'Cannot delete the last admin user' },
   no_session: { status: 400, detail: 'Only a session can be logged out' },
+  too_many_keys: { status: 400, detail: 'Too many API keys' },
   unavailable: { status: 503, detail: 'Service Unavailable', headers: TRY_AGAIN },
 } as const satisfies Readonly<Record<RefusalCode, Answer>>
 

@@ -28,47 +28,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     readonly logger: FastifyBaseLogger
     readonly tellOutage: OutageLog
-    /** The id of what the request was about, where the path does not name it. */
-    subject: number | string | undefined
-    /** The names, never the values, of what an edit has set. */
-    changed: readonly string[] | undefined
   }
-}
-
-/** Logs what was done, by whom, to whom. What was refused is logged where the refusal is answered. */
-export function installEvents(app: FastifyInstance): void {
-  app.decorateRequest('subject')
-  app.decorateRequest('changed')
-  app.addHook('onRoute', (route) => {
-    const event = route.config?.event
-    if (event === undefined) return
-    const onResponse = [route.onResponse ?? []].flat()
-    route.onResponse = [
-      ...onResponse,
-      async (request, reply) => {
-        if (reply.statusCode >= 400) return
-        request.logger.info(
-          {
-            requestId: request.id,
-            event,
-            actor: request.caller?.user.id,
-            target: targetOf(request),
-            changed: request.changed,
-            ip: request.origin.ip,
-          },
-          event,
-        )
-      },
-    ]
-  })
 }
 
 const USER_ID = /^\d{1,16}$/
 const KEY_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** Whom or what a request is about. What is refused may not have been looked at yet: only what can be an id goes to the log. */
-export function targetOf({ subject, params }: FastifyRequest): number | string | undefined {
-  if (subject !== undefined) return subject
+export function targetOf({ params }: FastifyRequest): number | string | undefined {
   // A request that no route took has no parameters.
   const { user_id, key_id } = (params ?? {}) as { user_id?: number | string; key_id?: string }
   if (key_id !== undefined) return KEY_ID.test(key_id) ? key_id : undefined

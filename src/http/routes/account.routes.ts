@@ -1,7 +1,6 @@
 import type { Accounts } from '../../domain/accounts/accounts.service.ts'
 import type { Sessions } from '../../domain/sessions/sessions.service.ts'
 import type { App } from '../pipeline/app-type.ts'
-import { nobodyWaits } from '../pipeline/client.ts'
 import { described, Empty, refusals } from '../pipeline/replies.ts'
 import { LoginBody, RefreshBody, RegisterBody, TokenPairView, TokenView } from './account.schemas.ts'
 
@@ -23,14 +22,10 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
         },
       },
     },
-    async (request, reply) => {
-      const { email, password, first_name, last_name } = request.body
-      const { userId, token, refresh } = await accounts.register(
-        { email, password, firstName: first_name, lastName: last_name },
-        nobodyWaits(reply),
-      )
-      request.subject = userId
-      return reply.code(201).send({ token, refresh })
+    async ({ origin, body }, reply) => {
+      const { email, password, first_name, last_name } = body
+      const pair = await accounts.register(origin, { email, password, firstName: first_name, lastName: last_name })
+      return reply.code(201).send(pair)
     },
   )
 
@@ -50,11 +45,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
         },
       },
     },
-    async (request, reply) => {
-      const { userId, token, refresh } = await sessions.login(request.body.email, request.body.password, nobodyWaits(reply))
-      request.subject = userId
-      return { token, refresh }
-    },
+    ({ origin, body }) => sessions.login(origin, body.email, body.password),
   )
 
   app.post(
@@ -86,7 +77,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
       },
     },
     async (request, reply) => {
-      await sessions.logout(request.caller)
+      await sessions.logout(request.actor)
       return reply.code(204).send()
     },
   )

@@ -24,7 +24,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         response: { 200: described(KeysView, 'Your keys.'), ...refusals(401, 'user_not_found', 503) },
       },
     },
-    async ({ caller }, reply) => sendList(reply, await apiKeys.list(caller.user.id), keyView),
+    async ({ actor, caller }, reply) => sendList(reply, await apiKeys.list(actor, caller.user.id), keyView),
   )
 
   app.post(
@@ -37,13 +37,15 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         description: 'The answer holds the secret, which is never shown again.',
         tags: ['API keys'],
         body: NewKeyBody,
-        response: { 200: described(NewKeyView, 'The key, with its secret.'), ...refusals(401, 'user_not_found', 413, 503) },
+        response: {
+          200: described(NewKeyView, 'The key, with its secret.'),
+          ...refusals('too_many_keys', 401, 'user_not_found', 413, 503),
+        },
       },
     },
-    async (request) => {
-      const { name, scopes = [] } = request.body
-      const key = await apiKeys.create(request.caller.user.id, { name, scopes })
-      request.subject = key.id
+    async ({ actor, caller, body }) => {
+      const { name, scopes } = body
+      const key = await apiKeys.create(actor, caller.user.id, { name, scopes: scopes ?? [] })
       return { ...keyView(key), key: key.secret }
     },
   )
@@ -78,8 +80,8 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         response: { 200: described(KeyView, 'The key as it is now.'), ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
-    async ({ caller, params, body: { name, is_active } }) =>
-      keyView(await apiKeys.edit(caller.user.id, params.key_id, { name, isActive: is_active })),
+    async ({ actor, caller, params, body: { name, is_active } }) =>
+      keyView(await apiKeys.edit(actor, caller.user.id, params.key_id, { name, isActive: is_active })),
   )
 
   app.delete(
@@ -95,8 +97,8 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         response: { 204: Empty, ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
-    async ({ caller, params }, reply) => {
-      await apiKeys.remove(caller.user.id, params.key_id)
+    async ({ actor, caller, params }, reply) => {
+      await apiKeys.remove(actor, caller.user.id, params.key_id)
       return reply.code(204).send()
     },
   )
@@ -117,7 +119,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         response: { 200: described(KeysView, 'The keys of the user.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
-    async ({ params }, reply) => sendList(reply, await apiKeys.list(params.user_id), keyView),
+    async ({ actor, params }, reply) => sendList(reply, await apiKeys.list(actor, params.user_id), keyView),
   )
 
   app.patch(
@@ -137,8 +139,8 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         },
       },
     },
-    async ({ params, body: { name, is_active } }) =>
-      keyView(await apiKeys.edit(params.user_id, params.key_id, { name, isActive: is_active })),
+    async ({ actor, params, body: { name, is_active } }) =>
+      keyView(await apiKeys.edit(actor, params.user_id, params.key_id, { name, isActive: is_active })),
   )
 
   app.delete(
@@ -154,8 +156,8 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
-    async ({ params }, reply) => {
-      await apiKeys.remove(params.user_id, params.key_id)
+    async ({ actor, params }, reply) => {
+      await apiKeys.remove(actor, params.user_id, params.key_id)
       return reply.code(204).send()
     },
   )

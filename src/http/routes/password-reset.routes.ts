@@ -5,7 +5,7 @@ import { isTokenShaped } from '../../security/token.ts'
 import type { Html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { isForm } from '../pipeline/body.ts'
-import { nobodyWaits, wantsHtml } from '../pipeline/client.ts'
+import { wantsHtml } from '../pipeline/client.ts'
 import { ANSWERS, type Answer, answerError } from '../pipeline/errors.ts'
 import { described, HtmlView, refusals } from '../pipeline/replies.ts'
 import { InvalidRequest } from '../validation/validation-error.ts'
@@ -34,7 +34,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       },
     },
     async (request) => {
-      await passwordReset.request(request.body.email)
+      await passwordReset.request(request.origin, request.body.email)
       return { message: REQUESTED }
     },
   )
@@ -91,7 +91,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       // Each content type that is let through has its schema, and both leave this shape.
       const { code, new_password, confirm_password } = request.body as ResetInput
       if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
-      request.subject = await passwordReset.reset(code, new_password, nobodyWaits(reply))
+      await passwordReset.reset(request.origin, code, new_password)
       if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can log in with your new password now.'))
       return { message: RESET }
     },

@@ -28,9 +28,9 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
-    async ({ query }, reply) => {
+    async ({ actor, query }, reply) => {
       if (query.user_id !== undefined) return userView(await administration.find(query.user_id))
-      return sendList(reply, administration.list(), userView)
+      return sendList(reply, administration.list(actor), userView)
     },
   )
 
@@ -66,8 +66,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
-    async ({ params }, reply) => {
-      await administration.makeAdmin(params.user_id)
+    async ({ actor, params }, reply) => {
+      await administration.makeAdmin(actor, params.user_id)
       return reply.code(204).send()
     },
   )
@@ -85,8 +85,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 503) },
       },
     },
-    async ({ caller, params }, reply) => {
-      await administration.ban(caller, params.user_id)
+    async ({ actor, params }, reply) => {
+      await administration.ban(actor, params.user_id)
       return reply.code(204).send()
     },
   )
@@ -104,8 +104,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
-    async ({ params }, reply) => {
-      await administration.unban(params.user_id)
+    async ({ actor, params }, reply) => {
+      await administration.unban(actor, params.user_id)
       return reply.code(204).send()
     },
   )
@@ -123,8 +123,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         response: { 204: Empty, ...refusals('last_admin', 401, 403, 'user_not_found', 413, 503) },
       },
     },
-    async ({ caller, params }, reply) => {
-      await administration.remove(caller, params.user_id)
+    async ({ actor, params }, reply) => {
+      await administration.remove(actor, params.user_id)
       return reply.code(204).send()
     },
   )

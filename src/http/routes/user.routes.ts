@@ -1,6 +1,5 @@
 import type { Users } from '../../domain/accounts/users.service.ts'
 import type { App } from '../pipeline/app-type.ts'
-import { nobodyWaits } from '../pipeline/client.ts'
 import { described, Empty, refusals } from '../pipeline/replies.ts'
 import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
 
@@ -38,12 +37,9 @@ export function userRoutes(app: App, users: Users): void {
         },
       },
     },
-    async (request, reply) => {
-      const { email, password, first_name, last_name } = request.body
-      const edit = { email, password, firstName: first_name, lastName: last_name }
-      const user = await users.edit(request.caller, request.params.user_id, edit, nobodyWaits(reply))
-      request.changed = Object.keys(request.body)
-      return profileView(user)
+    async ({ actor, params, body }) => {
+      const { email, password, first_name, last_name } = body
+      return profileView(await users.edit(actor, params.user_id, { email, password, firstName: first_name, lastName: last_name }))
     },
   )
 
@@ -61,8 +57,8 @@ export function userRoutes(app: App, users: Users): void {
         response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
-    async ({ caller, params, body }, reply) => {
-      await users.changePassword(caller, params.user_id, body.password, nobodyWaits(reply))
+    async ({ actor, params, body }, reply) => {
+      await users.changePassword(actor, params.user_id, body.password)
       return reply.code(204).send()
     },
   )

@@ -31,7 +31,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
       errorHandler: pageErrors(wantsHtml, (answer) => pages.problem('Your address is not verified', messageOf(answer), ADVICE)),
     },
     async (request, reply) => {
-      request.subject = await accounts.verify(request.query.code)
+      await accounts.verify(request.origin, request.query.code)
       if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can log in now.'))
       return { detail: VERIFIED }
     },
@@ -51,7 +51,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
       },
     },
     async (request) => {
-      await accounts.resendVerification(request.body.email)
+      await accounts.resendVerification(request.origin, request.body.email)
       return { message: RESENT }
     },
   )

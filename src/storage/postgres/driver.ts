@@ -80,13 +80,14 @@ export function openPostgres(url: string): Database {
   return {
     ...single,
     first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
-    transaction: (work, options) =>
+    transaction: (work, { signal, onCommit } = {}) =>
       trying(writes, async (client, requireTime) => {
         const requireNeed = () => {
-          if (options?.signal?.aborted) throw new Abandoned()
+          if (signal?.aborted) throw new Abandoned()
           requireTime()
         }
         const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireNeed)) }))
+        onCommit?.()
         return result.value
       }),
     close: async () => void (await Promise.all([reads.close(), writes.close()])),

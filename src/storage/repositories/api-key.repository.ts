@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../model/api-key.ts'
 import type { User } from '../../model/user.ts'
-import { type Bit, hotRead, type Queries, statement } from '../database.ts'
+import { type Bit, hotRead, type Queries, type Reads, statement, type Transaction } from '../database.ts'
 import { readUser, USER_COLUMNS, type UserValues } from './user.repository.ts'
 
 const KEY_COLUMNS = 'api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes'
@@ -28,6 +28,13 @@ const FIND_OWNER = hotRead(
     lastUsedAt: values[9] ?? undefined,
   }),
 )
+const FIND_OWNER_BY_ID = hotRead(
+  `select ${USER_COLUMNS}, api_keys.is_active from api_keys join users on users.id = api_keys.user_id
+  where api_keys.id = $1 and api_keys.user_id = $2`,
+  ['text', 'bigint'],
+  (values: readonly [...UserValues, isActive: Bit]) => ({ user: readUser(values), isActive: Boolean(values[7]) }),
+)
+const COUNT = statement<{ count: number }>('select count(*) as count from api_keys where user_id = $1')
 const RECORD_USE = statement(`
   update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)`)
 const INSERT = statement(`
@@ -42,48 +49,56 @@ const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement('delete from api_keys where seq in (select seq from api_keys where user_id = $1 order by seq limit $2)')
 
 /** The owner of a key. This is the one statement that a request with an API key costs. */
-export function findKeyOwner(db: Queries, keyHash: string): Promise<KeyOwner | undefined> {
+export function findKeyOwner(db: Reads, keyHash: string): Promise<KeyOwner | undefined> {
   return db.first(FIND_OWNER, keyHash)
 }
 
-/** Takes note of a use, unless a later one than `notSince` is on record. */
+/** The owner of a key whose request was authenticated before: the key and its owner as they are now. */
+export function findKeyById(db: Reads, userId: number, keyId: string): Promise<{ user: User; isActive: boolean } | undefined> {
+  return db.first(FIND_OWNER_BY_ID, keyId, userId)
+}
+
+export async function countApiKeys(db: Reads, userId: number): Promise<number> {
+  return (await db.first(COUNT, userId))?.count ?? 0
+}
+
+/** Records a use, unless a later one than `notSince` is on record. */
 export async function recordKeyUse(db: Queries, keyId: string, usedAt: number, notSince: number): Promise<void> {
   await db.run(RECORD_USE, keyId, usedAt, notSince)
 }
 
-/** Throws MissingReference when the user is gone. */
-export async function insertApiKey(db: Queries, userId: number, key: ApiKey, keyHash: string): Promise<void> {
-  await db.run(INSERT, key.id, userId, key.name, keyHash, JSON.stringify(key.scopes), key.createdAt)
+export async function insertApiKey(tx: Transaction, userId: number, key: ApiKey, keyHash: string): Promise<void> {
+  await tx.run(INSERT, key.id, userId, key.name, keyHash, JSON.stringify(key.scopes), key.createdAt)
 }
 
 /** A part of the keys of a user, in order of creation. `last` is the place of its last key among all keys. */
 export type ApiKeyPage = { readonly keys: readonly ApiKey[]; readonly last: number }
 
 /** The keys that follow a place; those from the beginning where it is 0. */
-export async function listApiKeysAfter(db: Queries, userId: number, place: number, limit: number): Promise<ApiKeyPage> {
+export async function listApiKeysAfter(db: Reads, userId: number, place: number, limit: number): Promise<ApiKeyPage> {
   const rows = await db.all(LIST_AFTER, userId, place, limit)
   return { keys: rows.map(toApiKey), last: rows.at(-1)?.seq ?? place }
 }
 
-export async function findApiKey(db: Queries, userId: number, keyId: string): Promise<ApiKey | undefined> {
+export async function findApiKey(db: Reads, userId: number, keyId: string): Promise<ApiKey | undefined> {
   const row = await db.first(FIND, keyId, userId)
   return row && toApiKey(row)
 }
 
 export type ApiKeyChanges = { readonly name?: string | undefined; readonly isActive?: boolean | undefined }
 
-export async function updateApiKey(db: Queries, userId: number, keyId: string, changes: ApiKeyChanges): Promise<ApiKey | undefined> {
-  const row = await db.first(UPDATE, keyId, userId, changes.name ?? null, changes.isActive ?? null)
+export async function updateApiKey(tx: Transaction, userId: number, keyId: string, changes: ApiKeyChanges): Promise<ApiKey | undefined> {
+  const row = await tx.first(UPDATE, keyId, userId, changes.name ?? null, changes.isActive ?? null)
   return row && toApiKey(row)
 }
 
-export async function deleteApiKey(db: Queries, userId: number, keyId: string): Promise<boolean> {
-  return (await db.run(DELETE, keyId, userId)) === 1
+export async function deleteApiKey(tx: Transaction, userId: number, keyId: string): Promise<boolean> {
+  return (await tx.run(DELETE, keyId, userId)) === 1
 }
 
 /** Deletes at most `limit` keys of a user, the oldest first. Returns how many it deleted. */
-export function deleteApiKeysOfUser(db: Queries, userId: number, limit: number): Promise<number> {
-  return db.run(DELETE_OF_USER, userId, limit)
+export function deleteApiKeysOfUser(tx: Transaction, userId: number, limit: number): Promise<number> {
+  return tx.run(DELETE_OF_USER, userId, limit)
 }
 
 function toApiKey(row: KeyRow): ApiKey {

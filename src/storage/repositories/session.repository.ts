@@ -1,6 +1,6 @@
 import type { Session } from '../../model/session.ts'
 import type { User } from '../../model/user.ts'
-import { hotRead, type Queries, statement } from '../database.ts'
+import { hotRead, type Queries, type Reads, statement, type Transaction } from '../database.ts'
 import { readUser, USER_COLUMNS } from './user.repository.ts'
 
 const INSERT = statement('insert into sessions (id, user_id, created_at, expires_at) values ($1, $2, $3, $4)')
@@ -14,34 +14,41 @@ const FIND_USER = hotRead(
 const DELETE = statement('delete from sessions where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
 const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
-const DELETE_OLDEST_OF_USER = statement(`
-  delete from sessions where id in (select id from sessions where user_id = $1 order by created_at, id limit $2)`)
+const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1')
+const DELETE_OLDEST = statement(`
+  delete from sessions where id in (
+    select id from sessions where user_id = $1 order by created_at desc, id limit $2 offset $3)`)
 const DELETE_EXPIRED = statement('delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)')
 
-export async function insertSession(db: Queries, { id, userId, createdAt, expiresAt }: Session): Promise<void> {
-  await db.run(INSERT, id, userId, createdAt, expiresAt)
+export async function insertSession(tx: Transaction, { id, userId, createdAt, expiresAt }: Session): Promise<void> {
+  await tx.run(INSERT, id, userId, createdAt, expiresAt)
 }
 
-/** The user of a living session. This is the one statement that a request with a JWT costs. */
-export function findSessionUser(db: Queries, sessionId: string, userId: number, now: number): Promise<User | undefined> {
+/** The user of a live session. This is the one statement that a request with a JWT costs. */
+export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<User | undefined> {
   return db.first(FIND_USER, sessionId, userId, now)
 }
 
-export async function deleteSession(db: Queries, sessionId: string, userId: number): Promise<void> {
-  await db.run(DELETE, sessionId, userId)
+/** False when there was no such session. */
+export async function deleteSession(tx: Transaction, sessionId: string, userId: number): Promise<boolean> {
+  return (await tx.run(DELETE, sessionId, userId)) > 0
 }
 
-export async function deleteSessionsOfUser(db: Queries, userId: number, exceptSessionId?: string): Promise<void> {
-  if (exceptSessionId === undefined) await db.run(DELETE_OF_USER, userId)
-  else await db.run(DELETE_OTHERS_OF_USER, userId, exceptSessionId)
+export async function deleteSessionsOfUser(tx: Transaction, userId: number, exceptSessionId?: string): Promise<void> {
+  if (exceptSessionId === undefined) await tx.run(DELETE_OF_USER, userId)
+  else await tx.run(DELETE_OTHERS_OF_USER, userId, exceptSessionId)
 }
 
-/** Deletes at most `limit` sessions of a user, the oldest first. Returns how many it deleted. */
-export function deleteOldestSessionsOfUser(db: Queries, userId: number, limit: number): Promise<number> {
-  return db.run(DELETE_OLDEST_OF_USER, userId, limit)
+export async function countSessions(db: Reads, userId: number): Promise<number> {
+  return (await db.first(COUNT, userId))?.count ?? 0
 }
 
-/** Deletes at most `limit` expired sessions. Returns how many it deleted. */
+/** Ends the oldest sessions of a user beyond so many, at most `limit` at once. Returns how many were ended. */
+export async function deleteOldestSessions(tx: Transaction, userId: number, kept: number, limit: number): Promise<number> {
+  return tx.run(DELETE_OLDEST, userId, limit, kept)
+}
+
+/** Deletes at most `limit` expired sessions. Returns how many were deleted. */
 export async function deleteExpiredSessions(db: Queries, now: number, limit: number): Promise<number> {
   return db.run(DELETE_EXPIRED, now, limit)
 }

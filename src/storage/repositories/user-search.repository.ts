@@ -1,5 +1,5 @@
 import type { FoundUsers, Profile, SearchField, UserSearch } from '../../model/user.ts'
-import { longRead, type Queries, type Statement } from '../database.ts'
+import { longRead, type Reads, type Statement } from '../database.ts'
 import { fold } from './folding.ts'
 import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 
@@ -95,7 +95,7 @@ function pageOfMatching(matching: string): string {
 }
 
 /** Case does not matter. An empty term is in everything. */
-export async function searchUsers(db: Queries, { term, field, isExact, page, size }: UserSearch): Promise<FoundUsers> {
+export async function searchUsers(db: Reads, { term, field, isExact, page, size }: UserSearch): Promise<FoundUsers> {
   const folded = fold(term)
   const offset = Math.min((Number(page) - 1) * size, MAX_OFFSET)
   const rows =
@@ -105,7 +105,7 @@ export async function searchUsers(db: Queries, { term, field, isExact, page, siz
   return { total: rows[0]?.total ?? 0, users: rows.filter((row) => row.id !== null).map(toUser) }
 }
 
-async function chooseSearch(db: Queries, folded: string, field: SearchField, isExact: boolean): Promise<Statement<FoundRow>> {
+async function chooseSearch(db: Reads, folded: string, field: SearchField, isExact: boolean): Promise<Statement<FoundRow>> {
   const { whole, part, shortPart, commonPart, sample } = SEARCHES[field]
   if (isExact) return whole
   const hits = (await db.first(sample, folded))?.hits ?? 0

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Profile, Role, User } from '../../model/user.ts'
-import { type Bit, type Queries, statement, type Transaction } from '../database.ts'
+import { type Bit, type Reads, statement, type Transaction } from '../database.ts'
 import { fold } from './folding.ts'
 
 /** readUser() knows their order. */
@@ -30,6 +30,11 @@ const INSERT = statement<{ id: number }>(`
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   on conflict (email_key) do nothing returning id`)
 const FIND_BY_ID = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where id = $1`)
+// SQLite has one writer, which needs no lock.
+const LOCK_ACCOUNTS = statement<{ id: number }>(
+  'select id from users where id in ($1, $2) order by id for no key update',
+  'select id from users where id in ($1, $2)',
+)
 const FIND_BY_EMAIL = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where email_key = $1`)
 const MARK_VERIFIED = statement(`
   update users set verified = true where id = $1 and verified = false and banned = false and email_version = $2`)
@@ -44,7 +49,9 @@ const UPDATE = statement<UserRow>(`
     email_version = email_version + case when email <> $2 then 1 else 0 end,
     reset_version = reset_version + case when email <> $2 or $4 is not null then 1 else 0 end
   where id = $1 returning ${USER_COLUMNS}`)
-const RECORD_LOGIN = statement('update users set last_login_at = $3, password_hash = $4 where id = $1 and password_hash = $2')
+const RECORD_LOGIN = statement(
+  'update users set last_login_at = $3, password_hash = $4 where id = $1 and password_hash = $2 and banned = false',
+)
 
 // Versions start anywhere: a mailed token names one, so that a token of another database, signed with the same key, fits no account here.
 const MAX_FIRST_VERSION = 2 ** 30
@@ -58,9 +65,9 @@ export type NewUser = Profile & {
 }
 
 /** The id of the new user; undefined when the address is taken. */
-export async function insertUser(db: Queries, user: NewUser): Promise<number | undefined> {
+export async function insertUser(tx: Transaction, user: NewUser): Promise<number | undefined> {
   const { email, emailKey, passwordHash, firstName, lastName, role, verified, createdAt } = user
-  const row = await db.first(
+  const row = await tx.first(
     INSERT,
     email,
     emailKey,
@@ -78,12 +85,17 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | u
   return row?.id
 }
 
-export async function findUserById(db: Queries, id: number): Promise<(User & UserSecrets) | undefined> {
+export async function findUserById(db: Reads, id: number): Promise<(User & UserSecrets) | undefined> {
   const row = await db.first(FIND_BY_ID, id)
   return row && toUserWithSecrets(row)
 }
 
-export async function findUserByEmail(db: Queries, emailKey: string): Promise<(User & UserSecrets) | undefined> {
+/** Waits for every other change to these accounts, and makes those that come later wait until the transaction ends. */
+export async function lockAccounts(tx: Transaction, id: number, otherId: number): Promise<void> {
+  await tx.all(LOCK_ACCOUNTS, id, otherId)
+}
+
+export async function findUserByEmail(db: Reads, emailKey: string): Promise<(User & UserSecrets) | undefined> {
   const row = await db.first(FIND_BY_EMAIL, emailKey)
   return row && toUserWithSecrets(row)
 }
@@ -97,16 +109,16 @@ export type UserChanges = {
 }
 
 /** Changes what is given and nothing else. Undefined when there is no such user; throws UniqueViolation when the address is taken. */
-export async function updateUser(db: Queries, id: number, changes: UserChanges): Promise<User | undefined> {
+export async function updateUser(tx: Transaction, id: number, changes: UserChanges): Promise<User | undefined> {
   const { email = null, emailKey = null, passwordHash = null, firstName = null, lastName = null } = changes
   const names = [firstName, firstName && fold(firstName), lastName, lastName && fold(lastName)]
-  const row = await db.first(UPDATE, id, email, emailKey, passwordHash, ...names)
+  const row = await tx.first(UPDATE, id, email, emailKey, passwordHash, ...names)
   return row && toUser(row)
 }
 
 /** Of any number of requests that come at once, exactly one is told that it did it. */
-export async function markVerified(db: Queries, id: number, emailVersion: number): Promise<boolean> {
-  return (await db.run(MARK_VERIFIED, id, emailVersion)) === 1
+export async function markVerified(tx: Transaction, id: number, emailVersion: number): Promise<boolean> {
+  return (await tx.run(MARK_VERIFIED, id, emailVersion)) === 1
 }
 
 /** Sets the password if the version that the reset was asked for still stands, and so ends every other reset of the account. */

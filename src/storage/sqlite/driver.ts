@@ -46,7 +46,11 @@ export async function openSqlite(file: string): Promise<Database> {
       return statement.isRead ? read.all(statement, ...values) : writes.add(() => write.all(statement, ...values))
     },
     run: (statement, ...values) => writes.add(() => write.run(statement, ...values)),
-    transaction: (work, options) => writes.add(() => work(tx), options?.signal),
+    async transaction(work, { signal, onCommit } = {}) {
+      const result = await writes.add(() => work(tx), signal)
+      onCommit?.()
+      return result
+    },
     async close() {
       await thread.close()
       await writes.idle()

@@ -229,7 +229,7 @@ test('doctor sees that there is no admin, or none who can log in, and mails that
   const empty = await examine(env)
   assert.deepEqual([complaints(empty, 'admins'), complaints(empty, 'outbox')], [['warning: there is none'], []])
   const names = { firstName: 'Ada', lastName: 'A', passwordHash: 'none', role: 'admin', verified: true, createdAt: 1 } as const
-  await insertUser(db, { ...names, email: 'ada@example.com', emailKey: 'ada@example.com' })
+  await db.transaction((tx) => insertUser(tx, { ...names, email: 'ada@example.com', emailKey: 'ada@example.com' }))
   const now = Date.now()
   await db.run(ADD_MAIL, 'verify', 'a@example.com', now - 60_000, null)
   const good = await examine(env)

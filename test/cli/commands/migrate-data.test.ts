@@ -144,7 +144,7 @@ test('migrate-data moves everything from SQLite to PostgreSQL and back, ids, has
     { kind: 'sqlite', file: join(cwd, 'back/new.db') },
   ] as const) {
     const db = await openDatabase(target)
-    assert.equal(await insertUser(db, person(5000)), 1201, 'the ids of deleted users are not given out again')
+    assert.equal(await db.transaction((tx) => insertUser(tx, person(5000))), 1201, 'the ids of deleted users are not given out again')
     const found = await searchUsers(db, { term: 'nal 🗝 1198', field: 'all', isExact: false, page: 1, size: 5 })
     assert.deepEqual([found.total, found.users[0]?.id], [1, 1198])
     await db.close()

@@ -108,7 +108,7 @@ test('user set-password sets the password and ends every session', async (t) => 
   const line = await commandLine(t)
   const db = await threeAccounts(line)
   const now = Date.now()
-  await insertSession(db, { id: 'session', userId: 2, createdAt: now, expiresAt: now + 1_000_000 })
+  await db.transaction((tx) => insertSession(tx, { id: 'session', userId: 2, createdAt: now, expiresAt: now + 1_000_000 }))
   assert.deepEqual(json(await line.run(['user', 'set-password', '2', '--password', '-', '--json'], 'a new password\n')), BOB)
   const user = await findUserById(db, 2)
   assert.equal(await createPasswords().matches('a new password', user?.passwordHash), true)

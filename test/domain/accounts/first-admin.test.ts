@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { ensureAdmin } from '../../../src/domain/accounts/first-admin.ts'
+import { createChanges } from '../../../src/domain/changes.ts'
 import { createPasswords } from '../../../src/security/password.ts'
-import { statement } from '../../../src/storage/database.ts'
+import { type Database, statement } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { findUserByEmail } from '../../../src/storage/repositories/user.repository.ts'
 import { member } from '../../support/app/actors.ts'
+import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { freshDatabase, test } from '../../support/databases/databases.ts'
 
@@ -14,9 +16,13 @@ const ROOT = { email: 'Root@example.com', password: 'correct horse' }
 
 const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
 
+function partsOn(db: Database, now: () => number) {
+  return { changes: createChanges({ db, now, onEvent: () => undefined }), passwords, now }
+}
+
 test('a missing admin is made, verified, with the given password', async (t) => {
   const { db, clock } = await startApp(t)
-  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: undefined })
+  assert.deepEqual(await ensureAdmin(partsOn(db, clock.now), OPERATOR, ROOT), { promoted: undefined })
   const user = await findUserByEmail(db, 'root@example.com')
   assert.deepEqual(
     { email: user?.email, role: user?.role, verified: user?.verified, banned: user?.banned },
@@ -30,8 +36,8 @@ test('an account that is there is promoted and verified, and keeps its password,
   const { db, clock } = testApp
   const mia = await member(testApp, { email: 'root@example.com', password: 'of her own', verified: false })
   await db.run(BAN, mia.id)
-  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: mia.id })
-  assert.deepEqual(await ensureAdmin({ db, passwords, now: clock.now }, ROOT), { promoted: undefined })
+  assert.deepEqual(await ensureAdmin(partsOn(db, clock.now), OPERATOR, ROOT), { promoted: mia.id })
+  assert.deepEqual(await ensureAdmin(partsOn(db, clock.now), OPERATOR, ROOT), { promoted: undefined })
   const user = await findUserByEmail(db, 'root@example.com')
   assert.deepEqual(
     { id: user?.id, name: user?.firstName, role: user?.role, verified: user?.verified, banned: user?.banned },
@@ -45,6 +51,6 @@ test('processes that start together make one admin', async (t) => {
   await migrate(target)
   const databases = await Promise.all([1, 2, 3].map(() => openDatabase(target)))
   t.after(() => Promise.all(databases.map((db) => db.close())))
-  await Promise.all(databases.map((db) => ensureAdmin({ db, passwords, now: Date.now }, ROOT)))
+  await Promise.all(databases.map((db) => ensureAdmin(partsOn(db, Date.now), OPERATOR, ROOT)))
   assert.equal((await databases[0]?.first(COUNT))?.count, 1)
 })

@@ -8,6 +8,7 @@ import { statement } from '../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
 import { eventually } from '../../support/app/eventually.ts'
+import { actorOf, OPERATOR } from '../../support/app/origins.ts'
 import { secondApp } from '../../support/app/second-app.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
@@ -130,15 +131,15 @@ test('401: an admin who is banned between their check and their deed does nothin
   const holder = await keyHolder(service, boss)
   const callers = [await authentication.byToken(boss.token), await authentication.byKey(holder.key)]
   await admin(service)
-  await userAdministration.ban('operator', boss.id)
+  await userAdministration.ban(OPERATOR, boss.id)
   const codes = ['token_invalid', 'key_invalid']
   for (const [n, caller] of callers.entries()) {
-    await assert.rejects(userAdministration.ban(caller, mia.id), { code: codes[n] })
-    await assert.rejects(userAdministration.remove(caller, mia.id), { code: codes[n] })
+    await assert.rejects(userAdministration.ban(actorOf(caller), mia.id), { code: codes[n] })
+    await assert.rejects(userAdministration.remove(actorOf(caller), mia.id), { code: codes[n] })
   }
-  await userAdministration.unban(boss.id)
-  await userAdministration.revokeAdmin('operator', boss.id)
-  for (const caller of callers) await assert.rejects(userAdministration.remove(caller, mia.id), { code: 'not_permitted' })
+  await userAdministration.unban(OPERATOR, boss.id)
+  await userAdministration.revokeAdmin(OPERATOR, boss.id)
+  for (const caller of callers) await assert.rejects(userAdministration.remove(actorOf(caller), mia.id), { code: 'not_permitted' })
   refused(await service.app.inject({ url: '/users/', headers: boss.headers }), 403, 'Not enough permissions')
   assert.equal((await service.app.inject({ url: '/users/me', headers: mia.headers })).statusCode, 200)
 })

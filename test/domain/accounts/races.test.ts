@@ -6,6 +6,7 @@ import { statement } from '../../../src/storage/database.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { findUserByEmail, findUserById } from '../../../src/storage/repositories/user.repository.ts'
 import { member } from '../../support/app/actors.ts'
+import { actorOf } from '../../support/app/origins.ts'
 import { login, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/app/requests.ts'
 import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
 import { freshDatabase, test } from '../../support/databases/databases.ts'
@@ -72,7 +73,7 @@ test('401: a password or an address that is being changed when the owner resets 
     const mia = await member(service)
     const { services, hashing, letHash } = slowToHash(service)
     const intruder = await services.authentication.byToken(mia.token)
-    const changed = services.users.edit(intruder, mia.id, edit)
+    const changed = services.users.edit(actorOf(intruder), mia.id, edit)
     const refused = assert.rejects(changed, { name: 'Refusal', code: 'token_invalid' })
     await hashing
     const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)

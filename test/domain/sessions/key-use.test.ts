@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { statement } from '../../../src/storage/database.ts'
 import { keyHolder, member } from '../../support/app/actors.ts'
 import { eventually } from '../../support/app/eventually.ts'
+import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
@@ -49,9 +50,9 @@ test('a refused key is not a used one', async (t) => {
   const testApp = await startApp(t)
   const { app, services } = testApp
   const holder = await keyHolder(testApp, await member(testApp))
-  await services.apiKeys.edit(holder.id, holder.keyId, { isActive: false })
+  await services.apiKeys.edit(OPERATOR, holder.id, holder.keyId, { isActive: false })
   await app.inject({ url: '/users/keys', headers: holder.headers })
-  await services.apiKeys.edit(holder.id, holder.keyId, { isActive: true })
+  await services.apiKeys.edit(OPERATOR, holder.id, holder.keyId, { isActive: true })
   testApp.clock.advance({ seconds: 10 })
   await app.inject({ url: '/users/keys', headers: holder.headers })
   assert.equal(await eventually('the record of the use', () => lastUse(testApp, holder.keyId)), testApp.clock.now())

@@ -30,8 +30,8 @@ test('what changes an account is logged with actor, target and the id of the req
   const loggedIn = await service.app.inject(login({ email: boss.email }))
   const seen = lines(service).map(({ event, actor, target, requestId }) => ({ event, actor, target, requestId }))
   assert.deepEqual(seen, [
-    { event: 'user_banned', actor: boss.id, target: mia.id, requestId: banned.headers['x-request-id'] },
-    { event: 'login', actor: undefined, target: boss.id, requestId: loggedIn.headers['x-request-id'] },
+    { event: 'user.banned', actor: boss.id, target: mia.id, requestId: banned.headers['x-request-id'] },
+    { event: 'session.created', actor: undefined, target: boss.id, requestId: loggedIn.headers['x-request-id'] },
   ])
 })
 
@@ -46,8 +46,9 @@ test('an edit is logged with the names of what it has set, and with no value', a
   assert.deepEqual(
     lines(service).map(({ msg, target, changed }) => ({ msg, target, changed })),
     [
-      { msg: 'user_edited', target: mia.id, changed: ['email', 'password'] },
-      { msg: 'user_edited', target: mia.id, changed: ['first_name'] },
+      { msg: 'user.edited', target: mia.id, changed: ['email'] },
+      { msg: 'user.password_changed', target: mia.id, changed: undefined },
+      { msg: 'user.edited', target: mia.id, changed: ['first_name'] },
       { msg: 'refused', target: mia.id, changed: undefined },
     ],
   )

@@ -4,6 +4,7 @@ import { isWellFormedApiKey } from '../../../src/security/api-key-secret.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { admin, keyHolder, member } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
+import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
@@ -74,7 +75,7 @@ test('200: a list of many keys is whole and in order, and no more than 50 of the
   for (const count of [49, 50, 51, 100, 130]) {
     while (names.length < count) {
       const name = `key ${names.length}`
-      await services.apiKeys.create(mia.id, { name, scopes: ['a', 'b'] })
+      await services.apiKeys.create(OPERATOR, mia.id, { name, scopes: ['a', 'b'] })
       names.push(name)
     }
     for (const request of lists) {
@@ -348,8 +349,8 @@ test('422: ids that are none are refused on every key route', async (t) => {
 test('a key is not made for a user who was deleted a moment ago, and the refusal says so', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
-  await testApp.services.userAdministration.remove('operator', mia.id)
-  await assert.rejects(testApp.services.apiKeys.create(mia.id, { name: 'late', scopes: [] }), { code: 'user_not_found' })
+  await testApp.services.userAdministration.remove(OPERATOR, mia.id)
+  await assert.rejects(testApp.services.apiKeys.create(OPERATOR, mia.id, { name: 'late', scopes: [] }), { code: 'user_not_found' })
   assert.equal(await countKeys(testApp), 0)
 })
 

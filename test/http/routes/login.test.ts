@@ -6,6 +6,7 @@ import { statement } from '../../../src/storage/database.ts'
 import { findUserByEmail } from '../../../src/storage/repositories/user.repository.ts'
 import { member } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
+import { ORIGIN } from '../../support/app/origins.ts'
 import { login, logout, newEmail } from '../../support/app/requests.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
@@ -59,8 +60,8 @@ test('a password that is longer than any can be is not hashed', async (t) => {
   }
   const parts = { db: service.db, now: service.clock.now, secretKey: service.config.secretKey ?? new Uint8Array(), passwords }
   const { sessions } = createServices(parts)
-  await assert.rejects(sessions.login(mia.email, 'x'.repeat(257)), { code: 'wrong_credentials' })
-  await sessions.login(mia.email, '𝒳'.repeat(256))
+  await assert.rejects(sessions.login(ORIGIN, mia.email, 'x'.repeat(257)), { code: 'wrong_credentials' })
+  await sessions.login(ORIGIN, mia.email, '𝒳'.repeat(256))
   assert.deepEqual(compared, ['𝒳'.repeat(256)])
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Actor, admin, keyHolder, member, visitor } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
+import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { crowd, numbered, type Person } from '../../support/databases/crowd.ts'
 import { test } from '../../support/databases/databases.ts'
@@ -35,7 +36,7 @@ test('200: a search gives full views, a total and its pages', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp, { email: 'mia@example.com' })
   const boss = await admin(testApp)
-  await testApp.services.userAdministration.ban('operator', mia.id)
+  await testApp.services.userAdministration.ban(OPERATOR, mia.id)
   for (const sender of [boss, await keyHolder(testApp, boss)]) {
     const response = await search(testApp, sender, { search_term: 'MIA@' })
     const item = {
@@ -178,14 +179,14 @@ test('200: what is found follows an edit and a deletion', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   const mia = await member(testApp, { firstName: 'Before' })
-  await testApp.services.users.edit('operator', mia.id, { firstName: 'AFTER', email: 'After@example.com' })
+  await testApp.services.users.edit(OPERATOR, mia.id, { firstName: 'AFTER', email: 'After@example.com' })
   assert.deepEqual(await found(testApp, boss, { search_term: 'before' }), [])
   assert.deepEqual(await found(testApp, boss, { search_term: 'after', field: 'first_name' }), ['AFTER'])
   assert.deepEqual(await found(testApp, boss, { search_term: 'after@', field: 'email' }), ['AFTER'])
-  await testApp.services.users.edit('operator', mia.id, { lastName: 'Later' })
+  await testApp.services.users.edit(OPERATOR, mia.id, { lastName: 'Later' })
   assert.deepEqual(await found(testApp, boss, { search_term: 'after' }), ['AFTER'])
   assert.deepEqual(await found(testApp, boss, { search_term: 'muster', exact_match: true }), ['Mia'])
-  await testApp.services.userAdministration.remove('operator', mia.id)
+  await testApp.services.userAdministration.remove(OPERATOR, mia.id)
   assert.deepEqual(await found(testApp, boss, { search_term: 'after' }), [])
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SearchField } from '../../../src/model/user.ts'
 import type { Database, Statement } from '../../../src/storage/database.ts'
+import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { crowd, numbered, type Person } from '../../support/databases/crowd.ts'
 import { test } from '../../support/databases/databases.ts'
@@ -81,7 +82,7 @@ test('a sample that misleads costs no user: what the first have and the rest hav
   const testApp = await startApp(t)
   const people = numbered(CROWD_SIZE).map((person, n) => (n < COMMON ? { ...person, lastName: 'Zqx' } : person))
   const ids = await gather(testApp, people)
-  for (const id of ids.slice(COMMON - 100, COMMON)) await testApp.services.userAdministration.remove('operator', id)
+  for (const id of ids.slice(COMMON - 100, COMMON)) await testApp.services.userAdministration.remove(OPERATOR, id)
   const { total, users } = await testApp.services.userAdministration.search({
     term: 'zqx',
     field: 'all',

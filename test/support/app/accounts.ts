@@ -3,6 +3,7 @@ import { createPasswords } from '../../../src/security/password.ts'
 import { createServices } from '../../../src/services.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import type { CommandLine } from '../processes/command-line.ts'
+import { OPERATOR } from './origins.ts'
 import { TEST_SECRET } from './start-app.ts'
 
 /** The accounts of ada, an admin, and bob and cem, users, with the ids 1 to 3. */
@@ -16,7 +17,7 @@ export async function threeAccounts({ database }: CommandLine): Promise<Database
     ['Cem', 'Can', 'user'],
   ]
   for (const [firstName, lastName, role] of people) {
-    await accounts.create({ email: `${firstName}@example.com`, password: 'correct horse', firstName, lastName }, role)
+    await accounts.create(OPERATOR, { email: `${firstName}@example.com`, password: 'correct horse', firstName, lastName }, role)
   }
   return db
 }

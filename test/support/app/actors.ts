@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { openSession } from '../../../src/domain/sessions/sessions.service.ts'
+import { openSession } from '../../../src/domain/sessions/open-session.ts'
 import type { Role } from '../../../src/model/user.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { findUserById } from '../../../src/storage/repositories/user.repository.ts'
+import { OPERATOR } from './origins.ts'
 import type { TestApp } from './start-app.ts'
 
 export type Actor = {
@@ -44,7 +45,7 @@ export type KeyHolder = Actor & { readonly keyId: string; readonly key: string }
 
 /** The same person, who comes with an API key and without a token. */
 export async function keyHolder({ services }: TestApp, owner: Actor): Promise<KeyHolder> {
-  const { id, secret } = await services.apiKeys.create(owner.id, { name: 'key of a test', scopes: [] })
+  const { id, secret } = await services.apiKeys.create(OPERATOR, owner.id, { name: 'key of a test', scopes: [] })
   return { ...owner, keyId: id, key: secret, headers: { 'x-api-key': secret } }
 }
 
@@ -59,9 +60,9 @@ async function actor({ db, clock, services }: TestApp, role: Role, options: Acto
     lastName = 'Muster',
     verified = true,
   } = options
-  const id = await services.accounts.create({ email, password, firstName, lastName }, role)
+  const id = await services.accounts.create(OPERATOR, { email, password, firstName, lastName }, role)
   if (!verified) await db.run(UNVERIFY, id)
-  const { token, refresh } = await openSession(db, services.tokens, id, clock.now())
+  const { token, refresh } = await db.transaction((tx) => openSession({ ...tx, record: () => undefined }, services.tokens, id, clock.now()))
   const { emailVersion, resetVersion } = (await findUserById(db, id)) ?? assert.fail('the actor is gone')
   return {
     id,

@@ -7,6 +7,7 @@ import { ANSWERS } from '../../../src/http/pipeline/errors.ts'
 import type { RefusalCode } from '../../../src/model/refusal.ts'
 import { createDispatcher } from '../../../src/outbox/dispatcher.ts'
 import { createFileTransport } from '../../../src/outbox/file.transport.ts'
+import { createEventLog } from '../../../src/process/event-log.ts'
 import { createLogger } from '../../../src/process/logger.ts'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
 import { createServices, type Services } from '../../../src/services.ts'
@@ -55,7 +56,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const transport = createFileTransport(mailFolder, () => undefined)
   // Not started: it sends when the test looks into the mailbox, one mail after the other.
   const mail = createDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
-  const app = buildApp(config, { ...parts, logger, onMailQueued: mail.wake })
+  const app = buildApp(config, { ...parts, logger, onEvent: createEventLog(logger), onMailQueued: mail.wake })
   failOnUndeclared(app)
   t.after(async () => {
     await app.close()

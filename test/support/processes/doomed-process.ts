@@ -6,6 +6,7 @@ import { createDispatcher } from '../../../src/outbox/dispatcher.ts'
 import { openTransport } from '../../../src/outbox/open-transport.ts'
 import { createServices } from '../../../src/services.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
+import { ORIGIN } from '../app/origins.ts'
 
 const config = loadConfig(process.env)
 const db = await openDatabase(config.database)
@@ -14,7 +15,12 @@ const services = createServices(parts)
 const logger = pino({ level: 'silent' })
 const transport = await openTransport(config, () => undefined)
 const dispatcher = createDispatcher({ ...parts, tokens: services.tokens, transport, letterhead: config, logger })
-await services.accounts.register({ email: process.env['EMAIL'] ?? '', password: 'correct horse', firstName: 'Mia', lastName: 'Muster' })
+await services.accounts.register(ORIGIN, {
+  email: process.env['EMAIL'] ?? '',
+  password: 'correct horse',
+  firstName: 'Mia',
+  lastName: 'Muster',
+})
 if (config.smtpUrl !== undefined) dispatcher.start()
 process.stdout.write('registered\n')
 // Lives until it is killed.

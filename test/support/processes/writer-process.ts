@@ -9,7 +9,8 @@ process.stdin.resume().once('end', () => stop.abort())
 for (let n = 1; !stop.signal.aborted; n++) {
   const names = { firstName: `First ${n}`, lastName: 'Writer', passwordHash: 'none', role: 'user', verified: true } as const
   const email = `writer-${n}@example.com`
-  process.stdout.write(`${await insertUser(db, { ...names, email, emailKey: email, createdAt: Date.now() })}\n`)
+  const id = await db.transaction((tx) => insertUser(tx, { ...names, email, emailKey: email, createdAt: Date.now() }))
+  process.stdout.write(`${id}\n`)
   await setImmediate()
 }
 await db.close()

@@ -1,0 +1,6 @@
+/** The names of the fields that are set, spelled as in the API, for an event. Never their values. */
+export function changedFields(changes: object): string[] {
+  return Object.entries(changes).flatMap(([name, value]) =>
+    value === undefined ? [] : [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)],
+  )
+}

@@ -1,0 +1,72 @@
+import type { Actor, Caller, Operator, Origin } from '../model/caller.ts'
+import type { Change, Event } from '../model/event.ts'
+import { Refusal } from '../model/refusal.ts'
+import type { User } from '../model/user.ts'
+import type { Database, LockName, Transaction } from '../storage/database.ts'
+import { findUserById, lockAccounts, type UserSecrets } from '../storage/repositories/user.repository.ts'
+import { requireCaller } from './sessions/callers.ts'
+
+/** A transaction that reports what it changed. */
+export type ChangeTransaction = Transaction & {
+  /** Reports a change. The event is emitted after the commit, whether or not the client still waits for the response. */
+  record(change: Change): void
+}
+
+/** Which account a change is about, and who may make it: its owner or an admin, or an admin only. */
+export type AccountChange = {
+  readonly userId: number
+  readonly allowed: 'owner' | 'admin'
+  /** Taken before anything is read, for a rule over several accounts. */
+  readonly lock?: LockName
+}
+
+type Work<Result> = (tx: ChangeTransaction, target: User & UserSecrets) => Promise<Result>
+
+/** The only way in which a rule writes. */
+export type Changes = {
+  /**
+   * Changes one account, its sessions or its keys. The caller is read again inside the transaction: once a ban, a logout or any other
+   * revocation is acknowledged, a request that was authenticated before it changes nothing.
+   */
+  toAccount<Result>(by: Actor | Operator, change: AccountChange, work: Work<Result>): Promise<Result>
+  /** A change that needs no caller: a registration, a login, the use of a mailed token. */
+  withoutCaller<Result>(origin: Origin, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result>
+}
+
+export type ChangesParts = {
+  readonly db: Database
+  readonly now: () => number
+  readonly onEvent: (event: Event) => void
+}
+
+export function createChanges({ db, now, onEvent }: ChangesParts): Changes {
+  function run<Result>(origin: Origin, actor: number | undefined, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result> {
+    const { via, requestId, ip, signal } = origin
+    const changes: Change[] = []
+    const onCommit = () => {
+      for (const change of changes) onEvent({ ...change, actor, via, requestId, ip })
+    }
+    return db.transaction((tx) => work({ ...tx, record: (change) => void changes.push(change) }), { signal, onCommit })
+  }
+
+  async function requireAllowed(tx: Transaction, caller: Caller, userId: number, allowed: AccountChange['allowed']): Promise<void> {
+    const { id, role } = await requireCaller(tx, caller, now())
+    if (role !== 'admin' && (allowed === 'admin' || id !== userId)) throw new Refusal('not_permitted', 'no longer an admin')
+  }
+
+  return {
+    toAccount({ caller, origin }, { userId, allowed, lock }, work) {
+      const callerId = caller === 'operator' ? undefined : caller.user.id
+      return run(origin, callerId, async (tx) => {
+        if (lock) await tx.lock(lock)
+        // A revocation locks the account that it is about. One that is not committed yet therefore waits until this change is.
+        await lockAccounts(tx, userId, callerId ?? userId)
+        if (caller !== 'operator') await requireAllowed(tx, caller, userId, allowed)
+        const target = await findUserById(tx, userId)
+        if (target === undefined) throw new Refusal('user_not_found')
+        return work(tx, target)
+      })
+    },
+    withoutCaller: (origin, work) => run(origin, undefined, work),
+  }
+}

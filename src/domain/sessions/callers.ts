@@ -1,0 +1,35 @@
+import type { Caller } from '../../model/caller.ts'
+import { Refusal } from '../../model/refusal.ts'
+import type { User } from '../../model/user.ts'
+import type { Reads } from '../../storage/database.ts'
+import { findKeyById } from '../../storage/repositories/api-key.repository.ts'
+import { findSessionUser } from '../../storage/repositories/session.repository.ts'
+
+/**
+ * Reads a caller again who was authenticated before: their session or key may have ended since, or their account may be banned or deleted.
+ * Returns the user as the database knows them now.
+ */
+export async function requireCaller(db: Reads, caller: Caller, now: number): Promise<User> {
+  return caller.keyId === undefined ? requireSession(db, caller, now) : requireKey(db, caller.user.id, caller.keyId)
+}
+
+async function requireSession(db: Reads, { user, sessionId }: Caller, now: number): Promise<User> {
+  const found = sessionId === undefined ? undefined : await findSessionUser(db, sessionId, user.id, now)
+  if (found === undefined) throw new Refusal('token_invalid', 'the session has ended meanwhile')
+  if (found.banned) throw new Refusal('token_invalid', 'banned meanwhile')
+  return found
+}
+
+async function requireKey(db: Reads, userId: number, keyId: string): Promise<User> {
+  const found = await findKeyById(db, userId, keyId)
+  if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted meanwhile')
+  if (found.user.banned) throw new Refusal('key_invalid', 'banned meanwhile')
+  if (!found.isActive) throw new Refusal('key_inactive', 'the key was disabled meanwhile')
+  return found.user
+}
+
+/** For a list that is read in pages: throws when the caller may no longer read it. */
+export async function requireReader(db: Reads, caller: Caller, userId: number | undefined, now: number): Promise<void> {
+  const { id, role } = await requireCaller(db, caller, now)
+  if (role !== 'admin' && id !== userId) throw new Refusal('not_permitted', 'no longer an admin')
+}

@@ -1,0 +1,7 @@
+import type { Logger } from 'pino'
+import type { Event } from '../model/event.ts'
+
+/** Logs what was changed, by whom, and where the request came from. */
+export function createEventLog(logger: Pick<Logger, 'info'>): (event: Event) => void {
+  return ({ kind, ...details }) => logger.info({ event: kind, ...details }, kind)
+}

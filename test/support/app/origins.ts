@@ -1,0 +1,9 @@
+import type { Actor, Caller, Operator, Origin } from '../../../src/model/caller.ts'
+
+/** A request without anything special about it. */
+export const ORIGIN: Origin = { via: 'http' }
+export const OPERATOR: Operator = { caller: 'operator', origin: { via: 'cli' } }
+
+export function actorOf(caller: Caller): Actor {
+  return { caller, origin: ORIGIN }
+}
