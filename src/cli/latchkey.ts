@@ -63,7 +63,8 @@ function complain(line: string): void {
   process.stderr.write(`latchkey: ${line}\n`)
 }
 
-if (import.meta.main) {
+/** Runs the command of this process. */
+export async function main(): Promise<void> {
   process.stdout.on('error', (error: Error & { readonly code?: string }) => {
     // The reader of our output may go away early, as `head` does. Whatever else keeps it from being written is a failure.
     if (error.code === 'EPIPE' || process.exitCode === REFUSED) return
@@ -72,3 +73,5 @@ if (import.meta.main) {
   })
   process.exitCode = (await run(process.argv.slice(2))) || process.exitCode
 }
+
+if (import.meta.main) await main()

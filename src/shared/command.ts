@@ -1,6 +1,15 @@
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** How the command line is called from here: by npm in a clone, by Node.js where the service is installed, as in an image. */
-export const COMMAND = import.meta.url.endsWith('.ts')
-  ? 'npm run latchkey --'
-  : `node ${fileURLToPath(new URL('../cli/latchkey.js', import.meta.url))}`
+/** How to run the command line, as typed in the folder where this process runs. */
+export const COMMAND = commandFor(process.cwd(), import.meta.url)
+
+/** `npm run` in a clone, `npx` where the package is installed, and the path of the program in every other folder. */
+export function commandFor(folder: string, moduleUrl: string): string {
+  const root = fileURLToPath(new URL('../..', moduleUrl))
+  const isBuilt = moduleUrl.endsWith('.js')
+  if (!isBuilt && join(folder, '/') === root) return 'npm run latchkey --'
+  if (join(folder, 'node_modules/latchkey/') === root) return 'npx latchkey'
+  const program = join(root, isBuilt ? 'dist/cli/latchkey.js' : 'src/cli/latchkey.ts')
+  return `node ${/^[\w./:\\-]+$/.test(program) ? program : `"${program}"`}`
+}

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { type Asset, createAsset, FOREVER } from './assets.ts'
+import { type ExplorerPackage, locateExplorerFile, REDOC, SWAGGER_UI } from './explorer.files.ts'
 
-/** A file of an explorer, at a path that names its version. */
+/** A file of an explorer, at a path that contains its version. */
 export type ExplorerAsset = { readonly path: string; readonly asset: Asset }
 
 export type ExplorerAssets = Readonly<
@@ -15,20 +15,20 @@ const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 const SVG = 'image/svg+xml'
 
-// A keyhole. Browsers ask for an icon, and would be refused the default one by the policy of the page.
+// A keyhole. Browsers request an icon, and the content security policy of the page blocks the default one.
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5eff"/><path fill="#fff" d="M16 6a6 6 0 0 0-3 11.2L11 26h10l-2-8.8A6 6 0 0 0 16 6Z"/></svg>`
 
 const PAGE_STYLE = `body { margin: 0 }
 noscript { display: block; padding: 2rem; font: 1rem/1.5 system-ui, sans-serif }
 `
 
-// Redoc names its maker by a picture from their server. The name stays, the request does not.
+// Redoc loads a logo from the server of its vendor. A local image with the same name replaces it.
 const REMOTE_LOGO = /https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini(?:-full)?\.svg/g
 const LOCAL_LOGO = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" width="48" height="14"><text y="11" font-family="sans-serif" font-size="11" fill="#4d7cff">Redocly</text></svg>',
 )}`
 
-/** The address that the page was opened at, whatever host or path a proxy gives it, is the one that is tried out. */
+/** Requests go to the address that the page was opened at, whatever host or path a proxy adds. */
 const SWAGGER_START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 follow()
@@ -53,7 +53,7 @@ SwaggerUIBundle({
 })
 `
 
-/** Redoc reports its use to its maker unless it is told not to. Given a document instead of an address, it offers to send it to nobody. */
+/** Without `disableTelemetry` Redoc reports its use to its vendor. Given a document instead of a URL, it shows no download link. */
 function redocStart(redocPath: string): string {
   return `import { init } from '../../../${redocPath}'
 const page = document.querySelector('#explorer')
@@ -63,10 +63,10 @@ init(description, { disableTelemetry: true }, page)
 }
 
 export function createExplorerAssets(): ExplorerAssets {
-  const redocScript = fromPackage('redoc', 'bundles/redoc.standalone.js', JAVASCRIPT, (text) => text.replace(REMOTE_LOGO, LOCAL_LOGO))
+  const redocScript = fromPackage(REDOC, 'bundles/redoc.standalone.js', JAVASCRIPT, (text) => text.replace(REMOTE_LOGO, LOCAL_LOGO))
   return {
-    swaggerScript: fromPackage('swagger-ui-dist', 'swagger-ui-bundle.js', JAVASCRIPT),
-    swaggerStyle: fromPackage('swagger-ui-dist', 'swagger-ui.css', CSS),
+    swaggerScript: fromPackage(SWAGGER_UI, 'swagger-ui-bundle.js', JAVASCRIPT),
+    swaggerStyle: fromPackage(SWAGGER_UI, 'swagger-ui.css', CSS),
     swaggerStart: fromText('swagger.js', SWAGGER_START, JAVASCRIPT),
     redocScript,
     redocStart: fromText('redoc.js', redocStart(redocScript.path), JAVASCRIPT),
@@ -75,21 +75,19 @@ export function createExplorerAssets(): ExplorerAssets {
   }
 }
 
-function fromPackage(name: string, file: string, contentType: string, change = (text: string) => text): ExplorerAsset {
-  const { version } = JSON.parse(readFileSync(locate(`${name}/package.json`), 'utf8')) as { version: string }
+function fromPackage<Package extends ExplorerPackage>(
+  { name }: Package,
+  file: Package['files'][number],
+  contentType: string,
+  change = (text: string) => text,
+): ExplorerAsset {
+  const { version } = JSON.parse(readFileSync(locateExplorerFile(name, 'package.json'), 'utf8')) as { version: string }
   const path = `assets/${name}-${version}/${file.replace(/^.*\//, '')}`
-  return {
-    path,
-    asset: createAsset(contentType, FOREVER, async () => Buffer.from(change(await readFile(locate(`${name}/${file}`), 'utf8')))),
-  }
+  const read = async () => Buffer.from(change(await readFile(locateExplorerFile(name, file), 'utf8')))
+  return { path, asset: createAsset(contentType, FOREVER, read) }
 }
 
 function fromText(name: string, text: string, contentType: string): ExplorerAsset {
   const version = createHash('sha256').update(text).digest('hex').slice(0, 12)
   return { path: `assets/${version}/${name}`, asset: createAsset(contentType, FOREVER, async () => Buffer.from(text)) }
-}
-
-/** Where a dependency lies is for Node to say: beside this file, above it, or where a packager has put it. */
-function locate(specifier: string): string {
-  return fileURLToPath(import.meta.resolve(specifier))
 }
