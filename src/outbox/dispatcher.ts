@@ -1,45 +1,68 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
-import type { ClaimedMail } from '../model/mail.ts'
-import { claimMails } from '../storage/repositories/outbox.repository.ts'
-import { createDelivery, type DeliveryParts, type Outcome } from './delivery.ts'
+import type { Logger } from 'pino'
+import type { Claim } from '../storage/repositories/outbox.repository.ts'
+import { LEASE_MS, RENEWAL_MS, whileLeased } from './leases.ts'
+
+/** What remains to be saved after an attempt. It may be called again when it fails. */
+export type Outcome = () => Promise<void>
+
+/** How the entries of one outbox are claimed and delivered. An entry carries the lease that it was claimed with. */
+export type Delivery<Entry extends { readonly id: number }> = {
+  claim(claim: Claim): Promise<Entry[]>
+  renew(entry: Entry, leaseEndsAt: number): Promise<void>
+  /** Makes an entry due at once, for any process. */
+  release(entry: Entry): Promise<void>
+  /** Never throws: an error is an outcome too. */
+  attempt(entry: Entry): Promise<Outcome>
+  /** Removes a batch of entries that need no attempt. True when there may be more. */
+  prune(): Promise<boolean>
+  /** Aborts the attempts under way. */
+  close(): Promise<void>
+}
 
 export type Dispatcher = {
-  /** Mail was put into the outbox. Returns at once; does nothing before the start. */
+  /** Call this after an entry was queued. Returns at once; does nothing before the start. */
   wake(): void
   start(): void
-  /** Takes up nothing new, finishes what is under way, ends what does not finish in time and lets go of it. */
+  /** Claims nothing more, finishes the attempts under way or aborts them after a deadline, and releases their entries. */
   stop(): Promise<void>
-  /** Sends until nothing is due. */
+  /** Delivers until nothing is due. */
   drain(): Promise<void>
 }
 
-export type DispatcherParts = Omit<DeliveryParts, 'random'> & {
+export type DispatcherOptions = {
+  readonly now: () => number
+  readonly logger: DispatcherLogger
   readonly random?: () => number
   readonly concurrency?: number
   readonly stopDeadlineMs?: number
+  readonly renewalMs?: number
 }
 
+export type DispatcherLogger = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
+
 const CONCURRENCY = 4
-// Longer than a check and a sending can take with all their time-outs, and what follows them.
-const LEASE_MS = 60_000
-// The answer to the request goes out before any of the work begins, which is more for an address that has an account than for one
-// that has none; and mails that come together are claimed together.
+// The response to the request goes out before the work begins, which takes longer for an address with an account than for one without;
+// and entries that are queued together are claimed together.
 const WAKE_DELAY_MS = 50
 const POLL_MS = 3_000
 const STOP_DEADLINE_MS = 5_000
-const RECORD_TRIES = 8
-const RECORD_PAUSE_MS = 1_000
+const SAVE_TRIES = 8
+const SAVE_PAUSE_MS = 1_000
 
-/** Takes mail out of the outbox and sends it. Any number of processes may do so on one database. */
-export function createDispatcher({
-  random = Math.random,
-  concurrency = CONCURRENCY,
-  stopDeadlineMs = STOP_DEADLINE_MS,
-  ...parts
-}: DispatcherParts): Dispatcher {
-  const { db, transport, now, logger } = parts
-  const delivery = createDelivery({ ...parts, random })
+/** Takes entries from an outbox and delivers them. Any number of processes may do so on one database. */
+export function createDispatcher<Entry extends { readonly id: number }>(
+  delivery: Delivery<Entry>,
+  {
+    now,
+    logger,
+    random = Math.random,
+    concurrency = CONCURRENCY,
+    stopDeadlineMs = STOP_DEADLINE_MS,
+    renewalMs = RENEWAL_MS,
+  }: DispatcherOptions,
+): Dispatcher {
   const inFlight = new Set<Promise<void>>()
   const stopping = new AbortController()
   let current: Promise<void> | undefined
@@ -47,6 +70,7 @@ export function createDispatcher({
   let isWoken = false
   let isStarted = false
   let isDatabaseAway = false
+  let takesOverAt = Number.NEGATIVE_INFINITY
   let pollTimer: NodeJS.Timeout | undefined
   let wakeTimer: NodeJS.Timeout | undefined
 
@@ -55,8 +79,8 @@ export function createDispatcher({
       while (!stopping.signal.aborted) {
         isWoken = false
         bell = Promise.withResolvers()
-        await sweep()
-        for (const mail of await claim(concurrency - inFlight.size)) launch(mail)
+        await prune()
+        for (const entry of await claim(concurrency - inFlight.size)) launch(entry)
         if (isWoken) continue
         if (inFlight.size === 0) return
         await Promise.race([...inFlight, bell.promise])
@@ -67,10 +91,10 @@ export function createDispatcher({
     }
   }
 
-  /** With SQLite, a round may wait for nothing but itself: the event loop turns first, so that requests come in between. */
-  async function sweep(): Promise<void> {
+  /** SQLite may answer without leaving the microtask queue: the event loop turns before each batch, so that requests are served in between. */
+  async function prune(): Promise<void> {
     do await turn()
-    while (!stopping.signal.aborted && (await delivery.sweep()))
+    while (!stopping.signal.aborted && (await delivery.prune()))
   }
 
   function runOnce(): Promise<void> {
@@ -81,38 +105,41 @@ export function createDispatcher({
     return current
   }
 
-  /** The database away is no fault of the mail: it waits there. */
-  async function claim(limit: number): Promise<ClaimedMail[]> {
+  async function claim(limit: number): Promise<Entry[]> {
     if (limit === 0) return []
     try {
-      const mails = await claimMails(db, { lease: randomUUID(), leaseEndsAt: now() + LEASE_MS, now: now(), limit })
+      const takesOver = !isDatabaseAway && now() >= takesOverAt
+      const entries = await delivery.claim({ lease: randomUUID(), leaseEndsAt: now() + LEASE_MS, now: now(), limit, takesOver })
+      // Nobody could renew a lease during the outage: the owners have the time of one lease to do so now.
+      if (isDatabaseAway) takesOverAt = now() + LEASE_MS
       isDatabaseAway = false
-      return mails
+      return entries
     } catch (error) {
-      if (!isDatabaseAway) logger.warn({ err: error }, 'the outbox cannot be read at present; mail waits')
+      if (!isDatabaseAway) logger.warn({ err: error }, 'the outbox cannot be read; its entries wait')
       isDatabaseAway = true
       return []
     }
   }
 
-  function launch(mail: ClaimedMail): void {
-    const delivered = deliver(mail).finally(() => inFlight.delete(delivered))
+  function launch(entry: Entry): void {
+    const renew = () => delivery.renew(entry, now() + LEASE_MS)
+    const delivered = whileLeased(renew, renewalMs, () => deliver(entry)).finally(() => inFlight.delete(delivered))
     inFlight.add(delivered)
   }
 
-  async function deliver(mail: ClaimedMail): Promise<void> {
-    if (stopping.signal.aborted) return record(mail, () => delivery.release(mail))
-    await record(mail, await delivery.attempt(mail))
+  async function deliver(entry: Entry): Promise<void> {
+    if (stopping.signal.aborted) return save(entry, () => delivery.release(entry))
+    await save(entry, await delivery.attempt(entry))
   }
 
-  /** A mail that was sent and cannot be crossed out would be sent twice: that is worth some patience. */
-  async function record({ id }: ClaimedMail, outcome: Outcome): Promise<void> {
+  /** Tries for a while: an entry that was delivered and stays in the outbox would be delivered twice. */
+  async function save({ id }: Entry, outcome: Outcome): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await outcome()
       } catch (error) {
-        if (tries < RECORD_TRIES && !stopping.signal.aborted) await pause(RECORD_PAUSE_MS)
-        else return logger.warn({ err: error, outboxId: id }, 'what became of a mail could not be recorded; it may be sent twice')
+        if (tries < SAVE_TRIES && !stopping.signal.aborted) await pause(SAVE_PAUSE_MS)
+        else return logger.warn({ err: error, outboxId: id }, 'the outcome of a delivery could not be saved; it may be delivered twice')
       }
     }
   }
@@ -122,7 +149,7 @@ export function createDispatcher({
     await sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined)
   }
 
-  /** For mail that other processes left behind, and for what is due again. The random part keeps processes out of step. */
+  /** Finds the entries of processes that crashed, and those whose retry is due. The random part keeps processes out of step. */
   function pollLater(): void {
     pollTimer = setTimeout(
       () => {
@@ -156,7 +183,7 @@ export function createDispatcher({
       bell.resolve()
       const finished = current ?? Promise.resolve()
       await Promise.race([finished, sleep(stopDeadlineMs, undefined, { ref: false })])
-      await transport.close()
+      await delivery.close()
       await finished
     },
     drain: runOnce,

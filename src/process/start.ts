@@ -8,7 +8,8 @@ import { createHousekeeping, type Housekeeping } from '../domain/housekeeping.ts
 import type { App } from '../http/pipeline/app-type.ts'
 import { drain } from '../http/server/drain.ts'
 import type { Operator } from '../model/caller.ts'
-import { createDispatcher, type Dispatcher } from '../outbox/dispatcher.ts'
+import type { Dispatcher } from '../outbox/dispatcher.ts'
+import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
 import { openTransport } from '../outbox/open-transport.ts'
 import { createPasswords } from '../security/password.ts'
 import { createTokens } from '../security/token.ts'
@@ -83,7 +84,7 @@ function greet(config: Config, port: number): void {
 
 async function run(config: Config, db: Database, logger: Logger): Promise<Running> {
   const secretKey = secretKeyOf(config)
-  const mail = createDispatcher({
+  const mail = createMailDispatcher({
     db,
     tokens: createTokens(secretKey, Date.now),
     transport: await openTransport(config, (line) => void process.stdout.write(`${line}\n`)),

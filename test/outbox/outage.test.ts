@@ -156,7 +156,7 @@ nodeTest('processes on one PostgreSQL pass over the mails that another has in ha
   const now = testApp.clock.now()
   await testApp.db.transaction(async (tx) => {
     await tx.run(TOUCH, 'a@example.com')
-    const claimed = await claimMails(other, { lease: 'other', leaseEndsAt: now + 60_000, now, limit: 1 })
+    const claimed = await claimMails(other, { lease: 'other', leaseEndsAt: now + 60_000, now, limit: 1, takesOver: true })
     assert.deepEqual(
       claimed.map(({ recipient }) => recipient),
       ['b@example.com'],

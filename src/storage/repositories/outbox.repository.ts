@@ -1,5 +1,7 @@
 import type { ClaimedMail, MailKind } from '../../model/mail.ts'
+import type { User } from '../../model/user.ts'
 import { type Queries, type Statement, statement } from '../database.ts'
+import { SECRET_COLUMNS, toUserWithSecrets, USER_COLUMNS, type UserSecrets, type UserSecretsRow } from './user.repository.ts'
 
 type ClaimedRow = {
   readonly id: number
@@ -10,10 +12,10 @@ type ClaimedRow = {
   readonly requested_at: number
 }
 
-/** Begins the reason of a mail that waits because the mail server or the database is away: for everybody, account or not. */
-const AWAY = 'away: '
-// A mail that is still pending is not put in twice and keeps its turn, so that asking often makes it neither more nor sooner;
-// one that was given up is tried anew.
+/** Prefixes the error of a mail that waits because of an outage, which is the same for every address, with or without an account. */
+const OUTAGE = 'away: '
+// A pending mail is not queued twice and keeps its due time, so that repeated requests cause neither more mail nor an earlier one.
+// A mail that was given up is tried anew.
 const ENQUEUE = statement(`
   insert into outbox (kind, recipient, requested_at, due_at) values ($1, $2, $3, $3)
   on conflict (kind, recipient) do update
@@ -21,29 +23,33 @@ const ENQUEUE = statement(`
     due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
     attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
     last_error = null, failed_at = null`)
-const CLAIM = apart<ClaimedRow>(
+const CLAIM = skippingLocked<ClaimedRow>(
   (skipLocked) => `
   with due as materialized (
-    select id from outbox where failed_at is null and due_at <= $3 order by due_at, id limit $4 ${skipLocked}
+    select id from outbox where failed_at is null and due_at <= $3 and (lease is null or $5) order by due_at, id limit $4 ${skipLocked}
   )
   update outbox set lease = $1, due_at = $2 where id in (select id from due)
   returning id, kind, recipient, revision, attempts, requested_at`,
 )
-// Whoever registers at this moment raises the revision: PostgreSQL locks the row as it is now, but sees users as they were.
-const REMOVE_UNWANTED = apart(
+const FIND_RECIPIENT = statement<UserSecretsRow>(
+  `select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where email_key = $1 and ${isWanted('$2')}`,
+)
+// A registration at the same moment raises the revision: PostgreSQL locks the latest version of the row, but reads users as of its snapshot.
+const REMOVE_UNWANTED = skippingLocked(
   (skipLocked) => `
   with unwanted as materialized (
     select id, revision from outbox
     where id in (select id from outbox where failed_at is null and due_at <= $1 order by due_at, id limit $2)
       and failed_at is null and due_at <= $1
-      and not exists (select 1 from users where email_key = recipient and banned = false and (kind = 'reset' or verified = false))
+      and not exists (select 1 from users where email_key = recipient and ${isWanted('kind')})
     ${skipLocked}
   )
   delete from outbox where (id, revision) in (select id, revision from unwanted)`,
 )
 const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
+const EXTEND_LEASE = statement('update outbox set due_at = $3 where id = $1 and lease = $2')
 const RELEASE = statement('update outbox set lease = null, due_at = $3 where id = $1 and lease = $2')
-const RENEW = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
+const REQUEUE = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
 const POSTPONE = statement(`
   update outbox set lease = null, attempts = attempts + 1, due_at = $3, last_error = $4 where id = $1 and lease = $2`)
 const GIVE_UP = statement(`
@@ -51,70 +57,93 @@ const GIVE_UP = statement(`
 const FORGET_FAILED = statement('delete from outbox where failed_at <= $1')
 const MEASURE = statement<{ depth: number; oldest: number | null }>(`
   select count(*) as depth, min(requested_at) as oldest from outbox
-  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${AWAY}%')
-    and exists (select 1 from outbox where failed_at is null and last_error like '${AWAY}%')`)
+  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
+    and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
 
-/** Processes on one PostgreSQL pass over the rows that another has in hand, and so never wait for each other; SQLite has one writer. */
-function apart<Row>(sql: (skipLocked: string) => string): Statement<Row> {
+/** Which accounts are sent which mail: none that is banned, and a verify mail only to one that is not verified. */
+function isWanted(kind: string): string {
+  return `users.banned = false and (${kind} = 'reset' or users.verified = false)`
+}
+
+/** On PostgreSQL, processes skip the rows that another one has locked, and so never wait for each other. SQLite has one writer. */
+function skippingLocked<Row>(sql: (skipLocked: string) => string): Statement<Row> {
   return statement(sql('for update skip locked'), sql(''))
 }
 
-/** Asks for a mail. Whether an account belongs to the address is looked at when it is sent, not now. */
+/** Queues a mail. Whether an account has the address is looked up at the moment of sending. */
 export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number): Promise<void> {
   await db.run(ENQUEUE, kind, recipient, now)
 }
 
-export type Claim = { readonly lease: string; readonly leaseEndsAt: number; readonly now: number; readonly limit: number }
+export type Claim = {
+  readonly lease: string
+  readonly leaseEndsAt: number
+  readonly now: number
+  readonly limit: number
+  /** Whether to claim entries of other processes too, after the end of their leases. */
+  readonly takesOver: boolean
+}
 
-/** Takes mails that are due, the oldest first. No other process is given them until the lease ends. */
-export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit }: Claim): Promise<ClaimedMail[]> {
-  const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit)
+/** Claims mails that are due, the longest due first. No other process can claim them until the lease ends. */
+export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, takesOver }: Claim): Promise<ClaimedMail[]> {
+  const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver)
   return rows.map(({ requested_at, ...row }) => ({ ...row, requestedAt: requested_at, lease }))
 }
 
-/** Takes out those of the mails longest due that nobody waits for: there is no account, or none that is sent such a mail. Tells how many. */
-export function removeUnwantedMails(db: Queries, now: number, lookedAt: number): Promise<number> {
-  return db.run(REMOVE_UNWANTED, now, lookedAt)
+/** The account that a mail goes to. Undefined when the mail is not wanted: no account has the address, or none that is sent such a mail. */
+export async function findRecipient(db: Queries, { recipient, kind }: ClaimedMail): Promise<(User & UserSecrets) | undefined> {
+  const row = await db.first(FIND_RECIPIENT, recipient, kind)
+  return row && toUserWithSecrets(row)
 }
 
-/** Takes a mail out for good. False when it was asked for again meanwhile: then it stays. */
+/** Removes the unwanted mails among the longest due ones. Returns how many. */
+export function removeUnwantedMails(db: Queries, now: number, batch: number): Promise<number> {
+  return db.run(REMOVE_UNWANTED, now, batch)
+}
+
+/** Removes a mail that was sent or is not wanted. False when it was requested again meanwhile: then it stays. */
 export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {
   return (await db.run(REMOVE, id, revision)) > 0
 }
 
-/** Lets go of a mail as it was; it is due at once. */
+/** Does nothing when the lease is no longer ours. */
+export async function extendLease(db: Queries, { id, lease }: ClaimedMail, leaseEndsAt: number): Promise<void> {
+  await db.run(EXTEND_LEASE, id, lease, leaseEndsAt)
+}
+
+/** Ends the lease of a mail that was not tried; it is due at once. */
 export async function releaseMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
   await db.run(RELEASE, id, lease, now)
 }
 
-/** Lets go of a mail that was asked for again during its sending; it is due at once, as if it were new. */
-export async function renewMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
-  await db.run(RENEW, id, lease, now)
+/** Ends the lease of a mail that was requested again during its sending; it is due at once, as if it were new. */
+export async function requeueMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
+  await db.run(REQUEUE, id, lease, now)
 }
 
-/** Puts a mail off that was not accepted. */
+/** Postpones a mail that was not accepted. */
 export async function postponeMail(db: Queries, { id, lease }: ClaimedMail, dueAt: number, reason: string): Promise<void> {
   await db.run(POSTPONE, id, lease, dueAt, reason)
 }
 
-/** Puts a mail off because the mail server or the database is away, which is so for every address. */
+/** Postpones a mail because of an outage of the mail server or the database, which every address meets alike. */
 export async function holdMail(db: Queries, mail: ClaimedMail, dueAt: number, reason: string): Promise<void> {
-  await postponeMail(db, mail, dueAt, AWAY + reason)
+  await postponeMail(db, mail, dueAt, OUTAGE + reason)
 }
 
-/** Gives up for good. False when it was asked for again meanwhile, or is no longer ours. */
+/** Marks a mail as failed. False when it was requested again meanwhile, or when the lease is no longer ours. */
 export async function giveUpMail(db: Queries, { id, lease, revision }: ClaimedMail, now: number, reason: string): Promise<boolean> {
   return (await db.run(GIVE_UP, id, lease, now, reason, revision)) > 0
 }
 
-/** Forgets mails that were given up that long ago: an address is not kept for ever. */
+/** Deletes mails that failed before a moment: an address is not kept for ever. */
 export async function forgetFailedMails(db: Queries, before: number): Promise<void> {
   await db.run(FORGET_FAILED, before)
 }
 
 /**
- * While the server or the database is away: what was asked for before a moment and has not been tried, or waits for them; and the age of
- * what waits longest. Nothing at other times, and never what the server turned away: that it is there tells that the address has an account.
+ * During an outage: the mails requested before a moment that were not tried yet or wait for its end, and the age of the oldest. Otherwise
+ * nothing, and never a mail that the server rejected: that it exists would show that the address has an account.
  */
 export async function measureOutbox(db: Queries, now: number, before: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
   const row = await db.first(MEASURE, before)

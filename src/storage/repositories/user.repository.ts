@@ -20,9 +20,9 @@ export type UserValues = readonly [id: number, email: string, firstName: string,
 
 /** A user with what only the rules of logging in and of mailed tokens may see. */
 export type UserSecrets = { readonly passwordHash: string; readonly emailVersion: number; readonly resetVersion: number }
-type UserSecretsRow = UserRow & { readonly password_hash: string; readonly email_version: number; readonly reset_version: number }
+export type UserSecretsRow = UserRow & { readonly password_hash: string; readonly email_version: number; readonly reset_version: number }
 
-const SECRET_COLUMNS = 'users.password_hash, users.email_version, users.reset_version'
+export const SECRET_COLUMNS = 'users.password_hash, users.email_version, users.reset_version'
 
 const INSERT = statement<{ id: number }>(`
   insert into users (email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, verified, created_at,
@@ -151,6 +151,6 @@ export function readUser([id, email, firstName, lastName, role, banned, verified
   return { id, email, firstName, lastName, role, banned: Boolean(banned), verified: Boolean(verified) }
 }
 
-function toUserWithSecrets(row: UserSecretsRow): User & UserSecrets {
+export function toUserWithSecrets(row: UserSecretsRow): User & UserSecrets {
   return { ...toUser(row), passwordHash: row.password_hash, emailVersion: row.email_version, resetVersion: row.reset_version }
 }

@@ -14,7 +14,7 @@ async function fourMails({ database }: CommandLine) {
   const db = await database()
   for (const name of ['ada', 'bob', 'cem', 'dan'])
     await enqueueMail(db, name === 'bob' ? 'reset' : 'verify', `${name}@example.com`, ASKED_AT)
-  const claimed = await claimMails(db, { lease: 'lease', leaseEndsAt: ASKED_AT + 60_000, now: ASKED_AT, limit: 4 })
+  const claimed = await claimMails(db, { lease: 'lease', leaseEndsAt: ASKED_AT + 60_000, now: ASKED_AT, limit: 4, takesOver: true })
   const [ada, bob, cem, dan] = claimed.sort((one, other) => one.id - other.id)
   assert.ok(ada && bob && cem && dan)
   await db.run(TOUCH, ada.id, null, ASKED_AT)

@@ -63,7 +63,7 @@ async function filled(t: TestContext): Promise<string> {
       await insertApiKey(tx, n, key, `hash-${n}`)
     }
     await enqueueMail(tx, 'verify', 'user-2@example.com', 5)
-    const [mail] = await claimMails(tx, { lease: 'lease', leaseEndsAt: 9, now: 6, limit: 1 })
+    const [mail] = await claimMails(tx, { lease: 'lease', leaseEndsAt: 9, now: 6, limit: 1, takesOver: true })
     assert.ok(mail && (await giveUpMail(tx, mail, 7, 'RCPT TO was answered: 550')))
     await enqueueMail(tx, 'reset', 'user-3@example.com', 8)
   })

@@ -5,8 +5,8 @@ import { type Config, loadConfig } from '../../../src/config/load.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { ANSWERS } from '../../../src/http/pipeline/errors.ts'
 import type { RefusalCode } from '../../../src/model/refusal.ts'
-import { createDispatcher } from '../../../src/outbox/dispatcher.ts'
 import { createFileTransport } from '../../../src/outbox/file.transport.ts'
+import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
 import { createEventLog } from '../../../src/process/event-log.ts'
 import { createLogger } from '../../../src/process/logger.ts'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
@@ -55,7 +55,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const mailFolder = join(temporaryFolder(t), 'mail')
   const transport = createFileTransport(mailFolder, () => undefined)
   // Not started: it sends when the test looks into the mailbox, one mail after the other.
-  const mail = createDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
+  const mail = createMailDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
   const app = buildApp(config, { ...parts, logger, onEvent: createEventLog(logger), onMailQueued: mail.wake })
   failOnUndeclared(app)
   t.after(async () => {

@@ -2,7 +2,7 @@
 import { setInterval } from 'node:timers'
 import { pino } from 'pino'
 import { loadConfig } from '../../../src/config/load.ts'
-import { createDispatcher } from '../../../src/outbox/dispatcher.ts'
+import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
 import { openTransport } from '../../../src/outbox/open-transport.ts'
 import { createServices } from '../../../src/services.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
@@ -14,7 +14,7 @@ const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: Date.n
 const services = createServices(parts)
 const logger = pino({ level: 'silent' })
 const transport = await openTransport(config, () => undefined)
-const dispatcher = createDispatcher({ ...parts, tokens: services.tokens, transport, letterhead: config, logger })
+const dispatcher = createMailDispatcher({ ...parts, tokens: services.tokens, transport, letterhead: config, logger })
 await services.accounts.register(ORIGIN, {
   email: process.env['EMAIL'] ?? '',
   password: 'correct horse',

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { pino } from 'pino'
-import { createDispatcher, type Dispatcher, type DispatcherParts } from '../../../src/outbox/dispatcher.ts'
+import type { Dispatcher } from '../../../src/outbox/dispatcher.ts'
+import { createMailDispatcher, type MailDispatcherParts } from '../../../src/outbox/mail-dispatcher.ts'
 import { MailError, type MailMessage, type MailTransport } from '../../../src/outbox/transport.ts'
 import { statement } from '../../../src/storage/database.ts'
 import type { TestApp } from '../app/start-app.ts'
@@ -87,10 +88,10 @@ export function createInstantTransport(): MailTransport & { readonly sent: MailM
 export function openPostOffice(
   { db, services, config, clock }: TestApp,
   transport: MailTransport,
-  options: Partial<DispatcherParts> = {},
+  options: Partial<MailDispatcherParts> = {},
 ): { dispatcher: Dispatcher; logged: string[] } {
   const logged: string[] = []
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
   const parts = { db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, ...options }
-  return { dispatcher: createDispatcher(parts), logged }
+  return { dispatcher: createMailDispatcher(parts), logged }
 }

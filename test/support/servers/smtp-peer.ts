@@ -27,6 +27,8 @@ export type SmtpPeerOptions = {
   readonly refuseRecipient?: (address: string) => string | undefined
   /** The reply to the end of DATA, where it is no; `drop` cuts the connection in the middle of it. */
   readonly refuseMessage?: () => string | undefined
+  /** How long it takes to answer RCPT TO and the end of DATA. */
+  readonly delayMs?: number
   readonly login?: { readonly user: string; readonly password: string }
   readonly tls?: { readonly key: string; readonly cert: string; readonly fromTheStart: boolean }
 }
@@ -36,10 +38,11 @@ export async function startSmtpPeer(t: TestContext, options: SmtpPeerOptions = {
   const deliveries: Delivery[] = []
   const sockets = new Set<Socket>()
   let connections = 0
+  const later = (answer: () => void) => void setTimeout(answer, options.delayMs ?? 0).unref()
   const server = new SMTPServer({
     ...access(options),
     closeTimeout: 10,
-    onRcptTo: ({ address }, _session, callback) => callback(toReply(options.refuseRecipient?.(address))),
+    onRcptTo: ({ address }, _session, callback) => later(() => callback(toReply(options.refuseRecipient?.(address)))),
     onData(stream, session, callback) {
       const chunks: Buffer[] = []
       const reply = options.refuseMessage?.()
@@ -53,7 +56,7 @@ export async function startSmtpPeer(t: TestContext, options: SmtpPeerOptions = {
         const mail = readMail(Buffer.concat(chunks).toString('utf8'))
         const from = mailFrom === false ? '' : mailFrom.address
         deliveries.push({ from, to: rcptTo.map(({ address }) => address), user: session.user, secure: session.secure, mail })
-        callback()
+        later(callback)
       })
     },
   })

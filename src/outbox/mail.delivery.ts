@@ -1,0 +1,136 @@
+import type { ClaimedMail } from '../model/mail.ts'
+import type { User } from '../model/user.ts'
+import type { Tokens } from '../security/token.ts'
+import type { Database } from '../storage/database.ts'
+import {
+  claimMails,
+  extendLease,
+  findRecipient,
+  forgetFailedMails,
+  giveUpMail,
+  holdMail,
+  postponeMail,
+  releaseMail,
+  removeMail,
+  removeUnwantedMails,
+  requeueMail,
+} from '../storage/repositories/outbox.repository.ts'
+import type { UserSecrets } from '../storage/repositories/user.repository.ts'
+import { retryDelayMs } from './backoff.ts'
+import type { Delivery, DispatcherLogger, Outcome } from './dispatcher.ts'
+import { createMailServerStatus, type Operation } from './mail-server-status.ts'
+import { type Letterhead, writeMail } from './messages.ts'
+import { MailError, type MailTransport } from './transport.ts'
+
+export type MailDeliveryParts = {
+  readonly db: Database
+  readonly tokens: Tokens
+  readonly transport: MailTransport
+  readonly letterhead: Letterhead
+  readonly now: () => number
+  readonly random: () => number
+  readonly logger: DispatcherLogger
+}
+
+const RETRIED_FOR_MS = 24 * 60 * 60_000
+const FAILED_KEPT_MS = 30 * 24 * 60 * 60_000
+// Longer than the longest delay between two attempts that meet the same outage.
+const OUTAGE_OVER_MS = 60_000
+// Small enough not to delay a request, large enough to remove a flood quickly.
+const PRUNE_BATCH = 250
+
+/** Delivers the mails of the outbox. The token in a mail is signed at the moment of sending. */
+export function createMailDelivery({ db, tokens, transport, letterhead, now, random, logger }: MailDeliveryParts): Delivery<ClaimedMail> {
+  const server = createMailServerStatus({ transport, now, logger })
+  let lookUpFailedAt = Number.NEGATIVE_INFINITY
+
+  async function attempt(mail: ClaimedMail): Promise<Outcome> {
+    let user: (User & UserSecrets) | undefined
+    try {
+      user = await findRecipient(db, mail)
+    } catch (error) {
+      return lookUpFailed(mail, error)
+    }
+    if (user === undefined) return unwanted(mail)
+    try {
+      // Tells an outage from a problem of this recipient: only the former may be counted in the metrics.
+      if (server.isOutage() || mail.attempts > 0) await server.requireAvailable()
+    } catch (error) {
+      return failed(mail, error, 'check')
+    }
+    try {
+      const token = tokens.forMail(mail.kind, user.id, mail.kind === 'verify' ? user.emailVersion : user.resetVersion)
+      await transport.send(writeMail(letterhead, mail, user, token, now()))
+    } catch (error) {
+      return failed(mail, error, 'sending')
+    }
+    server.noteReached('sending')
+    return () => finish(mail)
+  }
+
+  /** Logged once per outage, in which some mails may still pass. */
+  function lookUpFailed(mail: ClaimedMail, error: unknown): Outcome {
+    if (now() - lookUpFailedAt > OUTAGE_OVER_MS) logger.warn({ err: error, outboxId: mail.id }, 'mail waits for the database')
+    lookUpFailedAt = now()
+    const dueAt = now() + retryDelayMs('server', mail.attempts, now() - mail.requestedAt, random)
+    return () => holdMail(db, mail, dueAt, 'the account could not be looked up')
+  }
+
+  /**
+   * An unwanted mail is dropped silently: a log line or a counter would show which addresses have an account. It is dropped no sooner
+   * than others are sent during an outage, because the metrics show to everyone how many mails wait.
+   */
+  async function unwanted(mail: ClaimedMail): Promise<Outcome> {
+    try {
+      await server.requireAvailable()
+    } catch (error) {
+      if (now() - mail.requestedAt < RETRIED_FOR_MS) return failed(mail, error, 'check')
+    }
+    return () => finish(mail)
+  }
+
+  /** A request that came in during the sending is served by another mail. */
+  async function finish(mail: ClaimedMail): Promise<void> {
+    if (!(await removeMail(db, mail))) await requeueMail(db, mail, now())
+  }
+
+  function failed(mail: ClaimedMail, cause: unknown, operation: Operation): Outcome {
+    const error = cause instanceof MailError ? cause : unexpected(mail, cause)
+    if (error.scope === 'server') server.noteOutage(error, operation)
+    else server.noteReached(operation)
+    const ageMs = now() - mail.requestedAt
+    if (error.scope === 'recipient' || ageMs >= RETRIED_FOR_MS) return () => giveUp(mail, error)
+    if (error.scope === 'message' && mail.attempts === 0) logger.warn(describe(mail, error), 'a mail was rejected and is retried')
+    const dueAt = now() + retryDelayMs(error.scope, mail.attempts, ageMs, random)
+    const putOff = operation === 'check' ? holdMail : postponeMail
+    return () => putOff(db, mail, dueAt, error.message)
+  }
+
+  function unexpected(mail: ClaimedMail, cause: unknown): MailError {
+    logger.error({ err: cause, outboxId: mail.id, kind: mail.kind }, 'a mail could not be written')
+    return new MailError('message', 'the mail could not be written', { cause })
+  }
+
+  async function giveUp(mail: ClaimedMail, error: MailError): Promise<void> {
+    if (!(await giveUpMail(db, mail, now(), error.message))) return requeueMail(db, mail, now())
+    logger.error(describe(mail, error), 'a mail could not be delivered and is given up')
+    await forgetFailedMails(db, now() - FAILED_KEPT_MS)
+  }
+
+  return {
+    attempt,
+    claim: (claim) => claimMails(db, claim),
+    renew: (mail, leaseEndsAt) => extendLease(db, mail, leaseEndsAt),
+    release: (mail) => releaseMail(db, mail, now()),
+    /** Keeps a flood of unwanted mails from delaying others. An error here is met again, and logged, by the attempt at each mail. */
+    async prune() {
+      if (!server.isTrusted()) return false
+      return (await removeUnwantedMails(db, now(), PRUNE_BATCH).catch(() => 0)) === PRUNE_BATCH
+    },
+    close: () => transport.close(),
+  }
+}
+
+function describe({ id, kind, attempts }: ClaimedMail, { message }: MailError) {
+  return { outboxId: id, kind, attempts: attempts + 1, reason: message }
+}
