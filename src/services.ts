@@ -50,7 +50,7 @@ export function createServices(parts: Parts): Services {
     accounts: createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     sessions: createSessions({ reads, changes, tokens, passwords, observer, now }),
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
-    users: createUsers({ reads, changes, passwords }),
+    users: createUsers({ reads, changes, passwords, now }),
     userAdministration: createUserAdministration({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now }),
   }

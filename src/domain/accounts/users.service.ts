@@ -6,6 +6,7 @@ import { deleteSessionsOfUser } from '../../storage/repositories/session.reposit
 import { findUserById, updateUser } from '../../storage/repositories/user.repository.ts'
 import { changedFields } from '../changed-fields.ts'
 import type { DomainParts } from '../parts.ts'
+import { requireReader } from '../sessions/callers.ts'
 import { trimSessions } from '../sessions/open-session.ts'
 import { emailKey } from '../values/email.ts'
 
@@ -18,9 +19,12 @@ export type Users = {
   changePassword(editor: Actor | Operator, userId: number, password: string): Promise<void>
 }
 
-export function createUsers({ reads, changes, passwords }: Pick<DomainParts, 'reads' | 'changes' | 'passwords'>): Users {
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'>
+
+export function createUsers({ reads, changes, passwords, now }: Parts): Users {
   async function edit(editor: Actor | Operator, userId: number, { password, ...profile }: Edit): Promise<User> {
-    // Hashing is expensive: nothing is hashed for a user who does not exist.
+    // Hashing is expensive: nothing is hashed for a caller who may not edit, or for a user who does not exist.
+    if (editor.caller !== 'operator') await requireReader(reads, editor.caller, userId, now())
     if ((await findUserById(reads, userId)) === undefined) throw new Refusal('user_not_found')
     const passwordHash = password === undefined ? undefined : await passwords.hash(password, editor.origin.signal)
     const address = profile.email === undefined ? undefined : emailKey(profile.email)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { admin, member } from '../../support/app/actors.ts'
 import { forgotPassword, login, logout, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/app/requests.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
@@ -33,6 +35,30 @@ test('what changes an account is logged with actor, target and the id of the req
     { event: 'user.banned', actor: boss.id, target: mia.id, requestId: banned.headers['x-request-id'] },
     { event: 'session.created', actor: undefined, target: boss.id, requestId: loggedIn.headers['x-request-id'] },
   ])
+})
+
+test('a change is logged even if the connection is reset before the response is written', async (t) => {
+  const service = await startApp(t)
+  const boss = await admin(service)
+  const mia = await member(service)
+  const port = Number(new URL(await service.app.listen({ port: 0, host: '127.0.0.1' })).port)
+  const accepted = once(service.app.server, 'connection')
+  const socket = connect(port, '127.0.0.1')
+  const [serverSocket] = await accepted
+  const closed = new Promise((resolve) => serverSocket.once('close', resolve))
+  const { transaction } = service.db
+  service.db.transaction = async (work, options) => {
+    const result = await transaction(work, options)
+    socket.resetAndDestroy()
+    await closed
+    return result
+  }
+  const { authorization } = boss.headers
+  socket.write(`POST /users/${mia.id}/make-admin HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nContent-Length: 0\r\n\r\n`)
+  await closed
+  const { event, actor, target, ip, requestId } = lines(service)[0] ?? assert.fail('nothing was logged')
+  assert.deepEqual({ event, actor, target, ip }, { event: 'user.promoted', actor: boss.id, target: mia.id, ip: '127.0.0.1' })
+  assert.equal(typeof requestId, 'string')
 })
 
 test('an edit is logged with the names of what it has set, and with no value', async (t) => {

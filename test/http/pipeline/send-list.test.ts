@@ -3,13 +3,17 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { admin } from '../../support/app/actors.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { admin, member } from '../../support/app/actors.ts'
 import { eventually } from '../../support/app/eventually.ts'
+import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { crowd, numbered } from '../../support/databases/crowd.ts'
 
 // More than the buffers of a connection take, so that the service has to wait for its reader.
 const CROWD = numbered(14_000).map((person) => ({ ...person, firstName: '𝄞'.repeat(100), lastName: '𝄞'.repeat(100) }))
+
+const READER = statement<{ id: number }>(`select id from users where role = 'admin'`)
 
 /** A client that has asked for the list of many users, and has read the beginning of it. */
 async function startedList(t: TestContext): Promise<{ testApp: TestApp; response: IncomingMessage; readPages: () => number }> {
@@ -41,6 +45,21 @@ test('a list that fails half-way ends the connection: nobody takes the beginning
   await assert.rejects(once(response, 'end'), { code: 'ECONNRESET' })
   assert.equal(response.complete, false)
   assert.throws(() => JSON.parse(text))
+})
+
+test('a list that an admin is reading ends with the connection when they are banned', async (t) => {
+  const { testApp, response } = await startedList(t)
+  const [{ id: readerId } = assert.fail()] = await testApp.db.all(READER)
+  await admin(testApp)
+  await testApp.services.userAdministration.ban(OPERATOR, readerId)
+  await member(testApp, { email: 'registered-later@example.com' })
+  let text = ''
+  response.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  await assert.rejects(once(response, 'end'), { code: 'ECONNRESET' })
+  assert.throws(() => JSON.parse(text))
+  assert.doesNotMatch(text, /registered-later/)
 })
 
 test('a list whose reader has gone is read no further', async (t) => {

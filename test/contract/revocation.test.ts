@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import type { InjectOptions } from 'fastify'
+import type { App } from '../../src/http/pipeline/app-type.ts'
+import { statement } from '../../src/storage/database.ts'
+import { type Actor, admin, type KeyHolder, keyHolder, member } from '../support/app/actors.ts'
+import { operationsOf, readApiDocument } from '../support/app/openapi.ts'
+import { OPERATOR } from '../support/app/origins.ts'
+import { login, logout, newEmail, resetPassword } from '../support/app/requests.ts'
+import { secondApp } from '../support/app/second-app.ts'
+import { stall } from '../support/app/stalled-request.ts'
+import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { test } from '../support/databases/databases.ts'
+
+/** Everything a request may be about: the caller, who is an admin with a key, and another user with a key. */
+type Stage = {
+  readonly service: TestApp
+  /** The same service in another process. */
+  readonly elsewhere: App
+  readonly boss: Actor
+  readonly caller: KeyHolder
+  readonly other: KeyHolder
+}
+
+type Write = {
+  readonly role: 'user' | 'admin'
+  /** What kinds of credentials can make this write at all. */
+  readonly by?: 'session' | 'key'
+  request(stage: Stage): InjectOptions & { payload?: object }
+}
+
+/** Every protected route that writes. */
+const WRITES: Readonly<Record<string, Write>> = {
+  'POST /logout/': { role: 'user', by: 'session', request: () => ({ url: '/logout/' }) },
+  'PUT /users/{user_id}': {
+    role: 'user',
+    request: ({ caller }) => ({ url: `/users/${caller.id}`, payload: { email: newEmail(), password: 'what the thief wants' } }),
+  },
+  'POST /users/{user_id}/password': {
+    role: 'user',
+    request: ({ caller }) => ({ url: `/users/${caller.id}/password`, payload: { password: 'what the thief wants' } }),
+  },
+  'POST /users/{user_id}/make-admin': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/make-admin` }) },
+  'POST /users/{user_id}/ban': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/ban` }) },
+  'POST /users/{user_id}/unban': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/unban` }) },
+  'DELETE /users/{user_id}': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}` }) },
+  'POST /users/keys': { role: 'user', request: () => ({ url: '/users/keys', payload: { name: 'a way back in' } }) },
+  'PATCH /users/keys/{key_id}': {
+    role: 'user',
+    request: ({ caller }) => ({ url: `/users/keys/${caller.keyId}`, payload: { is_active: true, name: 'mine again' } }),
+  },
+  'DELETE /users/keys/{key_id}': { role: 'user', request: ({ caller }) => ({ url: `/users/keys/${caller.keyId}` }) },
+  'PATCH /users/keys/by-user/{user_id}/{key_id}': {
+    role: 'admin',
+    request: ({ other }) => ({ url: `/users/keys/by-user/${other.id}/${other.keyId}`, payload: { is_active: false } }),
+  },
+  'DELETE /users/keys/by-user/{user_id}/{key_id}': {
+    role: 'admin',
+    request: ({ other }) => ({ url: `/users/keys/by-user/${other.id}/${other.keyId}` }),
+  },
+}
+
+type Revocation = { readonly ends: 'session' | 'key' | 'both' | 'role'; revoke(stage: Stage): Promise<unknown> }
+
+async function acknowledged(response: Promise<{ readonly statusCode: number; readonly body: string }>): Promise<void> {
+  const { statusCode, body } = await response
+  assert.ok(statusCode < 300, `the revocation itself was refused: ${statusCode} ${body}`)
+}
+
+/** Everything that takes authority away, each by way of another process where it has a route. */
+const REVOCATIONS: Readonly<Record<string, Revocation>> = {
+  'a ban': {
+    ends: 'both',
+    revoke: ({ elsewhere, boss, caller }) =>
+      acknowledged(elsewhere.inject({ method: 'POST', url: `/users/${caller.id}/ban`, headers: boss.headers })),
+  },
+  'a deletion': {
+    ends: 'both',
+    revoke: ({ elsewhere, boss, caller }) =>
+      acknowledged(elsewhere.inject({ method: 'DELETE', url: `/users/${caller.id}`, headers: boss.headers })),
+  },
+  'a demotion': { ends: 'role', revoke: ({ service, caller }) => service.services.userAdministration.revokeAdmin(OPERATOR, caller.id) },
+  'a logout': {
+    ends: 'session',
+    revoke: ({ elsewhere, caller }) => acknowledged(elsewhere.inject(logout({ authorization: `Bearer ${caller.token}` }))),
+  },
+  'a password reset': {
+    ends: 'session',
+    revoke: ({ elsewhere, service, caller }) =>
+      acknowledged(elsewhere.inject(resetPassword({ code: service.services.tokens.forMail('reset', caller.id, caller.resetVersion) }))),
+  },
+  'a password change in another session': {
+    ends: 'session',
+    async revoke({ elsewhere, caller }) {
+      const { token } = (await elsewhere.inject(login({ email: caller.email, password: caller.password }))).json()
+      const headers = { authorization: `Bearer ${token}` }
+      await acknowledged(
+        elsewhere.inject({ method: 'POST', url: `/users/${caller.id}/password`, headers, payload: { password: 'what the owner wants' } }),
+      )
+    },
+  },
+  'disabling the key': {
+    ends: 'key',
+    revoke: ({ elsewhere, caller }) =>
+      acknowledged(
+        elsewhere.inject({
+          method: 'PATCH',
+          url: `/users/keys/${caller.keyId}`,
+          headers: { authorization: `Bearer ${caller.token}` },
+          payload: { is_active: false },
+        }),
+      ),
+  },
+  'deleting the key': {
+    ends: 'key',
+    revoke: ({ elsewhere, boss, caller }) =>
+      acknowledged(elsewhere.inject({ method: 'DELETE', url: `/users/keys/by-user/${caller.id}/${caller.keyId}`, headers: boss.headers })),
+  },
+}
+
+const USERS = statement<object>(
+  'select id, email, first_name, password_hash, role, banned, email_version, reset_version from users order by id',
+)
+const KEYS = statement<object>('select id, user_id, name, is_active from api_keys order by id')
+const SESSIONS = statement<object>('select id, user_id from sessions order by id')
+
+async function everything({ db }: TestApp): Promise<object[][]> {
+  return Promise.all([db.all(USERS), db.all(KEYS), db.all(SESSIONS)])
+}
+
+function credentials({ token, key }: KeyHolder): Record<'session' | 'key', Record<string, string>> {
+  return { session: { authorization: `Bearer ${token}` }, key: { 'x-api-key': key } }
+}
+
+type Case = { readonly name: string; readonly kind: 'session' | 'key'; readonly status: number; readonly revoke: Revocation['revoke'] }
+
+/** The revocations that end the authority of a write, with the credential that each concerns. */
+function casesOf({ role, by }: Write): Case[] {
+  const kinds = by === undefined ? (['session', 'key'] as const) : [by]
+  return Object.entries(REVOCATIONS).flatMap(([name, { ends, revoke }]) => {
+    if (ends === 'role') return role === 'user' ? [] : kinds.map((kind) => ({ name, kind, status: 403, revoke }))
+    return kinds.filter((kind) => ends === 'both' || ends === kind).map((kind) => ({ name, kind, status: 401, revoke }))
+  })
+}
+
+for (const [route, write] of Object.entries(WRITES)) {
+  test(`${route} changes nothing once the authority of its caller has been revoked`, async (t) => {
+    const service = await startApp(t)
+    const elsewhere = await secondApp(t, service)
+    const boss = await admin(service)
+    // The routes of the table have only methods that inject knows.
+    const method = route.split(' ')[0] as 'POST'
+    for (const { name, kind, status, revoke } of casesOf(write)) {
+      const caller = await keyHolder(service, await admin(service))
+      const other = await keyHolder(service, await member(service))
+      const stage = { service, elsewhere, boss, caller, other }
+      const stalled = stall(service.app, { method, headers: credentials(caller)[kind], ...write.request(stage) })
+      await stalled.accepted
+      await revoke(stage)
+      const before = await everything(service)
+      const { statusCode, body } = await stalled.finish()
+      const place = `${name}, by ${kind}: ${statusCode} ${body}`
+      assert.equal(statusCode, status, place)
+      assert.deepEqual(await everything(service), before, place)
+    }
+  })
+}
+
+test('every protected route that writes is in this table', async (t) => {
+  const writes = operationsOf(await readApiDocument(t)).filter(({ method, operation }) => method !== 'GET' && operation.security.length > 0)
+  assert.deepEqual(Object.keys(WRITES).sort(), writes.map(({ method, path }) => `${method} ${path}`).sort())
+})
+
+test('a stalled request whose caller keeps their authority succeeds', async (t) => {
+  const service = await startApp(t)
+  const caller = await keyHolder(service, await admin(service))
+  const other = await keyHolder(service, await member(service))
+  for (const headers of Object.values(credentials(caller))) {
+    const stalled = stall(service.app, { method: 'POST', url: `/users/${other.id}/make-admin`, headers })
+    await stalled.accepted
+    assert.equal((await stalled.finish()).statusCode, 204)
+  }
+})

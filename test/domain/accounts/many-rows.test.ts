@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { MAX_KEYS } from '../../../src/domain/sessions/api-keys.service.ts'
+import { MAX_SESSIONS } from '../../../src/domain/sessions/open-session.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { admin, keyHolder, member } from '../../support/app/actors.ts'
+import { refused } from '../../support/app/assertions.ts'
+import { OPERATOR } from '../../support/app/origins.ts'
+import { login, resetPassword } from '../../support/app/requests.ts'
+import { startApp, type TestApp } from '../../support/app/start-app.ts'
+import { test } from '../../support/databases/databases.ts'
+
+const NUMBERS = 'with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $2)'
+const ROW_ID = `cast(cast($1 as bigint) as text) || '-' || cast(n as text)`
+const ADD_KEYS = statement(`
+  insert into api_keys (id, user_id, name, key_hash, scopes, created_at)
+  ${NUMBERS} select ${ROW_ID}, cast($1 as bigint), 'key', ${ROW_ID}, '[]', 0 from numbers`)
+const ADD_SESSIONS = statement(`
+  insert into sessions (id, user_id, created_at, expires_at)
+  ${NUMBERS} select ${ROW_ID}, cast($1 as bigint), n, 9999999999999 from numbers`)
+const COUNT_KEYS = statement<{ count: number }>('select count(*) as count from api_keys where user_id = $1')
+const COUNT_SESSIONS = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1')
+
+async function rowsOf({ db }: TestApp, userId: number): Promise<{ keys: number; sessions: number }> {
+  const [keys, sessions] = await Promise.all([db.first(COUNT_KEYS, userId), db.first(COUNT_SESSIONS, userId)])
+  return { keys: keys?.count ?? 0, sessions: sessions?.count ?? 0 }
+}
+
+/** Counts the rows that each single transaction deletes. */
+function watchDeletions(testApp: TestApp): { most: number } {
+  const seen = { most: 0 }
+  const { transaction } = testApp.db
+  testApp.db.transaction = (work, options) =>
+    transaction(async (tx) => {
+      let deleted = 0
+      const run: typeof tx.run = async (declared, ...values) => {
+        const changed = await tx.run(declared, ...values)
+        if (/^\s*delete/.test(declared.sql)) deleted += changed
+        return changed
+      }
+      const result = await work({ ...tx, run })
+      seen.most = Math.max(seen.most, deleted)
+      return result
+    }, options)
+  return seen
+}
+
+test('400: a user has at most 1,000 API keys, disabled ones included', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  await testApp.db.run(ADD_KEYS, mia.id, MAX_KEYS - 1)
+  const create = () => testApp.app.inject({ method: 'POST', url: '/users/keys', headers: mia.headers, payload: { name: 'one more' } })
+  const [last, tooMany] = await Promise.all([create(), create()])
+  assert.deepEqual([last.statusCode, tooMany.statusCode].sort(), [200, 400])
+  refused(last.statusCode === 400 ? last : tooMany, 400, 'Too many API keys')
+  assert.equal((await rowsOf(testApp, mia.id)).keys, MAX_KEYS)
+  const { id } = last.statusCode === 200 ? last.json() : tooMany.json()
+  await testApp.app.inject({ method: 'DELETE', url: `/users/keys/${id}`, headers: mia.headers })
+  assert.equal((await create()).statusCode, 200)
+})
+
+test('a user has at most 100 live sessions: a login ends the oldest', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  for (let opened = 1; opened < MAX_SESSIONS; opened++) {
+    testApp.clock.advance({ seconds: 1 })
+    assert.equal((await testApp.app.inject(login({ email: mia.email }))).statusCode, 200)
+  }
+  const isOpen = async () => (await testApp.app.inject({ url: '/users/me', headers: mia.headers })).statusCode === 200
+  assert.equal(await isOpen(), true)
+  testApp.clock.advance({ seconds: 1 })
+  const { token } = (await testApp.app.inject(login({ email: mia.email }))).json()
+  assert.equal(await isOpen(), false)
+  assert.equal((await testApp.app.inject({ url: '/users/me', headers: { authorization: `Bearer ${token}` } })).statusCode, 200)
+  assert.equal((await rowsOf(testApp, mia.id)).sessions, MAX_SESSIONS)
+})
+
+test('a user with very many keys and sessions is deleted in small transactions, over HTTP and by an operator', async (t) => {
+  const testApp = await startApp(t)
+  const boss = await admin(testApp)
+  for (const way of ['http', 'operator'] as const) {
+    const mia = await keyHolder(testApp, await member(testApp))
+    await testApp.db.run(ADD_KEYS, mia.id, 2300)
+    await testApp.db.run(ADD_SESSIONS, mia.id, 1700)
+    const seen = watchDeletions(testApp)
+    const progress: number[] = []
+    if (way === 'operator') await testApp.services.userAdministration.remove(OPERATOR, mia.id, (rows) => progress.push(rows))
+    else assert.equal((await testApp.app.inject({ method: 'DELETE', url: `/users/${mia.id}`, headers: boss.headers })).statusCode, 204)
+    assert.deepEqual(await rowsOf(testApp, mia.id), { keys: 0, sessions: 0 })
+    assert.ok(seen.most > 0 && seen.most <= 1001, `${seen.most} rows were deleted in one transaction`)
+    assert.equal(progress.length > 2, way === 'operator')
+    await assert.rejects(testApp.services.userAdministration.find(mia.id), { code: 'user_not_found' })
+  }
+})
+
+test('a password reset ends very many sessions in small transactions', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  await testApp.db.run(ADD_SESSIONS, mia.id, 2300)
+  const seen = watchDeletions(testApp)
+  const code = testApp.services.tokens.forMail('reset', mia.id, mia.resetVersion)
+  assert.equal((await testApp.app.inject(resetPassword({ code }))).statusCode, 200)
+  assert.equal((await rowsOf(testApp, mia.id)).sessions, 0)
+  assert.ok(seen.most <= 500, `${seen.most} rows were deleted in one transaction`)
+})

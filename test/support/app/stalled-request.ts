@@ -1,0 +1,29 @@
+import { Readable } from 'node:stream'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { App } from '../../../src/http/pipeline/app-type.ts'
+
+export type StalledRequest = {
+  /** Resolves when the headers have been accepted and the service waits for the body. */
+  readonly accepted: Promise<void>
+  /** Sends the body, and returns the response. */
+  finish(): Promise<LightMyRequestResponse>
+}
+
+/** A request whose headers arrive at once and whose body arrives when the test says so. */
+export function stall(app: App, { payload = {}, headers, ...request }: InjectOptions & { payload?: object }): StalledRequest {
+  const body = JSON.stringify(payload)
+  const { promise: accepted, resolve: accept } = Promise.withResolvers<void>()
+  const stream = new Readable({ read: () => accept() })
+  const length = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
+  const response = app.inject({ ...request, headers: { ...headers, ...length }, payload: stream })
+  // A request that is refused on its headers never asks for its body.
+  void response.then(() => accept())
+  return {
+    accepted,
+    finish() {
+      stream.push(body)
+      stream.push(null)
+      return response
+    },
+  }
+}
