@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { finished } from 'node:stream/promises'
 import type { DatabaseTarget } from '../src/config/load.ts'
 import { createPasswords } from '../src/security/password.ts'
-import { openConnections } from '../src/storage/postgres/pool.ts'
+import { withConnection } from '../src/storage/postgres/connections.ts'
 import { fold } from '../src/storage/repositories/folding.ts'
 import { personOf } from './people.ts'
 
@@ -53,21 +53,17 @@ function fillSqlite(file: string, batches: Iterable<Row[]>): void {
   connection.close()
 }
 
-async function fillPostgres(url: string, batches: Iterable<Row[]>): Promise<void> {
-  const { client, destroy } = openConnections(url, 1, { statement_timeout: 0 })
-  try {
+function fillPostgres(url: string, batches: Iterable<Row[]>): Promise<void> {
+  return withConnection(url, { statement_timeout: 0 }, async (client) => {
     const copy = await client.unsafe(`copy users (${COLUMNS}) from stdin`).writable()
     for (const rows of batches) {
-      // None of the values holds a sign that the format of COPY would read as its own.
+      // None of the values contains a character that has a meaning in the format of COPY.
       const text = rows.map((row) => `${row.join('\t')}\n`).join('')
       if (!copy.write(text)) await once(copy, 'drain')
     }
     copy.end()
     await finished(copy)
-    // What the planner and the visibility of rows need comes by itself within minutes on a server that runs.
+    // A running server does this by itself within minutes.
     await client.unsafe('vacuum analyze users')
-  } finally {
-    await client.end({ timeout: 1 })
-    await destroy()
-  }
+  })
 }

@@ -1,7 +1,8 @@
 import type { DatabaseTarget } from '../config/load.ts'
 import type { Database } from './database.ts'
 import type { Migration } from './migrations.ts'
-import { migratePostgres, openPostgres } from './postgres/driver.ts'
+import { openPostgres } from './postgres/driver.ts'
+import { migratePostgres } from './postgres/migrations.ts'
 import { openSqlite } from './sqlite/driver.ts'
 import { migrateSqlite } from './sqlite/migrations.ts'
 

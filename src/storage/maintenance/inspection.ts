@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseTarget } from '../../config/load.ts'
 import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from '../migrations.ts'
-import { openConnections } from '../postgres/pool.ts'
+import { withConnection } from '../postgres/connections.ts'
 
 /** The state of a database, read without changing anything: not even a migration is applied. */
 export type Inspection = {
@@ -95,9 +95,8 @@ function isUsable(file: string): boolean {
   return found !== undefined
 }
 
-async function inspectPostgres(url: string): Promise<Inspection> {
-  const { client, destroy } = openConnections(url, 1, { statement_timeout: STATEMENT_TIMEOUT_MS })
-  try {
+function inspectPostgres(url: string): Promise<Inspection> {
+  return withConnection(url, { statement_timeout: STATEMENT_TIMEOUT_MS }, async (client) => {
     const [server] = await client<Server[]>`
       select current_setting('server_version') as version, current_setting('transaction_read_only') as read_only,
         current_setting('server_encoding') as encoding, coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
@@ -114,10 +113,7 @@ async function inspectPostgres(url: string): Promise<Inspection> {
       ...stateOf(state),
       serverTime: server?.now,
     }
-  } finally {
-    await client.end({ timeout: 1 })
-    await destroy()
-  }
+  })
 }
 
 function obstacleOf(server: Server | undefined, pending: readonly string[]): string | undefined {

@@ -1,48 +1,37 @@
-import type postgres from 'postgres'
-import { openConnections } from '../postgres/pool.ts'
+import { type Tx, withConnection } from '../postgres/connections.ts'
 import { NUMBERED_TABLES, TABLE_NAMES, TRANSFER_TABLES, type TransferRow, type TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500
 
-type Connection = postgres.TransactionSql<{ bigint: number }>
-
-/** One transaction on a PostgreSQL database. It is undone when the work throws. */
+/** Runs the work in one transaction on a PostgreSQL database, and rolls it back if the work throws. */
 export async function withinPostgres<Result>(
   url: string,
   isTarget: boolean,
   work: (side: TransferSide) => Promise<Result>,
 ): Promise<Result> {
-  const { client, destroy } = openConnections(url, 1, { statement_timeout: 0 })
-  try {
-    // What is read is one state of the database.
-    const mode = isTarget ? 'read write' : 'isolation level repeatable read read only'
-    const outcome = await client.begin(mode, async (tx) => {
-      // A service that has been started on the target too early must not write there in between.
+  // The source is read in one state of the database.
+  const mode = isTarget ? 'read write' : 'isolation level repeatable read read only'
+  const outcome = await withConnection(url, { statement_timeout: 0 }, (client) =>
+    client.begin(mode, async (tx) => {
+      // A service that was started too early on the target must not write there meanwhile.
       if (isTarget) await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
       return { result: await work(createSide(tx)) }
-    })
-    return outcome.result
-  } finally {
-    await client.end({ timeout: 1 })
-    await destroy()
-  }
+    }),
+  )
+  return outcome.result
 }
 
-/** The other processes of the service that have this database open. */
-export async function countServiceConnections(url: string): Promise<number> {
-  const { client, destroy } = openConnections(url, 1, { statement_timeout: 5000 })
-  try {
+/** Counts the connections of other processes of the service to this database. */
+export function countServiceConnections(url: string): Promise<number> {
+  return withConnection(url, { statement_timeout: 5000 }, async (client) => {
     const [row] = await client<{ count: number }[]>`
       select count(*) as count from pg_stat_activity
       where datname = current_database() and application_name = 'latchkey' and pid <> pg_backend_pid()`
     return row?.count ?? 0
-  } finally {
-    await client.end({ timeout: 1 })
-    await destroy()
-  }
+  })
 }
 
-function createSide(tx: Connection): TransferSide {
+function createSide(tx: Tx): TransferSide {
   return {
     async count(table) {
       const [row] = await tx.unsafe<{ count: number }[]>(`select count(*) as count from ${table}`)

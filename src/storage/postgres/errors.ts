@@ -4,41 +4,67 @@ import { MissingReference, UniqueViolation } from '../database.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'
 const UNIQUE_VIOLATION = '23505'
-// Classes and codes that tell of the server's state, not of a wrong statement: connection, authorization, no such database,
-// rolled back, resources, intervention, system; read-only, lock not available.
-const OUTSIDE_FAULT = /^(?:08|28|3D|40|53|57|58|XX)...$|^(?:25006|55P03)$/
-// Of these, the ones after which another connection may lead to a better place: a server that ends, or is no longer the primary.
-const MISPLACED = /^(?:08|28|3D|57P|58)|^25006$/
-// The one class whose messages repeat a value: `invalid input syntax for type bigint: "…"`.
+// SQLSTATE classes and codes that describe the state of the server, not a wrong statement: connection, authorization, no such database,
+// rollback, resources, intervention, system; read-only, lock not available.
+const OUTAGE = /^(?:08|28|3D|40|53|57|58|XX)...$|^(?:25006|55P03)$/
+// Those of them that another connection or another host may not have: the server shuts down, or is not the primary any more.
+const WRONG_SERVER = /^(?:08|28|3D|57P|58)|^25006$/
+// The only class whose messages repeat a value: `invalid input syntax for type bigint: "…"`.
 const DATA_EXCEPTION = /^22/
+const UNREACHED_CODES = new Set<unknown>(['CONNECT_TIMEOUT', 'NOT_PRIMARY', 'ROOT_CERTIFICATE'])
+const UNREACHED_CALLS = new Set<unknown>(['connect', 'getaddrinfo'])
+const NO_TLS = /before secure TLS connection was established|wrong version number/
 
-/** Turns what PostgreSQL says into words that the layers above know. */
+/** An error with a code, which `translate` takes for an outage. */
+export function connectionError(code: string, message: string, cause?: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { code })
+}
+
+/** Turns an error of the driver into one that the layers above know. */
 export function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Refusal || !('code' in error)) return error
   if (error.code === UNIQUE_VIOLATION) return new UniqueViolation(error)
   if (error.code === FOREIGN_KEY_VIOLATION) return new MissingReference(error)
-  if (!(error instanceof postgres.PostgresError) || OUTSIDE_FAULT.test(error.code))
-    return new Refusal('unavailable', `PostgreSQL: ${error.message}`, { cause: error })
+  if (!(error instanceof postgres.PostgresError) || OUTAGE.test(error.code))
+    return new Refusal('unavailable', `PostgreSQL: ${messageOf(error)}`, { cause: error })
   return DATA_EXCEPTION.test(error.code) ? withoutValue(error) : error
 }
 
-/** The value may be a hash or the id of a session, and a message goes to the log. */
+// After a server has declined TLS, the driver starts the handshake all the same, and the server closes the connection.
+function messageOf(error: Error & { readonly code?: unknown }): string {
+  const message = error.message || String(error.code)
+  return NO_TLS.test(message) ? `the server offers no TLS, or closed the connection during the handshake (${message})` : message
+}
+
+/** The value may be a hash or the id of a session, and a message is logged. */
 function withoutValue({ message, code }: postgres.PostgresError): Error {
   return new Error(`PostgreSQL: ${message.replace(/".*"/s, '"[hidden]"')} (${code})`)
 }
 
-/** Whether the connection is gone, and with it the transaction. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+/** Whether no connection could be opened: the server has received no statement, so the work can safely be tried on another host. */
+export function isUnreached(error: unknown): boolean {
+  // Node reports a failure to connect to several addresses of one host as an AggregateError.
+  if (error instanceof AggregateError) return error.errors.every(isUnreached)
+  const call = error instanceof Error && 'syscall' in error ? error.syscall : undefined
+  return UNREACHED_CODES.has(codeOf(error)) || UNREACHED_CALLS.has(call)
+}
+
+/** Whether the connection is gone, and the transaction with it. */
 export function isLost(error: unknown): boolean {
   return error instanceof Refusal && error.cause !== undefined && !(error.cause instanceof postgres.PostgresError)
 }
 
-/** Whether another connection may do better: this one was lost, gave no answer in time, or leads to the wrong place. */
+/** Whether the next statement needs another connection: this one was lost, did not answer in time, or leads to the wrong server. */
 export function isDoubtful(error: unknown): boolean {
   if (!(error instanceof Refusal) || error.code !== 'unavailable' || error instanceof Abandoned) return false
-  return !(error.cause instanceof postgres.PostgresError) || isMisplaced(error)
+  return !(error.cause instanceof postgres.PostgresError) || isWrongServer(error)
 }
 
-/** Whether the server itself says that it is the wrong place. */
-export function isMisplaced(error: unknown): boolean {
-  return error instanceof Refusal && error.cause instanceof postgres.PostgresError && MISPLACED.test(error.cause.code)
+/** Whether the server itself reports that it cannot serve. */
+export function isWrongServer(error: unknown): boolean {
+  return error instanceof Refusal && error.cause instanceof postgres.PostgresError && WRONG_SERVER.test(error.cause.code)
 }

@@ -1,109 +1,76 @@
-import postgres from 'postgres'
-import { createSockets, type HostPreference, type Sockets } from './sockets.ts'
-import { forDriver, type PostgresAddress, parsePostgresUrl } from './url.ts'
+import { type Connections, openConnections } from './connections.ts'
+import type { PostgresAddress } from './url.ts'
 
-export type Client = postgres.Sql<{ bigint: number }>
+/** The host that served last. All pools of a process share it. */
+export type HostPreference = { hostIndex: number }
 
 export type Pool = {
-  client(): Client
-  /** Says that a connection of this client failed, or gave no answer. What is new goes through fresh connections from now on. */
-  distrust(client: Client): void
+  /** The connections to the preferred host. */
+  connections(): Connections
+  /** These connections cannot be opened, or their server cannot serve: later work prefers the next host. */
+  leaveHost(connections: Connections): void
+  /** One of these connections was lost, or did not answer: later work uses new connections. */
+  replace(connections: Connections): void
+  /** Does the same with the connections to one host, if there are any. */
+  replaceHost(hostIndex: number): void
   close(): Promise<void>
 }
 
-type Connections = { readonly client: Client; readonly sockets: Sockets; readonly bornAt: number; destroy(): Promise<void> }
-
-const CONNECT_TIMEOUT_S = 1.5
 const STATEMENT_TIMEOUT_MS = 5000
 // A connection that was lost in the middle of a transaction must not hold its locks.
 const IDLE_IN_TRANSACTION_MS = 10_000
-// While the database is away every request finds a fault; replacing the connections twice a second is enough to see its return.
+const SETTINGS = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
+// During an outage every request fails; replacing the connections twice a second is enough to notice its end.
 const MIN_AGE_MS = 500
 
 /**
- * Connections that are replaced as soon as one of them is in doubt: one on which nothing comes back would hold up whatever is sent
- * over it. What is under way in the others may finish until `graceMs` have passed, by when everyone has an answer. Not before
- * then are the next ones replaced, so that there are twice `max` at most: a server has only so many places.
+ * Connections that are replaced as soon as one of them fails: one on which no answer arrives would block every statement that is sent over
+ * it. Running statements of the replaced connections may finish within `graceMs`, by when each of them has been answered. The next
+ * replacement waits until then, so that there are at most twice `max` connections: a server accepts only so many.
  */
-export function createPool(url: string, max: number, graceMs: number, preference: HostPreference): Pool {
-  const settings = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
-  const open = () => openConnections(url, max, settings, preference)
-  let current = open()
+export function createPool(address: PostgresAddress, max: number, graceMs: number, preference: HostPreference): Pool {
+  const current = new Map<number, Connections>()
   let isClosed = false
   let retired: Connections | undefined
 
+  function open(hostIndex: number): Connections {
+    const opened = openConnections(address, hostIndex, max, SETTINGS)
+    current.set(hostIndex, opened)
+    return opened
+  }
+
+  function replace(stale: Connections): void {
+    const isCurrent = current.get(stale.hostIndex) === stale
+    if (isClosed || !isCurrent || retired !== undefined || performance.now() - stale.openedAt < MIN_AGE_MS) return
+    try {
+      open(stale.hostIndex)
+    } catch {
+      // For example, the root certificate was removed. The old connections stay in use, and the next error tries again.
+      return
+    }
+    retired = stale
+    setTimeout(() => {
+      retired = undefined
+      void stale.destroy()
+    }, graceMs).unref()
+  }
+
+  // Opened now, so that an unreadable root certificate stops the start.
+  open(preference.hostIndex)
+
   return {
-    client: () => current.client,
-    distrust(client) {
-      const stale = current
-      if (isClosed || stale.client !== client || performance.now() - stale.bornAt < MIN_AGE_MS) return
-      stale.sockets.reconsider()
-      if (retired) return
-      try {
-        current = open()
-      } catch {
-        // Such as a root certificate that has been taken away: the connections that were made with it go on, and the next fault tries again.
-        return
-      }
-      retired = stale
-      setTimeout(() => {
-        retired = undefined
-        void stale.destroy()
-      }, graceMs).unref()
+    connections: () => current.get(preference.hostIndex) ?? open(preference.hostIndex),
+    leaveHost({ hostIndex }) {
+      if (preference.hostIndex === hostIndex) preference.hostIndex = (hostIndex + 1) % address.hosts.length
+    },
+    replace,
+    replaceHost(hostIndex) {
+      const stale = current.get(hostIndex)
+      if (stale !== undefined) replace(stale)
     },
     async close() {
       isClosed = true
-      await current.client.end({ timeout: 1 })
-      await Promise.all([current.destroy(), retired?.destroy()])
+      await Promise.all([...[...current.values()].map((connections) => connections.close()), retired?.destroy()])
     },
   }
-}
-
-/** Up to `max` connections, made when they are needed, with these settings of the server. */
-export function openConnections(
-  url: string,
-  max: number,
-  settings: Readonly<Record<string, number>>,
-  preference: HostPreference = { hostIndex: 0 },
-): Connections {
-  const address = parsePostgresUrl(url)
-  if (address === undefined) throw new Error('the address of the PostgreSQL database is not well formed')
-  const sockets = createSockets(address, preference)
-  const client: Client = postgres(forDriver(url), {
-    ...destination(address),
-    // The sockets see to it.
-    ssl: false,
-    ...{ socket: sockets.open },
-    max,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    // An outage must not make the service wait longer than itself to see that it is over.
-    backoff: (retries) => Math.min(0.05 * 2 ** retries, 1),
-    // No statement of the service runs long enough to be worth compiling; the planner thinks otherwise of a search for what many have.
-    connection: { application_name: 'latchkey', jit: false, ...settings, TimeZone: 'UTC' },
-    onnotice: () => undefined,
-    fetch_types: false,
-    // Ids and times are far below 2^53, where a JavaScript number is exact.
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-  })
-  return {
-    client,
-    sockets,
-    bornAt: performance.now(),
-    async destroy() {
-      await client.end({ timeout: 0 })
-      sockets.destroy()
-    },
-  }
-}
-
-/**
- * Given apart from the URL, because the driver takes an IPv6 address apart at its colons and does not decode the name of a database.
- * Where there are several hosts, a standby is passed over: the service writes.
- */
-function destination({ hosts, database, isPrimaryOnly }: PostgresAddress): { database: string } {
-  const lists = { host: hosts.map(({ host }) => host), port: hosts.map(({ port }) => port) }
-  // The driver calls `read-write` what may still be a standby; `primary` is what is meant.
-  const attributes = isPrimaryOnly ? { target_session_attrs: 'primary' } : {}
-  // The driver takes lists, and documents them; the type of its options leaves them out.
-  return { database, ...lists, ...attributes }
 }

@@ -1,27 +1,28 @@
+export type PostgresHost = { readonly host: string; readonly port: number }
+
 export type PostgresAddress = {
+  readonly url: string
   /** In the order in which they are tried. */
-  readonly hosts: readonly { readonly host: string; readonly port: number }[]
+  readonly hosts: readonly PostgresHost[]
   readonly database: string
-  /** Whether a standby is passed over, as it has to be where there are several hosts. */
-  readonly isPrimaryOnly: boolean
   readonly sslMode: SslMode
-  /** The file with the certificates that vouch for the server's, or `system`; otherwise those that Node.js trusts. */
+  /** A file with the certificates of trusted authorities, or `system`; without it, those that Node.js trusts. */
   readonly rootCertificate: string | undefined
 }
 
-/** As libpq has them: whether there is TLS, and whether the certificate is verified, alone or with the name of the host. */
+/** The modes of libpq: whether there is TLS, and whether the certificate is verified, alone or with the name of the host. */
 export type SslMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full'
 
 const SHAPE = /^postgres(?:ql)?:\/\/(?:([^/?#\s]*)@)?([^/?#\s@]+)\/([^/?#\s]+)(?:\?([^#\s]*))?$/
 const HOST = /^(?:([A-Za-z0-9._-]+)|\[([0-9A-Fa-f:.]+)\])(?::(\d{1,5}))?$/
 const DEFAULT_PORT = 5432
-// The service writes: a standby is of no use to it.
+// All of them mean the primary, which the service always requires.
 const SESSION_ATTRIBUTES = new Set<unknown>([null, 'read-write', 'primary'])
 const SSL_MODES: readonly SslMode[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
-// What this file understands, and the driver does not have to.
+// Parameters that are handled here. The driver would send them to the server as settings.
 const OWN_PARAMETERS = ['sslmode', 'sslrootcert', 'target_session_attrs']
 
-/** Where a database URL leads; undefined when it is none. Several hosts are separated by commas, as libpq has it. */
+/** Parses a database URL; undefined when it is malformed. Several hosts are separated by commas, as in libpq. */
 export function parsePostgresUrl(url: string): PostgresAddress | undefined {
   const [, credentials = '', hostList = '', database = '', query = ''] = SHAPE.exec(url) ?? []
   const hosts = hostList.split(',').map(parseHost)
@@ -30,10 +31,10 @@ export function parsePostgresUrl(url: string): PostgresAddress | undefined {
   const tls = parseTls(parameters)
   const isUsable = isEncoded(credentials) && isEncoded(database) && SESSION_ATTRIBUTES.has(attributes)
   if (!isUsable || tls === undefined || !hosts.every((host) => host !== undefined)) return undefined
-  return { hosts, database: decodeURIComponent(database), isPrimaryOnly: attributes !== null || hosts.length > 1, ...tls }
+  return { url, hosts, database: decodeURIComponent(database), ...tls }
 }
 
-/** The URL without what the driver does not have to know, and would send to the server as a setting. */
+/** The URL without the parameters that are handled here. */
 export function forDriver(url: string): string {
   const [address = '', query = ''] = url.split('?')
   const parameters = new URLSearchParams(query)
@@ -45,14 +46,14 @@ function parseTls(parameters: URLSearchParams): Pick<PostgresAddress, 'sslMode' 
   const rootCertificate = parameters.get('sslrootcert') || undefined
   const given = parameters.get('sslmode')
   const sslMode = SSL_MODES.find((mode) => mode === (given ?? 'disable'))
-  // `ssl`, which other drivers know, is not passed over in silence: who writes it expects TLS.
+  // `ssl`, a parameter of other drivers, is refused: an operator who writes it expects TLS.
   if (sslMode === undefined || parameters.has('ssl')) return undefined
-  // Everybody has a certificate of a public authority: it says something only together with a name (libpq refuses it too).
+  // Anybody can have a certificate of a public authority: it proves something only together with a host name (libpq refuses this too).
   const isPublic = rootCertificate === undefined || rootCertificate === 'system'
   if (isPublic && (sslMode === 'verify-ca' || (sslMode === 'require' && rootCertificate !== undefined))) return undefined
-  // A certificate that is given is meant to be looked at: libpq has it so too.
+  // An operator who gives a root certificate expects it to be checked, as in libpq.
   if (sslMode === 'require' && rootCertificate !== undefined) return { sslMode: 'verify-ca', rootCertificate }
-  // A certificate without a mode, or with one that does without TLS, would be a promise that is not kept.
+  // A root certificate without a mode means full verification; one with a mode that may do without TLS is a contradiction.
   if (rootCertificate !== undefined && !sslMode.startsWith('verify'))
     return given === null ? { sslMode: 'verify-full', rootCertificate } : undefined
   return { sslMode, rootCertificate }
@@ -64,7 +65,7 @@ function parseHost(text: string): { host: string; port: number } | undefined {
   return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) }
 }
 
-/** Percent signs that stand for nothing would stop the driver with words of its own. */
+/** The driver fails with an unclear error on malformed percent-encoding. */
 function isEncoded(text: string): boolean {
   try {
     decodeURIComponent(text)

@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import { migratePostgres } from '../../../src/storage/postgres/driver.ts'
+import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
 
 type Binaries = { readonly postgres: string; readonly initdb: string }
 type Account = { readonly uid: number; readonly gid: number }
@@ -21,6 +21,8 @@ export type PostgresServer = {
   /** Holds the server and all its backends where they are, and lets them go on. */
   freeze(): void
   thaw(): void
+  /** Starts a standby that streams from this server, on a copy of its data. The server restarts once. */
+  startStandby(): Promise<PostgresServer>
   /** Ends it, whatever state it is in, and removes its data. */
   stop(): Promise<void>
 }
@@ -59,6 +61,11 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     cwd: folder,
     stdio: 'ignore',
   })
+  return serve(folder, dataFolder, binaries, settings)
+}
+
+async function serve(folder: string, dataFolder: string, binaries: Binaries, settings: readonly string[]): Promise<PostgresServer> {
+  const account = SERVER_ACCOUNT
   const port = await freePort()
   const options = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, ...settings].flatMap((setting) => ['-c', setting])
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -91,6 +98,17 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     },
     freeze: () => signalAll(child, 'SIGSTOP'),
     thaw: () => signalAll(child, 'SIGCONT'),
+    async startStandby() {
+      await end('SIGINT')
+      const copyFolder = mkdtempSync(join(tmpdir(), 'latchkey-standby-'))
+      const copy = join(copyFolder, 'data')
+      cpSync(dataFolder, copy, { recursive: true })
+      writeFileSync(join(copy, 'standby.signal'), '')
+      if (account) execFileSync('chown', ['-R', `${account.uid}:${account.gid}`, copyFolder])
+      chmodSync(copy, 0o700)
+      child = await launch()
+      return serve(copyFolder, copy, binaries, [...settings, `primary_conninfo=host=127.0.0.1 port=${port} user=postgres`])
+    },
     async stop() {
       signalAll(child, 'SIGCONT')
       await end('SIGINT')

@@ -1,4 +1,4 @@
-import { migratePostgres } from '../../../src/storage/postgres/driver.ts'
+import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
 import { migrateSqlite } from '../../../src/storage/sqlite/migrations.ts'
 
 // A process of its own that migrates one database, for tests of several at once: kind, database, folder.

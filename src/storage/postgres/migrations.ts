@@ -1,0 +1,42 @@
+import {
+  type AppliedMigration,
+  CREATE_HISTORY,
+  MIGRATIONS_FOLDER,
+  type Migration,
+  pendingMigrations,
+  READ_HISTORY,
+  readMigrations,
+} from '../migrations.ts'
+import { type Tx, withConnection } from './connections.ts'
+
+const MIGRATION_LOCK = 7_214_000
+
+/** Applies the missing migrations in one transaction, under a lock that all processes share. */
+export function migratePostgres(url: string, folder = `${MIGRATIONS_FOLDER}/postgres`): Promise<Migration[]> {
+  return withConnection(url, { statement_timeout: 0 }, (client) =>
+    client.begin(async (tx) => {
+      await requireUsable(tx)
+      await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+      await tx.unsafe(CREATE_HISTORY)
+      const applied = await tx.unsafe<AppliedMigration[]>(READ_HISTORY)
+      const pending = pendingMigrations(readMigrations(folder), applied)
+      for (const { name, sql, checksum } of pending) {
+        await tx.unsafe(sql).simple()
+        await tx.unsafe('insert into schema_migrations (name, checksum, applied_at) values ($1, $2, $3)', [name, checksum, Date.now()])
+      }
+      return pending
+    }),
+  )
+}
+
+type Properties = { readonly encoding: string; readonly read_only: string }
+
+async function requireUsable(tx: Tx): Promise<void> {
+  const [found] = await tx.unsafe<Properties[]>(
+    "select current_setting('server_encoding') as encoding, current_setting('transaction_read_only') as read_only",
+  )
+  // In another encoding, PostgreSQL would refuse some names, or store them as bytes, one request at a time.
+  if (found?.encoding !== 'UTF8')
+    throw new Error(`its encoding is ${found?.encoding} and should be UTF8: create it with encoding 'UTF8' template template0`)
+  if (found.read_only === 'on') throw new Error('it is read-only (default_transaction_read_only is on); the service has to write to it')
+}
