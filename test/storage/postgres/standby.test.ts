@@ -21,8 +21,11 @@ async function startCluster(t: TestContext): Promise<Cluster> {
   await migratePostgres(primary.url)
   const db = openPostgres(primary.url)
   const mia = { email: 'mia@x.io', emailKey: 'mia@x.io', firstName: 'Mia', lastName: 'Muster' }
-  const userId = (await insertUser(db, { ...mia, passwordHash: '', role: 'user', verified: true, createdAt: 0 })) ?? 0
-  await insertSession(db, { id: 'session', userId, createdAt: 0, expiresAt: 1 })
+  const userId = await db.transaction(async (tx) => {
+    const id = (await insertUser(tx, { ...mia, passwordHash: '', role: 'user', verified: true, createdAt: 0 })) ?? 0
+    await insertSession(tx, { id: 'session', userId: id, createdAt: 0, expiresAt: 1 })
+    return id
+  })
   await db.close()
   const standby = await primary.startStandby()
   t.after(() => standby.stop())
