@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
@@ -8,7 +8,6 @@ import { createProgram } from '../../src/cli/latchkey.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { ANSWERS } from '../../src/http/pipeline/errors.ts'
 import { COMPLAINTS } from '../../src/http/validation/validation-error.ts'
-import { TEST_SECRET } from '../support/app/start-app.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DOCUMENTS = [
@@ -18,11 +17,16 @@ const DOCUMENTS = [
     .filter((name) => name.endsWith('.md')),
 ]
 
+// The changelog names files and scripts of earlier versions.
+const CURRENT_DOCUMENTS = DOCUMENTS.filter((document) => document !== 'CHANGELOG.md')
+// Files that a user of the project creates.
+const CREATED: readonly string[] = ['sbom.json']
+
 function read(document: string): string {
   return readFileSync(join(ROOT, document), 'utf8')
 }
 
-/** The cells of each row of the table below a heading. */
+/** Returns the cells of each row of the first table under a heading. */
 function rows(document: string, heading: string): string[][] {
   const section = read(document).split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
   const lines = section.split('\n').filter((line) => line.startsWith('| '))
@@ -34,43 +38,51 @@ function rows(document: string, heading: string): string[][] {
   )
 }
 
-test('docs/operations.md lists every setting, and no other, with its default', () => {
-  const asked = new Set<string>()
-  const noting = new Proxy<Record<string, string>>(
+test('docs/operations.md lists every setting with its default, and no other', () => {
+  const requested = new Set<string>()
+  const recording = new Proxy<Record<string, string>>(
     {},
     {
       get(_, name) {
-        asked.add(String(name))
+        requested.add(String(name))
         return undefined
       },
     },
   )
-  const config = loadConfig(noting)
+  const config = loadConfig(recording)
   const documented = rows('docs/operations.md', 'Settings')
-  assert.deepEqual(documented.map(([name]) => name).sort(), [...asked].sort())
+  assert.deepEqual(documented.map(([name]) => name).sort(), [...requested].sort())
 
   const defaults = new Map(documented.map(([name, value]) => [name, value ?? '']))
   assert.equal(defaults.get('HOST'), config.host)
   assert.equal(defaults.get('DATABASE_URL'), 'sqlite:data/latchkey.db')
   assert.equal(defaults.get('BASE_URL')?.replace('{PORT}', String(config.port)), config.baseUrl)
-  // What is documented as a default changes nothing when it is set.
+  // Setting a documented default changes nothing.
   const texts = [...defaults].filter(([name, text]) => name !== 'BASE_URL' && name !== 'SECRET_KEY' && text !== 'none')
   assert.deepEqual(loadConfig(Object.fromEntries(texts)), config)
-  for (const [name, text] of defaults)
-    if (text === 'none') assert.equal(loadConfig({ SECRET_KEY: TEST_SECRET, [String(name)]: '' }).port, 8000)
+  // A setting that is documented without a default has none.
+  const withoutDefault = {
+    ADMIN_EMAIL: config.admin?.email,
+    ADMIN_PASSWORD: config.admin?.password,
+    FRONTEND_URL: config.frontendUrl,
+    SMTP_URL: config.smtpUrl,
+  }
+  const documentedWithout = documented.filter(([, text]) => text === 'none').map(([name]) => name)
+  assert.deepEqual(documentedWithout.sort(), Object.keys(withoutDefault))
+  assert.deepEqual(Object.values(withoutDefault), [undefined, undefined, undefined, undefined])
 })
 
 test('docs/operations.md lists every command, and no other', () => {
   const leaves = (command: Command, words: readonly string[]): string[] =>
     command.commands.length === 0 ? [words.join(' ')] : command.commands.flatMap((child) => leaves(child, [...words, child.name()]))
-  // A row may hold two commands that belong together; what they are given is in capitals.
+  // A row may list two commands that belong together; parameters are in capitals.
   const documented = rows('docs/operations.md', 'Command line').flatMap(([names = '']) =>
     names.split(', ').map((name) => name.replace(/ [A-Z_]+/g, '')),
   )
   assert.deepEqual(documented.sort(), leaves(createProgram(), []).sort())
 })
 
-test('docs/errors.md lists every refusal, and no other, with its status and its words', () => {
+test('docs/errors.md lists every refusal with its status and its message, and no other', () => {
   const documented = rows('docs/errors.md', 'Refusals').map(([status, detail, code]) => ({ code, status: Number(status), detail }))
   const answers = Object.entries(ANSWERS).map(([code, { status, detail }]) => ({ code, status, detail }))
   const byCode = (one: { code?: string | undefined }, other: { code?: string | undefined }) =>
@@ -78,49 +90,87 @@ test('docs/errors.md lists every refusal, and no other, with its status and its 
   assert.deepEqual(documented.sort(byCode), answers.sort(byCode))
 })
 
-test('docs/errors.md names every type of fault', () => {
+test('docs/errors.md lists every type of validation error', () => {
   const text = read('docs/errors.md')
   for (const { type } of Object.values(COMPLAINTS)) assert.ok(text.includes(`\`${type}\``), `${type} is missing`)
 })
 
-test('every link between documents leads somewhere', () => {
+/** The anchor that a heading gets: lower case, words joined by hyphens, other characters removed. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+test('every link between documents leads to a file and a heading that exist', () => {
+  let anchors = 0
   for (const document of DOCUMENTS) {
-    for (const [, target = ''] of read(document).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) {
-      assert.ok(existsSync(join(ROOT, dirname(document), target)), `${document} links to ${target}`)
+    for (const [, path = '', anchor] of read(document).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      const target = path === '' ? document : join(dirname(document), path)
+      assert.ok(existsSync(join(ROOT, target)), `${document} links to ${target}`)
+      if (anchor === undefined) continue
+      const headings = [...read(target).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))
+      assert.ok(headings.includes(anchor), `${document} links to ${target}#${anchor}`)
+      anchors++
     }
   }
+  assert.ok(anchors > 3)
 })
 
-test('documents do not tell a reader how easy something is', () => {
+test('no document says that something is easy', () => {
   for (const document of DOCUMENTS) assert.doesNotMatch(read(document), /\b(?:just|simply|easy|easily|obviously)\b/i, document)
 })
 
-test('decisions are numbered without a gap, and each carries its number', () => {
-  const names = readdirSync(join(ROOT, 'docs/decisions')).sort()
-  names.forEach((name, index) => {
-    assert.match(name, new RegExp(`^${String(index + 1).padStart(4, '0')}-[a-z0-9-]+\\.md$`))
-    assert.match(read(`docs/decisions/${name}`), new RegExp(`^# ${index + 1}\\. `))
+test('docs/decisions/README.md lists every decision with its title and status, and no other', () => {
+  const names = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md')
+  const expected = names.sort().map((name, index) => {
+    const text = read(`docs/decisions/${name}`)
+    const [, number, title] = /^# (\d+)\. (.+)$/m.exec(text) ?? []
+    assert.equal(name.slice(0, 5), `${String(index + 1).padStart(4, '0')}-`, 'decisions are numbered without a gap')
+    assert.equal(number, String(index + 1), name)
+    return `| ${number} | [${title}](${name}) | ${/^Status: (.+)$/m.exec(text)?.[1] ?? 'accepted'} |`
   })
+  const listed = read('docs/decisions/README.md').match(/^\| \d+ \|.*$/gm)
+  assert.deepEqual(listed, expected)
 })
 
 test('every npm script that a document names exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  for (const document of DOCUMENTS) {
-    for (const [, name = ''] of read(document).matchAll(/npm run ([\w:]+)/g)) assert.ok(name in scripts, `${document} names ${name}`)
+  for (const document of CURRENT_DOCUMENTS) {
+    for (const [, name = ''] of read(document).matchAll(/npm run (?:--silent )?([\w:]+)/g))
+      assert.ok(name in scripts, `${document} names ${name}`)
   }
 })
 
-test('every test that a document names exists', () => {
-  const names = DOCUMENTS.flatMap((document) =>
-    [...read(document).matchAll(/`(test\/[\w./-]+)/g)].map(([, name = '']) => ({ document, name })),
+test('every file of the repository that a document names exists', () => {
+  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const inSources = new RegExp(`^(?:${folders.map(({ name }) => name).join('|')})/`)
+  const names = CURRENT_DOCUMENTS.flatMap((document) =>
+    [
+      ...read(document).matchAll(
+        /`([\w-][\w./-]*\.(?:ts|js|sql|yml|json|conf|cfg|service)|(?:test|src|bench|deploy|migrations)\/[\w./-]+)`/g,
+      ),
+    ].map(([, name = '']) => ({ document, name: inSources.test(name) ? `src/${name}` : name })),
   )
-  assert.ok(names.length > 20)
-  for (const { document, name } of names) assert.ok(existsSync(join(ROOT, name)), `${document} names ${name}`)
+  assert.ok(names.length > 50)
+  const missing = names.filter(({ name }) => !existsSync(join(ROOT, name)) && !CREATED.includes(name))
+  assert.deepEqual(missing, [])
 })
 
-test('docs/architecture.md names every folder of the sources', () => {
-  const text = read('docs/architecture.md')
-  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  assert.ok(folders.length > 5)
-  for (const { name } of folders) assert.ok(text.includes(`\n  ${name}/ `), `${name}/ is missing`)
+test('docs/architecture.md lists every folder and every top-level file of src, and no other', () => {
+  const tree = read('docs/architecture.md').split('\nsrc/\n')[1]?.split('\nbench/')[0] ?? ''
+  const listed: string[] = []
+  const parents: string[] = []
+  for (const line of tree.split('\n')) {
+    const [, indent = '', name = ''] = /^( +)(\S+)/.exec(line) ?? []
+    const depth = indent.length / 2 - 1
+    parents[depth] = name
+    listed.push(parents.slice(0, depth + 1).join(''))
+  }
+  const entries = readdirSync(join(ROOT, 'src'), { withFileTypes: true, recursive: true })
+  const expected = entries
+    .filter((entry) => entry.isDirectory() || entry.parentPath === join(ROOT, 'src'))
+    .map((entry) => relative(join(ROOT, 'src'), join(entry.parentPath, entry.name)) + (entry.isDirectory() ? '/' : ''))
+  assert.deepEqual(listed.sort(), expected.sort())
 })
