@@ -40,13 +40,16 @@ export type ChangesParts = {
 }
 
 export function createChanges({ db, now, onEvent }: ChangesParts): Changes {
-  function run<Result>(origin: Origin, actor: number | undefined, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result> {
-    const { via, requestId, ip, signal } = origin
+  function run<Result>(
+    { via, requestId, ip, signal }: Origin,
+    { actor, accountId }: { readonly actor?: number | undefined; readonly accountId?: number },
+    work: (tx: ChangeTransaction) => Promise<Result>,
+  ): Promise<Result> {
     const changes: Change[] = []
     const onCommit = () => {
       for (const change of changes) onEvent({ ...change, actor, via, requestId, ip })
     }
-    return db.transaction((tx) => work({ ...tx, record: (change) => void changes.push(change) }), { signal, onCommit })
+    return db.transaction((tx) => work({ ...tx, record: (change) => void changes.push(change) }), { signal, onCommit, accountId })
   }
 
   async function requireAllowed(tx: Transaction, caller: Caller, userId: number, allowed: AccountChange['allowed']): Promise<void> {
@@ -57,7 +60,7 @@ export function createChanges({ db, now, onEvent }: ChangesParts): Changes {
   return {
     toAccount({ caller, origin }, { userId, allowed, lock }, work) {
       const callerId = caller === 'operator' ? undefined : caller.user.id
-      return run(origin, callerId, async (tx) => {
+      return run(origin, { actor: callerId, accountId: callerId ?? userId }, async (tx) => {
         if (lock) await tx.lock(lock)
         // A revocation locks the account that it is about. One that is not committed yet therefore waits until this change is.
         await lockAccounts(tx, userId, callerId ?? userId)
@@ -67,6 +70,6 @@ export function createChanges({ db, now, onEvent }: ChangesParts): Changes {
         return work(tx, target)
       })
     },
-    withoutCaller: (origin, work) => run(origin, undefined, work),
+    withoutCaller: (origin, work) => run(origin, {}, work),
   }
 }

@@ -51,6 +51,8 @@ export type TransactionOptions = {
   readonly signal?: AbortSignal | undefined
   /** Called as soon as the work is committed, even when nobody waits for the result any more. */
   readonly onCommit?: (() => void) | undefined
+  /** The account whose changes run one at a time. They wait for each other without occupying a connection. */
+  readonly accountId?: number | undefined
 }
 
 export type Database = Queries & {

@@ -1,9 +1,10 @@
 import { Abandoned, Refusal } from '../../model/refusal.ts'
-import type { Database, LockName, Queries, Statement, Transaction, Value } from '../database.ts'
+import type { Database, LockName, Queries, Statement, Transaction, TransactionOptions, Value } from '../database.ts'
 import { type Client, type Connections, parseAddress, type Tx } from './connections.ts'
 import { isDoubtful, isLost, isUnreached, isWrongServer, translate } from './errors.ts'
 import { createGathering } from './gathering.ts'
 import { createPool, type Pool } from './pool.ts'
+import { createTurns } from './turns.ts'
 
 // For one statement or transaction, whatever the state of the database. A request has its own, longer deadline.
 const ANSWER_DEADLINE_MS = 2000
@@ -51,19 +52,26 @@ export function openPostgres(url: string): Database {
   const single = queries((statement, values) => trying(statement.isRead ? reads : writes, (client) => asked(client, statement, values)))
   const gather = createGathering((sql, values) => trying(reads, (client) => client.unsafe(sql, values, PREPARED).values()))
 
+  const takeTurn = createTurns()
+
+  function transact<Result>(work: (tx: Transaction) => Promise<Result>, { signal, onCommit }: TransactionOptions): Promise<Result> {
+    return trying(writes, async (client, requireTime) => {
+      const requireClient = () => {
+        if (signal?.aborted) throw new Abandoned()
+        requireTime()
+      }
+      requireClient()
+      const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireClient)) }))
+      onCommit?.()
+      return result.value
+    })
+  }
+
   return {
     ...single,
     first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
-    transaction: (work, { signal, onCommit } = {}) =>
-      trying(writes, async (client, requireTime) => {
-        const requireClient = () => {
-          if (signal?.aborted) throw new Abandoned()
-          requireTime()
-        }
-        const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireClient)) }))
-        onCommit?.()
-        return result.value
-      }),
+    transaction: (work, options = {}) =>
+      options.accountId === undefined ? transact(work, options) : takeTurn(options.accountId, () => transact(work, options)),
     close: async () => void (await Promise.all([reads.close(), writes.close()])),
   }
 }
