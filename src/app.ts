@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config/load.ts'
-import { collectOperations } from './http/openapi/document.ts'
+import { describeApi } from './http/openapi/document.ts'
 import type { App } from './http/pipeline/app-type.ts'
 import { createHttpApp } from './http/pipeline/create-app.ts'
 import { accountRoutes } from './http/routes/account.routes.ts'
@@ -31,8 +31,7 @@ export function buildApp(config: Config, parts: AppParts): App {
   const { authentication, accounts, sessions, passwordReset, users, userAdministration, apiKeys } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
-  return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy, metrics }, (app) => {
-    const describeApi = collectOperations(app)
+  return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy, metrics }, (app, routes) => {
     const about = {
       apiTitle,
       version: readVersion(),
@@ -49,6 +48,6 @@ export function buildApp(config: Config, parts: AppParts): App {
     metricsRoutes(app, metrics)
     healthRoutes(app, () => ping(parts.db))
     landingRoutes(app, about)
-    explorerRoutes(app, apiTitle, () => describeApi(about))
+    explorerRoutes(app, apiTitle, () => describeApi(routes, about))
   })
 }

@@ -198,7 +198,7 @@ test('no endpoint is missing from the matrix, and none in it is made up', async 
   const watch = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
     fastify.addHook('onRoute', ({ method, url, config }) => {
-      if (!config?.isMethodRefusal) for (const name of [method].flat()) routes.add(`${name} ${url}`)
+      if (config?.allow === undefined) for (const name of [method].flat()) routes.add(`${name} ${url}`)
     })
   }
   initialized.subscribe(watch)

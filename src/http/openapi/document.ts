@@ -1,6 +1,5 @@
-import type { FastifySchema, RouteOptions } from 'fastify'
-import type { Access } from '../pipeline/access.ts'
-import type { App } from '../pipeline/app-type.ts'
+import type { FastifySchema } from 'fastify'
+import type { Access, Declared } from '../pipeline/declarations.ts'
 import { createResponses } from './responses.ts'
 import { type Components, createComponents, type DeclaredSchema, sampleOf } from './schemas.ts'
 import { TAGS, type Tag } from './tags.ts'
@@ -50,27 +49,21 @@ An account works once its address is verified.
 **Paths.** Every path also answers under \`/api/v1\`, and with or without the slash at its end.
 The header \`X-Request-Id\` of each response names the request in the log of the service.`
 
-/** Collects the operations while routes are added; the function it gives back then describes them as OpenAPI. */
-export function collectOperations(app: App): (options: DocumentOptions) => object {
-  const operations: Operation[] = []
-  app.addHook('onRoute', (route) => {
-    const { method, url, config, schema } = route
-    if (schema?.hide || config?.isMethodRefusal || method === 'HEAD') return
-    requireDescription(route)
-    const path = url.replace(/:(\w+)/g, '{$1}')
-    operations.push({ method: String(method).toLowerCase(), path, access: config?.access ?? 'admin', schema: schema ?? {} })
-  })
-  return (options) => describeApi(operations, options)
+/** Describes the routes as OpenAPI. A route that the documentation would not explain is an error, so that the service does not start. */
+export function describeApi(routes: readonly Declared[], options: DocumentOptions): object {
+  const shown = routes.filter(({ method, schema }) => !schema.hide && method !== 'HEAD')
+  return describeOperations(shown.map(toOperation), options)
 }
 
-/** A route that nobody would understand from the documentation does not start. */
-function requireDescription({ method, url, schema }: RouteOptions): void {
+function toOperation({ method, url, config, schema }: Declared): Operation {
   for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
-    if (!schema?.[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
+    if (!schema[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
   }
+  const path = url.replace(/:(\w+)/g, '{$1}')
+  return { method: String(method).toLowerCase(), path, access: config.access, schema }
 }
 
-function describeApi(operations: readonly Operation[], { apiTitle, version, baseUrl }: DocumentOptions): object {
+function describeOperations(operations: readonly Operation[], { apiTitle, version, baseUrl }: DocumentOptions): object {
   const components = createComponents()
   const responses = createResponses(components)
   const paths: Record<string, Record<string, object>> = {}

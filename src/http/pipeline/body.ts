@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
 import { COMPLAINTS, type Complaint, InvalidRequest, MAX_PARAMETERS } from '../validation/validation-error.ts'
+import type { Declared } from './declarations.ts'
+import type { Hook } from './steps.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,39 +17,32 @@ const JSON_TYPE = 'application/json'
 const URLENCODED_TYPE = 'application/x-www-form-urlencoded'
 const MULTIPART_TYPE = 'multipart/form-data'
 const END_OF_PART_HEADERS = '\r\n\r\n'
-// Fastify reads no body of these.
-const BODYLESS_METHODS = new Set(['GET', 'HEAD'])
 
-/** Bodies count only where a route takes one, and only of the kinds that it declares: JSON in UTF-8 unless it says more. */
-export function installBodyParser(app: FastifyInstance): void {
+/** Every body is read as bytes; the step of the route parses the kinds that the route declares. */
+export function decorateBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.bodyBytes = body.length
     done(null, body)
   })
   app.decorateRequest('bodyBytes', 0)
-  app.addHook('onRoute', (route) => {
-    // A route declares one schema, or one for each kind.
-    const declared = route.schema?.body as { content?: object } | undefined
-    if (declared)
-      route.preValidation = [bodyReader(Object.keys(declared.content ?? { [JSON_TYPE]: {} })), ...[route.preValidation ?? []].flat()]
-    else if (!BODYLESS_METHODS.has(String(route.method))) {
-      route.onRequest = [...[route.onRequest ?? []].flat(), ignoreContentType]
-      route.preValidation = [ignoreBody, ...[route.preValidation ?? []].flat()]
-    }
-  })
 }
 
-type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+export function takesBody({ schema }: Declared): boolean {
+  return schema.body !== undefined
+}
 
-/** Makes of the bytes what they say, for the schema to look at. */
-function bodyReader(mediaTypes: readonly string[]): Hook {
+/** Checks the path, then parses the bytes of the body, for the schema to validate. */
+export function checkBody({ schema }: Declared): Hook {
+  // A route declares one schema, which is for JSON, or one for each content type.
+  const { content } = schema.body as { content?: object }
+  const mediaTypes = Object.keys(content ?? { [JSON_TYPE]: {} })
   return (request, _reply, done) => {
-    requireSoundPath(request)
+    requireValidPath(request)
     const value = readBody(request, mediaTypes)
     if (value instanceof Promise) {
-      value.then((later) => {
-        request.body = later
+      value.then((parsed) => {
+        request.body = parsed
         done()
       }, done)
       return
@@ -65,18 +60,18 @@ function readBody({ body, mediaType = '', headers }: FastifyRequest, mediaTypes:
   return PARSERS[mediaType]?.(body, headers['content-type'] ?? '')
 }
 
-/** A path that is at fault is told before anything about the body. */
-function requireSoundPath(request: FastifyRequest): void {
+/** A validation error of the path is reported before anything about the body. */
+function requireValidPath(request: FastifyRequest): void {
   request.getValidationFunction('params')?.(request.params)
 }
 
-/** Where no body is taken, what a request says about its body is of no interest, however odd. */
-function ignoreContentType({ raw }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+/** On a route that takes no body, any Content-Type is accepted, even a malformed one. */
+export function ignoreContentType({ raw }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   delete raw.headers['content-type']
   done()
 }
 
-function ignoreBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+export function ignoreBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   request.body = undefined
   done()
 }

@@ -1,9 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-
-/** The signal of `request.origin`. */
-export function nobodyWaits({ request }: FastifyReply): AbortSignal | undefined {
-  return request.origin.signal
-}
+import type { FastifyRequest } from 'fastify'
 
 /** Browsers name text/html in Accept; programs do not. */
 export function wantsHtml({ headers }: FastifyRequest): boolean {

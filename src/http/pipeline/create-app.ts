@@ -6,17 +6,16 @@ import type { Metrics } from '../../metrics/metrics.ts'
 import { createHttpServer, type ServerLimits } from '../server/http-server.ts'
 import { compileParser, type ObjectSchema } from '../validation/parsing.ts'
 import type { Location } from '../validation/validation-error.ts'
-import { installAccess } from './access.ts'
 import type { App } from './app-type.ts'
-import { BODY_LIMIT_BYTES, installBodyParser } from './body.ts'
-import { installDeadline } from './deadline.ts'
-import { installErrorAnswers, sendError, sendNotFound } from './errors.ts'
+import { BODY_LIMIT_BYTES } from './body.ts'
+import type { Declared } from './declarations.ts'
+import { sendError } from './errors.ts'
 import { installRequestLog } from './events.ts'
-import { answerPreflight, createHeaders, isPreflight } from './headers.ts'
-import { installMethodRefusals } from './method-refusals.ts'
-import { decorateOrigin, noteArrival } from './origin.ts'
+import { createHeaders } from './headers.ts'
+import { refuseOtherMethods, supportMethods } from './method-refusals.ts'
 import { createOutageLog } from './outage-log.ts'
-import { installQueryCheck, parseQuery } from './query.ts'
+import { installPipeline } from './pipeline.ts'
+import { parseQuery } from './query.ts'
 import { createRequestMetrics } from './request-metrics.ts'
 import { routedMethod } from './routed-methods.ts'
 
@@ -38,8 +37,8 @@ const JSON_TYPE = 'application/json'
 const REQUEST_LOG_LEVELS = new Set(['debug', 'trace'])
 const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
-/** The HTTP skeleton: what holds for every route. `addRoutes` is called once, with everything in place. */
-export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => void): App {
+/** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes that it gets is complete when it has returned. */
+export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
   const { logger, authentication, corsOrigins, trustProxy, metrics, limits, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
@@ -73,34 +72,19 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App) => voi
     return (input: unknown) => ({ value: parse(input) })
   })
   app.decorateRequest('logger', { getter: () => logger })
-  const tellOutage = createOutageLog(logger)
-  app.decorateRequest('tellOutage', { getter: () => tellOutage })
+  const logOutage = createOutageLog(logger)
+  app.decorateRequest('logOutage', { getter: () => logOutage })
   app.decorateReply('streamedBytes', 0)
-  const requestMetrics = metrics && createRequestMetrics(metrics.registry, metrics.namespace)
-  // One hook, because each costs every request.
-  app.addHook('onRequest', (request, reply, done) => {
-    setHeaders(request, reply)
-    if (request.is404) requestMetrics?.countUnmatched(request, reply)
-    if (isPreflight(request)) answerPreflight(reply)
-    // Before anything of a body is read: that a path does not exist comes before all other faults.
-    else if (request.is404) sendNotFound(reply)
-    else done()
+  supportMethods(app)
+  const routes = installPipeline(app, {
+    setHeaders,
+    authentication,
+    metrics: metrics && createRequestMetrics(metrics.registry, metrics.namespace),
+    limitMs: answerWithinMs,
   })
-  decorateOrigin(app)
-  installErrorAnswers(app)
-  installBodyParser(app)
-  installAccess(app, authentication)
-  // Around the guard of a route, which counts.
-  installDeadline(app, answerWithinMs)
-  installQueryCheck(app)
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
-  requestMetrics?.countRoutes(app)
-  app.addHook('onRoute', (route) => {
-    if (route.config?.writes) route.onRequest = [noteArrival, ...[route.onRequest ?? []].flat()]
-  })
-  const refuseOtherMethods = installMethodRefusals(app)
-  addRoutes(app)
-  refuseOtherMethods()
+  addRoutes(app, routes)
+  refuseOtherMethods(app, routes)
   return app
 }
 

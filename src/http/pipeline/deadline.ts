@@ -1,64 +1,59 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { Refusal } from '../../model/refusal.ts'
+import type { Declared } from './declarations.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** It waits for one statement in all, which has a limit of its own, and comes too often to pay for another. */
-    asksOnce?: boolean
+    /** For a hot route that runs a single statement: the statement has a timeout already, and a second timer would cost more than it. */
+    skipsDeadline?: boolean
   }
   interface FastifyRequest {
-    /** How long it took to know who calls. */
+    /** How long it took to identify the caller. */
     guardedMs: number
   }
 }
 
-// Every caller has an answer within three seconds; the rest is for a busy machine, and for the way.
+// Every client gets an answer within three seconds. The difference is for a busy machine and for the network.
 const LIMIT_MS = 2500
 
-/**
- * One limit for all that a request waits for in turn: who calls, the password queue, statements, a transaction. Each of these has a
- * limit, and their sum would be too long. What the client takes to send its body does not count.
+/*
+ * One deadline for everything that a request waits for in turn: authentication, the password queue, statements, a transaction. Each of
+ * these has its own timeout, but their sum would be too long. The time that a client takes to send its body does not count, so there are
+ * two parts: the clock runs while the caller is identified, and the handler gets what is left.
  */
-export function installDeadline(app: FastifyInstance, limitMs = LIMIT_MS): void {
+
+export function decorateDeadline(app: FastifyInstance): void {
   app.decorateRequest('guardedMs', 0)
-  app.addHook('onRoute', (route) => {
-    if (!mayWait(route)) return
-    if (route.onRequest) route.onRequest = [begin, ...[route.onRequest].flat(), end]
-    route.handler = limited(route.handler, limitMs)
-  })
 }
 
-/** Whatever may find the database or the password queue busy declares 503; all else has nothing to wait for. */
-function mayWait({ config, schema }: RouteOptions): boolean {
-  return !config?.asksOnce && 503 in Object(schema?.response)
+/** A route that may find the database or the password queue busy declares 503. Other routes have nothing to wait for. */
+export function isLimited({ config, schema }: Declared): boolean {
+  return !config.skipsDeadline && 503 in schema.response
 }
 
-function begin(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+export function startClock(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   request.guardedMs = -performance.now()
   done()
 }
 
-function end(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+export function stopClock(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   request.guardedMs += performance.now()
   done()
 }
 
-function limited(handler: RouteHandlerMethod, limitMs: number): RouteHandlerMethod {
+/** Answers 503 and cancels the work when the handler takes too long. */
+export function withDeadline(handler: RouteHandlerMethod, limitMs = LIMIT_MS): RouteHandlerMethod {
   return async function (request, reply) {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(
-        () => {
-          // A list that has begun goes on.
-          if (reply.raw.headersSent) return
-          reject(new Refusal('unavailable', `the request was not done within ${limitMs} ms`))
-          request.cancellation?.abort()
-        },
-        Math.max(0, limitMs - request.guardedMs),
-      )
-    })
+    const { promise: expired, reject } = Promise.withResolvers<never>()
+    const expire = () => {
+      // A list that has begun continues.
+      if (reply.raw.headersSent) return
+      reject(new Refusal('unavailable', `the request was not done within ${limitMs} ms`))
+      request.cancellation?.abort()
+    }
+    const timer = setTimeout(expire, Math.max(0, limitMs - request.guardedMs))
     try {
-      return await Promise.race([handler.call(this, request, reply), late])
+      return await Promise.race([handler.call(this, request, reply), expired])
     } finally {
       clearTimeout(timer)
     }

@@ -52,14 +52,14 @@ const FRAMEWORK_ANSWERS: Readonly<Record<string, Answer>> = {
 
 export function installErrorAnswers(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => sendError(error, request, reply))
-  app.setNotFoundHandler((_request, reply) => sendNotFound(reply))
+  app.setNotFoundHandler(sendNotFound)
 }
 
-export function sendNotFound(reply: FastifyReply): FastifyReply {
+export function sendNotFound(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return sendAnswer(reply, NOT_FOUND)
 }
 
-export function sendMethodNotAllowed(reply: FastifyReply, allow: string): FastifyReply {
+export function sendMethodNotAllowed(_request: FastifyRequest, reply: FastifyReply, allow: string): FastifyReply {
   return sendAnswer(reply, { status: 405, detail: 'Method Not Allowed', headers: { allow } })
 }
 
@@ -72,7 +72,7 @@ export function answerError(error: Error, request: FastifyRequest): Answer {
   // The client went away in the middle of its body. Nobody reads the answer, and nothing has failed.
   if (error instanceof Error && error === request.raw.errored) return BAD_REQUEST
   const answer = answerFor(error)
-  if (answer === ANSWERS.unavailable) request.tellOutage(request, error)
+  if (answer === ANSWERS.unavailable) request.logOutage(request, error)
   else if (answer.status >= 500) request.logger.error({ requestId: request.id, err: error, route: request.routeOptions.url }, 'failed')
   else if (SECURITY_STATUSES.has(answer.status) || request.routeOptions.config.event) logRefusal(error, answer, request)
   return answer

@@ -27,7 +27,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     readonly logger: FastifyBaseLogger
-    readonly tellOutage: OutageLog
+    readonly logOutage: OutageLog
   }
 }
 

@@ -1,40 +1,38 @@
 import type { FastifyInstance } from 'fastify'
+import type { Declared } from './declarations.ts'
 import { sendMethodNotAllowed } from './errors.ts'
 import { ROUTED_METHODS } from './routed-methods.ts'
+import type { Hook } from './steps.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Stands in for a method that a path does not take. */
-    isMethodRefusal?: boolean
+    /** The methods that the path takes, on the route that refuses all others. */
+    allow?: string
   }
 }
 
-/** Collects the methods of each path while routes are added; the function it gives back then refuses all others (405). */
-export function installMethodRefusals(app: FastifyInstance): () => void {
-  const methodsByUrl = new Map<string, Set<string>>()
-  for (const method of ROUTED_METHODS) {
-    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  }
-  app.addHook('onRoute', ({ url, method, config }) => {
-    if (config?.isMethodRefusal) return
-    const methods = methodsByUrl.get(url) ?? new Set()
-    for (const name of [method].flat()) methods.add(name)
-    methodsByUrl.set(url, methods)
-  })
+export function supportMethods(app: FastifyInstance): void {
+  for (const method of ROUTED_METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+}
 
-  return () => {
-    for (const [url, methods] of methodsByUrl) {
-      const allow = [...methods].sort().join(', ')
-      app.route({
-        method: ROUTED_METHODS.filter((method) => !methods.has(method)),
-        url,
-        exposeHeadRoute: false,
-        config: { access: 'public', writes: false, isMethodRefusal: true },
-        schema: { response: { 405: {} } },
-        // Before anything of a body is read, as for a path that does not exist.
-        onRequest: (_request, reply, _done) => void sendMethodNotAllowed(reply, allow),
-        handler: (_request, reply) => sendMethodNotAllowed(reply, allow),
-      })
-    }
+/** Adds, for each path, a route that refuses the methods that the path does not take (405). */
+export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declared[]): void {
+  const methodsByUrl = Map.groupBy(routes, ({ url }) => url)
+  for (const [url, declared] of methodsByUrl) {
+    const methods = new Set(declared.flatMap(({ method }) => method))
+    const allow = [...methods].sort().join(', ')
+    app.route({
+      method: ROUTED_METHODS.filter((method) => !methods.has(method)),
+      url,
+      exposeHeadRoute: false,
+      config: { access: 'public', writes: false, allow },
+      schema: { response: { 405: {} } },
+      handler: (request, reply) => sendMethodNotAllowed(request, reply, allow),
+    })
   }
+}
+
+/** Refuses before anything of a body is read, as for a path that does not exist. */
+export function refuseMethod(allow: string): Hook {
+  return (request, reply) => void sendMethodNotAllowed(request, reply, allow)
 }

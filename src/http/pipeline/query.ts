@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { compileParser, TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
 import { MAX_PARAMETERS } from '../validation/validation-error.ts'
 
@@ -35,17 +35,10 @@ function decode(text: string): string | null {
   }
 }
 
-/** A route that takes no query is held to what holds for every query. */
-export function installQueryCheck(app: FastifyInstance): void {
-  const check = compileParser({}, 'query')
-  app.addHook('onRoute', (route) => {
-    if (route.schema?.querystring) return
-    route.preValidation = [
-      ...[route.preValidation ?? []].flat(),
-      (request, _reply, done) => {
-        if (request.raw.url?.includes('?')) check(request.query)
-        done()
-      },
-    ]
-  })
+const parseNothing = compileParser({}, 'query')
+
+/** Holds a route that declares no query to the rules for every query: no parameter twice, none that cannot be decoded. */
+export function checkQuery(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (request.raw.url?.includes('?')) parseNothing(request.query)
+  done()
 }

@@ -1,6 +1,8 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry, Series, Summary } from '../../metrics/registry.ts'
+import type { Declared } from './declarations.ts'
 import { shownMethod } from './routed-methods.ts'
+import type { Hook } from './steps.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -23,10 +25,10 @@ const NO_ROUTE = 'none'
 const CLIENT_CLOSED_REQUEST = 499
 
 export type RequestMetrics = {
-  /** For what is answered without a route. */
+  /** Counts a request whose path no route has. */
   countUnmatched(request: FastifyRequest, reply: FastifyReply): void
-  /** Comes after all else that looks at routes, so that it stands in front. Each route knows its counters, and a request looks for none. */
-  countRoutes(app: FastifyInstance): void
+  /** The step that counts the requests of one route. It holds the counters of its route, so that no request looks them up. */
+  stepFor(route: Declared): Hook | undefined
 }
 
 /** Counts requests by route, never by path: a path is made up by whoever asks, and there is no end of them. */
@@ -52,8 +54,8 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
 
   const unmatched = countersOf(NO_ROUTE)
 
-  function tracking(counters: RouteCounters) {
-    return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+  function tracking(counters: RouteCounters): Hook {
+    return (request, reply, done) => {
       track(counters, request, reply)
       done()
     }
@@ -87,12 +89,9 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
 
   return {
     countUnmatched: (request, reply) => track(unmatched, request, reply),
-    countRoutes(app) {
-      app.addHook('onRoute', (route) => {
-        if (route.config?.isUncounted) return
-        const counters = route.config?.isMethodRefusal ? unmatched : countersOf(templateOf(route))
-        route.onRequest = [tracking(counters), ...[route.onRequest ?? []].flat()]
-      })
+    stepFor(route) {
+      if (route.config.isUncounted) return undefined
+      return tracking(route.config.allow === undefined ? countersOf(templateOf(route)) : unmatched)
     },
   }
 }
@@ -103,6 +102,6 @@ function responseBytes(reply: FastifyReply): number {
 }
 
 /** As the specification writes it: `/users/{user_id}`. */
-function templateOf({ url }: RouteOptions): string {
+function templateOf({ url }: Declared): string {
   return url.replace(/:(\w+)/g, '{$1}')
 }

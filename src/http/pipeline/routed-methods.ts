@@ -1,12 +1,13 @@
-/** To the router, the methods that no route takes are one: a tree of paths for each of them would be a large part of its memory. */
+// The router keeps a tree of paths for each method. All methods that no route takes share one tree, which saves most of its memory.
 const OTHER_METHOD = 'TRACE'
 export const ROUTED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', OTHER_METHOD]
 
-/** For counters and logs: what the router calls by one name was any of them. */
-export function shownMethod(method: string): string {
-  return method === OTHER_METHOD ? 'OTHER' : method
-}
-
+/** The method under which the router looks for a route. */
 export function routedMethod(method = OTHER_METHOD): string {
   return ROUTED_METHODS.includes(method) ? method : OTHER_METHOD
+}
+
+/** The method for counters and logs. */
+export function shownMethod(method: string): string {
+  return method === OTHER_METHOD ? 'OTHER' : method
 }

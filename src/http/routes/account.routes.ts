@@ -51,7 +51,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/refresh/',
     {
-      config: { access: 'public', writes: false, asksOnce: true },
+      config: { access: 'public', writes: false, skipsDeadline: true },
       schema: {
         operationId: 'refresh',
         summary: 'Get a new access token',

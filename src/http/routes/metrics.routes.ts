@@ -1,6 +1,5 @@
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { App } from '../pipeline/app-type.ts'
-import { sendNotFound } from '../pipeline/errors.ts'
 import { MetricsView, refusals } from '../pipeline/replies.ts'
 
 const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -10,7 +9,7 @@ export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
   app.get(
     '/metrics',
     {
-      config: { access: 'public', writes: false, isUncounted: true },
+      config: { access: 'public', writes: false, isUncounted: true, isDisabled: metrics === undefined },
       schema: {
         operationId: 'metrics',
         summary: 'Get the metrics',
@@ -18,8 +17,6 @@ export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
         tags: ['Service'],
         response: { 200: MetricsView, ...refusals(404) },
       },
-      // That there is no such path comes before all other faults.
-      onRequest: (_request, reply, done) => void (metrics === undefined ? sendNotFound(reply) : done()),
     },
     async (_request, reply) => reply.type(EXPOSITION_TYPE).send((await metrics?.expose()) ?? ''),
   )

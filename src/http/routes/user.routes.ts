@@ -8,7 +8,7 @@ export function userRoutes(app: App, users: Users): void {
   app.get(
     '/users/me',
     {
-      config: { access: 'user', writes: false, asksOnce: true },
+      config: { access: 'user', writes: false, skipsDeadline: true },
       schema: {
         operationId: 'getOwnProfile',
         summary: 'See your own account',

@@ -1,24 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { collectOperations } from '../../../src/http/openapi/document.ts'
+import { describeApi } from '../../../src/http/openapi/document.ts'
 import { createComponents, sampleOf } from '../../../src/http/openapi/schemas.ts'
 import { refusals } from '../../../src/http/pipeline/replies.ts'
+import { explorerRoutes } from '../../../src/http/web/explorer.routes.ts'
 import { startSkeleton } from '../../support/app/http-app.ts'
 
 const DESCRIBED = { operationId: 'odd', summary: 'Be odd', description: 'Does something odd.', tags: ['Service'] as const }
 
-test('a route that the documentation would not explain stops the start, unless it is hidden', (t) => {
+test('a route that the documentation would not explain stops the start, unless it is hidden', async (t) => {
   for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
     const { [name]: _, ...described } = DESCRIBED
-    const start = (hide: boolean) => () =>
-      startSkeleton(t, (app) => {
-        collectOperations(app)
+    const start = (hide: boolean) =>
+      startSkeleton(t, (app, routes) => {
+        explorerRoutes(app, 'Odd', () => describeApi(routes, { apiTitle: 'Odd', version: '1.0.0', baseUrl: 'https://odd.example' }))
         const schema = { ...described, hide, response: { 200: Type.Unknown(), ...refusals() } }
         app.get('/odd', { config: { access: 'public', writes: false }, schema }, async () => ({}))
-      })
-    assert.throws(start(false), { message: `GET /odd declares no ${name} for the documentation` })
-    assert.doesNotThrow(start(true))
+      }).ready()
+    await assert.rejects(async () => start(false), { message: `GET /odd declares no ${name} for the documentation` })
+    await assert.doesNotReject(async () => start(true))
   }
 })
 

@@ -23,7 +23,7 @@ const NOBODY: Authentication = {
 }
 
 /** The HTTP skeleton with the routes of a test, for what no route of the service does on purpose. */
-export function startSkeleton(t: TestContext, addRoutes: (app: App) => void, options: SkeletonOptions = {}): App {
+export function startSkeleton(t: TestContext, addRoutes: Parameters<typeof createHttpApp>[1], options: SkeletonOptions = {}): App {
   const {
     corsOrigins = '*',
     trustProxy = false,

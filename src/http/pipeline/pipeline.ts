@@ -1,0 +1,93 @@
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { Authentication } from '../../domain/sessions/authentication.service.ts'
+import { createGuards } from './access.ts'
+import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } from './body.ts'
+import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
+import { type Declared, requireDeclarations } from './declarations.ts'
+import { installErrorAnswers, sendNotFound } from './errors.ts'
+import { answerPreflight, isPreflight, type SetHeaders } from './headers.ts'
+import { refuseMethod } from './method-refusals.ts'
+import { decorateOrigin, noteArrival } from './origin.ts'
+import { checkQuery } from './query.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+import { type Hook, present } from './steps.ts'
+
+export type PipelineParts = {
+  readonly setHeaders: SetHeaders
+  readonly authentication: Authentication
+  readonly metrics: RequestMetrics | undefined
+  readonly limitMs: number | undefined
+}
+
+/**
+ * What happens to a request, from top to bottom in the order in which it happens. Before it, http-server.ts has applied the limits of
+ * the server (400, 408, 417, 431) and the router has looked for a route. Returns the routes as they are added.
+ */
+export function installPipeline(app: FastifyInstance, parts: PipelineParts): readonly Declared[] {
+  const routes: Declared[] = []
+  decorateOrigin(app)
+  decorateDeadline(app)
+  decorateBody(app)
+
+  // 1. Headers and CORS, then a path that does not exist (404). One hook for both, because each hook costs every request.
+  app.addHook('onRequest', (request, reply, done) => {
+    parts.setHeaders(request, reply)
+    if (request.is404) parts.metrics?.countUnmatched(request, reply)
+    if (isPreflight(request)) answerPreflight(reply)
+    else if (request.is404) sendNotFound(request, reply)
+    else done()
+  })
+
+  // 2. The steps of the route. This is the only hook that builds them.
+  const buildSteps = createSteps(parts)
+  app.addHook('onRoute', (route) => {
+    const declared = requireDeclarations(route)
+    Object.assign(route, buildSteps(declared))
+    if (declared.config.allow === undefined) routes.push(declared)
+  })
+
+  // 3. An error at any step becomes an answer.
+  installErrorAnswers(app)
+  return routes
+}
+
+/** Makes, from what a route declares, the steps that its requests take. */
+function createSteps({ authentication, metrics, limitMs }: PipelineParts) {
+  const { identify, permissions } = createGuards(authentication)
+
+  return (route: Declared): Partial<RouteOptions> => {
+    const { access, writes, allow, isDisabled } = route.config
+    const isGuarded = access !== 'public'
+    const hasDeadline = isLimited(route)
+    return {
+      onRequest: present<Hook>(
+        // Metrics: the count begins here and ends with the response.
+        metrics?.stepFor(route),
+        // A method that the path does not take (405), or a path that the settings have disabled (404).
+        allow !== undefined && refuseMethod(allow),
+        isDisabled && refuseDisabled,
+        // Cancellation: where a write comes from, and the signal that stops it.
+        writes && noteArrival,
+        // Deadline: the time that it takes to identify the caller counts.
+        hasDeadline && isGuarded && startClock,
+        // Who is calling (401).
+        isGuarded && identify,
+        // What they may do (403).
+        permissions[access],
+        hasDeadline && isGuarded && stopClock,
+        !takesBody(route) && ignoreContentType,
+      ),
+      // Fastify reads the body here (413).
+      preValidation: present<Hook>(
+        // The path, then the syntax of the body (422).
+        takesBody(route) ? checkBody(route) : ignoreBody,
+        // The query of a route that declares none (422).
+        !route.schema.querystring && checkQuery,
+      ),
+      // Fastify validates the path, the body and the query with the parsers of their schemas here (422).
+      handler: hasDeadline ? withDeadline(route.handler, limitMs) : route.handler,
+    }
+  }
+}
+
+const refuseDisabled: Hook = (request, reply) => void sendNotFound(request, reply)
