@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readsOf, statement } from '../../src/storage/database.ts'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { secondApp } from '../support/app/second-app.ts'
@@ -36,7 +37,8 @@ test('a revocation that meets a change in progress is acknowledged after the cha
         headers: boss.headers,
       })
       .then(({ statusCode }) => order.push(`revoked ${statusCode}`))
-    // A request of the other process that comes later is served: only the revocation waits.
+    // Without a lock the revocation is acknowledged within this time. With one it waits, and a request that comes later is served.
+    await Promise.race([revocation, sleep(500)])
     assert.equal((await elsewhere.inject({ url: '/users/me', headers: boss.headers })).statusCode, 200)
     gate.resolve()
     await Promise.all([change, revocation])
