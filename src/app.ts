@@ -19,15 +19,20 @@ import { boundPort, servedUrl } from './process/served-url.ts'
 import { readVersion } from './process/version.ts'
 import { createPasswords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
+import type { MonitoredDatabase } from './storage/monitored.ts'
 import { ping } from './storage/repositories/ping.ts'
 
-export type AppParts = Parts & { readonly logger: FastifyBaseLogger; readonly peers?: MetricsPeers | undefined }
+export type AppParts = Parts & {
+  readonly db: MonitoredDatabase
+  readonly logger: FastifyBaseLogger
+  readonly peers?: MetricsPeers | undefined
+}
 
 /** The composition root: joins the rules with the routes that lead to them. */
 export function buildApp(config: Config, parts: AppParts): App {
   const passwords = parts.passwords ?? createPasswords()
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, { ...parts, passwords }) : undefined
-  const services = createServices({ ...parts, passwords, ...metrics })
+  const services = createServices({ ...parts, passwords, ...(metrics && { observer: metrics.observer }) })
   const { authentication, accounts, sessions, passwordReset, users, userAdministration, apiKeys } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)

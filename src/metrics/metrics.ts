@@ -1,8 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/observer.ts'
 import type { Passwords } from '../security/password.ts'
-import type { Database } from '../storage/database.ts'
-import { observed } from '../storage/monitored.ts'
+import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { exposition } from './exposition.ts'
 import { createOutboxGauge, type OutboxGauge } from './outbox-gauge.ts'
 import { createRegistry, type Registry, type Snapshot } from './registry.ts'
@@ -53,17 +52,17 @@ function createMetricsObserver(registry: Registry, namespace: string): Observer 
 }
 
 /** What the metrics read of the rest of the service, when they are asked for. */
-type Watched = { readonly passwords: Passwords; readonly outbox: OutboxGauge; databaseFaults(): number }
+type Watched = { readonly passwords: Passwords; readonly outbox: OutboxGauge; databaseErrors(): number }
 
 /** What an operator watches beside the requests. */
-function addOperationMetrics(registry: Registry, namespace: string, { passwords, outbox, databaseFaults }: Watched): void {
+function addOperationMetrics(registry: Registry, namespace: string, { passwords, outbox, databaseErrors }: Watched): void {
   registry.gauge(`${namespace}_password_queue_length`, 'Passwords that wait to be hashed.', passwords.waiting)
   registry.counterOf(
     `${namespace}_password_wait_seconds_total`,
     'Time that passwords have waited to be hashed.',
     () => passwords.waitedMs() / 1000,
   )
-  registry.counterOf(`${namespace}_database_errors_total`, 'Times that the database could not be used.', databaseFaults)
+  registry.counterOf(`${namespace}_database_errors_total`, 'Times that the database could not be used.', databaseErrors)
   registry.gauge(
     `${namespace}_outbox_depth`,
     'Mails that have waited for more than a minute for the server or the database.',
@@ -101,8 +100,6 @@ export type Metrics = {
   readonly registry: Registry
   readonly namespace: string
   readonly observer: Observer
-  /** The database, counted. */
-  readonly db: Database
   /** The text format of Prometheus, for all processes of this service. */
   expose(): Promise<string>
 }
@@ -115,17 +112,18 @@ export type MetricsPeers = {
   gather(): Promise<Snapshot[]>
 }
 
-type Parts = { readonly db: Database; readonly passwords: Passwords; readonly now: () => number; readonly peers?: MetricsPeers | undefined }
+type Parts = {
+  readonly db: MonitoredDatabase
+  readonly passwords: Passwords
+  readonly now: () => number
+  readonly peers?: MetricsPeers | undefined
+}
 
 export function createMetrics(apiTitle: string, { db, passwords, now, peers }: Parts): Metrics {
   const registry = createRegistry()
   const namespace = metricNamespace(apiTitle)
   const outbox = createOutboxGauge(db, now)
-  let faults = 0
-  addOperationMetrics(registry, namespace, { passwords, outbox, databaseFaults: () => faults })
-  const onFault = () => {
-    faults++
-  }
+  addOperationMetrics(registry, namespace, { passwords, outbox, databaseErrors: db.errorCount })
   const snapshot = async () => {
     await outbox.refresh()
     return registry.snapshot()
@@ -135,7 +133,6 @@ export function createMetrics(apiTitle: string, { db, passwords, now, peers }: P
     registry,
     namespace,
     observer: createMetricsObserver(registry, namespace),
-    db: observed(db, onFault),
     expose: async () => exposition(peers ? await peers.gather() : [await snapshot()]),
   }
 }

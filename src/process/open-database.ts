@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/load.ts'
 import { keptSecretKey } from '../security/secret-key.ts'
-import type { Database } from '../storage/database.ts'
 import type { Migration } from '../storage/migrations.ts'
-import { migrate, openDatabase } from '../storage/open.ts'
+import type { MonitoredDatabase } from '../storage/monitored.ts'
+import { migrate, type OutageObserver, openDatabase } from '../storage/open.ts'
 
 /** Brings the database to the state that this version needs. Gives what had to be applied. */
 export function migrateDatabase({ database }: Config): Promise<Migration[]> {
@@ -11,10 +11,10 @@ export function migrateDatabase({ database }: Config): Promise<Migration[]> {
 }
 
 /** The database, migrated and ready. The service and the command line both begin with it. */
-export function openMigrated({ database }: Config): Promise<Database> {
+export function openMigrated({ database }: Config, observer?: OutageObserver): Promise<MonitoredDatabase> {
   return inWordsOf('DATABASE_URL', database, async () => {
     await migrate(database)
-    return openDatabase(database)
+    return openDatabase(database, observer)
   })
 }
 

@@ -14,6 +14,7 @@ import { openTransport } from '../outbox/open-transport.ts'
 import { createPasswords } from '../security/password.ts'
 import { createTokens } from '../security/token.ts'
 import type { Database } from '../storage/database.ts'
+import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { createEventLog } from './event-log.ts'
 import { createLogger } from './logger.ts'
 import { openMigrated, secretKeyOf } from './open-database.ts'
@@ -37,7 +38,10 @@ export async function startService(config: Config): Promise<void> {
   const stopping = cluster.isWorker ? listenForStop() : undefined
   if (cluster.isPrimary) await prepare(config, logger)
   if (cluster.isPrimary && config.workers > 1) return supervise(config, logger)
-  const db = await openMigrated(config)
+  const db = await openMigrated(config, {
+    onOutage: (reason) => logger.error({ reason }, 'database outage'),
+    onRecovery: (outageMs) => logger.warn({ outageMs: Math.round(outageMs) }, 'database outage is over'),
+  })
   try {
     const running = await run(config, db, logger)
     const stop = createStop(running, logger)
@@ -82,7 +86,7 @@ function greet(config: Config, port: number): void {
   process.stdout.write(welcome(config, `http://${host}:${port}`, servedUrl(config, port)))
 }
 
-async function run(config: Config, db: Database, logger: Logger): Promise<Running> {
+async function run(config: Config, db: MonitoredDatabase, logger: Logger): Promise<Running> {
   const secretKey = secretKeyOf(config)
   const mail = createMailDispatcher({
     db,

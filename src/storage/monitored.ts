@@ -1,13 +1,21 @@
-import { Refusal } from '../model/refusal.ts'
+import { Abandoned, Refusal } from '../model/refusal.ts'
 import type { Database } from './database.ts'
 
-/** The same database, with a word to whoever counts each time that it could not be used. */
-export function observed(db: Database, onFault: () => void): Database {
+export type MonitoredDatabase = Database & {
+  /** How often the database could not be used since it was opened. */
+  errorCount(): number
+}
+
+/** Counts how often the database could not be used, by whichever part of the service. */
+export function monitored(db: Database): MonitoredDatabase {
+  let errors = 0
+
   function note(error: unknown): void {
-    if (error instanceof Refusal && error.code === 'unavailable') onFault()
+    // Work that was given up because its client has disconnected is not an error of the database.
+    if (error instanceof Refusal && error.code === 'unavailable' && !(error instanceof Abandoned)) errors++
   }
 
-  // Looks on from the side: whoever asks waits for the database alone.
+  // The caller gets the promise of the database itself, so that counting delays nothing.
   function watched<Result>(work: Promise<Result>): Promise<Result> {
     work.catch(note)
     return work
@@ -18,6 +26,7 @@ export function observed(db: Database, onFault: () => void): Database {
     all: (statement, ...values) => watched(db.all(statement, ...values)),
     run: (statement, ...values) => watched(db.run(statement, ...values)),
     transaction: (work, options) => watched(db.transaction(work, options)),
+    errorCount: () => errors,
     close: () => db.close(),
   }
 }

@@ -1,8 +1,9 @@
 import { Abandoned, Refusal } from '../../model/refusal.ts'
 import type { Database, LockName, Queries, Statement, Transaction, TransactionOptions, Value } from '../database.ts'
 import { type Client, type Connections, parseAddress, type Tx } from './connections.ts'
-import { isDoubtful, isLost, isUnreached, isWrongServer, translate } from './errors.ts'
+import { isDoubtful, isLost, isOutage, isUnreached, isWrongServer, translate } from './errors.ts'
 import { createGathering } from './gathering.ts'
+import { createOutageWatch, type OutageObserver } from './outage.ts'
 import { createPool, type Pool } from './pool.ts'
 import { createTurns } from './turns.ts'
 
@@ -14,9 +15,10 @@ const MAX_CONNECTIONS = 6
 const GRACE_MS = 3000
 const LOCKS: Record<LockName, number> = { admins: 7_214_001 }
 
-export function openPostgres(url: string): Database {
+export function openPostgres(url: string, observer: OutageObserver = {}): Database {
   const address = parseAddress(url)
   const preference = { hostIndex: 0 }
+  const outage = createOutageWatch(observer)
   // Two pools, because all writes may be waiting for a lock or for a synchronous standby, and reads must not wait behind them.
   const reads = createPool(address, MAX_CONNECTIONS, GRACE_MS, preference)
   const writes = createPool(address, MAX_CONNECTIONS, GRACE_MS, preference)
@@ -28,7 +30,9 @@ export function openPostgres(url: string): Database {
       for (let tries = 1; ; tries++) {
         used = pool.connections()
         try {
-          return await work(used.client, requireTime)
+          const result = await work(used.client, requireTime)
+          outage.succeeded()
+          return result
         } catch (error) {
           const reason = used.explain(error)
           if (!isUnreached(reason) || tries >= address.hosts.length) throw reason
@@ -37,6 +41,7 @@ export function openPostgres(url: string): Database {
       }
     }
     return answered(attempt, (error) => {
+      if (error instanceof Refusal && isOutage(error)) outage.failed(error.message)
       if (used !== undefined && isDoubtful(error)) abandon(pool, used, error)
     })
   }

@@ -58,6 +58,16 @@ export function isLost(error: unknown): boolean {
   return error instanceof Refusal && error.cause !== undefined && !(error.cause instanceof postgres.PostgresError)
 }
 
+/** Whether the database could not be reached. A statement that is slow, or waits for a lock, is not an outage: others succeed meanwhile. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof Abandoned) return false
+  return isLost(error) || (isWrongServer(error) && !isReadOnly(error))
+}
+
+function isReadOnly(error: unknown): boolean {
+  return error instanceof Refusal && codeOf(error.cause) === '25006'
+}
+
 /** Whether the next statement needs another connection: this one was lost, did not answer in time, or leads to the wrong server. */
 export function isDoubtful(error: unknown): boolean {
   if (!(error instanceof Refusal) || error.code !== 'unavailable' || error instanceof Abandoned) return false
