@@ -4,10 +4,9 @@ import { Refusal } from '../../src/model/refusal.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
 import { ping } from '../../src/storage/repositories/ping.ts'
 import { until } from '../support/app/eventually.ts'
-import { startApp } from '../support/app/start-app.ts'
 import { freshDatabase, test } from '../support/databases/databases.ts'
 import { startPostgres } from '../support/databases/postgres-server.ts'
-import { startProcess } from '../support/processes/service-process.ts'
+import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
 import { startFaultProxy } from '../support/servers/broken-proxy.ts'
 
 test('errors of the database are counted for every user of it, and rules that refuse are not', async (t) => {
@@ -28,9 +27,11 @@ test('errors of the database are counted for every user of it, and rules that re
 })
 
 test('work that was given up because its client disconnected is not an error of the database', async (t) => {
-  const { db } = await startApp(t)
-  const { signal } = { signal: AbortSignal.abort() }
-  await assert.rejects(db.transaction(ping, { signal }), { name: 'Refusal' })
+  const target = await freshDatabase(t, t.database)
+  await migrate(target)
+  const db = await openDatabase(target)
+  t.after(() => db.close())
+  await assert.rejects(db.transaction(ping, { signal: AbortSignal.abort() }), { name: 'Refusal' })
   const leaving = new AbortController()
   await assert.rejects(
     db.transaction(async () => leaving.abort(), { signal: leaving.signal }),
@@ -78,6 +79,7 @@ plainTest('the loss and the return of PostgreSQL are logged', async (t) => {
   await until('the service is not ready', async () => (await statusOf()) === 503)
   await server.start()
   await until('the service is ready', async () => (await statusOf()) === 200)
+  await untilPrinted(service, /database outage is over/)
   const logged = service
     .output()
     .split('\n')
