@@ -13,3 +13,17 @@ export type ClaimedMail = {
   readonly requestedAt: number
   readonly lease: string
 }
+
+/** A mail in the outbox, as an operator sees it. It contains no token. */
+export type OutboxMail = {
+  readonly id: number
+  readonly kind: MailKind
+  readonly recipient: string
+  readonly requestedAt: number
+  readonly attempts: number
+  /** The next attempt or, while the mail is being sent, the end of the lease. */
+  readonly dueAt: number
+  readonly isClaimed: boolean
+  readonly lastError: string | undefined
+  readonly failedAt: number | undefined
+}

@@ -2,12 +2,13 @@ import type { Operator, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Profile, Role } from '../../model/user.ts'
 import { enqueueMail } from '../../storage/repositories/outbox.repository.ts'
-import { findUserById, insertUser, markVerified, type NewUser } from '../../storage/repositories/user.repository.ts'
+import { findUserById, insertUser, markVerified } from '../../storage/repositories/user.repository.ts'
 import type { AuthFailureReason } from '../observer.ts'
 import type { DomainParts } from '../parts.ts'
 import { openSession, type TokenPair } from '../sessions/open-session.ts'
 import { readToken } from '../sessions/read-token.ts'
 import { emailKey } from '../values/email.ts'
+import { createUser } from './user-creation.ts'
 
 export type Registration = Profile & { readonly password: string }
 
@@ -21,10 +22,6 @@ export type Accounts = {
 }
 
 export function createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }: DomainParts): Accounts {
-  function newUser({ email, firstName, lastName }: Profile, passwordHash: string, role: Role, verified: boolean): NewUser {
-    return { email, emailKey: emailKey(email), firstName, lastName, passwordHash, role, verified, createdAt: now() }
-  }
-
   function verifyRefused(reason: AuthFailureReason): Refusal {
     observer.authFailure('verify_email', reason)
     return new Refusal(reason === 'user_not_found' ? 'user_not_found' : 'token_invalid', reason)
@@ -34,7 +31,14 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
     async register(origin, { password, ...profile }) {
       const passwordHash = await passwords.hash(password, origin.signal)
       const pair = await changes.withoutCaller(origin, async (tx) => {
-        const userId = await insertUser(tx, newUser(profile, passwordHash, 'user', false))
+        const userId = await insertUser(tx, {
+          ...profile,
+          emailKey: emailKey(profile.email),
+          passwordHash,
+          role: 'user',
+          verified: false,
+          createdAt: now(),
+        })
         if (userId === undefined) throw new Refusal('email_taken')
         await enqueueMail(tx, 'verify', emailKey(profile.email), now())
         tx.record({ kind: 'user.registered', target: userId })
@@ -43,15 +47,7 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
       onMailQueued()
       return pair
     },
-    async create({ origin }, { password, ...profile }, role) {
-      const passwordHash = await passwords.hash(password, origin.signal)
-      return changes.withoutCaller(origin, async (tx) => {
-        const userId = await insertUser(tx, newUser(profile, passwordHash, role, true))
-        if (userId === undefined) throw new Refusal('email_taken')
-        tx.record({ kind: 'user.registered', target: userId })
-        return userId
-      })
-    },
+    create: (operator, registration, role) => createUser({ changes, passwords, now }, operator, registration, role),
     async verify(origin, token) {
       const { userId, version } = readToken(tokens, observer, token, 'verify', 'verify_email')
       const user = await findUserById(reads, userId)

@@ -1,19 +1,5 @@
-import type { MailKind } from '../../model/mail.ts'
-import { type Queries, statement } from '../database.ts'
-
-/** A mail in the outbox, as an operator sees it. There is no token in it to be seen. */
-export type OutboxMail = {
-  readonly id: number
-  readonly kind: MailKind
-  readonly recipient: string
-  readonly requestedAt: number
-  readonly attempts: number
-  /** The next attempt or, while it is being sent, the end of the lease. */
-  readonly dueAt: number
-  readonly isClaimed: boolean
-  readonly lastError: string | undefined
-  readonly failedAt: number | undefined
-}
+import type { MailKind, OutboxMail } from '../../model/mail.ts'
+import { type Queries, type Reads, statement } from '../database.ts'
 
 type OutboxRow = {
   readonly id: number
@@ -41,11 +27,11 @@ const COUNT = statement<{ pending: number; failed: number }>(
 )
 
 /** In order of id, those after the given one. */
-export async function listMailsAfter(db: Queries, id: number, limit: number): Promise<OutboxMail[]> {
+export async function listMailsAfter(db: Reads, id: number, limit: number): Promise<OutboxMail[]> {
   return (await db.all(LIST, id, limit)).map(toOutboxMail)
 }
 
-export async function findMail(db: Queries, id: number): Promise<OutboxMail | undefined> {
+export async function findMail(db: Reads, id: number): Promise<OutboxMail | undefined> {
   const row = await db.first(FIND, id)
   return row && toOutboxMail(row)
 }
