@@ -18,16 +18,16 @@ const OK = 0
 const REFUSED = 1
 const MISUSED = 2
 
-/** Runs one command, and gives the exit code of the process. What went wrong is told in a line each. */
+/** Runs one command and returns the exit code of the process. Each problem is printed as one line. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: 'user' })
     return OK
   } catch (error) {
-    // The words of a misuse, and the help that was asked for, are written already.
+    // Commander has printed the message of a misuse, or the help, already.
     if (error instanceof CommanderError) return error.exitCode === OK ? OK : MISUSED
-    // Each of those that failed has been told already.
-    if (!(error instanceof SomeFailed)) for (const line of explainRefusal(error)) complain(line)
+    // A bulk command has printed a line for each failure already.
+    if (!(error instanceof SomeFailed)) for (const line of explainRefusal(error)) printError(line)
     return error instanceof Interrupted ? error.exitCode : REFUSED
   }
 }
@@ -36,11 +36,11 @@ export function createProgram(): Command {
   const program = new Command('latchkey')
     .description('A self-hosted backend for user accounts and API keys. Settings come from the environment and from a .env file.')
     .version(readVersion(), '--version', 'print the version')
-    .helpOption('-h, --help', 'print how a command is used')
-    .helpCommand('help [command]', 'print how a command is used')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
     .configureOutput({
       outputError: (text) =>
-        complain(
+        printError(
           text
             .replace(/^error: /, '')
             .trim()
@@ -56,19 +56,37 @@ export function createProgram(): Command {
   secretCommands(program)
   backupCommands(program)
   migrateDataCommands(program)
+  helpCommand(program)
   return program
 }
 
-function complain(line: string): void {
+/** Commander's own help command knows one level only: `help user ban` would print the help of `user`. */
+function helpCommand(program: Command): void {
+  program
+    .command('help')
+    .description('print the help of a command')
+    .argument('[command...]', 'the command, such as `user ban`')
+    .action((path: readonly string[]) => {
+      let found = program
+      for (const name of path) {
+        const next = found.commands.find((command) => command.name() === name)
+        if (next === undefined) return program.error(`unknown command '${path.join(' ')}'`)
+        found = next
+      }
+      found.outputHelp()
+    })
+}
+
+function printError(line: string): void {
   process.stderr.write(`latchkey: ${line}\n`)
 }
 
 /** Runs the command of this process. */
 export async function main(): Promise<void> {
   process.stdout.on('error', (error: Error & { readonly code?: string }) => {
-    // The reader of our output may go away early, as `head` does. Whatever else keeps it from being written is a failure.
+    // A reader such as `head` closes the pipe early, which is not an error. Everything else is.
     if (error.code === 'EPIPE' || process.exitCode === REFUSED) return
-    complain(`the output could not be written: ${messageOf(error)}`)
+    printError(`the output could not be written: ${messageOf(error)}`)
     process.exitCode = REFUSED
   })
   process.exitCode = (await run(process.argv.slice(2))) || process.exitCode

@@ -13,7 +13,7 @@ import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 const MIA = ['--email', 'Mia@Example.com', '--password', 'correct horse', '--first-name', ' Mia ', '--last-name', 'Muster']
 
 for (const [role, flags] of Object.entries({ user: [], admin: ['--admin'] }) as [Role, string[]][]) {
-  test(`user create makes a verified ${role}, whose password works, and prints its id`, async (t) => {
+  test(`user create creates a verified ${role}, whose password works, and prints its id`, async (t) => {
     const { run, database } = await commandLine(t)
     done(await run(['user', 'create', ...MIA, ...flags]), '1\n')
     const user = await findUserById(await database(), 1)
@@ -24,7 +24,7 @@ for (const [role, flags] of Object.entries({ user: [], admin: ['--admin'] }) as 
   })
 }
 
-test('user create reads a password from standard input, so that no list of processes shows it', async (t) => {
+test('user create reads a password from standard input, which no list of processes shows', async (t) => {
   const { run, database } = await commandLine(t)
   const args = MIA.map((arg) => (arg === 'correct horse' ? '-' : arg))
   done(await run(['user', 'create', ...args], ' a password with spaces \r\nsecond line'), '1\n')
@@ -32,25 +32,25 @@ test('user create reads a password from standard input, so that no list of proce
   assert.equal(await createPasswords().matches(' a password with spaces ', user?.passwordHash), true)
 })
 
-test('user create refuses an address that is taken in another case, and changes nothing', async (t) => {
+test('user create refuses an address that is taken, in any case, and changes nothing', async (t) => {
   const { run, database } = await commandLine(t)
   await run(['user', 'create', ...MIA])
   const second = ['--email', 'MIA@example.com', '--password', 'another horse', '--first-name', 'M', '--last-name', 'M', '--admin']
-  refusedWith(await run(['user', 'create', ...second]), 1, 'an account with this e-mail address exists already')
+  refusedWith(await run(['user', 'create', ...second]), 1, 'an account with this e-mail address already exists')
   const user = await findUserByEmail(await database(), 'mia@example.com')
   assert.deepEqual([user?.id, user?.role, user?.firstName], [1, 'user', 'Mia'])
 })
 
-test('user create tells every fault at once, and makes nothing', async (t) => {
+test('user create reports every validation error at once, and creates nothing', async (t) => {
   const { run, database } = await commandLine(t)
   const bad = ['--email', 'a@x.io,b@y.io', '--password', 'seven77', '--first-name', '  ', '--last-name', 'a\nb']
   refusedWith(
     await run(['user', 'create', ...bad]),
     1,
     '--email: should be an e-mail address',
-    '--password: should be 8 to 256 characters',
     '--first-name: should be 1 to 100 characters without control characters',
     '--last-name: should be 1 to 100 characters without control characters',
+    '--password: should be 8 to 256 characters',
   )
   assert.equal(await findUserById(await database(), 1), undefined)
 })
@@ -64,7 +64,7 @@ test('migrate works on an empty database, and again on a migrated one', async (t
   done(await runNode(t, LATCHKEY, ['migrate'], { cwd, env }), 'The database is up to date.\n')
 })
 
-plainTest('secret generate prints a value for SECRET_KEY, another one each time', async (t) => {
+plainTest('secret generate prints a new value for SECRET_KEY each time', async (t) => {
   const cwd = temporaryFolder(t)
   const [first, second] = await Promise.all([1, 2].map(() => runNode(t, LATCHKEY, ['secret', 'generate'], { cwd })))
   assert.match(first?.stdout ?? '', /^[\w-]{64}\n$/)
@@ -76,7 +76,7 @@ plainTest('--version prints the version of the package', async (t) => {
   done(await runNode(t, LATCHKEY, ['--version'], { cwd: temporaryFolder(t) }), `${version}\n`)
 })
 
-plainTest('--help names every command, and the help of a command each of its options', async (t) => {
+plainTest('--help lists every command, and the help of a command each of its options', async (t) => {
   const cwd = temporaryFolder(t)
   const help = await runNode(t, LATCHKEY, ['--help'], { cwd })
   for (const command of ['serve', 'migrate', 'user', 'secret']) assert.match(help.stdout, new RegExp(`^  ${command}\\b`, 'm'))
@@ -86,13 +86,14 @@ plainTest('--help names every command, and the help of a command each of its opt
   assert.deepEqual([help.code, help.stderr, create.code, create.stderr], [0, '', 0, ''])
 })
 
-plainTest('help is found by whichever word is tried for it', async (t) => {
+plainTest('--help, -h and help print the same, for a nested command too', async (t) => {
   const cwd = temporaryFolder(t)
   const [expected, ...others] = await Promise.all(
     [
       ['user', 'ban', '--help'],
       ['user', 'ban', '-h'],
       ['user', 'help', 'ban'],
+      ['help', 'user', 'ban'],
     ].map((args) => runNode(t, LATCHKEY, args, { cwd })),
   )
   assert.match(expected?.stdout ?? '', /^Usage: latchkey user ban /)
@@ -101,8 +102,8 @@ plainTest('help is found by whichever word is tried for it', async (t) => {
   assert.deepEqual(asked, whole)
 })
 
-plainTest('output that cannot be written ends a command with 1; a reader who has seen enough does not', async (t) => {
-  if (!existsSync('/dev/full')) return t.skip('this system has no disk that is always full')
+plainTest('output that cannot be written exits with 1; a reader that closes the pipe early does not', async (t) => {
+  if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full')
   const cwd = temporaryFolder(t)
   const run = (redirection: string) =>
     spawnSync('sh', ['-c', `"$0" "$1" --help ${redirection}`, process.execPath, LATCHKEY], { cwd, encoding: 'utf8' })
@@ -111,23 +112,26 @@ plainTest('output that cannot be written ends a command with 1; a reader who has
   assert.deepEqual([run('| true').status, run('| true').stderr], [0, ''])
 })
 
-plainTest('a command that is used wrongly ends with 2 and one line', async (t) => {
+plainTest('a misused command exits with 2 and one line', async (t) => {
   const cwd = temporaryFolder(t)
   const run = (...args: string[]) => runNode(t, LATCHKEY, args, { cwd })
   refusedWith(await run('usr'), 2, "unknown command 'usr' (Did you mean user?)")
   refusedWith(await run('user', 'create', ...MIA, '--admn'), 2, "unknown option '--admn' (Did you mean --admin?)")
-  refusedWith(await run('user', 'create'), 2, "required option '--email <address>' not specified")
+  refusedWith(await run('user', 'create'), 2, 'missing options: --email <address>, --first-name <name>, --last-name <name>')
+  refusedWith(await run('user', 'create', '--first-name', 'A', '--last-name', 'B'), 2, 'missing option: --email <address>')
+  refusedWith(await run('key', 'create', '1'), 2, 'missing option: --name <name>')
+  refusedWith(await run('help', 'user', 'bann'), 2, "unknown command 'user bann'")
   refusedWith(await run('migrate', 'now'), 2, "too many arguments for 'migrate'. Expected 0 arguments but got 1.")
 })
 
-plainTest('a bad setting ends a command with 1 and a line for each fault', async (t) => {
+plainTest('invalid settings exit with 1 and a line for each', async (t) => {
   const env = { PORT: 'x', LOG_LEVEL: 'loud' }
   const { code, stdout, stderr } = await runNode(t, LATCHKEY, ['migrate'], { cwd: temporaryFolder(t), env })
   assert.deepEqual([code, stdout], [1, ''])
   assert.match(stderr, /^latchkey: PORT: should be .*\nlatchkey: LOG_LEVEL: should be .*\n$/)
 })
 
-plainTest('a database that cannot be reached ends a command with 1 and one line', async (t) => {
+plainTest('a database that cannot be reached exits with 1 and one line', async (t) => {
   const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: 'postgres://user:hunter22@127.0.0.1:1/accounts' }
   const finished = await runNode(t, LATCHKEY, ['user', 'create', ...MIA], { cwd: temporaryFolder(t), env })
   refusedWith(

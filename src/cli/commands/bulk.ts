@@ -1,103 +1,159 @@
-import { text as readAll } from 'node:stream/consumers'
 import type { Database } from '../../storage/database.ts'
-import { createPrinter, type Format, onePage } from '../terminal/output.ts'
+import { confirmDeletion } from '../terminal/confirm.ts'
+import { FROM_INPUT } from '../terminal/input.ts'
+import { createJsonPrinter, print } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
-import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
+import { explainRefusal } from '../terminal/refusals.ts'
+import { excerpt } from '../terminal/text.ts'
+import { readReferences } from './references.ts'
+import { rehearse } from './rehearsal.ts'
 
-export const DRY_RUN_OPTION = ['--dry-run', 'check and show what would be changed, and change nothing'] as const
+export type BulkOptions = { readonly json?: true; readonly dryRun?: true; readonly yes?: true }
 
-export type BulkOptions = { readonly json?: true; readonly dryRun?: true }
-
-/** Some of the many could not be done; each has been told in a line of its own. */
+/** Some items of a bulk command failed. A line about each has been printed already. */
 export class SomeFailed extends Error {
   override readonly name = 'SomeFailed'
 }
 
-export type BulkWork<Item> = {
-  readonly label: string
-  readonly format: Format<Item>
-  /** Does it for one, and gives it as it is now. */
-  apply(db: Database, reference: string): Promise<Item>
+/** The things that a bulk command works on: accounts, API keys or mails. */
+export type Subject<Thing> = {
+  readonly plural: string
+  /** Finds the thing that a reference names, or throws. */
+  find(db: Database, reference: string): Promise<Thing>
+  /** References that lead to the same id name the same thing. */
+  id(thing: Thing): string | number
+  /** Such as `user 3 (bob@example.com)`. */
+  label(thing: Thing): string
+  json(thing: Thing, isDeleted: boolean): object
 }
 
-/** What was named on the command line, each once; `-` stands for the lines of standard input. */
-export async function readReferences(given: readonly string[]): Promise<string[]> {
-  if (!given.includes('-')) return [...new Set(given)]
-  if (given.length > 1) throw new InvalidInput(['-: reads everything from standard input; name nothing else beside it'])
-  const lines = (await readAll(process.stdin)).split(/\r?\n/).map((line) => line.trim())
-  return [...new Set(lines.filter((line) => line !== '' && !line.startsWith('#')))]
+/** A change that a bulk command makes, and the words that report it. */
+export type Change<Thing> = {
+  readonly name: string
+  /** `['make', 'made', ' an admin']` reads `made user 3 (…) an admin`, or `would make user 3 (…) an admin`. */
+  readonly words: readonly [verb: string, past: string, suffix?: string]
+  /** Says that there is nothing to change, such as `already banned`. */
+  readonly needless?: (thing: Thing) => string | undefined
+  /** Set for a deletion, which a person confirms: what else is deleted, such as ` with all sessions`. */
+  readonly deletion?: string
+  /** Applies the change. Returns the thing as it is then; undefined if it is gone. A large change calls `onProgress` between its steps. */
+  apply(db: Database, thing: Thing, onProgress: OnProgress): Promise<Thing | undefined>
 }
 
-/** Does the same for one or for many. One is shown by itself and refused by itself; many go on past those that fail. */
-export async function runBulk<Item>(db: Database, given: readonly string[], options: BulkOptions, work: BulkWork<Item>): Promise<void> {
-  const references = await readReferences(given)
-  const apply = (reference: string) =>
-    options.dryRun ? rehearse(db, (rehearsed) => work.apply(rehearsed, reference)) : work.apply(db, reference)
-  const printer = createPrinter(work.format, options.json === true)
-  const [only] = references
-  if (given.length === 1 && given[0] !== '-' && only !== undefined) return printer.one(await apply(only))
-  const failures = { count: 0 }
-  await printer.list(eachOf(references, apply, work.label, failures))
-  if (failures.count === 0) return
-  process.stderr.write(`latchkey: ${failures.count} of ${references.length} failed\n`)
+export type OnProgress = (deletedRows: number) => void
+
+type Target<Thing> = { readonly reference: string; readonly thing: Thing }
+type Outcome<Thing> = { readonly before: Thing; readonly after: Thing | undefined }
+type OnFailure = (reference: string, error: unknown) => void
+
+/** Applies a change to one thing, or to many. With many it continues after a failure, and throws SomeFailed at the end. */
+export async function runBulk<Thing>(
+  db: Database,
+  given: readonly string[],
+  options: BulkOptions,
+  subject: Subject<Thing>,
+  change: Change<Thing>,
+): Promise<void> {
+  const isDryRun = options.dryRun === true
+  const isSingle = given.length === 1 && given[0] !== FROM_INPUT
+  let failed = 0
+  const onFailure: OnFailure = (reference, error) => {
+    if (isSingle) throw error
+    failed++
+    for (const line of explainRefusal(error)) process.stderr.write(`latchkey: ${excerpt(reference)}: ${line}\n`)
+  }
+
+  const targets = await findTargets(db, await readReferences(given), subject, onFailure)
+  const total = targets.length + failed
+  if (change.deletion !== undefined && !isDryRun && !options.yes) await confirm(targets, subject, change)
+  const outcomes = applyToEach(targets, change, onFailure, (thing) =>
+    isDryRun
+      ? rehearse(db, (rehearsed, stop) => change.apply(rehearsed, thing, stop))
+      : withRowProgress(`${change.name} ${subject.label(thing)}`, (onProgress) => change.apply(db, thing, onProgress)),
+  )
+  const toJson = (outcome: Outcome<Thing>) => jsonOf(outcome, subject, isDryRun)
+  if (options.json && !isSingle) await createJsonPrinter(toJson).list(outcomes)
+  else
+    for await (const [outcome] of outcomes)
+      print(options.json ? JSON.stringify(toJson(outcome)) : describe(outcome, subject, change, isDryRun))
+  if (failed === 0) return
+  process.stderr.write(`latchkey: ${failed} of ${total} failed\n`)
   throw new SomeFailed()
 }
 
-const PAGE_SIZE = 100
-
-async function* eachOf<Item>(
+/** Finds everything before the first change, so that a person confirms real accounts, and one that is named twice counts once. */
+async function findTargets<Thing>(
+  db: Database,
   references: readonly string[],
-  apply: (reference: string) => Promise<Item>,
-  label: string,
-  failures: { count: number },
-): AsyncIterable<readonly Item[]> {
-  const progress = createProgress(label)
-  let page: Item[] = []
-  for (const [index, reference] of references.entries()) {
+  subject: Subject<Thing>,
+  onFailure: OnFailure,
+): Promise<Target<Thing>[]> {
+  const targets = new Map<string | number, Target<Thing>>()
+  for (const reference of references) {
     try {
-      page.push(await apply(reference))
+      const thing = await subject.find(db, reference)
+      if (!targets.has(subject.id(thing))) targets.set(subject.id(thing), { reference, thing })
     } catch (error) {
-      failures.count++
-      progress.clear()
-      for (const line of explainRefusal(error)) process.stderr.write(`latchkey: ${shown(reference)}: ${line}\n`)
+      onFailure(reference, error)
     }
-    progress.update(index + 1, references.length)
-    if (page.length < PAGE_SIZE) continue
-    progress.clear()
-    yield page
-    page = []
+  }
+  return [...targets.values()]
+}
+
+async function confirm<Thing>(targets: readonly Target<Thing>[], subject: Subject<Thing>, change: Change<Thing>): Promise<void> {
+  const [verb] = change.words
+  await confirmDeletion({
+    verb: verb.charAt(0).toUpperCase() + verb.slice(1),
+    labels: targets.map(({ thing }) => subject.label(thing)),
+    plural: subject.plural,
+    consequence: change.deletion ?? '',
+  })
+}
+
+/** Pages of one, so that each result is printed when it has happened. */
+async function* applyToEach<Thing>(
+  targets: readonly Target<Thing>[],
+  { name }: Change<Thing>,
+  onFailure: OnFailure,
+  apply: (thing: Thing) => Promise<Thing | undefined>,
+): AsyncIterable<readonly [Outcome<Thing>]> {
+  // On a terminal the printed lines show the progress.
+  const isTTY = process.stderr.isTTY && !process.stdout.isTTY
+  const progress = createProgress(name, { isTTY, write: (text) => process.stderr.write(text) })
+  for (const [index, { reference, thing }] of targets.entries()) {
+    try {
+      yield [{ before: thing, after: await apply(thing) }]
+    } catch (error) {
+      progress.clear()
+      onFailure(reference, error)
+    }
+    progress.update(index + 1, targets.length)
   }
   progress.clear()
-  if (page.length > 0) yield* onePage(page)
 }
 
-const SHOWN_LENGTH = 100
-
-/** What was read may be anything: a terminal must not obey it, and a page of it helps nobody. */
-function shown(reference: string): string {
-  const harmless = reference.replace(/\p{C}/gu, '\ufffd')
-  return harmless.length > SHOWN_LENGTH ? `${harmless.slice(0, SHOWN_LENGTH)}…` : harmless
-}
-
-class Rehearsed<Result> extends Error {
-  readonly result: Result
-
-  constructor(result: Result) {
-    super('this was a rehearsal')
-    this.result = result
-  }
-}
-
-/** Does the work with all its rules in a transaction that is undone at the end. */
-async function rehearse<Result>(db: Database, work: (rehearsed: Database) => Promise<Result>): Promise<Result> {
+/** Shows how many rows are deleted while a single large change runs. */
+async function withRowProgress<Result>(label: string, work: (onProgress: OnProgress) => Promise<Result>): Promise<Result> {
+  const progress = createProgress(label)
   try {
-    return await db.transaction(async (tx) => {
-      const result = await work({ ...tx, transaction: (inner) => inner(tx), close: async () => undefined })
-      throw new Rehearsed(result)
-    })
-  } catch (error) {
-    // Thrown a few lines above, with the result of this very work.
-    if (error instanceof Rehearsed) return error.result as Result
-    throw error
+    return await work((rows) => progress.update(rows))
+  } finally {
+    progress.clear()
   }
+}
+
+function jsonOf<Thing>({ before, after }: Outcome<Thing>, subject: Subject<Thing>, isDryRun: boolean): object {
+  return {
+    ...subject.json(after ?? before, after === undefined),
+    ...(after === undefined && { deleted: true }),
+    ...(isDryRun && { dry_run: true }),
+  }
+}
+
+function describe<Thing>({ before, after }: Outcome<Thing>, subject: Subject<Thing>, change: Change<Thing>, isDryRun: boolean): string {
+  const label = subject.label(after ?? before)
+  const needless = change.needless?.(before)
+  if (needless !== undefined) return `${label} is ${needless}`
+  const [verb, past, suffix = ''] = change.words
+  return `${isDryRun ? `would ${verb}` : past} ${label}${suffix}`
 }

@@ -1,16 +1,53 @@
 import type { Command } from 'commander'
-import { createApiKeys } from '../../domain/sessions/api-keys.service.ts'
+import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
+import { type ApiKeys, createApiKeys } from '../../domain/sessions/api-keys.service.ts'
 import { isScope, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limits.ts'
+import type { ApiKey } from '../../model/api-key.ts'
+import type { User } from '../../model/user.ts'
 import type { Database } from '../../storage/database.ts'
+import { YES_OPTION } from '../terminal/confirm.ts'
 import { checkInput, checkName } from '../terminal/input.ts'
 import { createPrinter, JSON_OPTION } from '../terminal/output.ts'
-import { KEY_FORMAT, NEW_KEY_FORMAT } from '../terminal/views.ts'
-import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
-import { findUser, USER_HINT } from './find-user.ts'
-import { OPERATOR, partsOf, withServices } from './with-services.ts'
+import { requireOptions } from '../terminal/required-options.ts'
+import { KEY_FORMAT, keyLabel, NEW_KEY_FORMAT } from '../terminal/views.ts'
+import { type BulkOptions, type Change, runBulk, type Subject } from './bulk.ts'
+import { findUser, USER_HINT } from './references.ts'
+import { DRY_RUN_OPTION } from './rehearsal.ts'
+import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
 
 type JsonOption = { readonly json?: true }
 type CreateOptions = JsonOption & { readonly name: string; readonly scope: readonly string[] }
+type KeyChange = Omit<Change<ApiKey>, 'apply'> & {
+  readonly description: string
+  run(apiKeys: ApiKeys, userId: number, keyId: string): Promise<ApiKey | undefined>
+}
+
+const CHANGES: readonly KeyChange[] = [
+  {
+    name: 'disable',
+    description: 'disable API keys; they can be enabled again',
+    words: ['disable', 'disabled'],
+    needless: ({ isActive }) => (isActive ? undefined : 'already disabled'),
+    run: (apiKeys, userId, keyId) => apiKeys.edit(OPERATOR, userId, keyId, { isActive: false }),
+  },
+  {
+    name: 'enable',
+    description: 'enable API keys that were disabled',
+    words: ['enable', 'enabled'],
+    needless: ({ isActive }) => (isActive ? 'already active' : undefined),
+    run: (apiKeys, userId, keyId) => apiKeys.edit(OPERATOR, userId, keyId, { isActive: true }),
+  },
+  {
+    name: 'revoke',
+    description: 'delete API keys, permanently',
+    words: ['delete', 'deleted'],
+    deletion: '',
+    async run(apiKeys, userId, keyId) {
+      await apiKeys.remove(OPERATOR, userId, keyId)
+      return undefined
+    },
+  },
+]
 
 export function keyCommands(program: Command): void {
   const key = program.command('key').description('manage API keys')
@@ -22,58 +59,69 @@ export function keyCommands(program: Command): void {
     .option(...JSON_OPTION)
     .action(listKeys)
 
-  key
-    .command('create')
-    .description('make an API key and show it, this once')
-    .argument('<user>', USER_HINT)
-    .requiredOption('--name <name>', 'what it is for')
-    .option('--scope <scope>', 'a scope that it carries; may be given several times', (scope, scopes: string[]) => [...scopes, scope], [])
+  const create = key.command('create').description('create an API key and show it, once').argument('<user>', USER_HINT)
+  requireOptions(create, { '--name <name>': 'the name of the key, such as the program that uses it' })
+    .option('--scope <scope>', 'a scope of the key; repeat it for several', (scope, scopes: string[]) => [...scopes, scope], [])
     .option(...JSON_OPTION)
     .action(createKey)
 
-  key
-    .command('revoke')
-    .description('delete API keys')
+  for (const change of CHANGES) changeCommand(key, change)
+}
+
+/** A command that changes one key of an account or many. */
+function changeCommand(parent: Command, change: KeyChange): void {
+  const command = parent
+    .command(change.name)
+    .description(change.description)
     .argument('<user>', USER_HINT)
     .argument('<key-ids...>', 'the ids of the keys, or - to read them from standard input, one per line')
     .option(...DRY_RUN_OPTION)
     .option(...JSON_OPTION)
-    .action(revokeKeys)
+    .action((reference: string, keyIds: string[], options: BulkOptions) =>
+      withDatabase(async (db) => {
+        const owner = await ownerOf(db, reference)
+        const apply = (used: Database, { id }: ApiKey) => change.run(apiKeysOf(used), owner.id, id)
+        await runBulk(db, keyIds, options, keysOf(owner), { ...change, apply })
+      }),
+    )
+  if (change.deletion !== undefined) command.option(...YES_OPTION)
+}
+
+function keysOf(owner: User): Subject<ApiKey> {
+  return {
+    plural: 'API keys',
+    find: (db, keyId) => apiKeysOf(db).find(owner.id, keyId.toLowerCase()),
+    id: ({ id }) => id,
+    label: (key) => keyLabel(key, owner),
+    // A deleted key is not active any more.
+    json: (key, isDeleted) => KEY_FORMAT.json(isDeleted ? { ...key, isActive: false } : key),
+  }
 }
 
 async function listKeys(reference: string, { json }: JsonOption): Promise<void> {
-  await withServices(async (services) => {
-    const { id } = await findUser(services.userAdministration, reference)
-    await createPrinter(KEY_FORMAT, json === true).list(await services.apiKeys.list(OPERATOR, id))
+  await withDatabase(async (db) => {
+    const { id } = await ownerOf(db, reference)
+    await createPrinter(KEY_FORMAT, json === true).list(await apiKeysOf(db).list(OPERATOR, id))
   })
 }
 
 async function createKey(reference: string, { name, scope, json }: CreateOptions): Promise<void> {
   const key = checkInput((check) => {
-    const isFit = scope.length <= MAX_SCOPES && scope.every(isScope)
-    check(
-      '--scope',
-      isFit ? '' : undefined,
-      `at most ${MAX_SCOPES} scopes of 1 to ${SCOPE_MAX_LENGTH} characters without control characters`,
-    )
+    const areValid = scope.length <= MAX_SCOPES && scope.every(isScope)
+    const limits = `should be at most ${MAX_SCOPES} scopes of 1 to ${SCOPE_MAX_LENGTH} characters without control characters`
+    check('--scope', areValid ? '' : undefined, limits)
     return { name: checkName(check, '--name', name), scopes: scope }
   })
-  await withServices(async (services) => {
-    const { id } = await findUser(services.userAdministration, reference)
-    createPrinter(NEW_KEY_FORMAT, json === true).one(await services.apiKeys.create(OPERATOR, id, key))
+  await withDatabase(async (db) => {
+    const { id } = await ownerOf(db, reference)
+    createPrinter(NEW_KEY_FORMAT, json === true).one(await apiKeysOf(db).create(OPERATOR, id, key))
   })
 }
 
-/** Shows the keys as they were. */
-async function revokeKeys(reference: string, keyIds: string[], options: BulkOptions): Promise<void> {
-  await withServices(async (services, db) => {
-    const { id } = await findUser(services.userAdministration, reference)
-    const revoke = async (used: Database, keyId: string) => {
-      const apiKeys = createApiKeys(partsOf(used))
-      const key = await apiKeys.find(id, keyId.toLowerCase())
-      await apiKeys.remove(OPERATOR, id, key.id)
-      return key
-    }
-    await runBulk(db, keyIds, options, { label: 'revoke', format: KEY_FORMAT, apply: revoke })
-  })
+function ownerOf(db: Database, reference: string): Promise<User> {
+  return findUser(createUserAdministration(partsOf(db)), reference)
+}
+
+function apiKeysOf(db: Database): ApiKeys {
+  return createApiKeys(partsOf(db))
 }

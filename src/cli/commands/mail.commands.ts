@@ -1,103 +1,118 @@
 import type { Command } from 'commander'
-import type { Database, Queries } from '../../storage/database.ts'
-import {
-  discardMail,
-  findMail,
-  listMailsAfter,
-  type OutboxMail,
-  retryMail,
-} from '../../storage/repositories/outbox-inspection.repository.ts'
+import { createMailAdministration, type MailAdministration } from '../../domain/mail-administration.service.ts'
+import type { OutboxMail } from '../../model/mail.ts'
+import type { Database } from '../../storage/database.ts'
+import { YES_OPTION } from '../terminal/confirm.ts'
 import { createPrinter, JSON_OPTION, print } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { MAIL_FORMAT, mailState } from '../terminal/views.ts'
-import { type BulkOptions, DRY_RUN_OPTION, runBulk } from './bulk.ts'
-import { withServices } from './with-services.ts'
+import { printable } from '../terminal/text.ts'
+import { MAIL_FORMAT, mailLabel, mailState } from '../terminal/views.ts'
+import { type BulkOptions, type Change, runBulk, type Subject } from './bulk.ts'
+import { DRY_RUN_OPTION } from './rehearsal.ts'
+import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
 
 type ListOptions = { readonly json?: true; readonly failed?: true }
-type Change = (db: Queries, id: number, now: number) => Promise<boolean>
+type MailChange = Omit<Change<OutboxMail>, 'apply'> & {
+  readonly description: string
+  /** False if the mail is being sent. */
+  run(mails: MailAdministration, mailId: number): Promise<boolean>
+}
 
-const MAIL_HINT = 'the id of a mail from `mail list`'
-const MAILS_HINT = 'the ids of mails from `mail list`, or - to read them from standard input'
-const PAGE_SIZE = 500
+const MAIL_HINT = 'the id of a mail, as `mail list` shows it'
+const MAILS_HINT = 'the ids of mails, as `mail list` shows them, or - to read them from standard input, one per line'
+
+const CHANGES: readonly MailChange[] = [
+  {
+    name: 'retry',
+    description: 'send mails again now, with all their attempts',
+    words: ['make', 'made', ' due now'],
+    run: (mails, mailId) => mails.retry(OPERATOR, mailId),
+  },
+  {
+    name: 'discard',
+    description: 'delete mails from the outbox without sending them',
+    words: ['discard', 'discarded'],
+    deletion: '',
+    run: (mails, mailId) => mails.discard(OPERATOR, mailId),
+  },
+]
+
+const MAILS: Subject<OutboxMail> = {
+  plural: 'mails',
+  find: (db, reference) => requireMail(mailsOf(db), reference),
+  id: ({ id }) => id,
+  label: mailLabel,
+  json: MAIL_FORMAT.json,
+}
 
 export function mailCommands(program: Command): void {
-  const mail = program.command('mail').description('look into the outbox: the mails that wait or could not be delivered')
+  const mail = program.command('mail').description('manage the outbox: mails that are pending or could not be delivered')
 
   mail
     .command('list')
-    .description('list the mails that wait and those that were given up, in order of id')
-    .option('--failed', 'only those that were given up')
+    .description('list pending and failed mails in order of id')
+    .option('--failed', 'failed mails only')
     .option(...JSON_OPTION)
     .action(listMails)
 
   mail
     .command('show')
-    .description('show one mail, and why it was not delivered')
+    .description('show a mail, and why it was not delivered')
     .argument('<id>', MAIL_HINT)
     .option(...JSON_OPTION)
     .action(showMail)
 
-  changeCommand(mail, 'retry', 'make mails due at once, as if they were asked for anew', retryMail)
-  changeCommand(mail, 'discard', 'take mails out of the outbox, unsent', discardMail)
+  for (const change of CHANGES) changeCommand(mail, change)
 }
 
-function changeCommand(parent: Command, name: string, description: string, change: Change): void {
-  parent
-    .command(name)
-    .description(description)
+function changeCommand(parent: Command, change: MailChange): void {
+  const command = parent
+    .command(change.name)
+    .description(change.description)
     .argument('<ids...>', MAILS_HINT)
     .option(...DRY_RUN_OPTION)
     .option(...JSON_OPTION)
     .action((references: string[], options: BulkOptions) =>
-      withServices((_, db) =>
-        runBulk(db, references, options, {
-          label: name,
-          format: MAIL_FORMAT,
-          apply: (used, reference) => changeMail(used, reference, change),
-        }),
-      ),
+      withDatabase((db) => runBulk(db, references, options, MAILS, { ...change, apply: (used, mail) => apply(used, mail, change) })),
     )
+  if (change.deletion !== undefined) command.option(...YES_OPTION)
 }
 
-/** Gives the mail as it is now or, where it is gone, as it was. */
-async function changeMail(db: Database, reference: string, change: Change): Promise<OutboxMail> {
-  const before = await requireMail(db, reference)
-  if (!(await change(db, before.id, Date.now()))) throw new InvalidInput(['this mail is being sent at this moment; look again in a minute'])
-  return (await findMail(db, before.id)) ?? before
+async function apply(db: Database, { id }: OutboxMail, change: MailChange): Promise<OutboxMail | undefined> {
+  const mails = mailsOf(db)
+  if (!(await change.run(mails, id))) {
+    await requireMail(mails, String(id))
+    throw new InvalidInput(['this mail is being sent right now; try again in a minute'])
+  }
+  return change.deletion === undefined ? mails.find(id) : undefined
 }
 
 async function listMails({ failed, json }: ListOptions): Promise<void> {
-  await withServices((_, db) => createPrinter(MAIL_FORMAT, json === true).list(mailPages(db, failed === true)))
-}
-
-async function* mailPages(db: Queries, failedOnly: boolean): AsyncIterable<readonly OutboxMail[]> {
-  for (let lastId = 0; ; ) {
-    const page = await listMailsAfter(db, lastId, PAGE_SIZE)
-    const wanted = failedOnly ? page.filter(({ failedAt }) => failedAt !== undefined) : page
-    if (wanted.length > 0) yield wanted
-    if (page.length < PAGE_SIZE) return
-    lastId = page.at(-1)?.id ?? lastId
-  }
+  await withDatabase((db) => createPrinter(MAIL_FORMAT, json === true).list(mailsOf(db).list({ failedOnly: failed === true })))
 }
 
 async function showMail(reference: string, { json }: { readonly json?: true }): Promise<void> {
-  await withServices(async (_, db) => {
-    const mail = await requireMail(db, reference)
+  await withDatabase(async (db) => {
+    const mail = await requireMail(mailsOf(db), reference)
     if (json) return createPrinter(MAIL_FORMAT, true).one(mail)
     const iso = (time: number) => new Date(time).toISOString()
     print(`Mail        ${mail.id}, ${mail.kind}`)
-    print(`To          ${mail.recipient}`)
+    print(`To          ${printable(mail.recipient)}`)
     print(`State       ${mailState(mail)}`)
-    print(`Asked for   ${iso(mail.requestedAt)}`)
+    print(`Requested   ${iso(mail.requestedAt)}`)
     print(`Attempts    ${mail.attempts}`)
     print(mail.failedAt === undefined ? `Next try    ${iso(mail.dueAt)}` : `Given up    ${iso(mail.failedAt)}`)
-    print(`Last error  ${mail.lastError ?? 'none'}`)
+    print(`Last error  ${printable(mail.lastError ?? 'none')}`)
   })
 }
 
-async function requireMail(db: Queries, reference: string): Promise<OutboxMail> {
+async function requireMail(mails: MailAdministration, reference: string): Promise<OutboxMail> {
   if (!/^\d{1,15}$/.test(reference)) throw new InvalidInput(['ID: should be the id of a mail, as `mail list` shows it'])
-  const mail = await findMail(db, Number(reference))
-  if (mail === undefined) throw new InvalidInput(['there is no such mail in the outbox; it was delivered or discarded, or never there'])
+  const mail = await mails.find(Number(reference))
+  if (mail === undefined) throw new InvalidInput(['there is no such mail in the outbox; it may have been delivered or discarded'])
   return mail
+}
+
+function mailsOf(db: Database): MailAdministration {
+  return createMailAdministration(partsOf(db))
 }

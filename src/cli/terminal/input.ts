@@ -1,46 +1,59 @@
 import { text as readAll } from 'node:stream/consumers'
+import { Option } from 'commander'
 import { parseEmail } from '../../domain/values/email.ts'
 import { isPassword, NAME_MAX_LENGTH, parseName } from '../../domain/values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../../domain/values/text.ts'
-import { askPassword } from './ask-password.ts'
+import { askNewPassword, isInteractive } from './ask.ts'
 import { InvalidInput } from './refusals.ts'
 
-export const PASSWORD_HINT =
-  'the password; left out or -, it is asked for or read from standard input, where other users of the machine cannot see it'
-/** What stands for a password that is asked for. */
-export const ASKED_FOR = '-'
+/** Stands for a value that is read from standard input. */
+export const FROM_INPUT = '-'
 
-/** Checks options by the rules that hold for requests, and tells every fault at once. */
+export function passwordOption(): Option {
+  const hint = 'the password, which other users of this machine can then see in the list of processes'
+  return new Option('--password <password>', hint).default(FROM_INPUT, 'ask for it, or read it from standard input')
+}
+
+/** Checks options by the rules of the API, and reports every problem at once. */
 export function checkInput<Value>(work: (check: Check) => Value): Value {
-  const faults: string[] = []
-  const value = work((option, parsed, shouldBe) => {
+  const problems: string[] = []
+  const value = work((option, parsed, problem) => {
     if (parsed !== undefined) return parsed
-    faults.push(`${option}: should be ${shouldBe}`)
+    problems.push(`${option}: ${problem}`)
     return ''
   })
-  if (faults.length > 0) throw new InvalidInput(faults)
+  if (problems.length > 0) throw new InvalidInput(problems)
   return value
 }
 
-/** A value that is undefined is a fault of the option. */
-export type Check = (option: string, parsed: string | undefined, shouldBe: string) => string
+/** Returns the parsed value. An undefined one is a problem of the option. */
+export type Check = (option: string, parsed: string | undefined, problem: string) => string
 
 export function checkEmail(check: Check, text: string): string {
-  return check('--email', parseEmail(text), 'an e-mail address')
+  return check('--email', parseEmail(text), 'should be an e-mail address')
 }
 
 export function checkName(check: Check, option: string, text: string): string {
-  return check(option, parseName(text), `1 to ${NAME_MAX_LENGTH} characters without control characters`)
+  return check(option, parseName(text), `should be 1 to ${NAME_MAX_LENGTH} characters without control characters`)
 }
 
 export function checkPassword(check: Check, password: string): string {
-  return check('--password', isPassword(password) ? password : undefined, `${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`)
+  if (password === '') return check('--password', undefined, 'no password was given')
+  const limits = `should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`
+  return check('--password', isPassword(password) ? password : undefined, limits)
 }
 
-/** The password itself or, where it is `-`, what a person types or the first line of what is piped in. */
+/** Whether the command will ask a person for the password. Everything else is checked before. */
+export function willAskPassword(option: string): boolean {
+  return option === FROM_INPUT && isInteractive()
+}
+
+/** Returns the password of the option, or the one that a person types, or the first line of standard input. */
 export async function readPassword(option: string): Promise<string> {
-  if (option !== ASKED_FOR) return option
-  if (process.stdin.isTTY) return askPassword('Password: ')
-  const input = await readAll(process.stdin)
-  return input.split(/\r?\n/, 1)[0] ?? ''
+  if (option !== FROM_INPUT) return option
+  return willAskPassword(option) ? askNewPassword() : ((await readLines())[0] ?? '')
+}
+
+export async function readLines(): Promise<string[]> {
+  return (await readAll(process.stdin)).split(/\r?\n/)
 }

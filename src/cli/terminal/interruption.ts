@@ -2,18 +2,18 @@ import { constants } from 'node:os'
 
 type Signal = 'SIGINT' | 'SIGTERM'
 
-/** Somebody has lost patience. What was begun has been taken back. */
+/** The command was interrupted, and has undone what it had begun. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
   readonly exitCode: number
 
   constructor(signal: Signal) {
-    super('interrupted; what was begun has been taken back')
+    super('interrupted; nothing was changed')
     this.exitCode = 128 + constants.signals[signal]
   }
 }
 
-/** Lets work that comes in steps end with its own cleaning up. `check` is called with each step, and throws after a signal. */
+/** Runs work that cleans up after itself when it is interrupted. The work calls `check` at each step; it throws after a signal. */
 export async function interruptible<Result>(work: (check: () => void) => Promise<Result>): Promise<Result> {
   let received: Signal | undefined
   const note = (signal: Signal) => {

@@ -1,18 +1,19 @@
 import { counted } from '../../shared/counted.ts'
+import { padText, printable, textWidth } from './text.ts'
 
-export const JSON_OPTION = ['--json', 'print JSON, for a script'] as const
+export const JSON_OPTION = ['--json', 'print JSON, for scripts'] as const
 
-/** What a command was asked for goes to standard output, so that a script can use it. */
+/** Results go to standard output; questions, progress and errors go to standard error. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** What a database holds. */
+/** Says what a database contains. */
 export function contents({ users = 0, sessions = 0, api_keys: keys = 0, outbox = 0 }: Readonly<Record<string, number>>): string {
   return `${counted(users, 'user')}, ${counted(sessions, 'session')}, ${counted(keys, 'API key')}, ${counted(outbox, 'mail')} in the outbox`
 }
 
-/** One thing, or a list of them that comes in pages, as people or as scripts read it. */
+/** Prints one item, or a list that arrives in pages. */
 export type Printer<Item> = { one(item: Item): void; list(pages: AsyncIterable<readonly Item[]>): Promise<void> }
 
 /** A table has a heading and a text for each column; JSON has the names and values of the API. */
@@ -25,7 +26,7 @@ export function createPrinter<Item>({ columns, json }: Format<Item>, isJson: boo
   return isJson ? createJsonPrinter(json) : createTablePrinter(columns)
 }
 
-function createJsonPrinter<Item>(json: (item: Item) => object): Printer<Item> {
+export function createJsonPrinter<Item>(json: (item: Item) => object): Printer<Item> {
   return {
     one: (item) => print(JSON.stringify(json(item))),
     async list(pages) {
@@ -39,16 +40,16 @@ function createJsonPrinter<Item>(json: (item: Item) => object): Printer<Item> {
   }
 }
 
-/** The first page decides how wide a column is: a long list is printed as it comes, not kept. */
+/** The first page sets the column widths, so that a long list is printed as it arrives and is not kept in memory. */
 function createTablePrinter<Item>(columns: Format<Item>['columns']): Printer<Item> {
   const headings = Object.keys(columns)
-  const cellsOf = (item: Item) => Object.values(columns).map((text) => text(item))
+  const cellsOf = (item: Item) => Object.values(columns).map((text) => printable(text(item)))
 
   function printRows(rows: readonly (readonly string[])[], widths: readonly number[]): void {
     for (const row of rows)
       print(
         row
-          .map((cell, column) => padded(cell, widths[column] ?? 0))
+          .map((cell, column) => padText(cell, widths[column] ?? 0))
           .join('  ')
           .trimEnd(),
       )
@@ -72,18 +73,10 @@ function createTablePrinter<Item>(columns: Format<Item>['columns']): Printer<Ite
 }
 
 function widthsOf(rows: readonly (readonly string[])[]): number[] {
-  const columns = rows[0]?.map((_, column) => rows.map((row) => width(row[column] ?? ''))) ?? []
+  const columns = rows[0]?.map((_, column) => rows.map((row) => textWidth(row[column] ?? ''))) ?? []
   return columns.map((widths) => Math.max(...widths))
 }
 
 export async function* onePage<Item>(items: readonly Item[]): AsyncIterable<readonly Item[]> {
   yield items
-}
-
-function width(text: string): number {
-  return Array.from(text).length
-}
-
-function padded(text: string, toWidth: number): string {
-  return text + ' '.repeat(Math.max(0, toWidth - width(text)))
 }

@@ -3,17 +3,17 @@ const REDRAWN_EVERY_MS = 100
 const BAR_WIDTH = 30
 const CLEAR_LINE = '\r\u001b[K'
 
-/** Where progress is shown: standard error, so that what a command was asked for stays clean. */
+/** Progress goes to standard error, so that standard output holds only the result. */
 export type ProgressOutput = { readonly isTTY?: boolean; write(text: string): unknown }
 
 export type Progress = {
-  /** So much of it is done. */
-  update(done: number, total: number): void
-  /** Takes the bar away, so that a line can be printed; it comes back with the next update. */
+  /** Without a total, the bar is a count of rows. */
+  update(done: number, total?: number): void
+  /** Removes the bar, so that a line can be printed. The next update draws it again. */
   clear(): void
 }
 
-/** A bar for work that turns out to be long, on a terminal. A script, and work that is over in a moment, see nothing of it. */
+/** Draws a bar on a terminal when the work takes long. Scripts never see it. */
 export function createProgress(
   label: string,
   output: ProgressOutput = process.stderr,
@@ -38,7 +38,8 @@ export function createProgress(
   }
 }
 
-function bar(label: string, done: number, total: number): string {
+function bar(label: string, done: number, total: number | undefined): string {
+  if (total === undefined) return `${label}: ${done} rows`
   const share = total > 0 ? Math.min(done / total, 1) : 0
   const filled = Math.round(share * BAR_WIDTH)
   return `${label} [${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${Math.floor(share * 100)} %  ${done} of ${total}`

@@ -1,19 +1,19 @@
 import { Refusal, type RefusalCode } from '../../model/refusal.ts'
 import { explain } from '../../process/startup-errors.ts'
 
-/** What was typed cannot be taken. It is told whole, so that one more try is enough. */
+/** Input that cannot be accepted. It lists every problem, so that one more try is enough. */
 export class InvalidInput extends Error {
-  readonly faults: readonly string[]
+  readonly problems: readonly string[]
 
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'))
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
     this.name = 'InvalidInput'
-    this.faults = faults
+    this.problems = problems
   }
 }
 
-/** The refusals in the words of the command line. Some belong to requests alone; a code without words does not compile. */
-const WORDS: Readonly<Record<RefusalCode, string>> = {
+/** The refusals as the command line words them. Some happen to requests only; a code without a message does not compile. */
+const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   not_authenticated: 'no credentials were given',
   token_invalid: 'the token is invalid',
   token_expired: 'the token has expired',
@@ -22,21 +22,21 @@ const WORDS: Readonly<Record<RefusalCode, string>> = {
   not_permitted: 'this is not permitted',
   user_not_found: 'there is no such user',
   key_not_found: 'there is no such API key',
-  email_taken: 'an account with this e-mail address exists already',
+  email_taken: 'an account with this e-mail address already exists',
   wrong_credentials: 'the e-mail address or the password is wrong',
   login_banned: 'the account is banned',
   login_unverified: 'the account is not verified',
   ban_self: 'an account cannot ban itself',
   last_admin: 'this is the last admin; make another account an admin first',
   no_session: 'there is no session to end',
-  too_many_keys: 'This user has 1,000 API keys, which is the maximum. Delete one first.',
+  too_many_keys: 'this account has 1,000 API keys, which is the maximum; delete one first',
   unavailable: 'the service is not available',
 }
 
-/** What went wrong, a line for each fault. */
+/** The message of an error, one line for each problem. */
 export function explainRefusal(error: unknown): readonly string[] {
-  if (error instanceof InvalidInput) return error.faults
+  if (error instanceof InvalidInput) return error.problems
   if (!(error instanceof Refusal)) return explain(error)
-  // Why a database cannot be reached helps the person at the command line, who has its settings at hand.
-  return [error.code === 'unavailable' ? error.message : WORDS[error.code]]
+  // The reason why a database cannot be reached helps a person at the command line, who knows its settings.
+  return [error.code === 'unavailable' ? error.message : MESSAGES[error.code]]
 }

@@ -1,9 +1,10 @@
 import type { ApiKey } from '../../model/api-key.ts'
+import type { OutboxMail } from '../../model/mail.ts'
 import type { User } from '../../model/user.ts'
-import type { OutboxMail } from '../../storage/repositories/outbox-inspection.repository.ts'
 import type { Format } from './output.ts'
+import { printable } from './text.ts'
 
-/** Scripts get the names of the API, so that they need to know one set of names. */
+/** The JSON has the names of the API, so that scripts need one set of names only. */
 export const USER_FORMAT: Format<User> = {
   columns: {
     ID: ({ id }) => String(id),
@@ -24,6 +25,10 @@ export const USER_FORMAT: Format<User> = {
   }),
 }
 
+export function userLabel({ id, email }: User): string {
+  return `user ${id} (${printable(email)})`
+}
+
 export const KEY_FORMAT: Format<ApiKey> = {
   columns: {
     ID: ({ id }) => id,
@@ -41,7 +46,11 @@ export const KEY_FORMAT: Format<ApiKey> = {
   }),
 }
 
-/** A key with its secret, which is seen this once. */
+export function keyLabel({ id, name }: ApiKey, owner: User): string {
+  return `key ${id} (${printable(name)}) of ${userLabel(owner)}`
+}
+
+/** A key with its secret, which is shown once. */
 export const NEW_KEY_FORMAT: Format<ApiKey & { readonly secret: string }> = {
   columns: { ID: ({ id }) => id, NAME: ({ name }) => name, KEY: ({ secret }) => secret },
   json: ({ secret, ...key }) => ({ ...KEY_FORMAT.json(key), key: secret }),
@@ -53,6 +62,10 @@ export function mailState({ failedAt, isClaimed, attempts }: OutboxMail): string
   return attempts === 0 ? 'waiting' : 'retrying'
 }
 
+export function mailLabel({ id, kind, recipient }: OutboxMail): string {
+  return `mail ${id} (${kind}, to ${printable(recipient)})`
+}
+
 export const MAIL_FORMAT: Format<OutboxMail> = {
   columns: {
     ID: ({ id }) => String(id),
@@ -60,7 +73,7 @@ export const MAIL_FORMAT: Format<OutboxMail> = {
     TO: ({ recipient }) => recipient,
     STATE: mailState,
     ATTEMPTS: ({ attempts }) => String(attempts),
-    'ASKED FOR': ({ requestedAt }) => new Date(requestedAt).toISOString(),
+    REQUESTED: ({ requestedAt }) => new Date(requestedAt).toISOString(),
     'LAST ERROR': ({ lastError }) => lastError ?? '',
   },
   json: (mail) => ({

@@ -35,3 +35,9 @@ export function refusedWith(finished: Finished, code: number, ...lines: string[]
   const stderr = lines.map((line) => `latchkey: ${line}\n`).join('')
   assert.deepEqual(finished, { code, signal: null, stdout: '', stderr })
 }
+
+/** The JSON that a command printed, which also succeeded. */
+export function json({ code, stdout, stderr }: Finished): unknown {
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}

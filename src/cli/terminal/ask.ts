@@ -1,0 +1,51 @@
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { InvalidInput } from './refusals.ts'
+
+/** Whether a person can answer a question. A script, a pipe or a scheduled job cannot. */
+export function isInteractive(): boolean {
+  return process.stdin.isTTY
+}
+
+/** Asks for a password, without showing it. */
+export async function askPassword(question: string): Promise<string> {
+  const answer = await ask(question, false)
+  if (answer === undefined) throw new InvalidInput(['no password was given; nothing was changed'])
+  return answer
+}
+
+/** Asks for a new password twice, because a typing error in a hidden password goes unnoticed. */
+export async function askNewPassword(): Promise<string> {
+  const password = await askPassword('Password: ')
+  if (password === '') return password
+  if ((await askPassword('Repeat password: ')) !== password) throw new InvalidInput(['the passwords do not match; nothing was changed'])
+  return password
+}
+
+/** Asks a yes-or-no question. Anything but yes is no. */
+export async function askYesNo(question: string): Promise<boolean> {
+  const answer = await ask(`${question} [y/N] `, true)
+  return /^y(?:es)?$/i.test(answer?.trim() ?? '')
+}
+
+/** The question goes to standard error, so that standard output holds only the result. Undefined after Ctrl-C or Ctrl-D. */
+async function ask(question: string, isShown: boolean): Promise<string | undefined> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const output = isShown ? process.stderr : silent
+  const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 })
+  const cancelled = new AbortController()
+  terminal.once('SIGINT', () => cancelled.abort())
+  terminal.once('close', () => cancelled.abort())
+  if (!isShown) process.stderr.write(question)
+  let answer: string | undefined
+  try {
+    answer = await terminal.question(isShown ? question : '', { signal: cancelled.signal })
+  } catch (error) {
+    if (!cancelled.signal.aborted) throw error
+  } finally {
+    terminal.close()
+    // Only a visible answer ends with the line break that the person has typed.
+    if (!isShown || answer === undefined) process.stderr.write('\n')
+  }
+  return answer
+}

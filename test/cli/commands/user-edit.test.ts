@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test as plainTest } from 'node:test'
+import { createPasswords } from '../../../src/security/password.ts'
+import { findSessionUser, insertSession } from '../../../src/storage/repositories/session.repository.ts'
+import { findUserById } from '../../../src/storage/repositories/user.repository.ts'
+import { ADA, BOB, threeAccounts } from '../../support/app/accounts.ts'
+import { temporaryFolder, test } from '../../support/databases/databases.ts'
+import { commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
+import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
+
+test('user set-password sets the password and ends every session', async (t) => {
+  const line = await commandLine(t)
+  const db = await threeAccounts(line)
+  const now = Date.now()
+  await db.transaction((tx) => insertSession(tx, { id: 'session', userId: 2, createdAt: now, expiresAt: now + 1_000_000 }))
+  assert.deepEqual(json(await line.run(['user', 'set-password', '2', '--password', '-', '--json'], 'a new password\n')), BOB)
+  done(
+    await line.run(['user', 'set-password', '2'], 'a new password\n'),
+    'set the password of user 2 (Bob@example.com) and ended all its sessions\n',
+  )
+  const user = await findUserById(db, 2)
+  assert.equal(await createPasswords().matches('a new password', user?.passwordHash), true)
+  assert.equal(await findSessionUser(db, 'session', 2, now), undefined)
+  refusedWith(await line.run(['user', 'set-password', '2', '--password', 'short']), 1, '--password: should be 8 to 256 characters')
+  assert.equal((await findUserById(db, 2))?.passwordHash, user?.passwordHash)
+})
+
+test('user create --json prints the full view of the API', async (t) => {
+  const line = await commandLine(t)
+  const person = ['--email', 'Ada@example.com', '--password', 'correct horse', '--first-name', 'Ada', '--last-name', 'Ünal']
+  assert.deepEqual(json(await line.run(['user', 'create', ...person, '--admin', '--json'])), ADA)
+})
+
+test('an empty password is reported as missing, not as too short', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const noPassword = '--password: no password was given'
+  refusedWith(await line.run(['user', 'set-password', '2'], ''), 1, noPassword)
+  refusedWith(await line.run(['user', 'set-password', '2', '--password', '']), 1, noPassword)
+  const names = ['--first-name', 'Dan', '--last-name', 'Dunn']
+  refusedWith(await line.run(['user', 'create', '--email', 'dan', ...names], '\n'), 1, '--email: should be an e-mail address', noPassword)
+})
+
+test('user edit changes the fields that are given, by the rules of the API', async (t) => {
+  const line = await commandLine(t)
+  const db = await threeAccounts(line)
+  const before = await findUserById(db, 2)
+  done(
+    await line.run(['user', 'edit', 'bob@example.com', '--email', 'Robert@Example.com', '--last-name', ' Byrne ']),
+    'changed the e-mail address and last name of user 2 (Robert@example.com)\n',
+  )
+  const after = await findUserById(db, 2)
+  assert.deepEqual(
+    [after?.email, after?.firstName, after?.lastName, after?.passwordHash],
+    ['Robert@example.com', 'Bob', 'Byrne', before?.passwordHash],
+  )
+  done(await line.run(['user', 'edit', '2', '--first-name', 'Bob']), 'user 2 (Robert@example.com) already has these values\n')
+  assert.deepEqual(json(await line.run(['user', 'edit', '2', '--first-name', 'Rob', '--json'])), {
+    ...BOB,
+    email: 'Robert@example.com',
+    first_name: 'Rob',
+    last_name: 'Byrne',
+  })
+  refusedWith(await line.run(['user', 'edit', '2', '--email', 'ADA@example.com']), 1, 'an account with this e-mail address already exists')
+  refusedWith(
+    await line.run(['user', 'edit', '2', '--email', 'x', '--first-name', ' ']),
+    1,
+    '--email: should be an e-mail address',
+    '--first-name: should be 1 to 100 characters without control characters',
+  )
+  refusedWith(
+    await line.run(['user', 'edit', '2']),
+    2,
+    'missing option: give at least one of --email <address>, --first-name <name>, --last-name <name>',
+  )
+  refusedWith(await line.run(['user', 'edit', '9', '--first-name', 'x']), 1, 'there is no such user')
+  assert.equal((await findUserById(db, 2))?.firstName, 'Rob')
+})
+
+plainTest('a command needs no secret key and creates none', async (t) => {
+  const cwd = temporaryFolder(t)
+  const person = ['--email', 'ada@example.com', '--first-name', 'Ada', '--last-name', 'A', '--password', 'correct horse']
+  done(await runNode(t, LATCHKEY, ['user', 'create', ...person], { cwd }), '1\n')
+  assert.deepEqual([existsSync(join(cwd, 'data', 'latchkey.db')), existsSync(join(cwd, 'data', 'secret.key'))], [true, false])
+})
