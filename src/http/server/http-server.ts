@@ -10,7 +10,7 @@ export type ServerLimits = {
   readonly keepAliveTimeout: number
   readonly connectionsCheckingInterval: number
   readonly maxHeaderSize: number
-  /** For how long a client may take nothing of its answer. */
+  /** For how long a client may read nothing of its answer. */
   readonly stallTimeout: number
 }
 
@@ -31,61 +31,73 @@ const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
-/** The HTTP server: time-outs set, and what a proxy in front could read differently refused before any route sees it. */
-export function createHttpServer(handle: RequestListener, limits: Partial<ServerLimits> = {}): Server {
-  const refusedSockets = new WeakSet<Duplex>()
-  const waitingBySocket = new WeakMap<Duplex, number>()
+/** What is known about one connection. */
+type Connection = {
+  /** The latest request was refused as ambiguous: the bytes after it may be its smuggled half, and are ignored. */
+  isRefused: boolean
+  /** Requests that wait behind another one for their answer. */
+  waiting: number
+  latest: ServerResponse | undefined
+}
 
-  /** What follows an ambiguous request on the same connection may be its smuggled half. */
-  function ignoreRest(socket: HttpSocket): void {
-    refusedSockets.add(socket)
-    // Node would make a request of all that it has read, and an error of each when the connection ends: more work than to answer them.
-    if (socket.parser) socket.parser.onIncoming = stopReading
+/** The HTTP server, with timeouts and limits. A request that a proxy could read differently is refused before any route sees it. */
+export function createHttpServer(handle: RequestListener, limits: Partial<ServerLimits> = {}): Server {
+  const connections = new WeakMap<Duplex, Connection>()
+
+  function connectionOf(socket: Duplex): Connection {
+    const known = connections.get(socket)
+    if (known) return known
+    const created = { isRefused: false, waiting: 0, latest: undefined }
+    connections.set(socket, created)
+    return created
   }
 
-  /** In its turn: a request before it on the same connection may still be waiting for its own answer. */
-  function refuse({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
-    ignoreRest(socket)
+  /** Answers in turn: a request before it on the same connection may still wait for its own answer. Then the connection is closed. */
+  function refuse(connection: Connection, response: ServerResponse, status: number): void {
+    connection.isRefused = true
     const { headers, body } = rawAnswer(status)
-    response.shouldKeepAlive = false
-    response.writeHead(status, headers).end(body)
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body)
   }
 
   /**
-   * For a request that came before the one in front of it was answered. Node runs all that one read brings, thousands, before anybody else has
-   * a turn, and keeps their answers until they are read.
+   * Counts a request that came before the one in front of it was answered. Node runs every request of one read before other
+   * connections have a turn, and keeps the answers until the client reads them.
    */
-  function isTooMany({ socket }: IncomingMessage, response: ServerResponse): boolean {
-    const waiting = (waitingBySocket.get(socket) ?? 0) + 1
-    if (waiting >= MAX_UNANSWERED) {
-      ignoreRest(socket)
-      socket.destroy()
-      return true
-    }
-    waitingBySocket.set(socket, waiting)
-    response.once('close', () => waitingBySocket.set(socket, (waitingBySocket.get(socket) ?? 1) - 1))
+  function isTooMany(connection: Connection, response: ServerResponse): boolean {
+    if (connection.waiting + 1 >= MAX_UNANSWERED) return true
+    connection.waiting++
+    response.once('close', () => connection.waiting--)
     return false
   }
 
   const allLimits = { ...LIMITS, ...limits }
-  // A missing Host is answered below, in our words.
+  // A missing Host is answered below, in the format of this service.
   const server = createServer({ ...allLimits, requireHostHeader: false }, (request, response) => {
-    if (refusedSockets.has(request.socket)) return
+    const connection = connectionOf(request.socket)
+    if (connection.isRefused) return
+    connection.latest = response
     // A response has its socket from the start, unless it has to wait for another.
-    if (response.socket === null && isTooMany(request, response)) return
-    if (isAmbiguous(request)) refuse(request, response, 400)
+    if (response.socket === null && isTooMany(connection, response)) {
+      connection.isRefused = true
+      request.socket.destroy()
+    } else if (isAmbiguous(request)) refuse(connection, response, 400)
     else handle(request, response)
   })
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => refuse(request, response, 417))
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => closeWith(socket, 400))
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connectionOf(request.socket)
+    if (connection.isRefused) return
+    connection.latest = response
+    refuse(connection, response, 417)
+  })
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => closeWith(socket, 400, connectionOf(socket)))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    closeWith(socket, STATUS_OF_CLIENT_ERROR[error.code ?? ''] ?? 400)
+    closeWith(socket, STATUS_OF_CLIENT_ERROR[error.code ?? ''] ?? 400, connectionOf(socket))
   })
   endStalledReaders(server, allLimits)
   return server
 }
 
-/** Host missing or given twice, a target that is none, or a body whose end two readers could see in different places. */
+/** Host missing or given twice, an invalid target, or a body whose end two readers could see in different places. */
 function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
   if (isTargetWrong(url)) return true
   let hosts = 0
@@ -101,32 +113,19 @@ function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVers
 }
 
 /**
- * A fragment, which no client sends and some readers cut off, and a backslash in the path, which some turn round. The rest of what RFC 9112
- * leaves out, such as < and ", curl and browsers send in a query as it is.
+ * A fragment, which no client sends and some readers cut off, or a backslash in the path, which some readers turn into a slash. Other
+ * characters that RFC 9112 forbids, such as < and ", are sent in queries by curl and browsers, and are accepted.
  */
 function isTargetWrong(target: string): boolean {
   const backslash = target.indexOf('\\')
   return target.includes('#') || (backslash !== -1 && !target.slice(0, backslash).includes('?'))
 }
 
-// The response that is being written on a socket, and who reads the requests. Node keeps them there, and does not declare them.
-type HttpSocket = Duplex & {
-  readonly _httpMessage?: ServerResponse | null
-  readonly parser?: { onIncoming: (() => number) | null } | null
-}
-
-/** In the words of Node's parser: what comes is not HTTP. */
-function stopReading(): number {
-  return 2
-}
-
-function closeWith(socket: HttpSocket, status: number): void {
-  // After CONNECT nobody else listens, and a client that resets the connection must not end the process.
+/** Answers bytes that never became a request, and closes the connection. */
+function closeWith(socket: Duplex, status: number, connection: Connection): void {
+  // After CONNECT nothing else listens, and a client that resets the connection must not end the process.
   socket.on('error', () => socket.destroy())
-  const current = socket._httpMessage
-  // Then the words would be taken for the answer to a request that was read well, and is still being served.
-  const isOfAnother = current && (current.headersSent || current.req.complete)
-  if (!socket.writable || isOfAnother) {
+  if (!socket.writable || isServing(connection)) {
     socket.destroy()
     return
   }
@@ -135,7 +134,13 @@ function closeWith(socket: HttpSocket, status: number): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy())
 }
 
-/** The answer to what never became a request of a route. */
+/** Whether a valid request waits for its answer: the client would take the answer to the invalid bytes for it. */
+function isServing({ latest }: Connection): boolean {
+  if (latest === undefined || latest.writableFinished) return false
+  return latest.socket === null || latest.headersSent || latest.req.complete
+}
+
+/** The answer to a request that never reached a route. */
 function rawAnswer(status: number): { headers: Readonly<Record<string, string>>; body: string } {
   const body = JSON.stringify({ detail: STATUS_CODES[status] })
   return {

@@ -42,11 +42,9 @@ async function listening(t: TestContext, limits: Partial<ServerLimits> = {}) {
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
-  let parsed = 0
-  app.server.on('request', () => parsed++)
   const untilRun = async () => void (await waitFor(() => ran.length > 0))
   const connections = () => new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)))
-  return { port, ran, parsed: () => parsed, release: held.resolve, untilRun, connections }
+  return { port, ran, release: held.resolve, untilRun, connections }
 }
 
 /** Notes when nobody reads it any more. */
@@ -291,19 +289,18 @@ test('32 requests of one connection may wait for their answers, again and again'
 })
 
 for (const path of ['/first', '/slow']) {
-  test(`a connection that asks thousands of times before it is answered runs 32 of them and is closed: ${path}`, async (t) => {
-    const { port, ran, parsed, connections } = await listening(t)
-    const asked = `GET ${path} HTTP/1.1\r\n${HOST}\r\n`.repeat(2000)
+  test(`a connection that sends thousands of requests before it is answered runs 32 of them and is closed: ${path}`, async (t) => {
+    const { port, ran, connections } = await listening(t)
+    const requests = `GET ${path} HTTP/1.1\r\n${HOST}\r\n`.repeat(2000)
     const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'))
     for (const socket of sockets) {
       t.after(() => socket.destroy())
-      // It never reads what it asks for.
+      // The client never reads its answers.
       socket.on('error', () => undefined).pause()
-      socket.write(asked)
+      socket.write(requests)
     }
     await until('all of them are closed', async () => ran.length > 0 && (await connections()) === 0)
-    // Nothing is made of the rest, not even a request that is thrown away.
-    assert.deepEqual([ran.length, parsed()], [8 * 32, 8 * 33])
+    assert.equal(ran.length, 8 * 32)
     const [answer] = await talk(port, `GET /first HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
     assert.deepEqual([answer?.status, ran.length], [200, 8 * 32 + 1])
   })
@@ -311,7 +308,7 @@ for (const path of ['/first', '/slow']) {
 
 const IMPATIENT = { stallTimeout: 500, connectionsCheckingInterval: 20 }
 
-test('a client that takes nothing of its answer is closed, in a list too, which is made no further', async (t) => {
+test('a client that reads nothing of its answer is closed, also during a list, which then stops', async (t) => {
   const { port, ran, connections } = await listening(t, IMPATIENT)
   for (const path of ['/large', '/endless']) {
     const socket = connect(port, '127.0.0.1')
@@ -319,7 +316,7 @@ test('a client that takes nothing of its answer is closed, in a list too, which 
     socket.on('error', () => undefined).pause()
     socket.write(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`)
     await until('it is connected', async () => (await connections()) === 1)
-    // Signs of life that ask for nothing are none.
+    // Bytes that make no request must not keep the connection open.
     const timer = setInterval(() => socket.write('\r\n'), 50)
     await until('it is closed', async () => (await connections()) === 0)
     clearInterval(timer)
@@ -327,10 +324,12 @@ test('a client that takes nothing of its answer is closed, in a list too, which 
   await until('the list has ended', () => ran.includes('the list has ended'))
 })
 
-test('a client that reads slowly, or asks for nothing, is let be', async (t) => {
+test('a client that reads slowly, or that has its answer and sends nothing, stays connected', async (t) => {
   const { port, connections } = await listening(t, IMPATIENT)
   const idle = connect(port, '127.0.0.1')
   t.after(() => idle.destroy())
+  idle.write(`GET /first HTTP/1.1\r\n${HOST}\r\n`)
+  await once(idle, 'data')
   const socket = connect(port, '127.0.0.1')
   socket.write(`GET /large HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
   let received = 0
@@ -347,7 +346,7 @@ test('a client that reads slowly, or asks for nothing, is let be', async (t) => 
   }, 20)
   t.after(() => clearInterval(timer))
   await once(socket, 'close')
-  assert.ok(received > LARGE.length, 'all of it has come')
+  assert.ok(received > LARGE.length, 'all of it arrives')
   assert.ok(performance.now() - startedAt > 2 * IMPATIENT.stallTimeout)
   assert.equal(await connections(), 1)
 })
