@@ -1,12 +1,13 @@
 import { withDotEnv } from './config/dotenv.ts'
 import { loadConfig } from './config/load.ts'
+import { isStartedByNpm } from './process/parent.ts'
 import { startService } from './process/start.ts'
 import { explain } from './process/startup-errors.ts'
 
-/** Starts the service; what stops it from starting is told in a line each. */
+/** Starts the service. Each error that prevents it is one line on stderr. */
 export async function main(): Promise<void> {
   try {
-    await startService(loadConfig(withDotEnv(process.env)))
+    await startService(loadConfig(withDotEnv(process.env)), { isByNpm: isStartedByNpm(process.env) })
   } catch (error) {
     for (const line of explain(error)) process.stderr.write(`latchkey: ${line}\n`)
     process.exitCode = 1

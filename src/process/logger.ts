@@ -1,9 +1,9 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LogLevel } from '../config/load.ts'
 
-// Nothing logs these on purpose; this is for the day somebody does. The code of an error is no secret, that of a request is.
+// No code logs these on purpose; this protects against mistakes. The `code` of an error is not secret, the `code` of a request is.
 const SECRET_NAMES = ['authorization', '["x-api-key"]', 'password', 'new_password', 'token', 'refresh', 'key', 'secretKey']
-// What PostgreSQL adds to the message of an error: rows, values and statements, and so hashes.
+// PostgreSQL adds these to an error. They contain rows, values and statements, and so hashes.
 const ROW_NAMES = ['detail', 'hint', 'where', 'query', 'parameters', 'args', 'internal_query']
 const NEVER_LOGGED = [
   ...['', '*', '*.*'].flatMap((place) =>
@@ -15,20 +15,8 @@ const NEVER_LOGGED = [
   'query.code',
 ]
 
-const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024
-
-/** One JSON object per line. */
-export function createLogger(level: LogLevel, destination: DestinationStream = createDestination()): Logger {
+/** Logs one JSON object per line. */
+export function createLogger(level: LogLevel, destination: DestinationStream): Logger {
   const redact = { paths: NEVER_LOGGED, censor: '[hidden]' }
   return pino({ level, redact, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime }, destination)
-}
-
-/**
- * A log that cannot be written (a full disk, a closed pipe, a reader that has fallen asleep) must not stop the service:
- * lines wait outside the event loop, and are dropped where too many do.
- */
-function createDestination(): DestinationStream {
-  const destination = pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_CHARACTERS })
-  destination.on('error', () => undefined)
-  return destination
 }

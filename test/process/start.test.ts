@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { text as readAll } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { until } from '../support/app/eventually.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { emptyPostgres, temporaryFolder } from '../support/databases/databases.ts'
 import { startMain } from '../support/processes/main-process.ts'
@@ -25,24 +23,6 @@ async function failToStart(t: TestContext, env: Readonly<Record<string, string>>
   assert.deepEqual([code, stdout], [1, ''])
   assert.doesNotMatch(stderr, /^\s+at /m)
   return stderr
-}
-
-/** A request whose second half is sent when the test wants it. */
-async function startRequest(port: number): Promise<{ finish(): Promise<string> }> {
-  const body = '{"email":"mia@example.com","password":"wrong horse"}'
-  const socket = connect(port, '127.0.0.1')
-  await once(socket, 'connect')
-  const received = readAll(socket)
-  const head = `POST /login/ HTTP/1.1\r\nHost: a.io\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
-  socket.write(head + body.slice(0, 10))
-  // The service has read the head when it answers a request that came later.
-  await fetch(`http://127.0.0.1:${port}/heartbeat`)
-  return {
-    finish() {
-      socket.write(body.slice(10))
-      return received
-    },
-  }
 }
 
 test('an empty folder and no settings are enough: it says what a person needs next', async (t) => {
@@ -84,48 +64,6 @@ test('the secret is kept over a restart, so that nobody is logged out', async (t
   const refreshed = await fetch(`${second.url}/refresh/`, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify({ refresh }) })
   assert.equal(refreshed.status, 200)
   assert.equal(readFileSync(join(cwd, 'data/secret.key'), 'utf8'), secret)
-})
-
-// The second is what a terminal sends that is closed.
-for (const name of ['SIGTERM', 'SIGHUP'] as const) {
-  test(`${name}: it stops accepting, finishes the request in flight, and ends with 0`, async (t) => {
-    const service = await startMain(t, { cwd: temporaryFolder(t) })
-    const request = await startRequest(service.port)
-    service.child.kill(name)
-    await service.untilSaid(/"msg":"stopping"/)
-    // On a connection of its own: those that stand are still served.
-    await until('new connections are turned away', () => isTurnedAway(service.port))
-    const answeredAt = performance.now()
-    const answer = await request.finish()
-    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*\{"detail":"Wrong email or password"\}$/)
-    const { code, signal, stdout, stderr } = await service.ended
-    assert.deepEqual([code, signal, stderr], [0, null, ''])
-    // Well before the deadline for what does not finish.
-    assert.ok(performance.now() - answeredAt < 5000)
-    assert.match(stdout, /"msg":"stopping"[\s\S]*"msg":"stopped"/)
-  })
-}
-
-async function isTurnedAway(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  const isRefused = await once(socket, 'connect').then(
-    () => false,
-    () => true,
-  )
-  socket.destroy()
-  return isRefused
-}
-
-test('a second signal ends it at once', async (t) => {
-  const service = await startMain(t, { cwd: temporaryFolder(t) })
-  await startRequest(service.port)
-  service.child.kill('SIGINT')
-  await service.untilSaid(/"msg":"stopping"/)
-  const startedAt = performance.now()
-  service.child.kill('SIGINT')
-  const { code } = await service.ended
-  assert.equal(code, 1)
-  assert.ok(performance.now() - startedAt < 3000)
 })
 
 test('a busy port is told in one line, with PostgreSQL too', async (t) => {
@@ -206,66 +144,6 @@ test('ADMIN_EMAIL and ADMIN_PASSWORD make an admin who can log in at once', asyn
   const response = await fetch(`${url}/login/`, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(admin) })
   assert.equal(response.status, 200)
   assert.doesNotMatch(stdout(), /correct horse/)
-})
-
-test('SIGTERM loses none of many who have connected and asked, and whom nobody has accepted yet', async (t) => {
-  const { child, port, ended } = await startMain(t, { cwd: temporaryFolder(t) })
-  child.kill('SIGSTOP')
-  const sockets = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'))
-  await Promise.all(
-    sockets.map(async (socket) => {
-      await once(socket, 'connect')
-      socket.write('GET /heartbeat HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    }),
-  )
-  const answers = Promise.all(sockets.map((socket) => readAll(socket)))
-  child.kill('SIGTERM')
-  child.kill('SIGCONT')
-  const right = (await answers).filter((answer) => answer.startsWith('HTTP/1.1 200 OK\r\n') && answer.endsWith('{"status":"ok"}'))
-  assert.equal(right.length, 100)
-  assert.equal((await ended).code, 0)
-})
-
-test('an output that is closed does not stop the service', async (t) => {
-  const service = await startMain(t, { cwd: temporaryFolder(t) })
-  service.child.stdout?.destroy()
-  service.child.stderr?.destroy()
-  for (let count = 0; count < 50; count++) assert.equal((await fetch(`${service.url}/logout/`, { method: 'POST' })).status, 401)
-  assert.equal((await fetch(`${service.url}/heartbeat`)).status, 200)
-  service.child.kill('SIGTERM')
-  const [code] = await once(service.child, 'exit')
-  assert.equal(code, 0)
-})
-
-test('an output that nobody reads does not stop the service', async (t) => {
-  const service = await startMain(t, { cwd: temporaryFolder(t) })
-  service.child.stdout?.pause()
-  // Far more lines than a pipe holds.
-  for (let round = 0; round < 28; round++) {
-    const responses = await Promise.all(Array.from({ length: 50 }, () => fetch(`${service.url}/logout/`, { method: 'POST' })))
-    for (const { status } of responses) assert.equal(status, 401)
-  }
-  assert.equal((await fetch(`${service.url}/heartbeat`)).status, 200)
-})
-
-test('an error that nobody caught is told, and ends the service with 1 after what is in flight', async (t) => {
-  const throwOnSignal = `process.on('SIGUSR2', () => { throw new Error('nobody caught this') })`
-  const nodeFlags = ['--import', `data:text/javascript,${encodeURIComponent(throwOnSignal)}`]
-  const service = await startMain(t, { cwd: temporaryFolder(t), nodeFlags })
-  const request = await startRequest(service.port)
-  service.child.kill('SIGUSR2')
-  await service.untilSaid(/nobody caught this/)
-  assert.match(await request.finish(), /Wrong email or password/)
-  assert.equal((await service.ended).code, 1)
-})
-
-test('a promise that nobody waited for is told, and the service lives on', async (t) => {
-  const rejectOnSignal = `process.on('SIGUSR2', () => { void Promise.reject(new Error('nobody waited for this')) })`
-  const nodeFlags = ['--import', `data:text/javascript,${encodeURIComponent(rejectOnSignal)}`]
-  const service = await startMain(t, { cwd: temporaryFolder(t), nodeFlags })
-  service.child.kill('SIGUSR2')
-  await service.untilSaid(/nobody waited for this/)
-  assert.equal((await fetch(`${service.url}/heartbeat`)).status, 200)
 })
 
 test('a service that takes a free port names it in its mails, its landing page and its description of the API', async (t) => {

@@ -37,17 +37,19 @@ test('several workers share one port, one database and one set of metrics, and s
   assert.equal(counted, 30)
 
   const emails = Array.from({ length: 12 }, () => newEmail())
-  await Promise.all(
-    emails.map(async (email) => {
-      const { payload } = register({ email })
-      const response = await fetch(`${service.url}/register/`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', connection: 'close' },
-        body: String(payload),
-      })
-      assert.equal(response.status, 201)
-    }),
-  )
+  // Three at a time: on a busy machine more of them would wait too long for their password hash.
+  for (let index = 0; index < emails.length; index += 3)
+    await Promise.all(
+      emails.slice(index, index + 3).map(async (email) => {
+        const { payload } = register({ email })
+        const response = await fetch(`${service.url}/register/`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', connection: 'close' },
+          body: String(payload),
+        })
+        assert.equal(response.status, 201)
+      }),
+    )
   await until('every mail is sent', () => emails.every((email) => service.output().includes(`Mail to ${email}`)), DEADLINE_MS)
   for (const email of emails) assert.equal(service.output().split(`Mail to ${email}`).length, 2, 'a mail is sent once')
 

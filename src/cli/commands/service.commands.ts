@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { withDotEnv } from '../../config/dotenv.ts'
 import { loadConfig } from '../../config/load.ts'
 import { migrateDatabase } from '../../process/open-database.ts'
+import { isStartedByNpm } from '../../process/parent.ts'
 import { JSON_OPTION, print } from '../terminal/output.ts'
 
 export function serviceCommands(program: Command): void {
@@ -11,7 +12,7 @@ export function serviceCommands(program: Command): void {
     .action(async () => {
       // Loaded here only: the other commands need no HTTP, which takes longer to load than most of them take to run.
       const { startService } = await import('../../process/start.ts')
-      await startService(loadConfig(withDotEnv(process.env)))
+      await startService(loadConfig(withDotEnv(process.env)), { isByNpm: isStartedByNpm(process.env) })
     })
 
   program

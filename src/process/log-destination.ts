@@ -1,0 +1,71 @@
+import { write } from 'node:fs'
+import type { DestinationStream } from 'pino'
+
+export type LogDestination = DestinationStream & {
+  /** Resolves when every line has been written or dropped. Does not resolve while the reader of a pipe does not read. */
+  flushed(): Promise<void>
+  /** True while the operating system has not returned from a write. */
+  isWriting(): boolean
+}
+
+const STDOUT = 1
+const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024
+const RETRY_MS = 100
+
+/**
+ * Writes log lines outside the event loop. A log that cannot be written (a full disk, a closed pipe, a reader that does not read)
+ * must not stop the service, and must not keep it from stopping: lines wait up to a limit and are then dropped, and nothing is
+ * written synchronously at the exit. The destination of pino retries a closed pipe for ever there.
+ */
+export function createLogDestination(fd = STDOUT): LogDestination {
+  let lines: string[] = []
+  let waitingCharacters = 0
+  let batch = Buffer.alloc(0)
+  let isWriting = false
+  let retry: NodeJS.Timeout | undefined
+  let waiters: (() => void)[] = []
+
+  function writeNext(): void {
+    if (isWriting || retry !== undefined) return
+    if (batch.length === 0) {
+      batch = Buffer.from(lines.join(''))
+      lines = []
+      waitingCharacters = 0
+    }
+    if (batch.length === 0) {
+      for (const resolve of waiters) resolve()
+      waiters = []
+      return
+    }
+    isWriting = true
+    write(fd, batch, onWritten)
+  }
+
+  function onWritten(error: NodeJS.ErrnoException | null, written: number): void {
+    isWriting = false
+    if (error?.code === 'EAGAIN') {
+      retry = setTimeout(() => {
+        retry = undefined
+        writeNext()
+      }, RETRY_MS).unref()
+      return
+    }
+    batch = error ? Buffer.alloc(0) : batch.subarray(written)
+    writeNext()
+  }
+
+  return {
+    write(line) {
+      if (waitingCharacters + line.length > MAX_WAITING_CHARACTERS) return
+      lines.push(line)
+      waitingCharacters += line.length
+      writeNext()
+    },
+    flushed: () =>
+      new Promise((resolve) => {
+        waiters.push(resolve)
+        writeNext()
+      }),
+    isWriting: () => isWriting,
+  }
+}

@@ -1,0 +1,54 @@
+import cluster from 'node:cluster'
+import type { Logger } from 'pino'
+import { buildApp } from '../app.ts'
+import type { Config } from '../config/load.ts'
+import { createHousekeeping } from '../domain/housekeeping.ts'
+import type { App } from '../http/pipeline/app-type.ts'
+import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
+import { openTransport } from '../outbox/open-transport.ts'
+import { createTokens } from '../security/token.ts'
+import type { MonitoredDatabase } from '../storage/monitored.ts'
+import { createEventLog } from './event-log.ts'
+import { secretKeyOf } from './open-database.ts'
+import { boundPort, servedUrl } from './served-url.ts'
+import type { RunningService } from './shutdown.ts'
+import { createWorkerPeers } from './workers.ts'
+
+/** Builds the service, listens, and starts its background work. */
+export async function serve(config: Config, db: MonitoredDatabase, logger: Logger): Promise<RunningService> {
+  const secretKey = secretKeyOf(config)
+  const mail = createMailDispatcher({
+    db,
+    tokens: createTokens(secretKey, Date.now),
+    transport: await openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
+    letterhead: {
+      ...config,
+      get baseUrl() {
+        return servedUrl(config, boundPort(app.server))
+      },
+    },
+    now: Date.now,
+    logger,
+  })
+  const peers = cluster.isWorker ? createWorkerPeers() : undefined
+  const app = buildApp(config, { db, secretKey, now: Date.now, logger, onEvent: createEventLog(logger), onMailQueued: mail.wake, peers })
+  await listen(app, config)
+  logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
+  mail.start()
+  const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping failed and is tried again'))
+  housekeeping.start()
+  return { app, mail, housekeeping, db }
+}
+
+async function listen(app: App, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : ''
+    if (code === 'EADDRINUSE')
+      throw new Error(`PORT: ${port} on ${host} is in use by another program; stop it, or set PORT to another number`)
+    if (code === 'EACCES') throw new Error(`PORT: this user may not open port ${port}; set PORT to a number above 1023`)
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') throw new Error(`HOST: ${host} is not an address of this machine`)
+    throw error
+  }
+}

@@ -1,0 +1,91 @@
+import cluster, { type Worker } from 'node:cluster'
+import { exitNow } from './exit.ts'
+import { createGatherings, livingWorkers, sendTo } from './gatherings.ts'
+import type { ProcessLog } from './shutdown.ts'
+import { type Launch, onStopSignals } from './signals.ts'
+import type { Message } from './workers.ts'
+
+const RESTART_PAUSE_MS = 1000
+// A little longer than a worker takes at most for its own shutdown.
+const STOP_DEADLINE_MS = 12_000
+
+type Outcome = { readonly isInOrder: boolean }
+
+/** Runs `count` workers and replaces those that die. Resolves when all have stopped. `onListening` is called once, with the port. */
+export async function superviseWorkers(
+  count: number,
+  { logger, destination }: ProcessLog,
+  launch: Launch,
+  onListening: (port: number) => void,
+): Promise<Outcome> {
+  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<Outcome>()
+  const startedAt = new Map<number, number>()
+  const gatherings = createGatherings()
+  let hasStarted = false
+  let isStopping = false
+  let isInOrder = true
+
+  function fork(): void {
+    if (!isStopping) startedAt.set(cluster.fork().id, performance.now())
+  }
+
+  function killAll(): void {
+    for (const worker of livingWorkers()) worker.process.kill('SIGKILL')
+  }
+
+  function stop(): void {
+    isStopping = true
+    // Every worker may have died and be waiting for its replacement.
+    if (livingWorkers().length === 0) end({ isInOrder })
+    for (const worker of livingWorkers()) sendTo(worker, { type: 'stop' })
+    setTimeout(() => {
+      logger.error({ workers: livingWorkers().map((worker) => worker.process.pid) }, 'workers that did not stop are killed')
+      isInOrder = false
+      killAll()
+    }, STOP_DEADLINE_MS)
+  }
+
+  function onExit(worker: Worker, exitCode: number, signal: string): void {
+    gatherings.remove(worker)
+    if (isStopping) {
+      if (livingWorkers().length === 0) end({ isInOrder })
+      return
+    }
+    if (!hasStarted) {
+      fail(new WorkerFailed())
+      return
+    }
+    logger.error({ worker: worker.process.pid, exitCode, signal }, 'a worker has died and is replaced')
+    const age = performance.now() - (startedAt.get(worker.id) ?? 0)
+    startedAt.delete(worker.id)
+    // A worker that dies right after its start must not keep the machine busy with restarts.
+    setTimeout(fork, age > RESTART_PAUSE_MS ? 0 : RESTART_PAUSE_MS)
+  }
+
+  cluster.on('listening', (_worker, { port }) => {
+    if (hasStarted) return
+    hasStarted = true
+    // The first worker has tried the settings; an error in them was reported once.
+    for (let started = 1; started < count; started++) fork()
+    onListening(port)
+  })
+  cluster.on('message', (worker, message: Message) => {
+    if (message.type === 'snapshot') gatherings.add(worker, message.id, message.snapshot)
+    if (message.type !== 'gather') return
+    void gatherings.gather(message.id).then((snapshots) => sendTo(worker, { type: 'gathered', id: message.id, snapshots }))
+  })
+  // A message to a worker that has just died fails here; its exit is handled separately.
+  cluster.on('fork', (worker) => worker.on('error', () => undefined))
+  cluster.on('exit', onExit)
+  onStopSignals(launch, stop, () => {
+    killAll()
+    exitNow(1, destination)
+  })
+  fork()
+  return ended
+}
+
+/** A worker could not start, and has reported why. */
+export class WorkerFailed extends Error {
+  override readonly name = 'WorkerFailed'
+}
