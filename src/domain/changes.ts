@@ -12,7 +12,7 @@ export type ChangeTransaction = Transaction & {
   record(change: Change): void
 }
 
-/** Which account a change is about, and who may make it: its owner or an admin, or an admin only. */
+/** The account that a change is about, and the callers who may make it: its owner or an admin, or an admin only. */
 export type AccountChange = {
   readonly userId: number
   readonly allowed: 'owner' | 'admin'
@@ -22,7 +22,7 @@ export type AccountChange = {
 
 type Work<Result> = (tx: ChangeTransaction, target: User & UserSecrets) => Promise<Result>
 
-/** The only way in which a rule writes. */
+/** The only way for a service to write. */
 export type Changes = {
   /**
    * Changes one account, its sessions or its keys. The caller is read again inside the transaction: once a ban, a logout or any other
@@ -62,7 +62,7 @@ export function createChanges({ db, now, onEvent }: ChangesParts): Changes {
       const callerId = caller === 'operator' ? undefined : caller.user.id
       return run(origin, { actor: callerId, accountId: callerId ?? userId }, async (tx) => {
         if (lock) await tx.lock(lock)
-        // A revocation locks the account that it is about. One that is not committed yet therefore waits until this change is.
+        // A revocation locks the account of the caller too. It therefore either commits before the caller is read, or waits for this change.
         await lockAccounts(tx, userId, callerId ?? userId)
         if (caller !== 'operator') await requireAllowed(tx, caller, userId, allowed)
         const target = await findUserById(tx, userId)

@@ -3,25 +3,25 @@ import { deleteExpiredSessions } from '../storage/repositories/session.repositor
 
 export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 
-const EVERY_MS = 60 * 60_000
-const BATCH = 500
+const INTERVAL_MS = 60 * 60_000
+const BATCH_SIZE = 500
 
-/** Removes what has run out and would otherwise be kept for ever. A failure is made good by the next round. */
+/** Deletes expired sessions once an hour. After an error, the next run deletes what is left. */
 export function createHousekeeping(db: Database, now: () => number, onFailure: (error: unknown) => void): Housekeeping {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
   async function run(): Promise<void> {
-    // In small steps, so that no other write waits long.
-    while (!isStopped && (await deleteExpiredSessions(db, now(), BATCH)) === BATCH);
+    // Small batches keep other writes from waiting long.
+    while (!isStopped && (await deleteExpiredSessions(db, now(), BATCH_SIZE)) === BATCH_SIZE);
   }
 
   return {
     run,
     start() {
-      const round = () => void run().catch(onFailure)
-      round()
-      timer = setInterval(round, EVERY_MS).unref()
+      const runSafely = () => void run().catch(onFailure)
+      runSafely()
+      timer = setInterval(runSafely, INTERVAL_MS).unref()
     },
     stop() {
       isStopped = true

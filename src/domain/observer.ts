@@ -1,4 +1,4 @@
-/** What the rules tell to whoever counts. The words are label values of the metrics (spec 4.5). */
+/** Receives what the services count. The values are label values of the metrics (spec 4.5). */
 export type Observer = {
   authFailure(method: AuthMethod, reason: AuthFailureReason): void
   keyValidation(status: KeyValidationStatus): void

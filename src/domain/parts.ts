@@ -4,10 +4,10 @@ import type { Reads } from '../storage/database.ts'
 import type { Changes } from './changes.ts'
 import type { Observer } from './observer.ts'
 
-/** What the rules are built from. Each service takes what it needs. */
+/** The dependencies of the services. Each service picks those that it needs. */
 export type DomainParts = {
   readonly reads: Reads
-  /** The only way in which a service writes. */
+  /** The only way for a service to write. */
   readonly changes: Changes
   readonly tokens: Tokens
   readonly passwords: Passwords

@@ -1,13 +1,13 @@
 import type { User } from './user.ts'
 
-/** Who makes a request, as the database knows them at this moment. Exactly one of the two ids is set. */
+/** The authenticated user of a request, as read from the database. Exactly one of the two ids is set. */
 export type Caller = {
   readonly user: User
   readonly sessionId: string | undefined
   readonly keyId: string | undefined
 }
 
-/** Where a change comes from. It is recorded with the event of the change. */
+/** Where a change comes from. Recorded with the event of the change. */
 export type Origin = {
   readonly via: 'http' | 'cli' | 'start'
   readonly requestId?: string | undefined
@@ -19,5 +19,5 @@ export type Origin = {
 /** An authenticated caller, with the origin of the request. */
 export type Actor = { readonly caller: Caller; readonly origin: Origin }
 
-/** Somebody who has the machine itself and needs no account: the command line, or the start of the service. */
+/** A caller with access to the machine, who needs no account: the command line, or the start of the service. */
 export type Operator = { readonly caller: 'operator'; readonly origin: Origin }

@@ -1,6 +1,6 @@
 import type { Origin } from './caller.ts'
 
-/** What a security-relevant change did. The kinds are those of the audit trail; `mail.requested` is logged only. */
+/** The kinds of security-relevant changes. They are those of the audit trail; `mail.requested` is only logged. */
 export type EventKind =
   | 'user.registered'
   | 'user.verified'
@@ -19,7 +19,7 @@ export type EventKind =
   | 'key.revoked'
   | 'mail.requested'
 
-/** What a change reports about itself. It never holds a value, password, token or hash. */
+/** What a change reports. It never contains a value, password, token or hash. */
 export type Change = {
   readonly kind: EventKind
   /** The user whose account changed. */
@@ -30,5 +30,5 @@ export type Change = {
   readonly count?: number
 }
 
-/** A change that was committed: what happened, who caused it, and where the request came from. */
+/** A committed change: what happened, the user who caused it, and where the request came from. */
 export type Event = Change & Pick<Origin, 'via' | 'requestId' | 'ip'> & { readonly actor: number | undefined }

@@ -1,15 +1,15 @@
 export type MailKind = 'verify' | 'reset'
 
-/** A mail that a process has claimed and alone may send, until its lease runs out. */
+/** A mail that one process has claimed. No other process sends it until its lease expires. */
 export type ClaimedMail = {
   readonly id: number
   readonly kind: MailKind
   /** The address in lower case. */
   readonly recipient: string
   readonly revision: number
-  /** How often it was tried before. */
+  /** The number of earlier attempts to send it. */
   readonly attempts: number
-  /** The latest request for it. */
+  /** The time of the latest request for it. */
   readonly requestedAt: number
   readonly lease: string
 }

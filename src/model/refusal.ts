@@ -1,4 +1,4 @@
-/** Every way in which Latchkey refuses. The HTTP layer and the command line each have one table from code to message. */
+/** Every reason to refuse a request. The HTTP layer and the command line each have one table from code to message. */
 export type RefusalCode =
   | 'not_authenticated'
   | 'token_invalid'
@@ -21,7 +21,7 @@ export type RefusalCode =
 export class Refusal extends Error {
   readonly code: RefusalCode
 
-  /** The reason is for the log alone; it never holds a token, key, password or hash. */
+  /** The reason is only logged. It never contains a token, key, password or hash. */
   constructor(code: RefusalCode, reason?: string, options?: ErrorOptions) {
     super(reason ?? code, options)
     this.name = 'Refusal'
@@ -29,7 +29,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The client has disconnected, or was answered at the deadline: work that is not committed yet must not be. */
+/** The client has disconnected, or the deadline has passed: work that is not committed yet must not be committed. */
 export class Abandoned extends Refusal {
   constructor() {
     super('unavailable', 'the client has disconnected')

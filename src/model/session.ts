@@ -1,4 +1,4 @@
-/** One login or registration. Its tokens work while its row exists and its time has not run out. */
+/** One login or registration. Its tokens work while its row exists and has not expired. */
 export type Session = {
   readonly id: string
   readonly userId: number

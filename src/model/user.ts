@@ -10,7 +10,7 @@ export type User = {
   readonly verified: boolean
 }
 
-/** What a person types about themself; everything else about an account is decided by the service. */
+/** The fields that users set themselves. The service decides everything else about an account. */
 export type Profile = {
   readonly email: string
   readonly firstName: string
@@ -22,9 +22,9 @@ export type SearchField = 'all' | keyof Profile
 export type UserSearch = {
   readonly term: string
   readonly field: SearchField
-  /** Whether the whole field has to be the term, rather than hold it. */
+  /** Whether the term must equal the whole field, rather than be a part of it. */
   readonly isExact: boolean
-  /** From 1; a bigint where it is too large for a number. */
+  /** Starts at 1; a bigint if it is too large for a number. */
   readonly page: number | bigint
   readonly size: number
 }

@@ -56,7 +56,7 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
       if (user.verified) throw verifyRefused('already_verified')
       if (user.emailVersion !== version) throw verifyRefused('invalid_token')
       await changes.withoutCaller(origin, async (tx) => {
-        // The state may have changed since it was read. The statement checks it again: one of many parallel requests succeeds.
+        // The state may have changed since it was read. The statement checks it again, so that only one of many parallel requests succeeds.
         if (!(await markVerified(tx, userId, version))) throw verifyRefused('already_verified')
         tx.record({ kind: 'user.verified', target: userId })
       })

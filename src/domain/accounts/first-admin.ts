@@ -10,9 +10,9 @@ const FIRST_NAME = 'Admin'
 const LAST_NAME = 'Latchkey'
 
 /**
- * Makes sure that a verified admin with this address exists. An existing account is promoted and verified; its password and a ban stay as
- * they are. Any number of processes may do so at once. Returns the id of an existing account that was promoted: nobody has checked who
- * owns it.
+ * Ensures that a verified admin with this address exists. An existing account is promoted and verified; its password and a ban are not
+ * changed. Safe to run in several processes at once. Returns the id of an existing account if it was promoted, so that the operator can
+ * check who owns it.
  */
 export async function ensureAdmin(
   { changes, passwords, now }: Parts,

@@ -7,7 +7,7 @@ import { findUserByEmail, findUserById } from '../../storage/repositories/user.r
 import {
   banUser,
   deleteUser,
-  hasOtherAbleAdmin,
+  hasOtherActiveAdmin,
   hasOtherAdmin,
   listUsersAfter,
   setRole,
@@ -24,7 +24,7 @@ import { emailKey } from '../values/email.ts'
 export type Administrator = Actor | Operator
 
 export type UserAdministration = {
-  /** Every user in order of id, one page at a time: memory does not grow with their number. Ends when the reader loses the role. */
+  /** All users in order of id, one page at a time, so that memory does not grow with their number. Refuses once the reader is no longer an admin. */
   list(reader: Administrator): AsyncIterable<readonly User[]>
   find(userId: number): Promise<User>
   findByEmail(email: string): Promise<User>
@@ -35,12 +35,12 @@ export type UserAdministration = {
   ban(administrator: Administrator, userId: number): Promise<void>
   unban(administrator: Administrator, userId: number): Promise<void>
   verify(administrator: Administrator, userId: number): Promise<void>
-  /** Calls `onProgress` with the number of deleted rows where there are very many. */
+  /** Deletes in batches; calls `onProgress` with the number of deleted rows after each batch but the last. */
   remove(administrator: Administrator, userId: number, onProgress?: (deletedRows: number) => void): Promise<void>
 }
 
 const LIST_PAGE_SIZE = 250
-const DELETED_AT_ONCE = 500
+const DELETE_BATCH_SIZE = 500
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
 
@@ -54,7 +54,7 @@ export function createUserAdministration({ reads, changes, now }: Parts): UserAd
   }
 
   /**
-   * A change that may take an admin away. Such changes run one at a time, in all processes: of two admins who ban or delete each other
+   * A change that may remove an admin. Such changes run one at a time across all processes: of two admins who ban or delete each other
    * at the same moment, the second is no longer an admin when their change is checked.
    */
   function changeAdmins<Result>(
@@ -109,8 +109,8 @@ export function createUserAdministration({ reads, changes, now }: Parts): UserAd
       if (caller !== 'operator' && caller.user.id === userId) throw new Refusal('ban_self')
       await changeAdmins(administrator, userId, async (tx, target) => {
         if (target.banned) return
-        // An admin who bans another admin is able to act and stays. An operator could ban the last one.
-        if (target.role === 'admin' && !(await hasOtherAbleAdmin(tx, userId))) throw new Refusal('last_admin')
+        // An admin who bans another admin stays active. Only an operator could ban the last active admin.
+        if (target.role === 'admin' && !(await hasOtherActiveAdmin(tx, userId))) throw new Refusal('last_admin')
         if (await banUser(tx, userId)) tx.record({ kind: 'user.banned', target: userId })
       })
     },
@@ -122,21 +122,21 @@ export function createUserAdministration({ reads, changes, now }: Parts): UserAd
       })
     },
     async remove(administrator, userId, onProgress = () => undefined) {
-      // An account of an older version may own any number of rows. Deleted in one statement, they would delay every other write.
+      // An account of an older version may own any number of rows. Deleting them in one statement would delay every other write.
       const removeSome = () =>
         changeAdmins(administrator, userId, async (tx, target) => {
           await requireDeletable(tx, target)
-          const keys = await deleteApiKeysOfUser(tx, userId, DELETED_AT_ONCE)
-          const rows = keys + (await deleteOldestSessions(tx, userId, 0, DELETED_AT_ONCE))
-          if (rows >= DELETED_AT_ONCE) return rows
+          const keys = await deleteApiKeysOfUser(tx, userId, DELETE_BATCH_SIZE)
+          const rows = keys + (await deleteOldestSessions(tx, userId, 0, DELETE_BATCH_SIZE))
+          if (rows >= DELETE_BATCH_SIZE) return rows
           await deleteUser(tx, userId)
           tx.record({ kind: 'user.deleted', target: userId })
           return rows
         })
-      for (let deleted = 0, rows = DELETED_AT_ONCE; rows >= DELETED_AT_ONCE; ) {
+      for (let deleted = 0, rows = DELETE_BATCH_SIZE; rows >= DELETE_BATCH_SIZE; ) {
         rows = await removeSome()
         deleted += rows
-        if (rows >= DELETED_AT_ONCE) onProgress(deleted)
+        if (rows >= DELETE_BATCH_SIZE) onProgress(deleted)
       }
     },
   }

@@ -12,9 +12,9 @@ import { emailKey } from '../values/email.ts'
 
 export type Edit = { readonly [Field in keyof Profile | 'password']?: string | undefined }
 
-/** What users may do to their own accounts, and an admin or an operator to any. */
+/** The changes that users may make to their own accounts, and an admin or an operator to any account. */
 export type Users = {
-  /** A new password ends every session of the account except the one that the change comes from. */
+  /** A new password ends every session of the account except the one that makes the change. */
   edit(editor: Actor | Operator, userId: number, edit: Edit): Promise<User>
   changePassword(editor: Actor | Operator, userId: number, password: string): Promise<void>
 }

@@ -20,9 +20,9 @@ import { requireReader } from './callers.ts'
 
 export type NewApiKey = { readonly name: string; readonly scopes: readonly string[] }
 
-/** A key belongs to one user. To everybody else except admins it does not exist. */
+/** A key belongs to one user. For every other caller except admins it does not exist. */
 export type ApiKeys = {
-  /** In order of creation, one page at a time: memory does not grow with their number. Refuses before the first page. */
+  /** The keys in order of creation, one page at a time, so that memory does not grow with their number. Refuses before the first page. */
   list(reader: Actor | Operator, userId: number): Promise<AsyncIterable<readonly ApiKey[]>>
   /** Returns the secret of the key, which is never shown again. */
   create(by: Actor | Operator, userId: number, key: NewApiKey): Promise<ApiKey & { readonly secret: string }>

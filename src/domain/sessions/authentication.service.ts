@@ -17,7 +17,7 @@ type Parts = Pick<DomainParts, 'reads' | 'tokens' | 'observer' | 'now'> & {
   readonly recordKeyUse: (owner: KeyOwner) => void
 }
 
-/** Identifies the caller. Banned and verified are read from the database each time: a change is felt by the very next request. */
+/** Identifies the caller. Banned and verified are read from the database each time: a change applies from the next request on. */
 export function createAuthentication({ reads, tokens, observer, now, recordKeyUse }: Parts): Authentication {
   function tokenRefused(reason: AuthFailureReason): Refusal {
     observer.authFailure('jwt', reason)
@@ -34,7 +34,7 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       const { userId, sessionId } = readToken(tokens, observer, token, 'access', 'jwt')
       if (sessionId === undefined) throw tokenRefused('invalid_token')
       const user = await findSessionUser(reads, sessionId, userId, now())
-      // The session was revoked or the user deleted: either way the token is of no use.
+      // The session was revoked or the user was deleted.
       if (user === undefined) throw tokenRefused('user_not_found')
       if (user.banned) throw tokenRefused('banned_user')
       if (!user.verified) throw tokenRefused('unverified_user')

@@ -6,8 +6,8 @@ import { findKeyById } from '../../storage/repositories/api-key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/session.repository.ts'
 
 /**
- * Reads a caller again who was authenticated before: their session or key may have ended since, or their account may be banned or deleted.
- * Returns the user as the database knows them now.
+ * Reads an authenticated caller again: since then, their session or key may have ended, or their account may be banned or deleted.
+ * Returns the user as they are in the database now.
  */
 export async function requireCaller(db: Reads, caller: Caller, now: number): Promise<User> {
   return caller.keyId === undefined ? requireSession(db, caller, now) : requireKey(db, caller.user.id, caller.keyId)
@@ -15,20 +15,20 @@ export async function requireCaller(db: Reads, caller: Caller, now: number): Pro
 
 async function requireSession(db: Reads, { user, sessionId }: Caller, now: number): Promise<User> {
   const found = sessionId === undefined ? undefined : await findSessionUser(db, sessionId, user.id, now)
-  if (found === undefined) throw new Refusal('token_invalid', 'the session has ended meanwhile')
-  if (found.banned) throw new Refusal('token_invalid', 'banned meanwhile')
+  if (found === undefined) throw new Refusal('token_invalid', 'the session has ended since authentication')
+  if (found.banned) throw new Refusal('token_invalid', 'banned since authentication')
   return found
 }
 
 async function requireKey(db: Reads, userId: number, keyId: string): Promise<User> {
   const found = await findKeyById(db, userId, keyId)
-  if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted meanwhile')
-  if (found.user.banned) throw new Refusal('key_invalid', 'banned meanwhile')
-  if (!found.isActive) throw new Refusal('key_inactive', 'the key was disabled meanwhile')
+  if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted since authentication')
+  if (found.user.banned) throw new Refusal('key_invalid', 'banned since authentication')
+  if (!found.isActive) throw new Refusal('key_inactive', 'the key was disabled since authentication')
   return found.user
 }
 
-/** For a list that is read in pages: throws when the caller may no longer read it. */
+/** For a list that is read in pages: throws if the caller may no longer read it. */
 export async function requireReader(db: Reads, caller: Caller, userId: number | undefined, now: number): Promise<void> {
   const { id, role } = await requireCaller(db, caller, now)
   if (role !== 'admin' && id !== userId) throw new Refusal('not_permitted', 'no longer an admin')

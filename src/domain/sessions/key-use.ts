@@ -3,22 +3,22 @@ import { type KeyOwner, recordKeyUse } from '../../storage/repositories/api-key.
 
 const MIN_INTERVAL_MS = 60_000
 
-/** Takes note that a key is used, at most once a minute per key. The request that uses it neither waits for this nor fails with it. */
+/** Records the use of a key, at most once a minute per key. The request neither waits for this nor fails because of it. */
 export function createKeyUse(db: Database, now: () => number): (owner: KeyOwner) => void {
-  // Many requests may come with one key before the first has been noted.
-  const underway = new Set<string>()
+  // Many requests may use a key before its first use is recorded.
+  const inProgress = new Set<string>()
 
   return ({ keyId, lastUsedAt }) => {
     const usedAt = now()
-    const notSince = usedAt - MIN_INTERVAL_MS
-    if ((lastUsedAt !== undefined && lastUsedAt > notSince) || underway.has(keyId)) return
-    underway.add(keyId)
-    // SQLite writes to the disk on this thread: the request goes first.
+    const unlessUsedAfter = usedAt - MIN_INTERVAL_MS
+    if ((lastUsedAt !== undefined && lastUsedAt > unlessUsedAfter) || inProgress.has(keyId)) return
+    inProgress.add(keyId)
+    // SQLite writes to the disk on this thread, so the request goes first.
     setImmediate(() => {
-      recordKeyUse(db, keyId, usedAt, notSince)
-        // A use that is not on record harms nobody, and an outage is told by the requests that need the database.
+      recordKeyUse(db, keyId, usedAt, unlessUsedAfter)
+        // A missing record does no harm, and requests that need the database report an outage.
         .catch(() => undefined)
-        .finally(() => underway.delete(keyId))
+        .finally(() => inProgress.delete(keyId))
     })
   }
 }

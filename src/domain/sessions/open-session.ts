@@ -8,16 +8,16 @@ import type { DomainParts } from '../parts.ts'
 export type TokenPair = { readonly token: string; readonly refresh: string }
 
 const ID_BYTES = 16
-/** So many sessions of one user are live. The next login ends the oldest. */
+/** The maximum number of sessions of one user. A login beyond it ends the oldest session. */
 export const MAX_SESSIONS = 100
-const DELETED_AT_ONCE = 500
+const DELETE_BATCH_SIZE = 500
 
-/** Opens a session and names it in two tokens. It ends when its refresh token expires, unless it is revoked before. */
+/** Opens a session and returns its two tokens. It ends when its refresh token expires, unless it is revoked earlier. */
 export async function openSession(tx: ChangeTransaction, tokens: Tokens, userId: number, now: number): Promise<TokenPair> {
   const id = randomBytes(ID_BYTES).toString('base64url')
   await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + LIFETIME_MINUTES.refresh * 60_000 })
   tx.record({ kind: 'session.created', target: userId })
-  const ended = await deleteOldestSessions(tx, userId, MAX_SESSIONS, DELETED_AT_ONCE)
+  const ended = await deleteOldestSessions(tx, userId, MAX_SESSIONS, DELETE_BATCH_SIZE)
   if (ended > 0) tx.record({ kind: 'session.revoked', target: userId, count: ended })
   return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
 }
@@ -25,10 +25,10 @@ export async function openSession(tx: ChangeTransaction, tokens: Tokens, userId:
 type TrimParts = Pick<DomainParts, 'reads' | 'changes'>
 
 /**
- * Ends the sessions of a user beyond the bound, in batches. An account of an older version may have any number of them, which one
- * statement could not delete without delaying every other write.
+ * Ends the sessions of a user beyond the maximum, in batches. An account of an older version may have any number of sessions; deleting
+ * them in one statement would delay every other write.
  */
 export async function trimSessions({ reads, changes }: TrimParts, origin: Origin, userId: number): Promise<void> {
   while ((await countSessions(reads, userId)) > MAX_SESSIONS)
-    await changes.withoutCaller(origin, (tx) => deleteOldestSessions(tx, userId, MAX_SESSIONS, DELETED_AT_ONCE))
+    await changes.withoutCaller(origin, (tx) => deleteOldestSessions(tx, userId, MAX_SESSIONS, DELETE_BATCH_SIZE))
 }

@@ -27,7 +27,7 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
     return new Refusal('token_invalid', reason)
   }
 
-  /** Hashes the password again when the stored hash is weaker than today's. A full queue must not refuse a correct login. */
+  /** Hashes the password again if the stored hash is weaker than a new one. A full queue must not refuse a correct login. */
   async function strongerHash(password: string, passwordHash: string): Promise<string | undefined> {
     return passwords.needsRehash(passwordHash) ? await passwords.hash(password).catch(() => undefined) : undefined
   }
@@ -35,7 +35,7 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
   return {
     async login(origin, email, password) {
       if (codePointLength(password) > PASSWORD_MAX_LENGTH)
-        throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any can be')
+        throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any valid one')
       const user = await findUserByEmail(reads, emailKey(email))
       const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal)
       if (user === undefined) throw loginRefused('invalid_password', 'wrong_credentials', 'no such account')
@@ -45,7 +45,7 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
       const newHash = await strongerHash(password, user.passwordHash)
       const pair = await changes.withoutCaller(origin, async (tx) => {
         if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash)))
-          throw loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed meanwhile`)
+          throw loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
         return openSession(tx, tokens, user.id, now())
       })
       observer.loginAttempt('success')

@@ -4,7 +4,7 @@ const MAX_LOCAL_LENGTH = 64
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const DOMAIN_LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
 
-/** The address as it is stored, with its domain in lower case; undefined when it is none. */
+/** Returns the address as it is stored, trimmed and with its domain in lower case; undefined if it is not a valid address. */
 export function parseEmail(text: string): string | undefined {
   const address = text.trim()
   if (address.length > MAX_LENGTH) return undefined
@@ -17,7 +17,7 @@ export function parseEmail(text: string): string | undefined {
   return `${localPart}@${domain.toLowerCase()}`
 }
 
-/** What an address is unique by, and looked up by: addresses that differ in case alone are the same. */
+/** The form in which addresses are compared and looked up: addresses that differ only in case are the same. */
 export function emailKey(email: string): string {
   return email.toLowerCase()
 }

@@ -2,13 +2,13 @@ import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH 
 
 export const NAME_MAX_LENGTH = 100
 
-/** A name as it is stored, without white space at its ends; undefined when it is none. */
+/** Returns a name as it is stored, without white space at its ends; undefined if it is not a valid name. */
 export function parseName(text: string): string | undefined {
   const name = text.trim()
   return isCleanText(text) && name !== '' && codePointLength(name) <= NAME_MAX_LENGTH ? name : undefined
 }
 
-/** Whether an account may have this password. A request, the command line and the settings are held to the same rule. */
+/** Whether an account may have this password. The same rule applies to requests, the command line and the settings. */
 export function isPassword(text: string): boolean {
   const length = codePointLength(text)
   return text.isWellFormed() && length >= PASSWORD_MIN_LENGTH && length <= PASSWORD_MAX_LENGTH

@@ -1,7 +1,7 @@
 import type { SearchField } from '../../model/user.ts'
 import { codePointLength, isCleanText } from './text.ts'
 
-/** Where to look, in the words of a request and of the command line. */
+/** The fields that can be searched, by their names in requests and on the command line. */
 export const SEARCH_FIELDS = { all: 'all', email: 'email', first_name: 'firstName', last_name: 'lastName' } as const satisfies Record<
   string,
   SearchField
@@ -10,7 +10,7 @@ export const SEARCH_DEFAULTS = { field: 'all', isExact: false, page: 1, size: 50
 export const SEARCH_MAX_SIZE = 100
 export const SEARCH_TERM_MAX_LENGTH = 256
 
-/** Whether one can search for this text. */
+/** Whether this text is a valid search term. */
 export function isSearchTerm(text: string): boolean {
   return isCleanText(text) && codePointLength(text) <= SEARCH_TERM_MAX_LENGTH
 }

@@ -1,11 +1,11 @@
 const CONTROL_CHARACTER = /\p{Cc}/u
 
-/** NUL and its kin break databases, logs and mail headers; a lone surrogate is silently replaced on its way to storage. */
+/** Control characters break databases, logs and mail headers. A lone surrogate would be replaced silently when it is stored. */
 export function isCleanText(text: string): boolean {
   return text.isWellFormed() && !CONTROL_CHARACTER.test(text)
 }
 
-/** Length in code points, as a person counts and as the limits of the specification mean it. */
+/** The length in code points, which is what the limits of the specification count. */
 export function codePointLength(text: string): number {
   let length = 0
   for (const _ of text) length++
@@ -23,7 +23,7 @@ const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ])
 
-/** A boolean as people write it in a query or a setting, in any case; undefined when it is none. */
+/** Reads a boolean of a query or a setting, in any case; undefined if the text is not a boolean. */
 export function parseBooleanWord(text: string): boolean | undefined {
   return BOOLEAN_WORDS.get(text.toLowerCase())
 }

@@ -48,12 +48,12 @@ const UPDATE = statement<KeyRow>(`
 const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement('delete from api_keys where seq in (select seq from api_keys where user_id = $1 order by seq limit $2)')
 
-/** The owner of a key. This is the one statement that a request with an API key costs. */
+/** The owner of a key. Authentication by API key costs this one statement. */
 export function findKeyOwner(db: Reads, keyHash: string): Promise<KeyOwner | undefined> {
   return db.first(FIND_OWNER, keyHash)
 }
 
-/** The owner of a key whose request was authenticated before: the key and its owner as they are now. */
+/** The current state of a key and its owner, for a request that has been authenticated before. */
 export function findKeyById(db: Reads, userId: number, keyId: string): Promise<{ user: User; isActive: boolean } | undefined> {
   return db.first(FIND_OWNER_BY_ID, keyId, userId)
 }
@@ -62,22 +62,22 @@ export async function countApiKeys(db: Reads, userId: number): Promise<number> {
   return (await db.first(COUNT, userId))?.count ?? 0
 }
 
-/** Records a use, unless a later one than `notSince` is on record. */
-export async function recordKeyUse(db: Queries, keyId: string, usedAt: number, notSince: number): Promise<void> {
-  await db.run(RECORD_USE, keyId, usedAt, notSince)
+/** Records a use, unless one after `unlessUsedAfter` is recorded already. */
+export async function recordKeyUse(db: Queries, keyId: string, usedAt: number, unlessUsedAfter: number): Promise<void> {
+  await db.run(RECORD_USE, keyId, usedAt, unlessUsedAfter)
 }
 
 export async function insertApiKey(tx: Transaction, userId: number, key: ApiKey, keyHash: string): Promise<void> {
   await tx.run(INSERT, key.id, userId, key.name, keyHash, JSON.stringify(key.scopes), key.createdAt)
 }
 
-/** A part of the keys of a user, in order of creation. `last` is the place of its last key among all keys. */
+/** One page of the keys of a user, in order of creation. `last` is the sequence number of its last key. */
 export type ApiKeyPage = { readonly keys: readonly ApiKey[]; readonly last: number }
 
-/** The keys that follow a place; those from the beginning where it is 0. */
-export async function listApiKeysAfter(db: Reads, userId: number, place: number, limit: number): Promise<ApiKeyPage> {
-  const rows = await db.all(LIST_AFTER, userId, place, limit)
-  return { keys: rows.map(toApiKey), last: rows.at(-1)?.seq ?? place }
+/** The keys that follow a sequence number. 0 returns the first page. */
+export async function listApiKeysAfter(db: Reads, userId: number, seq: number, limit: number): Promise<ApiKeyPage> {
+  const rows = await db.all(LIST_AFTER, userId, seq, limit)
+  return { keys: rows.map(toApiKey), last: rows.at(-1)?.seq ?? seq }
 }
 
 export async function findApiKey(db: Reads, userId: number, keyId: string): Promise<ApiKey | undefined> {
@@ -107,7 +107,7 @@ function toApiKey(row: KeyRow): ApiKey {
     name: row.name,
     createdAt: row.created_at,
     isActive: Boolean(row.is_active),
-    // The column holds what insertApiKey() has written there.
+    // insertApiKey() wrote this column.
     scopes: JSON.parse(row.scopes) as string[],
   }
 }

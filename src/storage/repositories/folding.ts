@@ -1,8 +1,8 @@
 /**
- * Text as search sees it: in lower case, so that case does not matter. What is stored and what is looked for go through this
- * one function, and neither database folds anything itself: they would not agree, nor know more than ASCII in SQLite's case.
+ * Converts text to lower case for a search that ignores case. Both stored text and search terms pass through this function. The
+ * databases fold nothing themselves: their results would differ, and SQLite knows only ASCII.
  */
 export function fold(text: string): string {
-  // The Greek sigma has two lower cases, by its place in a word; to a searcher they are one letter.
+  // The Greek sigma has two lower-case forms, depending on its position in a word. A search treats them as one letter.
   return text.toLowerCase().replaceAll('ς', 'σ')
 }

@@ -4,7 +4,7 @@ import { hotRead, type Queries, type Reads, statement, type Transaction } from '
 import { readUser, USER_COLUMNS } from './user.repository.ts'
 
 const INSERT = statement('insert into sessions (id, user_id, created_at, expires_at) values ($1, $2, $3, $4)')
-// The sum keeps PostgreSQL from going through all sessions of the user for the one that the key names.
+// `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
 const FIND_USER = hotRead(
   `select ${USER_COLUMNS} from sessions join users on users.id = sessions.user_id
   where sessions.id = $1 and sessions.user_id + 0 = $2 and sessions.expires_at > $3`,
@@ -24,12 +24,12 @@ export async function insertSession(tx: Transaction, { id, userId, createdAt, ex
   await tx.run(INSERT, id, userId, createdAt, expiresAt)
 }
 
-/** The user of a live session. This is the one statement that a request with a JWT costs. */
+/** The user of a session that has not expired. Authentication by JWT costs this one statement. */
 export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<User | undefined> {
   return db.first(FIND_USER, sessionId, userId, now)
 }
 
-/** False when there was no such session. */
+/** Returns false if there is no such session. */
 export async function deleteSession(tx: Transaction, sessionId: string, userId: number): Promise<boolean> {
   return (await tx.run(DELETE, sessionId, userId)) > 0
 }
@@ -43,12 +43,12 @@ export async function countSessions(db: Reads, userId: number): Promise<number> 
   return (await db.first(COUNT, userId))?.count ?? 0
 }
 
-/** Ends the oldest sessions of a user beyond so many, at most `limit` at once. Returns how many were ended. */
+/** Deletes the oldest sessions of a user beyond the newest `kept`, at most `limit` of them. Returns how many it deleted. */
 export async function deleteOldestSessions(tx: Transaction, userId: number, kept: number, limit: number): Promise<number> {
   return tx.run(DELETE_OLDEST, userId, limit, kept)
 }
 
-/** Deletes at most `limit` expired sessions. Returns how many were deleted. */
+/** Deletes at most `limit` expired sessions. Returns how many it deleted. */
 export async function deleteExpiredSessions(db: Queries, now: number, limit: number): Promise<number> {
   return db.run(DELETE_EXPIRED, now, limit)
 }

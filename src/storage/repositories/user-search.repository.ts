@@ -3,14 +3,14 @@ import { longRead, type Reads, type Statement } from '../database.ts'
 import { fold } from './folding.ts'
 import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 
-/** Always at least one row, for the total; without a user on a page that is empty. */
+/** A search returns at least one row, which has the total. If the page is empty, the row has no user. */
 type FoundRow = { readonly total: number } & (UserRow | { readonly id: null })
 
 const TRIGRAM_LENGTH = 3
-// Who they are does not matter: a sample that misleads costs time, and the result is the same.
+// Any sample will do: a misleading one costs time, but does not change the result.
 const SAMPLE_SIZE = 1000
 const COMMON_HITS = SAMPLE_SIZE / 2
-// Far past any user, and still a number that both databases take as an offset and PostgreSQL as a place in a list.
+// Beyond any number of users, and still accepted by both databases as an offset and by PostgreSQL as an array index.
 const MAX_OFFSET = 2 ** 30
 
 const COLUMNS: Readonly<Record<keyof Profile, string>> = {
@@ -18,7 +18,7 @@ const COLUMNS: Readonly<Record<keyof Profile, string>> = {
   firstName: 'first_name_folded',
   lastName: 'last_name_folded',
 }
-// The wildcards of LIKE are ordinary characters to a searcher.
+// The wildcards of LIKE are ordinary characters in a search term.
 const PATTERN = String.raw`'%' || replace(replace(replace($1, '\', '\\'), '%', '\%'), '_', '\_') || '%'`
 const PHRASE = `'"' || replace($1, '"', '""') || '"'`
 
@@ -28,11 +28,11 @@ const EVERYONE = longRead<FoundRow>(`
   order by users.id`)
 
 /**
- * How a term is looked for: as the whole field; as a part of it by the index; too short for the index; or, where most users have it,
- * by looking at each, which then costs less than the index does.
+ * The statements that search one field or all: `exact` compares the whole field; `partial` uses the trigram index; `shortTerm` is for
+ * terms that are too short for the index; `commonTerm` is for terms that most users match, where a scan costs less than the index.
  */
-type Searches = Readonly<Record<'whole' | 'part' | 'shortPart' | 'commonPart', Statement<FoundRow>>> & {
-  /** How many of the first users have the term: whether most have it. */
+type Searches = Readonly<Record<'exact' | 'partial' | 'shortTerm' | 'commonTerm', Statement<FoundRow>>> & {
+  /** Counts the matches among the first users, to find out whether most users match. */
   readonly sample: Statement<{ readonly hits: number }>
 }
 
@@ -51,10 +51,10 @@ function searchesIn(columns: readonly string[]): Searches {
   const users = (condition: string) => `select id from users where ${condition}`
   const phrases = `select rowid as id from users_search where users_search match '{${columns.join(' ')}} : ' || ${PHRASE}`
   return {
-    whole: longRead(pageOfList(columns.map(wholeIn).join(' union ')), pageOfSet(users(joined((column) => `${column} = $1`)))),
-    part: longRead(pageOfList(copies), pageOfWalk(phrases)),
-    shortPart: longRead(pageOfList(copies), pageOfSet(users(isWithin))),
-    commonPart: longRead(pageOfWalk(copies), pageOfWalk(users(isWithin))),
+    exact: longRead(pageFromArray(columns.map(exactIn).join(' union ')), pageFromSet(users(joined((column) => `${column} = $1`)))),
+    partial: longRead(pageFromArray(copies), pageFromOrdered(phrases)),
+    shortTerm: longRead(pageFromArray(copies), pageFromSet(users(isWithin))),
+    commonTerm: longRead(pageFromOrdered(copies), pageFromOrdered(users(isWithin))),
     sample: longRead(
       `select count(*) as hits from (select * from users_search order by user_id limit ${SAMPLE_SIZE}) as sample where ${isLike}`,
       `select count(*) as hits from (select * from users order by id limit ${SAMPLE_SIZE}) as sample where ${isWithin}`,
@@ -62,39 +62,39 @@ function searchesIn(columns: readonly string[]): Searches {
   }
 }
 
-// The index that keeps addresses apart is that of users; names have theirs where they are searched.
-function wholeIn(column: string): string {
+// Addresses have their unique index on the table users; names have theirs on the table users_search.
+function exactIn(column: string): string {
   return column === COLUMNS.email
     ? `select id from users where ${column} = $1`
     : `select user_id as id from users_search where ${column} = $1`
 }
 
-/** For PostgreSQL: the ids are gone through once, and counted and put in order on the way; rows are read for the page only. */
-function pageOfList(ids: string): string {
+/** For PostgreSQL: one pass over the ids counts and sorts them; rows are read for the page only. */
+function pageFromArray(ids: string): string {
   const page = '(array_agg(id order by id))[$3::integer + 1:$3::integer + $2::integer]'
   return `
     with found as materialized (select count(*) as total, ${page} as page from (${ids}) as matching)
     select found.total, ${USER_COLUMNS} from found left join users on users.id = any (found.page) order by users.id`
 }
 
-/** For SQLite, where an id is found by looking at a row: each is looked at once. */
-function pageOfSet(ids: string): string {
-  return `with matching as materialized (${ids}) ${pageOfMatching('matching')}`
+/** For SQLite, where finding an id means reading a row: each row is read once. */
+function pageFromSet(ids: string): string {
+  return `with matching as materialized (${ids}) ${pageFrom('matching')}`
 }
 
-/** Where ids come in order: going through them again as far as the page is cheaper than keeping all of them. */
-function pageOfWalk(ids: string): string {
-  return pageOfMatching(`(${ids}) as matching`)
+/** For ids that come in order: reading them again up to the page is cheaper than keeping all of them. */
+function pageFromOrdered(ids: string): string {
+  return pageFrom(`(${ids}) as matching`)
 }
 
-function pageOfMatching(matching: string): string {
+function pageFrom(matching: string): string {
   return `
     select counted.total, ${USER_COLUMNS} from (select count(*) as total from ${matching}) as counted
     left join (select id from ${matching} order by id limit $2 offset $3) as page on true left join users on users.id = page.id
     order by users.id`
 }
 
-/** Case does not matter. An empty term is in everything. */
+/** Ignores case. An empty term matches every user. */
 export async function searchUsers(db: Reads, { term, field, isExact, page, size }: UserSearch): Promise<FoundUsers> {
   const folded = fold(term)
   const offset = Math.min((Number(page) - 1) * size, MAX_OFFSET)
@@ -106,9 +106,9 @@ export async function searchUsers(db: Reads, { term, field, isExact, page, size 
 }
 
 async function chooseSearch(db: Reads, folded: string, field: SearchField, isExact: boolean): Promise<Statement<FoundRow>> {
-  const { whole, part, shortPart, commonPart, sample } = SEARCHES[field]
-  if (isExact) return whole
+  const { exact, partial, shortTerm, commonTerm, sample } = SEARCHES[field]
+  if (isExact) return exact
   const hits = (await db.first(sample, folded))?.hits ?? 0
-  if (hits >= COMMON_HITS) return commonPart
-  return Array.from(folded).length < TRIGRAM_LENGTH ? shortPart : part
+  if (hits >= COMMON_HITS) return commonTerm
+  return Array.from(folded).length < TRIGRAM_LENGTH ? shortTerm : partial
 }

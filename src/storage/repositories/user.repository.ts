@@ -3,7 +3,7 @@ import type { Profile, Role, User } from '../../model/user.ts'
 import { type Bit, type Reads, statement, type Transaction } from '../database.ts'
 import { fold } from './folding.ts'
 
-/** readUser() knows their order. */
+/** readUser() depends on their order. */
 export const USER_COLUMNS = 'users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified'
 
 export type UserRow = {
@@ -18,7 +18,7 @@ export type UserRow = {
 
 export type UserValues = readonly [id: number, email: string, firstName: string, lastName: string, role: Role, banned: Bit, verified: Bit]
 
-/** A user with what only the rules of logging in and of mailed tokens may see. */
+/** The columns that only login and the use of mailed tokens may read. */
 export type UserSecrets = { readonly passwordHash: string; readonly emailVersion: number; readonly resetVersion: number }
 export type UserSecretsRow = UserRow & { readonly password_hash: string; readonly email_version: number; readonly reset_version: number }
 
@@ -30,7 +30,7 @@ const INSERT = statement<{ id: number }>(`
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   on conflict (email_key) do nothing returning id`)
 const FIND_BY_ID = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where id = $1`)
-// SQLite has one writer, which needs no lock.
+// SQLite has a single writer and needs no lock.
 const LOCK_ACCOUNTS = statement<{ id: number }>(
   'select id from users where id in ($1, $2) order by id for no key update',
   'select id from users where id in ($1, $2)',
@@ -40,7 +40,7 @@ const MARK_VERIFIED = statement(`
   update users set verified = true where id = $1 and verified = false and banned = false and email_version = $2`)
 const RESET_PASSWORD = statement(`
   update users set password_hash = $2, reset_version = reset_version + 1 where id = $1 and reset_version = $3 and banned = false`)
-// A token that was mailed to the old address, or before the change of the password, ends with it.
+// A new address invalidates tokens that were mailed to the old one. A new password invalidates reset tokens.
 const UPDATE = statement<UserRow>(`
   update users set
     email = coalesce($2, email), email_key = coalesce($3, email_key), password_hash = coalesce($4, password_hash),
@@ -53,7 +53,8 @@ const RECORD_LOGIN = statement(
   'update users set last_login_at = $3, password_hash = $4 where id = $1 and password_hash = $2 and banned = false',
 )
 
-// Versions start anywhere: a mailed token names one, so that a token of another database, signed with the same key, fits no account here.
+// Mailed tokens contain a version. It starts at a random number, so that a token of another database that is signed with the same key
+// does not match an account of this one.
 const MAX_FIRST_VERSION = 2 ** 30
 
 export type NewUser = Profile & {
@@ -64,7 +65,7 @@ export type NewUser = Profile & {
   readonly createdAt: number
 }
 
-/** The id of the new user; undefined when the address is taken. */
+/** Returns the id of the new user; undefined if the address is taken. */
 export async function insertUser(tx: Transaction, user: NewUser): Promise<number | undefined> {
   const { email, emailKey, passwordHash, firstName, lastName, role, verified, createdAt } = user
   const row = await tx.first(
@@ -90,7 +91,7 @@ export async function findUserById(db: Reads, id: number): Promise<(User & UserS
   return row && toUserWithSecrets(row)
 }
 
-/** Waits for every other change to these accounts, and makes those that come later wait until the transaction ends. */
+/** Waits for other changes to these accounts to commit. Later changes wait until this transaction ends. */
 export async function lockAccounts(tx: Transaction, id: number, otherId: number): Promise<void> {
   await tx.all(LOCK_ACCOUNTS, id, otherId)
 }
@@ -108,7 +109,7 @@ export type UserChanges = {
   readonly lastName?: string | undefined
 }
 
-/** Changes what is given and nothing else. Undefined when there is no such user; throws UniqueViolation when the address is taken. */
+/** Changes only the given fields. Returns undefined if there is no such user; throws UniqueViolation if the address is taken. */
 export async function updateUser(tx: Transaction, id: number, changes: UserChanges): Promise<User | undefined> {
   const { email = null, emailKey = null, passwordHash = null, firstName = null, lastName = null } = changes
   const names = [firstName, firstName && fold(firstName), lastName, lastName && fold(lastName)]
@@ -116,19 +117,19 @@ export async function updateUser(tx: Transaction, id: number, changes: UserChang
   return row && toUser(row)
 }
 
-/** Of any number of requests that come at once, exactly one is told that it did it. */
+/** Returns true for exactly one of any number of parallel calls. */
 export async function markVerified(tx: Transaction, id: number, emailVersion: number): Promise<boolean> {
   return (await tx.run(MARK_VERIFIED, id, emailVersion)) === 1
 }
 
-/** Sets the password if the version that the reset was asked for still stands, and so ends every other reset of the account. */
+/** Sets the password if the version is still the one that the token names. This invalidates every reset token of the account. */
 export async function resetPassword(tx: Transaction, id: number, passwordHash: string, resetVersion: number): Promise<boolean> {
   return (await tx.run(RESET_PASSWORD, id, passwordHash, resetVersion)) === 1
 }
 
 /**
- * Takes note of a login and keeps the hash, or a stronger one of the same password. It holds the row of the user until the
- * transaction ends, so that a password change at the same moment either refuses this login or sees, and ends, its session.
+ * Records a login and, if given, a stronger hash of the same password. Locks the row of the user until the transaction ends: a password
+ * change at the same moment either refuses this login, or sees its session and ends it.
  */
 export async function recordLogin(tx: Transaction, id: number, checkedHash: string, now: number, newHash = checkedHash): Promise<boolean> {
   return (await tx.run(RECORD_LOGIN, id, checkedHash, now, newHash)) === 1
@@ -146,7 +147,7 @@ export function toUser(row: UserRow): User {
   }
 }
 
-/** From the values of USER_COLUMNS, in their order. */
+/** Reads a user from the values of USER_COLUMNS, in their order. */
 export function readUser([id, email, firstName, lastName, role, banned, verified]: readonly [...UserValues, ...unknown[]]): User {
   return { id, email, firstName, lastName, role, banned: Boolean(banned), verified: Boolean(verified) }
 }
