@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Refusal } from '../../src/model/refusal.ts'
-import { createPasswords, PASSWORD_OPTIONS } from '../../src/security/password.ts'
+import { createPasswords, hashingThreads, PASSWORD_OPTIONS } from '../../src/security/password.ts'
 
 const CHEAP = { memoryKiB: 64, passes: 1, maxWaitMs: 60_000 }
-const SLOTS = availableParallelism()
+const SLOTS = hashingThreads(availableParallelism(), process.env['UV_THREADPOOL_SIZE'])
 
-test('a password is kept as argon2id with 19 MiB, two passes and one lane', async () => {
+test('a password is hashed by argon2id with 19 MiB, two passes and one lane', async () => {
   const passwords = createPasswords(PASSWORD_OPTIONS)
   const stored = await passwords.hash('correct horse battery')
   assert.match(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -15,19 +17,19 @@ test('a password is kept as argon2id with 19 MiB, two passes and one lane', asyn
   assert.equal(await passwords.matches('correct horse batterY', stored), false)
 })
 
-test('the same password is kept differently each time', async () => {
+test('two hashes of one password differ', async () => {
   const passwords = createPasswords(CHEAP)
   assert.notEqual(await passwords.hash('correct horse battery'), await passwords.hash('correct horse battery'))
 })
 
-test('a hash made at another price is due to be made anew', async () => {
+test('a hash of another cost needs a rehash', async () => {
   const stored = await createPasswords(CHEAP).hash('correct horse battery')
   assert.equal(createPasswords(CHEAP).needsRehash(stored), false)
   assert.equal(createPasswords({ ...CHEAP, passes: 2 }).needsRehash(stored), true)
   assert.equal(createPasswords({ ...CHEAP, memoryKiB: 128 }).needsRehash(stored), true)
 })
 
-test('where there is no account, a hash of the same price is computed, and the answer is no', async () => {
+test('without an account, a hash of the same cost is compared, and nothing matches', async () => {
   const passwords = createPasswords(CHEAP)
   await passwords.matches('warm', undefined)
   const checks = Array.from({ length: SLOTS + 3 }, () => passwords.matches('no account has this password', undefined))
@@ -36,17 +38,17 @@ test('where there is no account, a hash of the same price is computed, and the a
   assert.deepEqual(await Promise.all(checks), new Array(SLOTS + 3).fill(false))
 })
 
-test('what would wait longer than allowed is refused at once, and what was let in is done', async () => {
+test('a password that would wait longer than allowed is refused at once, and those in the queue are hashed', async () => {
   const passwords = createPasswords({ ...CHEAP, maxWaitMs: 20 })
   const results = await Promise.allSettled(Array.from({ length: 200 }, () => passwords.hash('correct horse battery')))
   const refusals = results.filter((result) => result.status === 'rejected')
   assert.ok(refusals.length > 0 && refusals.length < 200)
   for (const { reason } of refusals) assert.ok(reason instanceof Refusal && reason.code === 'unavailable')
   assert.equal(passwords.waiting(), 0)
-  assert.match(await passwords.hash('and it goes on'), /^\$argon2id/)
+  assert.match(await passwords.hash('after the flood'), /^\$argon2id/)
 })
 
-test('a client that has gone gives up its place, and nothing is hashed for it', async () => {
+test('a client that disconnects leaves the queue, and its password is not hashed', async () => {
   const passwords = createPasswords(CHEAP)
   const busy = Array.from({ length: SLOTS }, () => passwords.hash('busy'))
   const gone = new AbortController()
@@ -61,11 +63,35 @@ test('a client that has gone gives up its place, and nothing is hashed for it', 
   await assert.rejects(passwords.hash('for nobody either', late.signal), { message: 'the client has disconnected' })
 })
 
-test('a hash that is ready when the client has disconnected is not handed out', async () => {
+test('a hash is not returned when the client has disconnected meanwhile', async () => {
   const passwords = createPasswords(CHEAP)
   const gone = new AbortController()
   const [hashing, checking] = [passwords.hash('for nobody', gone.signal), passwords.matches('for nobody', undefined, gone.signal)]
   gone.abort()
   await assert.rejects(hashing, { message: 'the client has disconnected' })
   await assert.rejects(checking, { message: 'the client has disconnected' })
+})
+
+test('passwords are hashed on one thread per core, and one thread of libuv stays free', () => {
+  const cases: [cores: number, poolSize: string | undefined, threads: number][] = [
+    [1, undefined, 1],
+    [2, undefined, 2],
+    [4, undefined, 3],
+    [64, undefined, 3],
+    [64, '17', 16],
+    [8, '17', 8],
+    [8, '2', 1],
+    [8, '1', 1],
+    [8, 'many', 1],
+    [8, '-3', 1],
+    [4096, '9999', 1023],
+  ]
+  for (const [cores, poolSize, threads] of cases) assert.equal(hashingThreads(cores, poolSize), threads, `${cores} cores, ${poolSize}`)
+})
+
+test('on a machine with 16 cores, files and DNS do not wait for passwords', () => {
+  const script = fileURLToPath(new URL('../support/processes/hashing-process.ts', import.meta.url))
+  const { UV_THREADPOOL_SIZE: _, ...env } = process.env
+  const finished = JSON.parse(execFileSync(process.execPath, [script], { env, encoding: 'utf8' }))
+  assert.deepEqual(finished.toSorted(), ['dns', 'file'], 'no password was hashed meanwhile')
 })
