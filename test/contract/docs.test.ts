@@ -124,11 +124,10 @@ test('no document says that something is easy', () => {
 
 test('docs/decisions/README.md lists every decision with its title and status, and no other', () => {
   const names = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md')
-  const expected = names.sort().map((name, index) => {
+  const expected = names.sort().map((name) => {
     const text = read(`docs/decisions/${name}`)
     const [, number, title] = /^# (\d+)\. (.+)$/m.exec(text) ?? []
-    assert.equal(name.slice(0, 5), `${String(index + 1).padStart(4, '0')}-`, 'decisions are numbered without a gap')
-    assert.equal(number, String(index + 1), name)
+    assert.equal(number, String(Number(name.slice(0, 4))), name)
     return `| ${number} | [${title}](${name}) | ${/^Status: (.+)$/m.exec(text)?.[1] ?? 'accepted'} |`
   })
   const listed = read('docs/decisions/README.md').match(/^\| \d+ \|.*$/gm)
