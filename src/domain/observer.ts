@@ -13,7 +13,7 @@ export type AuthFailureReason =
   | 'banned_user'
   | 'unverified_user'
   | 'already_verified'
-export type KeyValidationStatus = 'valid' | 'invalid_format' | 'not_found' | 'inactive' | 'user_banned' | 'user_unverified'
+export type KeyValidationStatus = 'valid' | 'invalid_format' | 'not_found' | 'inactive' | 'expired' | 'user_banned' | 'user_unverified'
 export type LoginStatus = 'success' | 'invalid_password' | 'banned' | 'not_verified'
 
 export const NO_OBSERVER: Observer = {

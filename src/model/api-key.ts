@@ -1,7 +1,17 @@
+/** What a key may call: every route of its owner, routes that only read, or only routes that say who is calling. */
+export type KeyAccess = 'full' | 'read' | 'identify'
+
 export type ApiKey = {
   readonly id: string
   readonly name: string
   readonly createdAt: number
   readonly isActive: boolean
   readonly scopes: readonly string[]
+  readonly access: KeyAccess
+  readonly expiresAt: number | undefined
+  /** The first characters of the key. Unknown for keys of older versions. */
+  readonly prefix: string | undefined
+  readonly lastUsedAt: number | undefined
+  /** When the last secret that a rotation replaced stops working. */
+  readonly retiringUntil: number | undefined
 }

@@ -1,10 +1,22 @@
+import type { KeyAccess } from './api-key.ts'
 import type { User } from './user.ts'
 
-/** The authenticated user of a request, as read from the database. Exactly one of the two ids is set. */
+/** The API key that a request was authenticated with. */
+export type KeyCredential = {
+  readonly id: string
+  /** The hash of the secret that was sent: the current one, or one that is being retired. */
+  readonly hash: string
+  readonly access: KeyAccess
+  readonly scopes: readonly string[]
+}
+
+/** Who makes a request, as the database knows them at this moment, and with what: a session or a key. */
 export type Caller = {
   readonly user: User
   readonly sessionId: string | undefined
-  readonly keyId: string | undefined
+  readonly key: KeyCredential | undefined
+  /** When the access token or the key expires. */
+  readonly expiresAt: number | undefined
 }
 
 /** Where a change comes from. Recorded with the event of the change. */

@@ -5,6 +5,7 @@ export type RefusalCode =
   | 'token_expired'
   | 'key_invalid'
   | 'key_inactive'
+  | 'key_expired'
   | 'not_permitted'
   | 'user_not_found'
   | 'key_not_found'

@@ -10,6 +10,8 @@ export type Claims = {
   readonly sessionId: string | undefined
   /** Verify and reset tokens end when the account has another version. */
   readonly version: number | undefined
+  /** In milliseconds. */
+  readonly expiresAt: number
 }
 
 export type Tokens = {
@@ -95,6 +97,7 @@ function parseClaims({ header, payload }: SignedParts): VerifiedToken {
     userId: Number(sub),
     sessionId: typeof sid === 'string' && SESSION_ID.test(sid) ? sid : undefined,
     version: typeof ver === 'number' ? ver : undefined,
+    expiresAt: exp * 1000,
   }
   return { kind: typ, expiresAtS: exp, claims }
 }

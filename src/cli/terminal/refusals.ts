@@ -19,6 +19,7 @@ const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   token_expired: 'the token has expired',
   key_invalid: 'the API key is invalid',
   key_inactive: 'the API key is inactive',
+  key_expired: 'The API key has expired.',
   not_permitted: 'this is not permitted',
   user_not_found: 'there is no such user',
   key_not_found: 'there is no such API key',

@@ -32,6 +32,8 @@ export type ApiKeys = {
 }
 
 export const MAX_KEYS = 1000
+/** So many characters of a key are kept in the clear, for people to recognise it. */
+const PREFIX_LENGTH = 9
 // A key may carry 20 KB of scopes, so a page is smaller than a page of users.
 const LIST_PAGE_SIZE = 50
 
@@ -52,7 +54,18 @@ export function createApiKeys({ reads, changes, now }: Pick<DomainParts, 'reads'
     },
     async create(by, userId, { name, scopes }) {
       const secret = generateApiKey()
-      const key: ApiKey = { id: randomUUID(), name, createdAt: now(), isActive: true, scopes }
+      const key: ApiKey = {
+        id: randomUUID(),
+        name,
+        createdAt: now(),
+        isActive: true,
+        scopes,
+        access: 'full',
+        expiresAt: undefined,
+        prefix: secret.slice(0, PREFIX_LENGTH),
+        lastUsedAt: undefined,
+        retiringUntil: undefined,
+      }
       await changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
         if ((await countApiKeys(tx, userId)) >= MAX_KEYS) throw new Refusal('too_many_keys')
         await insertApiKey(tx, userId, key, hashApiKey(secret))

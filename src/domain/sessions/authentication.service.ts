@@ -1,7 +1,7 @@
 import type { Caller } from '../../model/caller.ts'
-import { Refusal } from '../../model/refusal.ts'
+import { Refusal, type RefusalCode } from '../../model/refusal.ts'
 import { hashApiKey, isWellFormedApiKey } from '../../security/api-key-secret.ts'
-import { findKeyOwner, type KeyOwner } from '../../storage/repositories/api-key.repository.ts'
+import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/api-key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/session.repository.ts'
 import type { AuthFailureReason, KeyValidationStatus } from '../observer.ts'
 import type { DomainParts } from '../parts.ts'
@@ -26,30 +26,35 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
 
   function keyRefused(status: KeyValidationStatus): Refusal {
     observer.keyValidation(status)
-    return new Refusal(status === 'inactive' ? 'key_inactive' : 'key_invalid', status)
+    return new Refusal(KEY_REFUSALS[status] ?? 'key_invalid', status)
   }
 
   return {
     async byToken(token) {
-      const { userId, sessionId } = readToken(tokens, observer, token, 'access', 'jwt')
+      const { userId, sessionId, expiresAt } = readToken(tokens, observer, token, 'access', 'jwt')
       if (sessionId === undefined) throw tokenRefused('invalid_token')
       const user = await findSessionUser(reads, sessionId, userId, now())
       // The session was revoked or the user was deleted.
       if (user === undefined) throw tokenRefused('user_not_found')
       if (user.banned) throw tokenRefused('banned_user')
       if (!user.verified) throw tokenRefused('unverified_user')
-      return { user, sessionId, keyId: undefined }
+      return { user, sessionId, key: undefined, expiresAt }
     },
-    async byKey(key) {
-      if (!isWellFormedApiKey(key)) throw keyRefused('invalid_format')
-      const owner = await findKeyOwner(reads, hashApiKey(key))
+    async byKey(secret) {
+      if (!isWellFormedApiKey(secret)) throw keyRefused('invalid_format')
+      const hash = hashApiKey(secret)
+      const owner = (await findKeyOwner(reads, hash)) ?? (await findRetiringKeyOwner(reads, hash, now()))
       if (owner === undefined) throw keyRefused('not_found')
-      if (owner.user.banned) throw keyRefused('user_banned')
-      if (!owner.user.verified) throw keyRefused('user_unverified')
+      const { user, keyId: id, access, scopes, expiresAt } = owner
+      if (user.banned) throw keyRefused('user_banned')
+      if (!user.verified) throw keyRefused('user_unverified')
       if (!owner.isActive) throw keyRefused('inactive')
+      if (expiresAt !== undefined && expiresAt <= now()) throw keyRefused('expired')
       observer.keyValidation('valid')
       recordKeyUse(owner)
-      return { user: owner.user, sessionId: undefined, keyId: owner.keyId }
+      return { user, sessionId: undefined, key: { id, hash, access, scopes }, expiresAt }
     },
   }
 }
+
+const KEY_REFUSALS: Partial<Record<KeyValidationStatus, RefusalCode>> = { inactive: 'key_inactive', expired: 'key_expired' }

@@ -1,8 +1,8 @@
-import type { Caller } from '../../model/caller.ts'
+import type { Caller, KeyCredential } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User } from '../../model/user.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findKeyById } from '../../storage/repositories/api-key.repository.ts'
+import { findKeyOwner, findRetiringKeyOwner } from '../../storage/repositories/api-key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/session.repository.ts'
 
 /**
@@ -10,7 +10,7 @@ import { findSessionUser } from '../../storage/repositories/session.repository.t
  * Returns the user as they are in the database now.
  */
 export async function requireCaller(db: Reads, caller: Caller, now: number): Promise<User> {
-  return caller.keyId === undefined ? requireSession(db, caller, now) : requireKey(db, caller.user.id, caller.keyId)
+  return caller.key === undefined ? requireSession(db, caller, now) : requireKey(db, caller.key, now)
 }
 
 async function requireSession(db: Reads, { user, sessionId }: Caller, now: number): Promise<User> {
@@ -20,11 +20,12 @@ async function requireSession(db: Reads, { user, sessionId }: Caller, now: numbe
   return found
 }
 
-async function requireKey(db: Reads, userId: number, keyId: string): Promise<User> {
-  const found = await findKeyById(db, userId, keyId)
-  if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted since authentication')
+async function requireKey(db: Reads, { hash }: KeyCredential, now: number): Promise<User> {
+  const found = (await findKeyOwner(db, hash)) ?? (await findRetiringKeyOwner(db, hash, now))
+  if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted or rotated since authentication')
   if (found.user.banned) throw new Refusal('key_invalid', 'banned since authentication')
   if (!found.isActive) throw new Refusal('key_inactive', 'the key was disabled since authentication')
+  if (found.expiresAt !== undefined && found.expiresAt <= now) throw new Refusal('key_expired', 'the key has expired since authentication')
   return found.user
 }
 

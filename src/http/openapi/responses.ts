@@ -10,7 +10,7 @@ const COMMON: Readonly<Record<number, { readonly name: string; readonly descript
     401: {
       name: 'NotAuthenticated',
       description: 'Credentials are missing, or not accepted.',
-      answers: pick('not_authenticated', 'token_invalid', 'token_expired', 'key_invalid', 'key_inactive'),
+      answers: pick('not_authenticated', 'token_invalid', 'token_expired', 'key_invalid', 'key_inactive', 'key_expired'),
     },
     403: { name: 'NotPermitted', description: 'The caller may not do this.', answers: pick('not_permitted') },
     404: { name: 'NotFound', description: 'There is no such path here.', answers: { not_found: NOT_FOUND } },

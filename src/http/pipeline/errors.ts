@@ -20,6 +20,7 @@ export const ANSWERS = {
   token_expired: { status: 401, detail: 'That token has Expired', headers: BAD_CREDENTIAL },
   key_invalid: { status: 401, detail: 'Invalid API key', headers: BAD_CREDENTIAL },
   key_inactive: { status: 401, detail: 'API key is inactive', headers: BAD_CREDENTIAL },
+  key_expired: { status: 401, detail: 'API key has expired', headers: BAD_CREDENTIAL },
   not_permitted: { status: 403, detail: 'Not enough permissions' },
   user_not_found: { status: 404, detail: 'User not Found' },
   key_not_found: { status: 404, detail: 'API key not found' },

@@ -38,8 +38,24 @@ export const TRANSFER_TABLES = {
     'created_at',
     'last_login_at',
   ],
-  sessions: ['id', 'user_id', 'created_at', 'expires_at'],
-  api_keys: ['seq', 'id', 'user_id', 'name', 'key_hash', 'scopes', 'is_active', 'created_at', 'last_used_at'],
+  sessions: ['id', 'user_id', 'created_at', 'expires_at', 'ip', 'user_agent', 'last_seen_at'],
+  api_keys: [
+    'seq',
+    'id',
+    'user_id',
+    'name',
+    'key_hash',
+    'scopes',
+    'is_active',
+    'created_at',
+    'last_used_at',
+    'access',
+    'expires_at',
+    'prefix',
+  ],
+  retiring_secrets: ['key_hash', 'key_id', 'expires_at'],
+  signing_keys: ['id', 'public_jwk', 'private_key', 'created_at', 'signs_from', 'published_until'],
+  secret_uses: ['fingerprint', 'first_used_at', 'last_used_at'],
   outbox: ['id', 'kind', 'recipient', 'revision', 'requested_at', 'attempts', 'due_at', 'lease', 'last_error', 'failed_at'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
@@ -83,13 +99,10 @@ async function requireEmpty(side: TransferSide): Promise<void> {
 }
 
 async function countAll(side: TransferSide): Promise<Moved> {
-  const [users, sessions, keys, outbox] = [
-    await side.count('users'),
-    await side.count('sessions'),
-    await side.count('api_keys'),
-    await side.count('outbox'),
-  ]
-  return { users, sessions, api_keys: keys, outbox }
+  const counts: Partial<Record<TransferTable, number>> = {}
+  for (const table of TABLE_NAMES) counts[table] = await side.count(table)
+  // Every table was counted in the line above.
+  return counts as Moved
 }
 
 async function moveTable(from: TransferSide, to: TransferSide, table: TransferTable, advance: (by: number) => void): Promise<string> {

@@ -1,9 +1,11 @@
-import type { ApiKey } from '../../model/api-key.ts'
+import type { ApiKey, KeyAccess } from '../../model/api-key.ts'
 import type { User } from '../../model/user.ts'
 import { type Bit, hotRead, type Queries, type Reads, statement, type Transaction } from '../database.ts'
 import { readUser, USER_COLUMNS, type UserValues } from './user.repository.ts'
 
-const KEY_COLUMNS = 'api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes'
+const KEY_COLUMNS = `api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes, api_keys.access,
+  api_keys.expires_at, api_keys.prefix, api_keys.last_used_at,
+  (select max(retiring_secrets.expires_at) from retiring_secrets where retiring_secrets.key_id = api_keys.id) as retiring_until`
 
 type KeyRow = {
   readonly id: string
@@ -11,34 +13,55 @@ type KeyRow = {
   readonly created_at: number
   readonly is_active: Bit
   readonly scopes: string
+  readonly access: KeyAccess
+  readonly expires_at: number | null
+  readonly prefix: string | null
+  readonly last_used_at: number | null
+  readonly retiring_until: number | null
 }
 
 type ListedRow = KeyRow & { readonly seq: number }
 
-export type KeyOwner = { readonly user: User; readonly keyId: string; readonly isActive: boolean; readonly lastUsedAt: number | undefined }
+/** The owner of a key, and what decides whether the key may be used. */
+export type KeyOwner = {
+  readonly user: User
+  readonly keyId: string
+  readonly isActive: boolean
+  readonly lastUsedAt: number | undefined
+  readonly access: KeyAccess
+  readonly scopes: readonly string[]
+  readonly expiresAt: number | undefined
+}
+
+const OWNER_COLUMNS = `${USER_COLUMNS}, api_keys.id, api_keys.is_active, api_keys.last_used_at, api_keys.access, api_keys.scopes, api_keys.expires_at`
+
+type OwnerValues = readonly [
+  ...UserValues,
+  keyId: string,
+  isActive: Bit,
+  lastUsedAt: number | null,
+  access: KeyAccess,
+  scopes: string,
+  expiresAt: number | null,
+]
 
 const FIND_OWNER = hotRead(
-  `select ${USER_COLUMNS}, api_keys.id, api_keys.is_active, api_keys.last_used_at
-  from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`,
+  `select ${OWNER_COLUMNS} from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`,
   ['text'],
-  (values: readonly [...UserValues, keyId: string, isActive: Bit, lastUsedAt: number | null]): KeyOwner => ({
-    user: readUser(values),
-    keyId: values[7],
-    isActive: Boolean(values[8]),
-    lastUsedAt: values[9] ?? undefined,
-  }),
+  readOwner,
 )
-const FIND_OWNER_BY_ID = hotRead(
-  `select ${USER_COLUMNS}, api_keys.is_active from api_keys join users on users.id = api_keys.user_id
-  where api_keys.id = $1 and api_keys.user_id = $2`,
+const FIND_RETIRING_OWNER = hotRead(
+  `select ${OWNER_COLUMNS} from retiring_secrets join api_keys on api_keys.id = retiring_secrets.key_id
+  join users on users.id = api_keys.user_id where retiring_secrets.key_hash = $1 and retiring_secrets.expires_at > $2`,
   ['text', 'bigint'],
-  (values: readonly [...UserValues, isActive: Bit]) => ({ user: readUser(values), isActive: Boolean(values[7]) }),
+  readOwner,
 )
 const COUNT = statement<{ count: number }>('select count(*) as count from api_keys where user_id = $1')
 const RECORD_USE = statement(`
   update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)`)
 const INSERT = statement(`
-  insert into api_keys (id, user_id, name, key_hash, scopes, created_at) values ($1, $2, $3, $4, $5, $6)`)
+  insert into api_keys (id, user_id, name, key_hash, scopes, created_at, access, expires_at, prefix)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`)
 const LIST_AFTER = statement<ListedRow>(`
   select ${KEY_COLUMNS}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
 const FIND = statement<KeyRow>(`select ${KEY_COLUMNS} from api_keys where id = $1 and user_id = $2`)
@@ -53,9 +76,9 @@ export function findKeyOwner(db: Reads, keyHash: string): Promise<KeyOwner | und
   return db.first(FIND_OWNER, keyHash)
 }
 
-/** The current state of a key and its owner, for a request that has been authenticated before. */
-export function findKeyById(db: Reads, userId: number, keyId: string): Promise<{ user: User; isActive: boolean } | undefined> {
-  return db.first(FIND_OWNER_BY_ID, keyId, userId)
+/** The owner of a key by a secret that was replaced and has not ended yet. */
+export function findRetiringKeyOwner(db: Reads, keyHash: string, now: number): Promise<KeyOwner | undefined> {
+  return db.first(FIND_RETIRING_OWNER, keyHash, now)
 }
 
 export async function countApiKeys(db: Reads, userId: number): Promise<number> {
@@ -68,7 +91,8 @@ export async function recordKeyUse(db: Queries, keyId: string, usedAt: number, u
 }
 
 export async function insertApiKey(tx: Transaction, userId: number, key: ApiKey, keyHash: string): Promise<void> {
-  await tx.run(INSERT, key.id, userId, key.name, keyHash, JSON.stringify(key.scopes), key.createdAt)
+  const { id, name, scopes, createdAt, access, expiresAt = null, prefix = null } = key
+  await tx.run(INSERT, id, userId, name, keyHash, JSON.stringify(scopes), createdAt, access, expiresAt, prefix)
 }
 
 /** One page of the keys of a user, in order of creation. `last` is the sequence number of its last key. */
@@ -107,7 +131,28 @@ function toApiKey(row: KeyRow): ApiKey {
     name: row.name,
     createdAt: row.created_at,
     isActive: Boolean(row.is_active),
-    // insertApiKey() wrote this column.
-    scopes: JSON.parse(row.scopes) as string[],
+    scopes: readScopes(row.scopes),
+    access: row.access,
+    expiresAt: row.expires_at ?? undefined,
+    prefix: row.prefix ?? undefined,
+    lastUsedAt: row.last_used_at ?? undefined,
+    retiringUntil: row.retiring_until ?? undefined,
   }
+}
+
+function readOwner(values: OwnerValues): KeyOwner {
+  return {
+    user: readUser(values),
+    keyId: values[7],
+    isActive: Boolean(values[8]),
+    lastUsedAt: values[9] ?? undefined,
+    access: values[10],
+    scopes: readScopes(values[11]),
+    expiresAt: values[12] ?? undefined,
+  }
+}
+
+/** The column holds what insertApiKey() wrote there. */
+function readScopes(text: string): string[] {
+  return text === '[]' ? [] : (JSON.parse(text) as string[])
 }

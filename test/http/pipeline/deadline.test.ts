@@ -58,7 +58,7 @@ nodeTest('503: the time that it takes to know who calls counts', async (t) => {
     async byKey() {
       refused(await app.inject('/never'), 503, 'Service Unavailable')
       guardEndedAt = performance.now()
-      return { user: {} as User, sessionId: undefined, keyId: 'key' }
+      return { user: {} as User, sessionId: undefined, key: undefined, expiresAt: undefined }
     },
   }
   const app = startLimited(
