@@ -7,7 +7,7 @@ import { type ContractContext, test } from '../support/databases/databases.ts'
 import { outboxRows } from '../support/servers/post-office.ts'
 import { startRawPeer } from '../support/servers/smtp-peer.ts'
 
-const DOOMED = fileURLToPath(new URL('../support/processes/doomed-process.ts', import.meta.url))
+const DOOMED = fileURLToPath(new URL('../support/processes/killed-process.ts', import.meta.url))
 const EMAIL = 'mia@example.com'
 
 /** Another process on the same database, which has registered an account. */

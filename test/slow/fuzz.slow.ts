@@ -74,7 +74,7 @@ test(`${REQUESTS} requests made up from /openapi.json: no 5xx, no error outside 
     const headers = { ...cast.headers[request.sender], ...parts(request) }
     const reply = isSent ? await send(url, request, headers) : await inject(testApp, request, headers)
     statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1)
-    judge(request, reply)
+    assertResponses(request, reply)
   }
   const requests = fuzzRequests(document, operations, () => cast.ids)
   const settings = { verbose: 0, endOnFailure: true } as const
@@ -107,7 +107,7 @@ async function send(url: string, { operation, path, body }: FuzzRequest, headers
   return { status: response.status, contentType: response.headers.get('content-type') ?? '', body: await response.text() }
 }
 
-function judge({ operation, path, body, sender }: FuzzRequest, { status, contentType, body: answer }: Reply): void {
+function assertResponses({ operation, path, body, sender }: FuzzRequest, { status, contentType, body: answer }: Reply): void {
   const what = `${operation.method} ${path} by ${sender}: ${status} ${answer.slice(0, 300)}`
   assert.ok(status < 500, what)
   const isProtected = operation.operation.security.length > 0

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { until } from '../support/app/eventually.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
-import { type Citizen, createCitizen } from '../support/load/steady-client.ts'
+import { missing } from '../support/load/outage.ts'
+import { createSteadyClient, type SteadyClient } from '../support/load/steady-client.ts'
 import { ask } from '../support/load/traffic.ts'
-import { missing } from '../support/load/under-load.ts'
 import { IS_LONG, scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
@@ -39,14 +39,14 @@ test('a service that is killed at any moment, again and again, has kept every wr
     const [row] = await rows(`select email_version, reset_version from users where id = ${id}`)
     return { emailVersion: Number(row?.['email_version']), resetVersion: Number(row?.['reset_version']) }
   }
-  const citizens = Array.from({ length: CITIZENS }, () => createCitizen(versionsOf))
+  const clients = Array.from({ length: CITIZENS }, () => createSteadyClient(versionsOf))
   let unforeseen = ''
   for (let kill = 0; kill < KILLS; kill++) {
     const service = await startProcess(t, env, folder)
-    const before = acknowledgedBy(citizens)
-    const lives = Promise.all(await givenLives(service.url, citizens))
+    const before = acknowledgedBy(clients)
+    const lives = Promise.all(await givenLives(service.url, clients))
     const writes = ((kill + Math.random()) / KILLS) * MOST_WRITES
-    await until('so many writes', () => acknowledgedBy(citizens) - before >= writes, WRITES_DEADLINE_MS)
+    await until('so many writes', () => acknowledgedBy(clients) - before >= writes, WRITES_DEADLINE_MS)
     await sleep(Math.random() * 50)
     service.process.kill('SIGKILL')
     await Promise.all([lives, once(service.process, 'close')])
@@ -59,13 +59,13 @@ test('a service that is killed at any moment, again and again, has kept every wr
   assert.equal(unforeseen, '', 'nothing failed but what was killed')
 
   const service = await startProcess(t, env, folder)
-  for (const citizen of citizens) await citizen.check(service.url)
+  for (const client of clients) await client.check(service.url)
   if (!IS_LONG) await rows('update outbox set due_at = 0 returning id')
-  const { accounts, waiting, forgotten } = await mailsArrive(peer, rows, citizens)
+  const { accounts, waiting, forgotten } = await mailsArrive(peer, rows, clients)
   const orphans = await rows(ORPHANS)
   assert.deepEqual(orphans, [])
   if (t.database === 'sqlite') assert.deepEqual(await rows('pragma integrity_check'), [{ integrity_check: 'ok' }])
-  const acknowledged = acknowledgedBy(citizens)
+  const acknowledged = acknowledgedBy(clients)
   assert.ok(acknowledged >= (KILLS * MOST_WRITES) / 4, `enough was written to be lost: ${acknowledged}`)
   assert.ok(waiting > 0 && forgotten > 0, 'mails were asked for')
   t.diagnostic(
@@ -79,14 +79,14 @@ const ORPHANS = `
   union all select 'key', id from api_keys where user_id not in (select id from users)
   union all select 'mail', recipient from outbox where kind = 'verify' and recipient not in (select email_key from users)`
 
-function acknowledgedBy(citizens: readonly Citizen[]): number {
-  return citizens.reduce((sum, citizen) => sum + citizen.acknowledged(), 0)
+function acknowledgedBy(clients: readonly SteadyClient[]): number {
+  return clients.reduce((sum, client) => sum + client.acknowledged(), 0)
 }
 
-async function givenLives(url: string, citizens: readonly Citizen[]): Promise<Promise<void>[]> {
+async function givenLives(url: string, clients: readonly SteadyClient[]): Promise<Promise<void>[]> {
   const { body } = await ask(url, 'POST', '/login/', ADMIN)
   const admin = { authorization: `Bearer ${(body as { token: string }).token}` }
-  return citizens.map((citizen) => citizen.live(url, admin))
+  return clients.map((client) => client.live(url, admin))
 }
 
 type Mailed = { readonly accounts: number; readonly waiting: number; readonly forgotten: number }
@@ -95,8 +95,8 @@ type Mailed = { readonly accounts: number; readonly waiting: number; readonly fo
  * Every account in the database has had its verification mail, whether or not its registration was acknowledged, and a reset mail
  * where the request for it was.
  */
-async function mailsArrive(peer: SmtpPeer, rows: Rows, citizens: readonly Citizen[]): Promise<Mailed> {
-  const accounts = citizens.flatMap((citizen) => citizen.accounts)
+async function mailsArrive(peer: SmtpPeer, rows: Rows, clients: readonly SteadyClient[]): Promise<Mailed> {
+  const accounts = clients.flatMap((client) => client.accounts)
   const present = (await rows('select email from users')).map(({ email }) => String(email))
   const registered = accounts.map(({ email }) => email)
   assert.deepEqual(missing(present, registered), [])

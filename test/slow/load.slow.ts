@@ -8,9 +8,17 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newEmail } from '../support/app/requests.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
-import { flood, idlers, loginsAtOnce, type RudeClients, slowBodies, slowHeaders, slowReaders } from '../support/load/rude-clients.ts'
+import {
+  flood,
+  idleClients,
+  loginsAtOnce,
+  type MisbehavingClients,
+  slowBodies,
+  slowHeaders,
+  slowReaders,
+} from '../support/load/misbehaving-clients.ts'
+import { startControlService } from '../support/load/outage.ts'
 import { ask, quantile, registration, tally } from '../support/load/traffic.ts'
-import { startBystander } from '../support/load/under-load.ts'
 import { scaled } from '../support/processes/scale.ts'
 import { type ServiceProcess, startProcess } from '../support/processes/service-process.ts'
 import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
@@ -65,8 +73,8 @@ async function goodClient({ service, bearer }: Scene, forMs: number): Promise<nu
   return times
 }
 
-const RUDE = { idlers: 1000, slowHeaders: 200, slowBodies: 200, slowReaders: 5 }
-const RUDE_CONNECTIONS = RUDE.idlers + RUDE.slowHeaders + RUDE.slowBodies + RUDE.slowReaders
+const RUDE = { idleClients: 1000, slowHeaders: 200, slowBodies: 200, slowReaders: 5 }
+const RUDE_CONNECTIONS = RUDE.idleClients + RUDE.slowHeaders + RUDE.slowBodies + RUDE.slowReaders
 
 function openFiles({ process: { pid } }: ServiceProcess): number {
   return readdirSync(`/proc/${pid}/fd`).length
@@ -80,8 +88,8 @@ test('200: clients who behave do not feel a thousand who do not', async (t) => {
   const rounds: { median: number; p99: number }[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const before = await goodClient(scene, ROUND_MS)
-    const rude: RudeClients[] = [
-      await idlers(scene.port, RUDE.idlers),
+    const rude: MisbehavingClients[] = [
+      await idleClients(scene.port, RUDE.idleClients),
       await slowHeaders(scene.port, RUDE.slowHeaders),
       await slowBodies(scene.port, RUDE.slowBodies),
       await slowReaders(scene.port, RUDE.slowReaders, `Authorization: Bearer ${scene.bearer}`),
@@ -129,14 +137,14 @@ async function newcomer({ port }: Scene, forMs: number): Promise<number[]> {
 }
 
 test('200: clients who behave do not wait for two hundred who write without end', async (t) => {
-  const bystander = await startBystander(t)
+  const control = await startControlService(t)
   const scene = await setScene(t)
   const together = () => Promise.all([goodClient(scene, FLOOD_MS), newcomer(scene, FLOOD_MS)])
   const quiet = await together()
   const { statuses, leave } = await flood(scene.port, FLOODERS)
   const beside = await together()
   leave()
-  const machineMs = await bystander.slowestMs()
+  const machineMs = await control.slowestMs()
   const inWords = (times: number[]) => `${times.length}, median ${quantile(times, 0.5).toFixed(1)}, slowest ${slowest(times)} ms`
   t.diagnostic(
     `${statuses.length} requests of ${FLOODERS} clients; good requests ${inWords(beside[0])} (${inWords(quiet[0])} without them), on new ` +

@@ -5,32 +5,32 @@ import postgres from 'postgres'
 import { until } from '../support/app/eventually.ts'
 import { newEmail } from '../support/app/requests.ts'
 import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
-import { ask, registration, startTraffic, tally } from '../support/load/traffic.ts'
 import {
-  ANSWER_MS,
-  type Fault,
-  judge,
+  assertResponses,
   missing,
+  type Outage,
   READS,
   RECOVERY_MS,
-  type Sufferer,
+  RESPONSE_MS,
+  runOutage,
+  type ServiceUnderTest,
   signIn,
   slowest,
-  startBystander,
-  suffer,
+  startControlService,
   untilServing,
   WITH_MEMBER,
-} from '../support/load/under-load.ts'
+} from '../support/load/outage.ts'
+import { ask, registration, startTraffic, tally } from '../support/load/traffic.ts'
 import { scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
-import { type FaultProxy, startFaultProxy } from '../support/servers/broken-proxy.ts'
+import { type BrokenProxy, startBrokenProxy } from '../support/servers/broken-proxy.ts'
 import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const ALL_CONNECTIONS = 20
 
-type Scene = Sufferer & {
+type Scene = ServiceUnderTest & {
   readonly server: PostgresServer
-  readonly proxy: FaultProxy
+  readonly proxy: BrokenProxy
   /** A way to the database past the proxy. */
   readonly sql: postgres.Sql
 }
@@ -38,7 +38,7 @@ type Scene = Sufferer & {
 async function setScene(t: TestContext, settings: readonly string[] = []): Promise<Scene> {
   const server = await startPostgres(settings)
   t.after(() => server.stop())
-  const proxy = await startFaultProxy(t, server.port)
+  const proxy = await startBrokenProxy(t, server.port)
   const peer = await startSmtpPeer(t)
   const service = await startProcess(t, {
     DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`,
@@ -53,7 +53,7 @@ async function setScene(t: TestContext, settings: readonly string[] = []): Promi
   return { server, proxy, service, member: await signIn(service.url), sql, emails }
 }
 
-const TROUBLES: Record<string, (scene: Scene) => Fault> = {
+const TROUBLES: Record<string, (scene: Scene) => Outage> = {
   'PostgreSQL stopped and started again': ({ server }) => ({ begin: () => server.end('SIGINT'), end: () => server.start() }),
   'PostgreSQL killed at once, and started again with recovery from its log': ({ server }) => ({
     begin: () => server.end('SIGQUIT'),
@@ -85,7 +85,7 @@ const TROUBLES: Record<string, (scene: Scene) => Fault> = {
 test('the database in trouble: 503 in time, a heartbeat throughout, recovery by itself, nothing lost', async (t) => {
   const scene = await setScene(t)
   for (const [name, trouble] of Object.entries(TROUBLES)) {
-    await t.test(`503: ${name}`, (step) => suffer(step, scene, trouble(scene)))
+    await t.test(`503: ${name}`, (step) => runOutage(step, scene, trouble(scene)))
   }
   await t.test('connections terminated by an operator, again and again: no answer but 503 and the right ones, nothing lost', (step) =>
     terminate(step, scene),
@@ -108,7 +108,7 @@ test('503: every connection is taken by others, and given back', async (t) => {
     isOver = true
     return letGo()
   })
-  await suffer(t, scene, {
+  await runOutage(t, scene, {
     async begin() {
       for (let index = 0; index < ALL_CONNECTIONS; index++) void takeWhileNotOver()
       await until('all connections are taken', async () => {
@@ -135,7 +135,7 @@ test('503: every connection is taken by others, and given back', async (t) => {
 /** The state of the books after a storm: process alive, answers in the grammar, promises kept, no half transactions. */
 async function terminate(t: TestContext, { service, member, sql, emails }: Scene): Promise<void> {
   const rounds = scaled(40, 400)
-  const bystander = await startBystander(t)
+  const control = await startControlService(t)
   const traffic = startTraffic(t, service.url, 60, member)
   let terminated = 0
   for (let round = 0; round < rounds; round++) {
@@ -146,9 +146,9 @@ async function terminate(t: TestContext, { service, member, sql, emails }: Scene
   }
   const recoveryMs = await untilServing(service.url, performance.now())
   await traffic.stop()
-  const machineMs = await bystander.slowestMs()
+  const machineMs = await control.slowestMs()
   assert.equal(service.process.exitCode, null, 'the process lives')
-  judge(traffic.answers, machineMs)
+  assertResponses(traffic.answers, machineMs)
   assert.ok(recoveryMs <= RECOVERY_MS + machineMs, `${recoveryMs} ms`)
   assert.deepEqual(missing(await emails(), traffic.registered), [])
   assert.deepEqual(await halfRegistered(sql), [], 'no account without its session')
@@ -182,7 +182,7 @@ async function cutAt(t: TestContext, { proxy, service, sql }: Scene, text: strin
   }
   assert.equal(proxy.cuts() - cutsBefore, 1)
   assert.deepEqual({ status: answer.status, body: answer.body }, { status: 503, body: { detail: 'Service Unavailable' } })
-  assert.ok(answer.tookMs < ANSWER_MS)
+  assert.ok(answer.tookMs < RESPONSE_MS)
   const recoveryMs = await untilServing(service.url, performance.now())
   assert.ok(recoveryMs < RECOVERY_MS)
   assert.equal(service.process.exitCode, null)

@@ -6,7 +6,7 @@ import postgres from 'postgres'
 import { hashApiKey } from '../../src/security/api-key-secret.ts'
 import { until } from '../support/app/eventually.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
-import { type Answered, ask } from '../support/load/traffic.ts'
+import { ask, type TimedResponse } from '../support/load/traffic.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
@@ -30,8 +30,8 @@ const CANARIES = {
 type Found = { readonly where: string; readonly text: string }
 
 /** A session that uses every secret there is, well and badly. Gives the answers, and the secrets that the service made meanwhile. */
-async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: Answered[]; made: Record<string, string> }> {
-  const answers: Answered[] = []
+async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: TimedResponse[]; made: Record<string, string> }> {
+  const answers: TimedResponse[] = []
   const made: Record<string, string> = {}
   const email = 'mia@example.com'
   const send = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {

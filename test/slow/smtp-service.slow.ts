@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../support/app/eventually.ts'
 import { newEmail } from '../support/app/requests.ts'
 import { freshDatabase } from '../support/databases/databases.ts'
+import { missing } from '../support/load/outage.ts'
 import { comparePairs } from '../support/load/statistics.ts'
 import { ask, quantile, registration } from '../support/load/traffic.ts'
-import { missing } from '../support/load/under-load.ts'
 import { IS_LONG, scaled } from '../support/processes/scale.ts'
 import { type ServiceProcess, startProcess } from '../support/processes/service-process.ts'
-import { startFaultProxy } from '../support/servers/broken-proxy.ts'
+import { startBrokenProxy } from '../support/servers/broken-proxy.ts'
 import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const REGISTRATIONS = scaled(8, 60)
@@ -25,7 +25,7 @@ test('201: registrations do not feel a mail server in trouble; all mail is out 3
     refuseRecipient: () => (reply?.startsWith('drop') ? undefined : reply),
     refuseMessage: () => (reply?.startsWith('drop') ? 'drop' : undefined),
   })
-  const proxy = await startFaultProxy(t, peer.port)
+  const proxy = await startBrokenProxy(t, peer.port)
   const services = await startTwo(t, `smtp://127.0.0.1:${proxy.port}`)
   const healthyPeer = await startSmtpPeer(t)
   const [healthy] = await startTwo(t, healthyPeer.url)

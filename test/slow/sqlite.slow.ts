@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url'
 import { newEmail } from '../support/app/requests.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
+import { READS, runOutage, type ServiceUnderTest, signIn, untilServing, WITH_MEMBER } from '../support/load/outage.ts'
 import { ask, registration } from '../support/load/traffic.ts'
-import { READS, type Sufferer, signIn, suffer, untilServing, WITH_MEMBER } from '../support/load/under-load.ts'
 import { startMain } from '../support/processes/main-process.ts'
 import { MAIN, runNode } from '../support/processes/processes.ts'
 import { startProcess } from '../support/processes/service-process.ts'
@@ -23,7 +23,7 @@ const NOBODY = { uid: 65_534, gid: 65_534 }
 // That a disk is full is felt by the first write that needs room, which the check of /ready need not do.
 const NO_ROOM = { mustPass: READS, mayPass: ['GET /ready'] }
 
-type Scene = Sufferer & { readonly folder: string; readonly file: string }
+type Scene = ServiceUnderTest & { readonly folder: string; readonly file: string }
 
 async function setScene(t: TestContext, folder = temporaryFolder(t)): Promise<Scene> {
   const peer = await startSmtpPeer(t)
@@ -52,7 +52,7 @@ test('503: the file is locked by another process for longer than the deadline, a
   const scene = await setScene(t)
   let holder: ChildProcessByStdio<Writable, Readable, null> | undefined
   t.after(() => holder?.kill('SIGKILL'))
-  await suffer(t, scene, {
+  await runOutage(t, scene, {
     async begin() {
       holder = spawn(process.execPath, [LOCK_PROCESS, scene.file], { stdio: ['pipe', 'pipe', 'inherit'] })
       await once(holder.stdout, 'data')
@@ -76,7 +76,7 @@ test('503: the disk is full, and has room again', async (t) => {
     rmdirSync(folder)
   })
   const scene = await setScene(t, folder)
-  await suffer(t, scene, {
+  await runOutage(t, scene, {
     begin: () => void spawnQuietly('sh', ['-c', `cat /dev/zero > ${filler}`]),
     end: () => void spawnQuietly('rm', [filler]),
     ...NO_ROOM,
@@ -89,7 +89,7 @@ test('503: no file may grow, and they may again', async (t) => {
   const scene = await setScene(t)
   const limit = (bytes: number | 'unlimited') =>
     execFileSync('prlimit', ['--pid', String(scene.service.process.pid), `--fsize=${bytes}:unlimited`], { stdio: 'ignore' })
-  await suffer(t, scene, { begin: () => void limit(statSync(`${scene.file}-wal`).size), end: () => void limit('unlimited'), ...NO_ROOM })
+  await runOutage(t, scene, { begin: () => void limit(statSync(`${scene.file}-wal`).size), end: () => void limit('unlimited'), ...NO_ROOM })
   isSound(scene)
 })
 
@@ -101,7 +101,7 @@ test('503: the files can only be read, also by who has them open, and can be wri
   files = [scene.file, `${scene.file}-wal`]
   if (!spawnQuietly('chattr', ['+i', scene.file])) return t.skip('NOT RUN: needs chattr, root, and a file system that knows it')
   execFileSync('chattr', ['-i', scene.file])
-  await suffer(t, scene, {
+  await runOutage(t, scene, {
     begin: () => void execFileSync('chattr', ['+i', ...files]),
     end: () => void execFileSync('chattr', ['-i', ...files]),
     ...NO_ROOM,

@@ -7,7 +7,7 @@ import { until } from '../support/app/eventually.ts'
 import { freshDatabase, test } from '../support/databases/databases.ts'
 import { startPostgres } from '../support/databases/postgres-server.ts'
 import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
-import { startFaultProxy } from '../support/servers/broken-proxy.ts'
+import { startBrokenProxy } from '../support/servers/broken-proxy.ts'
 
 test('errors of the database are counted for every user of it, and rules that refuse are not', async (t) => {
   const target = await freshDatabase(t, t.database)
@@ -44,7 +44,7 @@ plainTest('PostgreSQL: an outage and its end are observed once each, however man
   const target = await freshDatabase(t, 'postgres')
   if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
   const url = new URL(target.url)
-  const proxy = await startFaultProxy(t, Number(url.port))
+  const proxy = await startBrokenProxy(t, Number(url.port))
   const observed: string[] = []
   const db = await openDatabase(
     { kind: 'postgres', url: `postgres://postgres@127.0.0.1:${proxy.port}${url.pathname}` },

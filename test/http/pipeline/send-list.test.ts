@@ -8,17 +8,17 @@ import { admin, member } from '../../support/app/actors.ts'
 import { eventually } from '../../support/app/eventually.ts'
 import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
-import { crowd, numbered } from '../../support/databases/crowd.ts'
+import { insertUsers, numberedUsers } from '../../support/databases/users.ts'
 
 // More than the buffers of a connection take, so that the service has to wait for its reader.
-const CROWD = numbered(14_000).map((person) => ({ ...person, firstName: '𝄞'.repeat(100), lastName: '𝄞'.repeat(100) }))
+const CROWD = numberedUsers(14_000).map((person) => ({ ...person, firstName: '𝄞'.repeat(100), lastName: '𝄞'.repeat(100) }))
 
 const READER = statement<{ id: number }>(`select id from users where role = 'admin'`)
 
 /** A client that has asked for the list of many users, and has read the beginning of it. */
 async function startedList(t: TestContext): Promise<{ testApp: TestApp; response: IncomingMessage; readPages: () => number }> {
   const testApp = await startApp(t, { database: 'sqlite' })
-  await crowd(testApp, CROWD)
+  await insertUsers(testApp, CROWD)
   const { headers } = await admin(testApp)
   let pages = 0
   const all = testApp.db.all
@@ -76,7 +76,7 @@ test('a list whose reader has gone is read no further', async (t) => {
 
 test('lists leave the event loop free: all of them together read one page in a turn', async (t) => {
   const testApp = await startApp(t, { database: 'sqlite' })
-  await crowd(testApp, numbered(3000))
+  await insertUsers(testApp, numberedUsers(3000))
   const { headers } = await admin(testApp)
   const lists = 5
   let pagesInTurn = 0

@@ -3,8 +3,8 @@ import { type Actor, admin, keyHolder, member, visitor } from '../../support/app
 import { invalid, refused } from '../../support/app/assertions.ts'
 import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
-import { crowd, numbered, type Person } from '../../support/databases/crowd.ts'
 import { test } from '../../support/databases/databases.ts'
+import { insertUsers, numberedUsers, type Person } from '../../support/databases/users.ts'
 
 type Query = Readonly<Record<string, string | number | boolean>>
 type Found = { items: { id: number; first_name: string }[]; total: number; page: number; size: number; pages: number }
@@ -24,8 +24,8 @@ async function found(testApp: TestApp, actor: Actor, query: Query): Promise<stri
 /** An admin whom no search of a test finds, and people by their first names. */
 async function arranged(testApp: TestApp, ...people: Partial<Person>[]): Promise<Actor> {
   const boss = await admin(testApp, { email: 'q@q.qq', firstName: 'Q', lastName: 'Q' })
-  const defaults = numbered(people.length).map(({ email }) => ({ email, firstName: 'F', lastName: 'L' }))
-  await crowd(
+  const defaults = numberedUsers(people.length).map(({ email }) => ({ email, firstName: 'F', lastName: 'L' }))
+  await insertUsers(
     testApp,
     people.map((person, n) => ({ email: '', firstName: '', lastName: '', ...defaults[n], ...person })),
   )
@@ -148,7 +148,7 @@ test('200: an empty term matches everyone, and white space in a term counts', as
 test('200: pages follow each other in order of id, and one past the end is empty', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
-  const ids = await crowd(testApp, numbered(120))
+  const ids = await insertUsers(testApp, numberedUsers(120))
   for (const [term, matching] of [
     ['user', ids],
     ['', [boss.id, ...ids]],

@@ -4,8 +4,8 @@ import { findUserById } from '../../../src/storage/repositories/user.repository.
 import { type Actor, admin, keyHolder, member, visitor } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
-import { crowd, numbered } from '../../support/databases/crowd.ts'
 import { test } from '../../support/databases/databases.ts'
+import { insertUsers, numberedUsers } from '../../support/databases/users.ts'
 
 type Sender = Pick<Actor, 'headers'>
 type Action = 'make-admin' | 'ban' | 'unban' | 'delete'
@@ -55,7 +55,7 @@ test('200: an admin lists all users in order of id, in the full view', async (t)
 test('200: a list longer than a page is whole', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
-  const ids = await crowd(testApp, numbered(1000))
+  const ids = await insertUsers(testApp, numberedUsers(1000))
   const list = await testApp.app.inject({ url: '/users/', headers: boss.headers })
   assert.deepEqual(
     list.json<{ id: number }[]>().map(({ id }) => id),

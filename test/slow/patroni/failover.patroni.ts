@@ -9,8 +9,8 @@ import postgres from 'postgres'
 import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { freePort } from '../../support/databases/postgres-server.ts'
+import { assertResponses, missing, slowest, startControlService } from '../../support/load/outage.ts'
 import { startTraffic, tally } from '../../support/load/traffic.ts'
-import { judge, missing, slowest, startBystander } from '../../support/load/under-load.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 import { startSmtpPeer } from '../../support/servers/smtp-peer.ts'
 import { type Cluster, startCluster } from './cluster.ts'
@@ -25,7 +25,7 @@ async function failOver(t: TestContext, cluster: Cluster, address: string): Prom
     SMTP_URL: peer.url,
     LOG_LEVEL: 'warn',
   })
-  const bystander = await startBystander(t)
+  const control = await startControlService(t)
   const traffic = startTraffic(t, service.url)
   await until('a registration before the failover', () => traffic.registered.length > 0, 30_000)
   await sleep(5000)
@@ -45,7 +45,7 @@ async function failOver(t: TestContext, cluster: Cluster, address: string): Prom
   await sleep(5000)
   await traffic.stop()
   assert.equal(service.process.exitCode, null)
-  judge(traffic.answers, await bystander.slowestMs())
+  assertResponses(traffic.answers, await control.slowestMs())
   const sql = postgres(`postgres://postgres:postgres@127.0.0.1:${primary.port}/postgres`, { max: 1 })
   const found = (await sql<{ email: string }[]>`select email from users`).map(({ email }) => email)
   await sql.end()

@@ -9,7 +9,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { openPostgres } from '../../../src/storage/postgres/driver.ts'
 import { ping } from '../../../src/storage/repositories/ping.ts'
 import { freshDatabase } from '../../support/databases/databases.ts'
-import { startFaultProxy } from '../../support/servers/broken-proxy.ts'
+import { startBrokenProxy } from '../../support/servers/broken-proxy.ts'
 import { closedPort, startRawPeer } from '../../support/servers/smtp-peer.ts'
 
 /** The address of a fresh database behind other hosts that are tried as well. */
@@ -80,7 +80,7 @@ test('a network that falls silent is told as unavailable in time, and forgotten 
   const target = await freshDatabase(t, 'postgres')
   if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
   const url = new URL(target.url)
-  const proxy = await startFaultProxy(t, Number(url.port))
+  const proxy = await startBrokenProxy(t, Number(url.port))
   const db = openPostgres(`postgres://postgres@127.0.0.1:${proxy.port}${url.pathname}`)
   t.after(() => db.close())
   await ping(db)

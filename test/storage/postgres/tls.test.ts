@@ -11,11 +11,11 @@ import { until } from '../../support/app/eventually.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder } from '../../support/databases/databases.ts'
 import { freePort, SERVER_ACCOUNT, startPostgres } from '../../support/databases/postgres-server.ts'
+import { missing, RECOVERY_MS, untilServing } from '../../support/load/outage.ts'
 import { startTraffic } from '../../support/load/traffic.ts'
-import { missing, RECOVERY_MS, untilServing } from '../../support/load/under-load.ts'
 import { MAIN, runNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
-import { startFaultProxy } from '../../support/servers/broken-proxy.ts'
+import { startBrokenProxy } from '../../support/servers/broken-proxy.ts'
 import { type Certificate, handOver, makeCertificate } from '../../support/servers/certificates.ts'
 import { startRawPeer } from '../../support/servers/smtp-peer.ts'
 
@@ -122,7 +122,7 @@ test('unavailable: a root certificate that goes missing while the database is aw
 test('503: a connection with TLS that is cut, or on which nothing comes back, is replaced; nothing is lost', async (t) => {
   const secured = await startSecured(t)
   if (secured === undefined) return t.skip('openssl is not installed')
-  const proxy = await startFaultProxy(t, secured.port)
+  const proxy = await startBrokenProxy(t, secured.port)
   const query = `sslmode=verify-full&sslrootcert=${encodeURIComponent(secured.certificate.certFile)}`
   const service = await startProcess(t, {
     DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/postgres?${query}`,

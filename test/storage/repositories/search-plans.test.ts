@@ -3,8 +3,8 @@ import type { SearchField } from '../../../src/model/user.ts'
 import type { Database, Statement } from '../../../src/storage/database.ts'
 import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
-import { crowd, numbered, type Person } from '../../support/databases/crowd.ts'
 import { test } from '../../support/databases/databases.ts'
+import { insertUsers, numberedUsers, type Person } from '../../support/databases/users.ts'
 
 // Half of the first thousand users is where looking at each begins.
 const COMMON = 500
@@ -13,7 +13,7 @@ const GROUP_SIZE = 220
 
 /** So many of the first users have the term in one of their fields, in turns, and so have a few of the last. */
 function crowdWith(term: string, hits: number): Person[] {
-  return numbered(CROWD_SIZE).map((person, n) => {
+  return numberedUsers(CROWD_SIZE).map((person, n) => {
     if (n >= hits && n < CROWD_SIZE - 7) return person
     const email = `${term}${n}@example.net`
     return (
@@ -29,7 +29,8 @@ function crowdWith(term: string, hits: number): Person[] {
 /** In groups: one transaction with all of them may take longer than a transaction may. */
 async function gather(testApp: TestApp, people: readonly Person[]): Promise<number[]> {
   const ids: number[] = []
-  for (let from = 0; from < people.length; from += GROUP_SIZE) ids.push(...(await crowd(testApp, people.slice(from, from + GROUP_SIZE))))
+  for (let from = 0; from < people.length; from += GROUP_SIZE)
+    ids.push(...(await insertUsers(testApp, people.slice(from, from + GROUP_SIZE))))
   return ids
 }
 
@@ -80,7 +81,7 @@ test('a term is found alike on both sides of the share from which each user is l
 
 test('a sample that misleads costs no user: what the first have and the rest have not', async (t) => {
   const testApp = await startApp(t)
-  const people = numbered(CROWD_SIZE).map((person, n) => (n < COMMON ? { ...person, lastName: 'Zqx' } : person))
+  const people = numberedUsers(CROWD_SIZE).map((person, n) => (n < COMMON ? { ...person, lastName: 'Zqx' } : person))
   const ids = await gather(testApp, people)
   for (const id of ids.slice(COMMON - 100, COMMON)) await testApp.services.userAdministration.remove(OPERATOR, id)
   const { total, users } = await testApp.services.userAdministration.search({

@@ -5,7 +5,7 @@ import type { SearchField, UserSearch } from '../../../src/model/user.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { fold } from '../../../src/storage/repositories/folding.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
-import { crowd, type Person } from '../../support/databases/crowd.ts'
+import { insertUsers, type Person } from '../../support/databases/users.ts'
 
 const FORGET_EVERYONE = statement('delete from users')
 
@@ -79,7 +79,7 @@ test('both databases find what a plain filter finds, in every script, field, mod
     fc.asyncProperty(PEOPLE, fc.array(SEARCH, { minLength: 60, maxLength: 60 }), async (people, searches) => {
       for (const testApp of databases) {
         await testApp.db.run(FORGET_EVERYONE)
-        const ids = await crowd(testApp, people)
+        const ids = await insertUsers(testApp, people)
         for (const search of searches) {
           const asked = { ...search, term: termFrom(people, search.term) }
           const { total, users } = await testApp.services.userAdministration.search(asked)

@@ -3,7 +3,7 @@ import { createTokens } from '../../../src/security/token.ts'
 import { payloadOf } from '../app/forged-tokens.ts'
 import { newEmail, PASSWORD } from '../app/requests.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
-import { type Answered, ask, registration } from './traffic.ts'
+import { ask, registration, type TimedResponse } from './traffic.ts'
 
 /** What may be true of one thing: what was acknowledged last, and what was asked for since without an answer. */
 type Known<Value> = { acknowledged: Value; readonly possible: Set<Value> }
@@ -23,7 +23,7 @@ type Account = {
   readonly keys: { readonly key: string; readonly id: string; readonly state: Known<'active' | 'inactive' | 'gone'> }[]
 }
 
-export type Citizen = {
+export type SteadyClient = {
   /** The addresses that were registered with an answer. */
   readonly accounts: Account[]
   /** How many writes were acknowledged. */
@@ -44,11 +44,11 @@ class Lost extends Error {}
 export type VersionsOf = (id: number) => Promise<{ readonly emailVersion: number; readonly resetVersion: number }>
 
 /** Somebody who registers account after account and uses each, one request after the other, remembering every acknowledgement. */
-export function createCitizen(versionsOf: VersionsOf): Citizen {
+export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
   const accounts: Account[] = []
   let acknowledged = 0
 
-  async function write(url: string, wanted: number, method: string, path: string, body?: unknown, headers = {}): Promise<Answered> {
+  async function write(url: string, wanted: number, method: string, path: string, body?: unknown, headers = {}): Promise<TimedResponse> {
     const answer = await ask(url, method, path, body, headers)
     if (answer.status === 0 || answer.status === 503) throw new Lost(answer.what)
     assert.equal(answer.status, wanted, `${answer.what}: ${JSON.stringify(answer.body)}`)

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import { newEmail, PASSWORD } from '../app/requests.ts'
 
-export type Answered = {
+export type TimedResponse = {
   readonly what: string
   /** 0 when no answer came at all. */
   readonly status: number
@@ -12,7 +12,7 @@ export type Answered = {
 }
 
 export type Traffic = {
-  readonly answers: Answered[]
+  readonly answers: TimedResponse[]
   /** The addresses of the registrations that were answered with 201. */
   readonly registered: string[]
   /** Waits for what is under way and sends nothing more. */
@@ -22,7 +22,7 @@ export type Traffic = {
 const GIVE_UP_MS = 15_000
 
 /** What each request of the traffic is answered with when it is served. Whoever logs in has the right password and is not verified. */
-export const RIGHT_ANSWERS: Readonly<Record<string, number>> = {
+export const EXPECTED_STATUSES: Readonly<Record<string, number>> = {
   'POST /register/': 201,
   'POST /refresh/': 200,
   'POST /forgot-password/': 200,
@@ -39,7 +39,7 @@ export async function ask(
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answered> {
+): Promise<TimedResponse> {
   const atMs = performance.now()
   const outcome = { what: `${method} ${path.split('?')[0]}`, atMs }
   try {
@@ -67,13 +67,13 @@ export function registration(email: string): object {
  * checks apart; and who they are, where the headers of a member are given. They end with the test at the latest.
  */
 export function startTraffic(t: TestContext, url: string, everyMs = 40, member?: Readonly<Record<string, string>>): Traffic {
-  const answers: Answered[] = []
+  const answers: TimedResponse[] = []
   const registered: string[] = []
   const underWay = new Set<Promise<void>>()
   let refresh: string | undefined
   let known: string | undefined
 
-  async function send(method: string, path: string, body?: unknown, headers = {}): Promise<Answered> {
+  async function send(method: string, path: string, body?: unknown, headers = {}): Promise<TimedResponse> {
     const answer = await ask(url, method, path, body, headers)
     answers.push(answer)
     return answer
@@ -116,7 +116,7 @@ export function startTraffic(t: TestContext, url: string, everyMs = 40, member?:
 }
 
 /** "503: 12, 201: 4" */
-export function tally(answers: readonly Answered[]): string {
+export function tally(answers: readonly TimedResponse[]): string {
   const counts = new Map<number, number>()
   for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1)
   return [...counts]

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 /** What the way to a server does: lets everything through, loses everything in silence, or turns away and cuts. */
 export type Passage = 'open' | 'blackhole' | 'closed'
 
-export type FaultProxy = {
+export type BrokenProxy = {
   readonly port: number
   /** Holds for bytes of standing connections and for new connections from now on. */
   set(passage: Passage): void
@@ -22,7 +22,7 @@ export type FaultProxy = {
 const LOST_ANSWER_MS = 100
 
 /** A way to a TCP server that can be disturbed. It ends with the test. */
-export async function startFaultProxy(t: TestContext, targetPort: number): Promise<FaultProxy> {
+export async function startBrokenProxy(t: TestContext, targetPort: number): Promise<BrokenProxy> {
   const pairs = new Set<{ client: Socket; server: Socket }>()
   let passage: Passage = 'open'
   let delayMs = 0

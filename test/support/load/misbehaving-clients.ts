@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { newEmail } from '../app/requests.ts'
 
-export type RudeClients = { readonly sockets: Socket[]; leave(): void }
+export type MisbehavingClients = { readonly sockets: Socket[]; leave(): void }
 
 const HEAD = 'Host: localhost\r\nContent-Type: application/json\r\n'
 
-async function gather(port: number, count: number, behave: (socket: Socket) => void): Promise<RudeClients> {
+async function gather(port: number, count: number, behave: (socket: Socket) => void): Promise<MisbehavingClients> {
   const sockets: Socket[] = []
   for (let index = 0; index < count; index++) {
     const socket = connect(port, '127.0.0.1')
@@ -31,18 +31,18 @@ function drip(socket: Socket, text: string, everyMs: number): void {
 }
 
 /** Connect and say nothing. */
-export function idlers(port: number, count: number): Promise<RudeClients> {
+export function idleClients(port: number, count: number): Promise<MisbehavingClients> {
   return gather(port, count, () => undefined)
 }
 
-export function slowHeaders(port: number, count: number): Promise<RudeClients> {
+export function slowHeaders(port: number, count: number): Promise<MisbehavingClients> {
   return gather(port, count, (socket) => {
     socket.write('GET /heartbeat HTTP/1.1\r\nX-Slow: ')
     drip(socket, 'a', 400)
   })
 }
 
-export function slowBodies(port: number, count: number): Promise<RudeClients> {
+export function slowBodies(port: number, count: number): Promise<MisbehavingClients> {
   return gather(port, count, (socket) => {
     socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: 50000\r\n\r\n`)
     drip(socket, '{', 400)
@@ -50,7 +50,7 @@ export function slowBodies(port: number, count: number): Promise<RudeClients> {
 }
 
 /** Ask for the list of all users and never read a byte of it. */
-export function slowReaders(port: number, count: number, headers: string): Promise<RudeClients> {
+export function slowReaders(port: number, count: number, headers: string): Promise<MisbehavingClients> {
   return gather(port, count, (socket) => {
     socket.pause()
     socket.write(`GET /users/ HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n`)
@@ -58,7 +58,7 @@ export function slowReaders(port: number, count: number, headers: string): Promi
 }
 
 /** Send a whole login, all at the same moment, and wait for its answer until they leave. */
-export async function loginsAtOnce(port: number, count: number, email: string): Promise<RudeClients> {
+export async function loginsAtOnce(port: number, count: number, email: string): Promise<MisbehavingClients> {
   const body = JSON.stringify({ email, password: 'not the right one' })
   const clients = await gather(port, count, () => undefined)
   for (const socket of clients.sockets) socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
@@ -66,7 +66,7 @@ export async function loginsAtOnce(port: number, count: number, email: string): 
 }
 
 /** Ask for a new password of addresses that nobody has, each as soon as the one before is answered, until they leave. */
-export async function flood(port: number, count: number): Promise<RudeClients & { readonly statuses: number[] }> {
+export async function flood(port: number, count: number): Promise<MisbehavingClients & { readonly statuses: number[] }> {
   const statuses: number[] = []
   // All are connected before the first of them asks: what it takes to connect beside others is for the test to measure.
   const clients = await gather(port, count, () => undefined)

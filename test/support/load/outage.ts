@@ -6,28 +6,28 @@ import { newEmail } from '../app/requests.ts'
 import { scaled } from '../processes/scale.ts'
 import { type ServiceProcess, startProcess } from '../processes/service-process.ts'
 import { startSmtpPeer } from '../servers/smtp-peer.ts'
-import { type Answered, ask, RIGHT_ANSWERS, registration, startTraffic, tally } from './traffic.ts'
+import { ask, EXPECTED_STATUSES, registration, startTraffic, type TimedResponse, tally } from './traffic.ts'
 
 // Long enough for every deadline of the service to strike, more than once in the long form.
-const FAULT_MS = scaled(3500, 20_000)
-export const ANSWER_MS = 3000
+const OUTAGE_MS = scaled(3500, 20_000)
+export const RESPONSE_MS = 3000
 const START_MS = 30_000
 export const RECOVERY_MS = 5000
 const AFTER_MS = scaled(1200, 5000)
 export const PROMPT_MS = 500
 const EVERY_MS = 40
-const BYSTANDER_EVERY_MS = 120
+const CONTROL_EVERY_MS = 120
 // On a machine that makes a healthy service so slow, or beside a service that is so slow when healthy, nothing can be told.
-const BYSTANDER_MS = 2 * ANSWER_MS
+const CONTROL_MS = 2 * RESPONSE_MS
 
 /** What a database that can be read, and not written, still serves. */
 export const READS = ['GET /users/me', 'POST /refresh/', 'POST /login/']
 
 const MEMBER = { email: 'member@example.com', password: 'somebody who is verified' }
-/** Settings for a service that is to suffer. */
+/** Settings that create the account which the traffic uses. */
 export const WITH_MEMBER = { ADMIN_EMAIL: MEMBER.email, ADMIN_PASSWORD: MEMBER.password }
 
-export type Sufferer = {
+export type ServiceUnderTest = {
   readonly service: ServiceProcess
   /** The headers of somebody who is verified. */
   readonly member: Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export type Sufferer = {
   emails(): Promise<string[]>
 }
 
-export type Fault = {
+export type Outage = {
   begin(): Promise<void> | void
   end(): Promise<void> | void
   /** What it leaves alone, so that it has to be served meanwhile as at all times. */
@@ -44,20 +44,20 @@ export type Fault = {
   readonly mayPass?: readonly string[]
 }
 
-export async function signIn(url: string): Promise<Sufferer['member']> {
+export async function signIn(url: string): Promise<ServiceUnderTest['member']> {
   const { body } = await ask(url, 'POST', '/login/', MEMBER)
   return { authorization: `Bearer ${(body as { token: string }).token}` }
 }
 
 /** Traffic before, during and after a fault; then the count of what was promised and what is there. */
-export async function suffer(t: TestContext, { service, member, emails }: Sufferer, fault: Fault): Promise<void> {
-  const bystander = await startBystander(t)
+export async function runOutage(t: TestContext, { service, member, emails }: ServiceUnderTest, fault: Outage): Promise<void> {
+  const control = await startControlService(t)
   const traffic = startTraffic(t, service.url, EVERY_MS, member)
   // From then on every visit is what it is meant to be, however long a busy machine takes to get there.
   await until('each request served before the fault', () => servedAll(traffic.answers), START_MS)
   await fault.begin()
   const beganAt = performance.now()
-  await sleep(FAULT_MS)
+  await sleep(OUTAGE_MS)
   const duringEndsAt = performance.now()
   await fault.end()
   const endedAt = performance.now()
@@ -66,14 +66,14 @@ export async function suffer(t: TestContext, { service, member, emails }: Suffer
   await sleep(AFTER_MS)
   await until('each request served after the fault', () => servedAll(since()), START_MS)
   await traffic.stop()
-  const machineMs = await bystander.slowestMs()
+  const machineMs = await control.slowestMs()
 
   assert.equal(service.process.exitCode, null, 'the process lives')
   const during = traffic.answers.filter(({ atMs, tookMs }) => atMs >= beganAt && atMs + tookMs < duringEndsAt)
-  judge(traffic.answers, machineMs)
-  nothingServed(during, fault)
+  assertResponses(traffic.answers, machineMs)
+  assertNothingServed(during, fault)
   const asked = traffic.answers.filter(({ atMs }) => atMs >= beganAt && atMs < duringEndsAt)
-  goesOn(asked, fault.mustPass ?? [], machineMs)
+  assertServed(asked, fault.mustPass ?? [], machineMs)
   const limitMs = RECOVERY_MS + machineMs
   assert.ok(recoveryMs <= limitMs, `it serves again within ${limitMs} ms: ${recoveryMs}`)
   const after = since()
@@ -90,7 +90,7 @@ export async function suffer(t: TestContext, { service, member, emails }: Suffer
   )
 }
 
-export type Bystander = {
+export type ControlService = {
   /** What its slowest answer took from beginning to end. It is asked nothing more. */
   slowestMs(): Promise<number>
 }
@@ -99,23 +99,23 @@ export type Bystander = {
  * A service that nothing is wrong with, on the same machine, asked the same at the same time. What its answers take is the machine's
  * doing and not the fault's: so much more than what is promised is allowed, which is next to nothing where nobody else is at work.
  */
-export async function startBystander(t: TestContext): Promise<Bystander> {
+export async function startControlService(t: TestContext): Promise<ControlService> {
   const peer = await startSmtpPeer(t)
   const { url } = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'warn' })
-  const traffic = startTraffic(t, url, BYSTANDER_EVERY_MS)
+  const traffic = startTraffic(t, url, CONTROL_EVERY_MS)
   return {
     async slowestMs() {
       await traffic.stop()
       const wrong = traffic.answers.filter((answer) => !isServed(answer))
       assert.deepEqual(wrong, [], 'the service that nothing is wrong with')
-      inTime(traffic.answers, BYSTANDER_MS)
+      assertInTime(traffic.answers, CONTROL_MS)
       return slowestOf(traffic.answers)
     },
   }
 }
 
 /** What holds for every answer, whatever the fault: it is right or a refusal, it has its words, and it comes in time. */
-export function judge(answers: readonly Answered[], machineMs: number): void {
+export function assertResponses(answers: readonly TimedResponse[], machineMs: number): void {
   assert.deepEqual(
     answers.filter((answer) => answer.status !== 503 && !isServed(answer)),
     [],
@@ -127,11 +127,11 @@ export function judge(answers: readonly Answered[], machineMs: number): void {
     '503 says when to try again',
   )
   // What is served has waited for no longer than what is refused: nobody holds on to a request in the hope of better times.
-  inTime(answers, ANSWER_MS + machineMs)
-  goesOn(answers, ['GET /heartbeat'], machineMs)
+  assertInTime(answers, RESPONSE_MS + machineMs)
+  assertServed(answers, ['GET /heartbeat'], machineMs)
 }
 
-function inTime(answers: readonly Answered[], limitMs: number): void {
+function assertInTime(answers: readonly TimedResponse[], limitMs: number): void {
   assert.deepEqual(
     answers.filter(({ tookMs }) => tookMs > limitMs),
     [],
@@ -140,7 +140,7 @@ function inTime(answers: readonly Answered[], limitMs: number): void {
 }
 
 /** Requests that feel nothing of a fault: there were some, all were served, and none of them waited. */
-function goesOn(answers: readonly Answered[], kinds: readonly string[], machineMs: number): void {
+function assertServed(answers: readonly TimedResponse[], kinds: readonly string[], machineMs: number): void {
   for (const kind of kinds) {
     const ofKind = answers.filter(({ what }) => what === kind)
     assert.ok(ofKind.length > 0, `${kind} was asked for`)
@@ -149,19 +149,19 @@ function goesOn(answers: readonly Answered[], kinds: readonly string[], machineM
       [],
       `${kind} goes on`,
     )
-    inTime(ofKind, PROMPT_MS + machineMs)
+    assertInTime(ofKind, PROMPT_MS + machineMs)
   }
 }
 
-function isServed({ what, status }: Answered): boolean {
-  return status === RIGHT_ANSWERS[what]
+function isServed({ what, status }: TimedResponse): boolean {
+  return status === EXPECTED_STATUSES[what]
 }
 
-function servedAll(answers: readonly Answered[]): boolean {
-  return Object.keys(RIGHT_ANSWERS).every((kind) => answers.some((answer) => answer.what === kind && isServed(answer)))
+function servedAll(answers: readonly TimedResponse[]): boolean {
+  return Object.keys(EXPECTED_STATUSES).every((kind) => answers.some((answer) => answer.what === kind && isServed(answer)))
 }
 
-function nothingServed(during: readonly Answered[], { mustPass = [], mayPass = [] }: Fault): void {
+function assertNothingServed(during: readonly TimedResponse[], { mustPass = [], mayPass = [] }: Outage): void {
   // The first moments belong to what was on its way already.
   const begins = (during[0]?.atMs ?? 0) + 500
   const untouched = ['GET /heartbeat', ...mustPass, ...mayPass]
@@ -171,13 +171,13 @@ function nothingServed(during: readonly Answered[], { mustPass = [], mayPass = [
 }
 
 /** "slowest 503 after 2100 ms, heartbeat after 12 ms" */
-export function slowest(answers: readonly Answered[]): string {
+export function slowest(answers: readonly TimedResponse[]): string {
   const refusals = answers.filter(({ status }) => status === 503)
   const heartbeats = answers.filter(({ what }) => what === 'GET /heartbeat')
   return `slowest 503 after ${Math.round(slowestOf(refusals))} ms, heartbeat after ${Math.round(slowestOf(heartbeats))} ms`
 }
 
-function slowestOf(answers: readonly Answered[]): number {
+function slowestOf(answers: readonly TimedResponse[]): number {
   return Math.max(0, ...answers.map(({ tookMs }) => tookMs))
 }
 

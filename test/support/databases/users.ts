@@ -3,20 +3,20 @@ import type { TestApp } from '../app/start-app.ts'
 
 export type Person = { readonly email: string; readonly firstName: string; readonly lastName: string }
 
-/** Many verified users at once, with a password that nobody has. Gives their ids, in order. */
-export function crowd({ db, clock }: TestApp, people: readonly Person[]): Promise<number[]> {
+/** Inserts many verified users without a usable password. Returns their ids in order. */
+export function insertUsers({ db, clock }: TestApp, people: readonly Person[]): Promise<number[]> {
   return db.transaction(async (tx) => {
     const ids: number[] = []
     for (const person of people) {
       const rest = { emailKey: person.email.toLowerCase(), passwordHash: 'none', createdAt: clock.now() }
       const id = await insertUser(tx, { ...person, ...rest, role: 'user', verified: true })
-      if (id === undefined) throw new Error(`two people of the crowd have the address ${person.email}`)
+      if (id === undefined) throw new Error(`two of the users have the address ${person.email}`)
       ids.push(id)
     }
     return ids
   })
 }
 
-export function numbered(count: number): Person[] {
+export function numberedUsers(count: number): Person[] {
   return Array.from({ length: count }, (_, n) => ({ email: `user${n}@example.com`, firstName: `First ${n}`, lastName: `Last ${n}` }))
 }
