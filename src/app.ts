@@ -36,23 +36,26 @@ export function buildApp(config: Config, parts: AppParts): App {
   const { authentication, accounts, sessions, passwordReset, users, userAdministration, apiKeys } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
-  return createHttpApp({ logger: parts.logger, authentication, corsOrigins, trustProxy, metrics }, (app, routes) => {
-    const about = {
-      apiTitle,
-      version: readVersion(),
-      get baseUrl() {
-        return servedUrl(config, boundPort(app.server))
-      },
-    }
-    accountRoutes(app, accounts, sessions)
-    verificationRoutes(app, accounts, pages)
-    passwordResetRoutes(app, passwordReset, pages, frontendUrl)
-    userRoutes(app, users)
-    userAdministrationRoutes(app, userAdministration)
-    apiKeyRoutes(app, apiKeys)
-    metricsRoutes(app, metrics)
-    healthRoutes(app, () => ping(parts.db))
-    landingRoutes(app, about)
-    explorerRoutes(app, apiTitle, () => describeApi(routes, about))
-  })
+  return createHttpApp(
+    { logger: parts.logger, authentication, corsOrigins, trustProxy, metrics, errorPage: pages.error },
+    (app, routes) => {
+      const about = {
+        apiTitle,
+        version: readVersion(),
+        get baseUrl() {
+          return servedUrl(config, boundPort(app.server))
+        },
+      }
+      accountRoutes(app, accounts, sessions)
+      verificationRoutes(app, accounts, pages)
+      passwordResetRoutes(app, passwordReset, pages, frontendUrl)
+      userRoutes(app, users)
+      userAdministrationRoutes(app, userAdministration)
+      apiKeyRoutes(app, apiKeys)
+      metricsRoutes(app, metrics)
+      healthRoutes(app, () => ping(parts.db))
+      landingRoutes(app, about)
+      explorerRoutes(app, apiTitle, () => describeApi(routes, about))
+    },
+  )
 }

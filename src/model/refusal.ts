@@ -3,6 +3,7 @@ export type RefusalCode =
   | 'not_authenticated'
   | 'token_invalid'
   | 'token_expired'
+  | 'already_verified'
   | 'key_invalid'
   | 'key_inactive'
   | 'key_expired'

@@ -15,9 +15,9 @@ async function postJson(url: string, body: object): Promise<number> {
 }
 
 async function fill(page: Page, password: string, again: string): Promise<void> {
-  await page.getByLabel('New password').fill(password)
-  await page.getByLabel('The same again').fill(again)
-  await page.getByRole('button', { name: 'Set the new password' }).click()
+  await page.getByLabel('New password', { exact: true }).fill(password)
+  await page.getByLabel('Confirm new password').fill(again)
+  await page.getByRole('button', { name: 'Set new password' }).click()
 }
 
 test('from the registration mail to a login with a new password, all in a browser', async (t) => {
@@ -31,7 +31,7 @@ test('from the registration mail to a login with a new password, all in a browse
   assert.equal((await page.goto(verifyLink))?.status(), 200)
   await page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
   assert.equal((await page.goto(verifyLink))?.status(), 401)
-  await page.getByText('That token is Invalid').waitFor()
+  await page.getByRole('heading', { name: 'Your address is already verified' }).waitFor()
   await photograph(browser, 'verify-again', (shot) => shot.goto(verifyLink))
 
   await postJson(`${service.url}/forgot-password/`, { email: EMAIL })

@@ -143,7 +143,7 @@ test('no password, token, key or code is logged, stored, measured or told in an 
   if (t.database === 'postgres') assert.equal(service.output().match(/violates check constraint/g)?.length, 6, 'three rows were refused')
   // The search finds what is there: a name in the database, an event in the output, a counter in the metrics.
   assert.ok(stored.some(({ text }) => text.includes(NAME)))
-  assert.match(service.output(), /"event":"login"/)
+  assert.match(service.output(), /"event":"session.created"/)
   assert.match(metrics, /login_attempts_total\{status="success"\} 1/)
   assert.ok(
     answers.some(({ status }) => status >= 500),

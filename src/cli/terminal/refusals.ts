@@ -17,6 +17,7 @@ const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   not_authenticated: 'no credentials were given',
   token_invalid: 'the token is invalid',
   token_expired: 'the token has expired',
+  already_verified: 'the address is already verified',
   key_invalid: 'the API key is invalid',
   key_inactive: 'the API key is inactive',
   key_expired: 'The API key has expired.',

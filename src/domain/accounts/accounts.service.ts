@@ -24,7 +24,8 @@ export type Accounts = {
 export function createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }: DomainParts): Accounts {
   function verifyRefused(reason: AuthFailureReason): Refusal {
     observer.authFailure('verify_email', reason)
-    return new Refusal(reason === 'user_not_found' ? 'user_not_found' : 'token_invalid', reason)
+    const code = reason === 'user_not_found' || reason === 'already_verified' ? reason : 'token_invalid'
+    return new Refusal(code, reason)
   }
 
   return {

@@ -9,13 +9,13 @@ import type { Location } from '../validation/validation-error.ts'
 import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES } from './body.ts'
 import type { Declared } from './declarations.ts'
-import { sendError } from './errors.ts'
-import { installRequestLog } from './events.ts'
+import { type ErrorPage, sendError } from './errors.ts'
 import { createHeaders } from './headers.ts'
 import { refuseOtherMethods, supportMethods } from './method-refusals.ts'
 import { createOutageLog } from './outage-log.ts'
 import { installPipeline } from './pipeline.ts'
 import { parseQuery } from './query.ts'
+import { installRequestLog } from './request-log.ts'
 import { createRequestMetrics } from './request-metrics.ts'
 import { routedMethod } from './routed-methods.ts'
 
@@ -25,8 +25,10 @@ export type HttpOptions = {
   readonly corsOrigins: '*' | readonly string[]
   readonly trustProxy: boolean
   readonly metrics?: Pick<Metrics, 'registry' | 'namespace'> | undefined
+  /** The page that a browser gets for an error. Without it, browsers get JSON as well. */
+  readonly errorPage?: ErrorPage
   readonly limits?: Partial<ServerLimits>
-  /** How long a request may wait for all that it needs. */
+  /** The deadline of a request. */
   readonly answerWithinMs?: number | undefined
 }
 
@@ -39,7 +41,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes that it gets is complete when it has returned. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, metrics, limits, answerWithinMs } = options
+  const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -74,6 +76,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
   app.decorateRequest('logger', { getter: () => logger })
   const logOutage = createOutageLog(logger)
   app.decorateRequest('logOutage', { getter: () => logOutage })
+  app.decorate('errorPage', errorPage)
   app.decorateReply('streamedBytes', 0)
   supportMethods(app)
   const routes = installPipeline(app, {

@@ -1,7 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal, type RefusalCode } from '../../model/refusal.ts'
+import { Abandoned, Refusal, type RefusalCode } from '../../model/refusal.ts'
+import { type Html, renderHtml } from '../../shared/html.ts'
 import { COMPLAINTS, type Fault, InvalidRequest } from '../validation/validation-error.ts'
-import { targetOf } from './events.ts'
+import { wantsHtml } from './client.ts'
+import { logRefusal } from './request-log.ts'
+
+/** The page of an error, for people. */
+export type ErrorPage = (status: number, requestId: string) => { readonly headers: Readonly<Record<string, string>>; readonly html: Html }
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly errorPage: ErrorPage | undefined
+  }
+}
 
 export type Answer = {
   readonly status: number
@@ -17,6 +28,8 @@ const TRY_AGAIN = { 'retry-after': '2' }
 export const ANSWERS = {
   not_authenticated: { status: 401, detail: 'Not authenticated. Use either JWT token or API key.', headers: NO_CREDENTIAL },
   token_invalid: { status: 401, detail: 'That token is Invalid', headers: BAD_CREDENTIAL },
+  // The same answer as for an invalid token: only the person who opens the link is told more, on a page.
+  already_verified: { status: 401, detail: 'That token is Invalid', headers: BAD_CREDENTIAL },
   token_expired: { status: 401, detail: 'That token has Expired', headers: BAD_CREDENTIAL },
   key_invalid: { status: 401, detail: 'Invalid API key', headers: BAD_CREDENTIAL },
   key_inactive: { status: 401, detail: 'API key is inactive', headers: BAD_CREDENTIAL },
@@ -40,10 +53,10 @@ export const TOO_LARGE: Answer = { status: 413, detail: 'Request body is too lar
 const BAD_REQUEST: Answer = { status: 400, detail: 'Bad Request' }
 export const INTERNAL: Answer = { status: 500, detail: 'Internal Server Error' }
 
-// Who was let in, and who was not, is for the log of an operator.
+// Refused credentials and permissions are logged on every route, all other refusals on routes that write.
 const SECURITY_STATUSES = new Set([401, 403])
 
-/** What the framework itself may complain about, in our words; it says nothing to a client in its own. */
+/** The answers to the framework's own errors, whose messages are never sent to a client. */
 const FRAMEWORK_ANSWERS: Readonly<Record<string, Answer>> = {
   FST_ERR_BAD_URL: NOT_FOUND,
   FST_ERR_CTP_BODY_TOO_LARGE: TOO_LARGE,
@@ -56,47 +69,34 @@ export function installErrorAnswers(app: FastifyInstance): void {
   app.setNotFoundHandler(sendNotFound)
 }
 
-export function sendNotFound(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return sendAnswer(reply, NOT_FOUND)
+export function sendNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return sendAnswer(request, reply, NOT_FOUND, true)
 }
 
-export function sendMethodNotAllowed(_request: FastifyRequest, reply: FastifyReply, allow: string): FastifyReply {
-  return sendAnswer(reply, { status: 405, detail: 'Method Not Allowed', headers: { allow } })
+export function sendMethodNotAllowed(request: FastifyRequest, reply: FastifyReply, allow: string): FastifyReply {
+  return sendAnswer(request, reply, { status: 405, detail: 'Method Not Allowed', headers: { allow } }, true)
 }
 
 export function sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return sendAnswer(reply, answerError(error, request))
+  const answer = answerError(error, request)
+  return sendAnswer(request, reply, answer, answer === NOT_FOUND || answer.status >= 500)
 }
 
-/** What to answer to an error. The reason goes to the log alone: the message of an unforeseen error may name anything. */
+/** The answer to an error. The reason goes to the log alone: the message of an unexpected error may contain anything. */
 export function answerError(error: Error, request: FastifyRequest): Answer {
-  // The client went away in the middle of its body. Nobody reads the answer, and nothing has failed.
+  // The client disconnected while it sent its body. Nobody reads the answer, and nothing has failed.
   if (error instanceof Error && error === request.raw.errored) return BAD_REQUEST
+  // The client disconnected while the request was handled: neither an error nor an outage.
+  if (error instanceof Abandoned) return ANSWERS.unavailable
   const answer = answerFor(error)
+  const { url, config } = request.routeOptions
   if (answer === ANSWERS.unavailable) request.logOutage(request, error)
-  else if (answer.status >= 500) request.logger.error({ requestId: request.id, err: error, route: request.routeOptions.url }, 'failed')
-  else if (SECURITY_STATUSES.has(answer.status) || request.routeOptions.config.event) logRefusal(error, answer, request)
+  else if (answer.status >= 500) request.logger.error({ requestId: request.id, err: error, route: url }, 'failed')
+  else if (SECURITY_STATUSES.has(answer.status) || config.writes) logRefusal(error, answer.status, request)
   return answer
 }
 
-function logRefusal(error: Error, { status }: Answer, request: FastifyRequest): void {
-  const { url, config } = request.routeOptions
-  request.logger.info(
-    {
-      requestId: request.id,
-      event: config.event,
-      route: url,
-      status,
-      reason: error.message,
-      actor: request.caller?.user.id,
-      target: targetOf(request),
-      ip: request.origin.ip,
-    },
-    'refused',
-  )
-}
-
-// Anything can be thrown, whatever its type says, and has to end as an answer of ours.
+// Anything can be thrown, whatever its type says, and has to become an answer.
 function answerFor(error: unknown): Answer {
   if (error instanceof Refusal) return ANSWERS[error.code]
   if (error instanceof InvalidRequest) return { status: 422, detail: error.faults }
@@ -104,7 +104,11 @@ function answerFor(error: unknown): Answer {
   return FRAMEWORK_ANSWERS[code] ?? INTERNAL
 }
 
-function sendAnswer(reply: FastifyReply, { status, detail, headers }: Answer): FastifyReply {
+/** Sends JSON to programs. A browser gets a page with the same status where the answer says nothing about a request of the API. */
+function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer, hasPage: boolean): FastifyReply {
+  const { status, detail, headers } = answer
   if (headers) reply.headers(headers)
+  const page = hasPage && wantsHtml(request) ? request.server.errorPage?.(status, request.id) : undefined
+  if (page) return reply.code(status).headers(page.headers).type('text/html; charset=utf-8').send(renderHtml(page.html))
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify({ detail }))
 }

@@ -8,7 +8,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/register/',
     {
-      config: { access: 'public', writes: true, event: 'register' },
+      config: { access: 'public', writes: true },
       schema: {
         operationId: 'register',
         summary: 'Register',
@@ -32,7 +32,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/login/',
     {
-      config: { access: 'public', writes: true, event: 'login' },
+      config: { access: 'public', writes: true },
       schema: {
         operationId: 'login',
         summary: 'Log in',
@@ -67,7 +67,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/logout/',
     {
-      config: { access: 'user', writes: true, event: 'logout' },
+      config: { access: 'user', writes: true },
       schema: {
         operationId: 'logout',
         summary: 'Log out',

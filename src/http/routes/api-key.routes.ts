@@ -30,7 +30,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.post(
     '/users/keys',
     {
-      config: { access: 'user', writes: true, event: 'key_created' },
+      config: { access: 'user', writes: true },
       schema: {
         operationId: 'createApiKey',
         summary: 'Create a key',
@@ -69,7 +69,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.patch(
     '/users/keys/:key_id',
     {
-      config: { access: 'user', writes: true, event: 'key_changed' },
+      config: { access: 'user', writes: true },
       schema: {
         operationId: 'updateApiKey',
         summary: 'Rename, disable or enable one of your keys',
@@ -87,7 +87,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.delete(
     '/users/keys/:key_id',
     {
-      config: { access: 'user', writes: true, event: 'key_deleted' },
+      config: { access: 'user', writes: true },
       schema: {
         operationId: 'deleteApiKey',
         summary: 'Delete one of your keys',
@@ -125,7 +125,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.patch(
     '/users/keys/by-user/:user_id/:key_id',
     {
-      config: { access: 'admin', writes: true, event: 'key_changed' },
+      config: { access: 'admin', writes: true },
       schema: {
         operationId: 'updateApiKeyOfUser',
         summary: 'Rename, disable or enable a key of a user',
@@ -146,7 +146,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.delete(
     '/users/keys/by-user/:user_id/:key_id',
     {
-      config: { access: 'admin', writes: true, event: 'key_deleted' },
+      config: { access: 'admin', writes: true },
       schema: {
         operationId: 'deleteApiKeyOfUser',
         summary: 'Delete a key of a user',

@@ -17,13 +17,13 @@ const REQUESTED = 'Password reset email sent if user exists'
 const RESET = 'Password successfully reset'
 const CODE_REQUIRED = 'Reset code is required'
 const FAILED = 'The password cannot be reset'
-const ADVICE = 'The link may have been used already, or be older than 30 minutes. Ask for a new mail and use the link in it.'
+const ADVICE = 'A link works once, for 30 minutes. Request a new password reset mail and use the link in it.'
 
 export function passwordResetRoutes(app: App, passwordReset: PasswordReset, pages: Pages, frontendUrl: string | undefined): void {
   app.post(
     '/forgot-password/',
     {
-      config: { access: 'public', writes: true, event: 'password_reset_requested' },
+      config: { access: 'public', writes: true },
       schema: {
         operationId: 'forgotPassword',
         summary: 'Ask for a reset mail',
@@ -71,7 +71,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   app.post(
     '/reset-password/',
     {
-      config: { access: 'public', writes: true, event: 'password_reset' },
+      config: { access: 'public', writes: true },
       schema: {
         operationId: 'resetPassword',
         summary: 'Set a new password',
@@ -92,7 +92,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       const { code, new_password, confirm_password } = request.body as ResetInput
       if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
       await passwordReset.reset(request.origin, code, new_password)
-      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can log in with your new password now.'))
+      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now log in with your new password.'))
       return { message: RESET }
     },
   )

@@ -56,7 +56,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.post(
     '/users/:user_id/make-admin',
     {
-      config: { access: 'admin', writes: true, event: 'admin_made' },
+      config: { access: 'admin', writes: true },
       schema: {
         operationId: 'makeAdmin',
         summary: 'Make a user an admin',
@@ -75,7 +75,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.post(
     '/users/:user_id/ban',
     {
-      config: { access: 'admin', writes: true, event: 'user_banned' },
+      config: { access: 'admin', writes: true },
       schema: {
         operationId: 'banUser',
         summary: 'Ban a user',
@@ -94,7 +94,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.post(
     '/users/:user_id/unban',
     {
-      config: { access: 'admin', writes: true, event: 'user_unbanned' },
+      config: { access: 'admin', writes: true },
       schema: {
         operationId: 'unbanUser',
         summary: 'Let a banned user in again',
@@ -113,7 +113,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.delete(
     '/users/:user_id',
     {
-      config: { access: 'admin', writes: true, event: 'user_deleted' },
+      config: { access: 'admin', writes: true },
       schema: {
         operationId: 'deleteUser',
         summary: 'Delete a user',

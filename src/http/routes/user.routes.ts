@@ -23,7 +23,7 @@ export function userRoutes(app: App, users: Users): void {
   app.put(
     '/users/:user_id',
     {
-      config: { access: 'self', writes: true, event: 'user_edited' },
+      config: { access: 'self', writes: true },
       schema: {
         operationId: 'editUser',
         summary: 'Edit an account',
@@ -46,7 +46,7 @@ export function userRoutes(app: App, users: Users): void {
   app.post(
     '/users/:user_id/password',
     {
-      config: { access: 'self', writes: true, event: 'password_changed' },
+      config: { access: 'self', writes: true },
       schema: {
         operationId: 'changePassword',
         summary: 'Change a password',

@@ -1,19 +1,25 @@
 import type { Accounts } from '../../domain/accounts/accounts.service.ts'
+import type { Html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { wantsHtml } from '../pipeline/client.ts'
+import { ANSWERS, type Answer } from '../pipeline/errors.ts'
 import { described, refusals } from '../pipeline/replies.ts'
 import { messageOf, type Pages, pageErrors, sendPage } from '../web/pages.ts'
 import { DetailView, EmailBody, MessageView, VerifyQuery } from './account.schemas.ts'
 
 const VERIFIED = 'User successfully Verified'
 const RESENT = 'Verification email sent if user exists and is not verified'
-const ADVICE = 'The link may have been used already, or be older than 24 hours. Try to log in, or ask for a new verification mail.'
+
+const EXPIRED_ADVICE =
+  'A verification link works for 24 hours. Request a new verification mail where you signed up, and use the link in it.'
+const INVALID_ADVICE = 'Open the whole link from the latest verification mail, or request a new mail where you signed up.'
+const GONE_ADVICE = 'It was deleted. Sign up again to create a new one.'
 
 export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): void {
   app.get(
     '/verify/',
     {
-      config: { access: 'public', writes: true, event: 'verify' },
+      config: { access: 'public', writes: true },
       schema: {
         operationId: 'verify',
         summary: 'Verify an address',
@@ -23,24 +29,31 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
         querystring: VerifyQuery,
         response: {
           200: described(DetailView, 'The address is verified.', { detail: VERIFIED }),
-          ...refusals('token_invalid', 'token_expired', 'user_not_found', 503),
+          ...refusals('token_invalid', 'token_expired', 'already_verified', 'user_not_found', 503),
         },
       },
       // A mail scanner that sends HEAD must not use up the token.
       exposeHeadRoute: false,
-      errorHandler: pageErrors(wantsHtml, (answer) => pages.problem('Your address is not verified', messageOf(answer), ADVICE)),
+      errorHandler: pageErrors(wantsHtml, failedPage),
     },
     async (request, reply) => {
       await accounts.verify(request.origin, request.query.code)
-      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can log in now.'))
+      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can now log in.'))
       return { detail: VERIFIED }
     },
   )
 
+  function failedPage(answer: Answer): Html {
+    if (answer === ANSWERS.already_verified) return pages.done('Your address is already verified', 'You can log in.')
+    if (answer === ANSWERS.token_expired) return pages.problem('This link has expired', messageOf(answer), EXPIRED_ADVICE)
+    if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE)
+    return pages.problem('This link does not work', messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer), INVALID_ADVICE)
+  }
+
   app.post(
     '/verify/resend/',
     {
-      config: { access: 'public', writes: true, event: 'verification_requested' },
+      config: { access: 'public', writes: true },
       schema: {
         operationId: 'resendVerification',
         summary: 'Ask for a new verification mail',

@@ -1,26 +1,57 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
-import { type Answer, answerError, sendError } from '../pipeline/errors.ts'
+import { type Answer, answerError, type ErrorPage, sendError } from '../pipeline/errors.ts'
 import { htmlPage, PAGE_HEADERS } from './layout.ts'
 
 export type PageOptions = { readonly apiTitle: string; readonly baseUrl: string; readonly frontendUrl: string | undefined }
 
 export type Pages = {
-  /** Something went well. */
+  /** Says what is done, and leads on. */
   done(title: string, text: string): Html
-  /** Something cannot be done, and the page offers no way to mend it. */
+  /** Says what is wrong and what to do next. */
   problem(title: string, message: string, advice: string): Html
+  readonly error: ErrorPage
   resetForm(code: string, problem?: string): Html
 }
 
+type Texts = { readonly title: string; readonly message: string; readonly advice: string }
+
+const ERROR_TEXTS: Readonly<Record<number, Texts>> = {
+  404: { title: 'Page not found', message: 'There is no page at this address.', advice: 'Check the address for typing errors.' },
+  503: {
+    title: 'Temporarily unavailable',
+    message: 'The service cannot answer right now.',
+    advice: 'Wait a moment, then reload this page.',
+  },
+}
+const REFUSED: Texts = {
+  title: 'This address cannot be opened like this',
+  message: 'The address exists, but it does not accept this kind of request.',
+  advice: 'Follow the link that brought you here again.',
+}
+const FAILED: Texts = {
+  title: 'Something went wrong',
+  message: 'The service could not handle this request.',
+  advice: 'Try again later. If it happens again, send the request id below to the operator.',
+}
+
 export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions): Pages {
-  const onward = frontendUrl === undefined ? undefined : html`\n<p><a href="${frontendUrl}">Continue to ${apiTitle}</a></p>`
-  const resetAction = `${basePath(baseUrl)}/reset-password/`
+  const toFrontend = frontendUrl === undefined ? undefined : html`\n<p><a href="${frontendUrl}">Continue to ${apiTitle}</a></p>`
+  const root = basePath(baseUrl)
+  const resetAction = `${root}/reset-password/`
 
   return {
-    done: (title, text) => htmlPage(apiTitle, title, html`<p class="good" role="status">${text}</p>${onward}`),
+    done: (title, text) =>
+      htmlPage(apiTitle, title, html`<p class="good" role="status">${text}</p>${toFrontend ?? html`\n<p>You can close this page.</p>`}`),
     problem: (title, message, advice) =>
-      htmlPage(apiTitle, title, html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${onward}`),
+      htmlPage(apiTitle, title, html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${toFrontend}`),
+    error(status, requestId) {
+      const { title, message, advice } = ERROR_TEXTS[status] ?? (status >= 500 ? FAILED : REFUSED)
+      const toStart = toFrontend ?? html`\n<p><a href="${root}/">Go to the start page</a></p>`
+      const id = status >= 500 ? html`\n<p class="hint">Request id: ${requestId}</p>` : undefined
+      const content = html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${toStart}${id}`
+      return { headers: PAGE_HEADERS, html: htmlPage(apiTitle, title, content) }
+    },
     resetForm: (code, problem) =>
       htmlPage(
         apiTitle,
@@ -29,16 +60,16 @@ export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions): Pa
 <input type="hidden" name="code" value="${code}">
 <label for="new_password">New password</label>
 <input id="new_password" name="new_password" type="password" autocomplete="new-password" minlength="8" required autofocus aria-describedby="hint${problem === undefined ? '' : ' problem'}">
-<p class="hint" id="hint">8 characters or more. A few random words make a strong one.</p>
-<label for="confirm_password">The same again</label>
+<p class="hint" id="hint">At least 8 characters. A few random words make a strong password.</p>
+<label for="confirm_password">Confirm new password</label>
 <input id="confirm_password" name="confirm_password" type="password" autocomplete="new-password" minlength="8" required>
-<button type="submit">Set the new password</button>
+<button type="submit">Set new password</button>
 </form>`,
       ),
   }
 }
 
-/** Behind a proxy the service may live below a path, which BASE_URL names. */
+/** The path of BASE_URL: behind a proxy, the service may be served below a path. */
 export function basePath(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, '')
 }
@@ -49,7 +80,7 @@ export function sendPage(reply: FastifyReply, status: number, page: Html): Fasti
 
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-/** Answers the errors of a route with a page of the same status where a person looks at it, and as usual elsewhere. */
+/** Answers the errors of a route with a page where a person reads it, and with JSON elsewhere. The status is the same. */
 export function pageErrors(
   isForPerson: (request: FastifyRequest) => boolean,
   render: (answer: Answer, request: FastifyRequest) => Html,
@@ -57,11 +88,12 @@ export function pageErrors(
   return (error, request, reply) => {
     if (!isForPerson(request)) return sendError(error, request, reply)
     const answer = answerError(error, request)
-    return sendPage(reply.headers(answer.headers ?? {}), answer.status, render(answer, request))
+    const page = answer.status >= 500 ? request.server.errorPage?.(answer.status, request.id).html : undefined
+    return sendPage(reply.headers(answer.headers ?? {}), answer.status, page ?? render(answer, request))
   }
 }
 
-/** The answer in words: for a request that is not well formed, what is wrong with its first fault. */
+/** The message of an answer. For a validation error, the message of its first issue. */
 export function messageOf({ detail }: Answer): string {
   return typeof detail === 'string' ? detail : (detail[0]?.msg ?? '').replace(/^Value error, /, '')
 }

@@ -7,7 +7,7 @@ import { Type } from 'typebox'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { SECURITY_HEADERS } from '../../../src/http/pipeline/headers.ts'
 import { Empty, refusals } from '../../../src/http/pipeline/replies.ts'
-import { Refusal } from '../../../src/model/refusal.ts'
+import { Abandoned, Refusal } from '../../../src/model/refusal.ts'
 import { admin, member } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
 import { type SkeletonOptions, startSkeleton } from '../../support/app/http-app.ts'
@@ -306,6 +306,23 @@ test('500, 503: whatever is thrown ends as an answer that tells nothing', async 
   assert.equal(unavailable.headers['retry-after'], '2')
   // The operator finds the reason in the log.
   assert.match(logged.join(''), /secret detail/)
+})
+
+test('a client that disconnects while its request is handled is neither an error nor an outage: nothing is logged', async (t) => {
+  const logged: string[] = []
+  const logger = pino({ level: 'info' }, { write: (line) => void logged.push(line) })
+  const app = startSkeleton(
+    t,
+    (routes) => {
+      const schema = { response: { 204: Empty, ...refusals(503) } }
+      routes.post('/left', { config: { access: 'public', writes: true }, schema }, async () => {
+        throw new Abandoned()
+      })
+    },
+    { logger },
+  )
+  refused(await app.inject({ method: 'POST', url: '/left' }), 503, 'Service Unavailable')
+  assert.deepEqual(logged, [])
 })
 
 test('every response carries the security headers and a request id, the refusals too', async (t) => {

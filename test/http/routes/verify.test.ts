@@ -103,8 +103,29 @@ test('200, 401: a browser gets a page with the same status, which does not show 
   assert.match(done.body, /Acme &amp; &lt;Sons&gt;/)
   const again = await app.inject(request)
   assert.equal(again.statusCode, 401)
-  assert.match(again.body, /That token is Invalid/)
+  assert.match(again.body, /<h1>Your address is already verified<\/h1>/)
+  assert.doesNotMatch(again.body, /not verified|Invalid/)
   for (const { body } of [done, again]) assert.ok(!body.includes(code))
+})
+
+test('401, 404, 422: the page for a link that does not work says why, and what to do next', async (t) => {
+  const service = await startApp(t, { env: { FRONTEND_URL: 'https://app.example.com' } })
+  const mia = await member(service, { verified: false })
+  const { tokens } = service.services
+  const open = (code: string) => service.app.inject({ ...verify(code), headers: { accept: 'text/html' } })
+  const expired = tokens.forMail('verify', mia.id, mia.emailVersion)
+  service.clock.advance({ minutes: 24 * 60 + 1 })
+  for (const [code, status, title, message] of [
+    [expired, 401, 'This link has expired', 'That token has Expired'],
+    ['a.b.c', 401, 'This link does not work', 'That token is Invalid'],
+    ['\n', 422, 'This link does not work', 'That token is Invalid'],
+    [tokens.forMail('verify', 4711, 1), 404, 'This account no longer exists', 'User not Found'],
+  ] as const) {
+    const { statusCode, body } = await open(code)
+    assert.equal(statusCode, status, title)
+    assert.ok(body.includes(`<h1>${title}</h1>`) && body.includes(`role="alert">${message}<`), body)
+    assert.ok(body.includes('<a href="https://app.example.com">Continue to Latchkey</a>'))
+  }
 })
 
 test('200: a lost mail is sent again, and the answer is the same for every address', async (t) => {

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import type { Authentication } from '../../../src/domain/sessions/authentication.service.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { createHttpApp } from '../../../src/http/pipeline/create-app.ts'
+import type { ErrorPage } from '../../../src/http/pipeline/errors.ts'
 import type { ServerLimits } from '../../../src/http/server/http-server.ts'
 import { Refusal } from '../../../src/model/refusal.ts'
 
@@ -14,6 +15,7 @@ export type SkeletonOptions = {
   readonly limits?: Partial<ServerLimits>
   readonly authentication?: Authentication
   readonly answerWithinMs?: number
+  readonly errorPage?: ErrorPage
 }
 
 // The routes that a test adds to the bare skeleton are public: nobody is known here.
@@ -31,8 +33,12 @@ export function startSkeleton(t: TestContext, addRoutes: Parameters<typeof creat
     limits,
     authentication = NOBODY,
     answerWithinMs,
+    errorPage,
   } = options
-  const app = createHttpApp({ logger, authentication, corsOrigins, trustProxy, answerWithinMs, ...(limits && { limits }) }, addRoutes)
+  const app = createHttpApp(
+    { logger, authentication, corsOrigins, trustProxy, answerWithinMs, ...(limits && { limits }), ...(errorPage && { errorPage }) },
+    addRoutes,
+  )
   t.after(() => app.close())
   return app
 }

@@ -2,29 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type { OutageLog } from './outage-log.ts'
 import { shownMethod } from './routed-methods.ts'
 
-/** What a security-relevant route does, in the words of the log. */
-export type SecurityEvent =
-  | 'register'
-  | 'login'
-  | 'logout'
-  | 'verify'
-  | 'password_reset'
-  | 'password_reset_requested'
-  | 'verification_requested'
-  | 'user_edited'
-  | 'password_changed'
-  | 'admin_made'
-  | 'user_banned'
-  | 'user_unbanned'
-  | 'user_deleted'
-  | 'key_created'
-  | 'key_changed'
-  | 'key_deleted'
-
 declare module 'fastify' {
-  interface FastifyContextConfig {
-    event?: SecurityEvent
-  }
   interface FastifyRequest {
     readonly logger: FastifyBaseLogger
     readonly logOutage: OutageLog
@@ -34,15 +12,31 @@ declare module 'fastify' {
 const USER_ID = /^\d{1,16}$/
 const KEY_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** Whom or what a request is about. What is refused may not have been looked at yet: only what can be an id goes to the log. */
-export function targetOf({ params }: FastifyRequest): number | string | undefined {
-  // A request that no route took has no parameters.
+/** Logs a refusal: who asked for what, and why it was refused. A change is logged with its event, after the commit. */
+export function logRefusal(error: Error, status: number, request: FastifyRequest): void {
+  request.logger.info(
+    {
+      requestId: request.id,
+      route: request.routeOptions.url,
+      status,
+      reason: error.message,
+      actor: request.caller?.user.id,
+      target: targetOf(request),
+      ip: request.origin.ip,
+    },
+    'refused',
+  )
+}
+
+/** The id of the user or key that the path names. A refused request may not be validated yet: only a valid id is logged. */
+function targetOf({ params }: FastifyRequest): number | string | undefined {
+  // A request without a route has no parameters.
   const { user_id, key_id } = (params ?? {}) as { user_id?: number | string; key_id?: string }
   if (key_id !== undefined) return KEY_ID.test(key_id) ? key_id : undefined
   return USER_ID.test(String(user_id)) ? Number(user_id) : undefined
 }
 
-/** A line for each request, for looking into a fault. The path is left out: it may hold a code. */
+/** Logs a line for each request, for debugging. The path is left out: it may hold a code. */
 export function installRequestLog(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, { statusCode, elapsedTime }) => {
     const { id, method, routeOptions } = request
