@@ -10,7 +10,7 @@ import { type DatabaseKind, test } from '../support/databases/databases.ts'
 import { ECHO, type FuzzRequest, fuzzRequests, type Sender, STRANGERS } from '../support/load/fuzz-arbitraries.ts'
 import { scaled } from '../support/processes/scale.ts'
 
-// Shared out over both databases, by injection and over real sockets.
+// Split over both databases, by injection and over real sockets.
 const REQUESTS = scaled(20_000, 200_000)
 const SHARES: Record<DatabaseKind, { injected: number; sent: number }> = {
   sqlite: { injected: 0.5, sent: 0.1 },
@@ -22,7 +22,7 @@ const BAN = statement('update users set banned = true where id = $1')
 type Reply = { readonly status: number; readonly contentType: string; readonly body: string }
 type Cast = { readonly headers: Record<Sender, Record<string, string>>; readonly ids: Record<string, string[]>; readonly bannedId: number }
 
-/** Everybody who may send a request. The fuzzer deletes and bans them, so that they are made anew now and then. */
+/** Creates one caller of each kind. The fuzzer deletes and bans them, so they are created again from time to time. */
 async function gatherCast(testApp: TestApp): Promise<Cast> {
   const [someone, boss, banned, unverified] = [
     await member(testApp),
@@ -51,12 +51,12 @@ async function gatherCast(testApp: TestApp): Promise<Cast> {
   }
 }
 
-/** Another first character of the signature: the last ones have more than one spelling, and one time in a thousand another is none. */
+/** Changes the first character of the signature. The last characters have several spellings, so changing them may change nothing. */
 function spoiled(token: string): string {
   return token.replace(/\.([^.])([^.]*)$/, (_, first, rest) => `.${first === 'x' ? 'y' : 'x'}${rest}`)
 }
 
-test(`${REQUESTS} requests made up from /openapi.json: no 5xx, no error outside the grammar, no status that is not declared, nobody let in`, async (t) => {
+test(`${REQUESTS} requests generated from /openapi.json: no 5xx, no malformed error, no undeclared status, no unauthorised access`, async (t) => {
   const testApp = await startApp(t, { env: { METRICS_ENABLED: 'true' } })
   const document = (await testApp.app.inject('/openapi.json')).json<ApiDocument>()
   const operations = operationsOf(document)
@@ -69,7 +69,7 @@ test(`${REQUESTS} requests made up from /openapi.json: no 5xx, no error outside 
   const deliver = (isSent: boolean) => async (request: FuzzRequest) => {
     count++
     if (count % RECAST_AFTER === 0) cast = await gatherCast(testApp)
-    // An admin among the senders may have lifted the ban.
+    // An admin among the callers may have lifted the ban.
     if (request.sender === 'banned') await testApp.db.run(BAN, cast.bannedId)
     const headers = { ...cast.headers[request.sender], ...parts(request) }
     const reply = isSent ? await send(url, request, headers) : await inject(testApp, request, headers)

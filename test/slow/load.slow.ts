@@ -23,19 +23,19 @@ import { scaled } from '../support/processes/scale.ts'
 import { type ServiceProcess, startProcess } from '../support/processes/service-process.ts'
 import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
-const ADMIN = { email: 'admin@example.com', password: 'the first of all admins' }
+const ADMIN = { email: 'admin@example.com', password: 'a password for the admin' }
 const ROUNDS = scaled(3, 8)
 const ROUND_MS = scaled(1500, 10_000)
 const FLOODERS = 200
-// Writes let others have their turn every 20 ms, and a request needs one or the other.
+// Batches of writes take 20 ms each, and other work gets as long in between.
 const TURNS_MS = 80
 const FLOOD_MS = scaled(2000, 15_000)
-// So many that the queue for passwords takes them all: whom it refuses is not hashed for either.
+// Few enough that the password queue accepts all of them: a rejected login costs no hash anyway.
 const ABORTED_AT_ONCE = 30
-// The connections and requests of ten clients who have gone cost about as much as one login; and one for each processor is being
-// hashed for when its client goes.
+// The connections and requests of ten disconnected clients cost about as much as one login, and one login per core is already being
+// hashed when its client disconnects.
 const ABORTED_COST = 1 / 5
-// A login waits for what is being hashed already, and no longer; the rest is for a busy machine.
+// A login waits only for hashes that have started; the rest is a margin for a busy machine.
 const FEW_LOGINS = 5
 const SPARED_MS = 50
 
@@ -60,8 +60,8 @@ function populate(folder: string, count: number): void {
   connection.close()
 }
 
-/** What a client who behaves sees: how long each request takes, one after the other. */
-async function goodClient({ service, bearer }: Scene, forMs: number): Promise<number[]> {
+/** Sends one request after the other like a normal client. Returns how long each took. */
+async function normalClient({ service, bearer }: Scene, forMs: number): Promise<number[]> {
   const times: number[] = []
   const until = performance.now() + forMs
   while (performance.now() < until) {
@@ -73,34 +73,34 @@ async function goodClient({ service, bearer }: Scene, forMs: number): Promise<nu
   return times
 }
 
-const RUDE = { idleClients: 1000, slowHeaders: 200, slowBodies: 200, slowReaders: 5 }
-const RUDE_CONNECTIONS = RUDE.idleClients + RUDE.slowHeaders + RUDE.slowBodies + RUDE.slowReaders
+const MISBEHAVING = { idleClients: 1000, slowHeaders: 200, slowBodies: 200, slowReaders: 5 }
+const MISBEHAVING_CONNECTIONS = MISBEHAVING.idleClients + MISBEHAVING.slowHeaders + MISBEHAVING.slowBodies + MISBEHAVING.slowReaders
 
 function openFiles({ process: { pid } }: ServiceProcess): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-test('200: clients who behave do not feel a thousand who do not', async (t) => {
+test('200: a thousand misbehaving clients do not slow normal clients', async (t) => {
   const scene = await setScene(t)
   populate(scene.folder, 100_000)
   const quiet: number[] = []
   const crowded: number[] = []
   const rounds: { median: number; p99: number }[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    const before = await goodClient(scene, ROUND_MS)
-    const rude: MisbehavingClients[] = [
-      await idleClients(scene.port, RUDE.idleClients),
-      await slowHeaders(scene.port, RUDE.slowHeaders),
-      await slowBodies(scene.port, RUDE.slowBodies),
-      await slowReaders(scene.port, RUDE.slowReaders, `Authorization: Bearer ${scene.bearer}`),
+    const before = await normalClient(scene, ROUND_MS)
+    const misbehaving: MisbehavingClients[] = [
+      await idleClients(scene.port, MISBEHAVING.idleClients),
+      await slowHeaders(scene.port, MISBEHAVING.slowHeaders),
+      await slowBodies(scene.port, MISBEHAVING.slowBodies),
+      await slowReaders(scene.port, MISBEHAVING.slowReaders, `Authorization: Bearer ${scene.bearer}`),
     ]
-    // The list is served until the buffers between the two ends are full.
+    // The service sends the list until the socket buffers are full.
     await sleep(1500)
-    const present = rude.flatMap(({ sockets }) => sockets).filter(({ destroyed }) => !destroyed).length
-    assert.equal(present, RUDE_CONNECTIONS, 'all of them are there')
-    assert.ok(openFiles(scene.service) > RUDE_CONNECTIONS, 'and the service has accepted them')
-    const beside = await goodClient(scene, ROUND_MS)
-    for (const { leave } of rude) leave()
+    const present = misbehaving.flatMap(({ sockets }) => sockets).filter(({ destroyed }) => !destroyed).length
+    assert.equal(present, MISBEHAVING_CONNECTIONS, 'all of them are connected')
+    assert.ok(openFiles(scene.service) > MISBEHAVING_CONNECTIONS, 'and the service has accepted them')
+    const beside = await normalClient(scene, ROUND_MS)
+    for (const { disconnect } of misbehaving) disconnect()
     quiet.push(...before)
     crowded.push(...beside)
     const excess = (share: number, sparedMs: number) => (quantile(beside, share) - sparedMs) / quantile(before, share)
@@ -108,21 +108,21 @@ test('200: clients who behave do not feel a thousand who do not', async (t) => {
   }
   const [p50, p99] = [0.5, 0.99].map((share) => quantile(crowded, share) / quantile(quiet, share))
   t.diagnostic(
-    `${RUDE_CONNECTIONS} rude connections at once; ${quiet.length} good requests without and ${crowded.length} with them, all 200; ` +
+    `${MISBEHAVING_CONNECTIONS} misbehaving connections at once; ${quiet.length} normal requests without and ${crowded.length} with them, all 200; ` +
       `median ${p50?.toFixed(2)} times, p99 ${p99?.toFixed(2)} times (${quantile(quiet, 0.99).toFixed(1)} and ${quantile(crowded, 0.99).toFixed(1)} ms)`,
   )
-  // What else the machine does comes and goes; what the crowd does would be felt in most of the rounds.
+  // Other work on the machine varies; an effect of the misbehaving clients would show in most rounds.
   const usual = (figure: (round: { median: number; p99: number }) => number) => quantile(rounds.map(figure), 0.5)
   assert.ok(usual(({ median }) => median) < 2, `the median: ${JSON.stringify(rounds)}`)
-  assert.ok(usual(({ p99 }) => p99) < 3, `the 99th of 100: ${JSON.stringify(rounds)}`)
+  assert.ok(usual(({ p99 }) => p99) < 3, `p99: ${JSON.stringify(rounds)}`)
   assert.equal(scene.service.process.exitCode, null)
 })
 
-// Many rounds of writing; without turns for others between them it would be all of them.
+// As long as many batches of writes. Without turns for other work in between, a request would wait for all of them.
 const FLOODED_MS = 2000
 
-/** How long a client waits who has to connect first, each time. */
-async function newcomer({ port }: Scene, forMs: number): Promise<number[]> {
+/** Sends each request on a new connection. Returns how long each took. */
+async function newConnections({ port }: Scene, forMs: number): Promise<number[]> {
   const times: number[] = []
   const until = performance.now() + forMs
   while (performance.now() < until) {
@@ -136,26 +136,26 @@ async function newcomer({ port }: Scene, forMs: number): Promise<number[]> {
   return times
 }
 
-test('200: clients who behave do not wait for two hundred who write without end', async (t) => {
+test('200: two hundred clients that write without a pause do not block normal clients', async (t) => {
   const control = await startControlService(t)
   const scene = await setScene(t)
-  const together = () => Promise.all([goodClient(scene, FLOOD_MS), newcomer(scene, FLOOD_MS)])
+  const together = () => Promise.all([normalClient(scene, FLOOD_MS), newConnections(scene, FLOOD_MS)])
   const quiet = await together()
-  const { statuses, leave } = await flood(scene.port, FLOODERS)
+  const { statuses, disconnect } = await flood(scene.port, FLOODERS)
   const beside = await together()
-  leave()
+  disconnect()
   const machineMs = await control.slowestMs()
   const inWords = (times: number[]) => `${times.length}, median ${quantile(times, 0.5).toFixed(1)}, slowest ${slowest(times)} ms`
   t.diagnostic(
-    `${statuses.length} requests of ${FLOODERS} clients; good requests ${inWords(beside[0])} (${inWords(quiet[0])} without them), on new ` +
-      `connections ${inWords(beside[1])} (${inWords(quiet[1])}); a service beside it at most ${Math.round(machineMs)} ms`,
+    `${statuses.length} requests of ${FLOODERS} clients; normal requests ${inWords(beside[0])} (${inWords(quiet[0])} without them), on new ` +
+      `connections ${inWords(beside[1])} (${inWords(quiet[1])}); control service at most ${Math.round(machineMs)} ms`,
   )
   assert.deepEqual(
     statuses.filter((status) => status !== 200 && status !== 503),
     [],
   )
   assert.ok(statuses.length > FLOODERS, 'they were served meanwhile')
-  // Of newcomers there are too few on a busy machine for a median to mean much.
+  // A busy machine accepts too few new connections for a meaningful median.
   const [medianMs, usualMs] = [quantile(beside[0], 0.5), 20 * quantile(quiet[0], 0.5) + TURNS_MS]
   assert.ok(medianMs <= usualMs, `the median of good requests is within ${usualMs} ms: ${medianMs}`)
   const limitMs = slowest(quiet.flat()) + FLOODED_MS + machineMs
@@ -172,7 +172,7 @@ function cpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-test('logins whose client has gone are not hashed for, and nobody waits behind them', async (t) => {
+test('logins whose client has disconnected are not hashed and do not delay others', async (t) => {
   const scene = await setScene(t)
   const pid = scene.service.process.pid ?? 0
   const login = async () => {
@@ -187,17 +187,17 @@ test('logins whose client has gone are not hashed for, and nobody waits behind t
   let honestCpuMs = 0
   let besideCpuMs = 0
   for (let index = 0; index < 5; index++) await login()
-  // The two take turns, so that both meet the same machine.
+  // Both alternate on the same machine.
   for (let round = 0; round < rounds; round++) {
     const before = cpuMs(pid)
     for (let index = 0; index < 4; index++) honest.push(await login())
     const between = cpuMs(pid)
-    const { leave } = await loginsAtOnce(scene.port, ABORTED_AT_ONCE, ADMIN.email)
-    // Whoever is served after them knows that they have come, or gone.
+    const { disconnect } = await loginsAtOnce(scene.port, ABORTED_AT_ONCE, ADMIN.email)
+    // A request that is served after them shows that they have been received, or disconnected.
     await ask(scene.service.url, 'GET', '/heartbeat')
-    leave()
+    disconnect()
     await ask(scene.service.url, 'GET', '/heartbeat')
-    // It would stand behind all of them, so that what they cost has been spent when it is answered.
+    // It is behind all of them in the queue, so their cost is included when it is answered.
     next.push(await login())
     honestCpuMs += between - before
     besideCpuMs += cpuMs(pid) - between
@@ -212,13 +212,13 @@ test('logins whose client has gone are not hashed for, and nobody waits behind t
   assert.ok(nextMs < FEW_LOGINS * honestMs + SPARED_MS, `the next login waits for a few others at most: ${nextMs} ms, not ${honestMs}`)
 })
 
-test('SIGTERM under load: every request that was sent has its right and whole answer, over connections that are kept alive too', async (t) => {
+test('SIGTERM under load: every request that was sent gets its complete response, also on persistent connections', async (t) => {
   for (let round = 0; round < scaled(3, 20); round++) await stopUnderLoad(t)
 })
 
 type Sent = { readonly status: number; readonly error: string; readonly isReused: boolean; readonly atMs: number }
 
-// So long a connection that seems idle is kept after the signal, less a margin. Whom a busy machine lets ask later finds it closed.
+// An idle connection stays open this long after the signal, less a margin. A client that a busy machine delays further finds it closed.
 const KEPT_MS = 900
 const STOP_CLIENTS = 32
 
@@ -252,10 +252,10 @@ async function stopUnderLoad(t: TestContext): Promise<void> {
     while (!isOver) {
       const isWriter = index % 8 === 0
       const outcome = isWriter ? await send('POST', '/register/', JSON.stringify(registration(newEmail()))) : await send('GET', '/users/me')
-      // Nobody listens any more: that request was not sent.
+      // The service no longer listens, so the request was not sent.
       if (outcome.error === 'ECONNREFUSED') return
       outcomes.push(outcome)
-      // Some clients pause between two requests, so that their connection is idle when the signal comes.
+      // Some clients pause between two requests, so that their connection is idle when the signal arrives.
       await sleep(Math.random() * (index % 3) * 60)
     }
   }
@@ -268,7 +268,7 @@ async function stopUnderLoad(t: TestContext): Promise<void> {
   const [code] = await exited
   isOver = true
   await clients
-  // Who connects after the signal may be turned away, whether or not the system has shaken hands already.
+  // A connection opened after the signal may be rejected, even if the operating system has accepted it.
   const isTooLate = ({ status, isReused, atMs }: Sent) => status === 0 && atMs > signalledAt + (isReused ? KEPT_MS : 0)
   const tooLate = outcomes.filter(isTooLate)
   const wrong = outcomes.filter((outcome) => ![200, 201].includes(outcome.status) && !isTooLate(outcome))

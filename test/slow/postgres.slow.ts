@@ -31,7 +31,7 @@ const ALL_CONNECTIONS = 20
 type Scene = ServiceUnderTest & {
   readonly server: PostgresServer
   readonly proxy: BrokenProxy
-  /** A way to the database past the proxy. */
+  /** A connection to the database that does not use the proxy. */
   readonly sql: postgres.Sql
 }
 
@@ -53,21 +53,21 @@ async function setScene(t: TestContext, settings: readonly string[] = []): Promi
   return { server, proxy, service, member: await signIn(service.url), sql, emails }
 }
 
-const TROUBLES: Record<string, (scene: Scene) => Outage> = {
-  'PostgreSQL stopped and started again': ({ server }) => ({ begin: () => server.end('SIGINT'), end: () => server.start() }),
-  'PostgreSQL killed at once, and started again with recovery from its log': ({ server }) => ({
+const OUTAGES: Record<string, (scene: Scene) => Outage> = {
+  'PostgreSQL is stopped and started again': ({ server }) => ({ begin: () => server.end('SIGINT'), end: () => server.start() }),
+  'PostgreSQL is shut down immediately and recovers from its log': ({ server }) => ({
     begin: () => server.end('SIGQUIT'),
     end: () => server.start(),
   }),
-  'PostgreSQL hangs, and goes on': ({ server }) => ({ begin: () => server.freeze(), end: () => server.thaw() }),
-  'the network loses everything in silence, and comes back without what it lost': ({ proxy }) => ({
+  'PostgreSQL hangs and continues': ({ server }) => ({ begin: () => server.freeze(), end: () => server.thaw() }),
+  'the network drops all packets and recovers': ({ proxy }) => ({
     begin: () => proxy.set('blackhole'),
     end: () => proxy.set('open'),
   }),
-  'the network turns everything away, and comes back': ({ proxy }) => ({ begin: () => proxy.set('closed'), end: () => proxy.set('open') }),
-  'PostgreSQL is read-only, and writable again': ({ sql }) => {
+  'the network rejects all connections and recovers': ({ proxy }) => ({ begin: () => proxy.set('closed'), end: () => proxy.set('open') }),
+  'PostgreSQL is read-only and writable again': ({ sql }) => {
     const setReadOnly = async (value: 'on' | 'off') => {
-      // Sessions that stand take it over as new ones do.
+      // Open sessions apply it too.
       await sql.unsafe(`alter system set default_transaction_read_only = ${value}`)
       await sql`select pg_reload_conf()`
     }
@@ -82,35 +82,33 @@ const TROUBLES: Record<string, (scene: Scene) => Outage> = {
   },
 }
 
-test('the database in trouble: 503 in time, a heartbeat throughout, recovery by itself, nothing lost', async (t) => {
+test('an outage of the database: 503 in time, heartbeats throughout, recovery without a restart, nothing lost', async (t) => {
   const scene = await setScene(t)
-  for (const [name, trouble] of Object.entries(TROUBLES)) {
-    await t.test(`503: ${name}`, (step) => runOutage(step, scene, trouble(scene)))
+  for (const [name, createOutage] of Object.entries(OUTAGES)) {
+    await t.test(`503: ${name}`, (step) => runOutage(step, scene, createOutage(scene)))
   }
-  await t.test('connections terminated by an operator, again and again: no answer but 503 and the right ones, nothing lost', (step) =>
-    terminate(step, scene),
-  )
+  await t.test('connections terminated repeatedly: every response is 503 or correct, nothing is lost', (step) => terminate(step, scene))
   for (const text of ['begin', 'insert into users', 'insert into outbox', 'insert into sessions', 'commit']) {
     for (const when of ['before', 'after'] as const)
-      await t.test(`503: a registration cut ${when} the server has "${text}" is there whole or not at all`, (step) =>
+      await t.test(`503: a registration cut ${when} the server receives "${text}" is stored completely or not at all`, (step) =>
         cutAt(step, scene, text, when),
       )
   }
 })
 
-test('503: every connection is taken by others, and given back', async (t) => {
+test('503: other clients use all connections of the server, and release them', async (t) => {
   const scene = await setScene(t, [`max_connections=${ALL_CONNECTIONS}`, 'superuser_reserved_connections=0'])
-  // Without a query of the driver's own, which nobody waits for when the connection is destroyed.
+  // fetch_types would send a query of the driver, whose failure nothing handles when the connection is destroyed.
   const greedy = postgres(scene.server.url, { max: 2 * ALL_CONNECTIONS, onnotice: () => undefined, connect_timeout: 2, fetch_types: false })
-  const letGo = () => greedy.end({ timeout: 0 }).catch(() => undefined)
+  const release = () => greedy.end({ timeout: 0 }).catch(() => undefined)
   let isOver = false
   t.after(() => {
     isOver = true
-    return letGo()
+    return release()
   })
   await runOutage(t, scene, {
     async begin() {
-      for (let index = 0; index < ALL_CONNECTIONS; index++) void takeWhileNotOver()
+      for (let index = 0; index < ALL_CONNECTIONS; index++) void takeConnections()
       await until('all connections are taken', async () => {
         await scene.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey'`
         const others =
@@ -120,10 +118,10 @@ test('503: every connection is taken by others, and given back', async (t) => {
     },
     async end() {
       isOver = true
-      await letGo()
+      await release()
     },
   })
-  async function takeWhileNotOver(): Promise<void> {
+  async function takeConnections(): Promise<void> {
     while (!isOver) {
       const taken = await greedy.reserve().catch(() => undefined)
       if (taken === undefined) await sleep(5)
@@ -132,7 +130,7 @@ test('503: every connection is taken by others, and given back', async (t) => {
   }
 })
 
-/** The state of the books after a storm: process alive, answers in the grammar, promises kept, no half transactions. */
+/** Terminates all connections repeatedly: the process keeps running, responses are correct, no acknowledged write and no half of a transaction is lost. */
 async function terminate(t: TestContext, { service, member, sql, emails }: Scene): Promise<void> {
   const rounds = scaled(40, 400)
   const control = await startControlService(t)
@@ -147,26 +145,26 @@ async function terminate(t: TestContext, { service, member, sql, emails }: Scene
   const recoveryMs = await untilServing(service.url, performance.now())
   await traffic.stop()
   const machineMs = await control.slowestMs()
-  assert.equal(service.process.exitCode, null, 'the process lives')
+  assert.equal(service.process.exitCode, null, 'the process is running')
   assertResponses(traffic.answers, machineMs)
   assert.ok(recoveryMs <= RECOVERY_MS + machineMs, `${recoveryMs} ms`)
   assert.deepEqual(missing(await emails(), traffic.registered), [])
-  assert.deepEqual(await halfRegistered(sql), [], 'no account without its session')
+  assert.deepEqual(await incompleteRegistrations(sql), [], 'no account without its session')
   t.diagnostic(
     `${terminated} connections terminated in ${rounds} rounds; ${traffic.answers.length} requests (${tally(traffic.answers)}), ${slowest(traffic.answers)}; ` +
       `serving again after ${Math.round(recoveryMs)} ms; ${traffic.registered.length} acknowledged registrations, 0 lost`,
   )
 }
 
-/** A registration is a user, a session and a mail, or nothing. */
-async function halfRegistered(sql: postgres.Sql): Promise<string[]> {
+/** The addresses of accounts without a session: a registration creates a user, a session and a mail, or nothing. */
+async function incompleteRegistrations(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ email: string }[]>`
     select email from users where not exists (select from sessions where sessions.user_id = users.id)`
   return rows.map(({ email }) => email)
 }
 
 async function cutAt(t: TestContext, { proxy, service, sql }: Scene, text: string, when: 'before' | 'after'): Promise<void> {
-  // A statement that is prepared is not sent as text again: on fresh connections it is.
+  // The text of a prepared statement is sent only once per connection, so the test needs new connections.
   proxy.cutAll()
   await untilServing(service.url, performance.now())
   proxy.cutAll()
@@ -174,7 +172,7 @@ async function cutAt(t: TestContext, { proxy, service, sql }: Scene, text: strin
   proxy.cutAt(text, when)
   let email = newEmail()
   let answer = await ask(service.url, 'POST', '/register/', registration(email))
-  // One that met a connection of before did not come so far as to be cut.
+  // A request on an old connection fails before it is cut.
   for (let tries = 0; tries < 10 && answer.status === 503 && proxy.cuts() === cutsBefore; tries++) {
     await sleep(50)
     email = newEmail()
@@ -187,9 +185,9 @@ async function cutAt(t: TestContext, { proxy, service, sql }: Scene, text: strin
   assert.ok(recoveryMs < RECOVERY_MS)
   assert.equal(service.process.exitCode, null)
   const found = await sql`select id from users where email = ${email}`
-  // Whether a commit happened whose answer was lost, nobody can know: it is all there, or nothing.
+  // A commit whose response was lost may have happened or not; both are correct.
   if (text !== 'commit' || when !== 'after') assert.equal(found.length, 0)
-  assert.deepEqual(await halfRegistered(sql), [])
+  assert.deepEqual(await incompleteRegistrations(sql), [])
   t.diagnostic(
     `answered 503 after ${Math.round(answer.tookMs)} ms; ${found.length} rows of it in the database; serving after ${Math.round(recoveryMs)} ms`,
   )

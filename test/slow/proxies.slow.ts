@@ -11,7 +11,7 @@ import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 const CANARY = 'eyJhbGciOiJIUzI1NiJ9.eyJjYW5hcnkiOjF9.Y2FuYXJ5LXByb3h5LWxvZw'
 const WRONG_LOGIN = JSON.stringify({ email: 'mia@example.com', password: 'a wrong password' })
 const JSON_BODY = { 'content-type': 'application/json' }
-// Every way of writing a path that leads to the service's own.
+// Every spelling of a path that leads to the same route.
 const SPELLINGS = ['/login/', '/login', '/api/v1/login/', '/api/v1/login', '/login/?a=1', '/%6cogin/', '/%6C%6Fgin', '/api/v1/%6cogin/']
 const METRICS = ['/metrics', '/metrics/', '/api/v1/metrics', '/metrics?a=1', '/%6detrics', '/api/v1/%6Detrics/']
 const SENSITIVE = ['/register/', '/forgot-password/', '/reset-password/', '/verify/resend/', '/api/v1/verify/%72esend/']
@@ -28,7 +28,7 @@ function portOf({ url }: ServiceProcess): number {
   return Number(new URL(url).port)
 }
 
-/** Logins in every spelling, each with another claim about where it comes from, until the limit is reached. Gives how many came through. */
+/** Sends logins in every spelling of the path, each with another claimed address. Returns how many reached the service. */
 async function tryPasswords({ port }: FrontProxy): Promise<number> {
   let passed = 0
   for (let attempt = 0; attempt < 60; attempt++) {
@@ -41,38 +41,43 @@ async function tryPasswords({ port }: FrontProxy): Promise<number> {
   return passed
 }
 
-/** One more request is let through every few seconds, and not three in a row. */
+/** The limit lets one more request through every few seconds, but not three in a row. */
 async function isLimited(port: number, path: string): Promise<boolean> {
   for (let attempt = 0; attempt < 3; attempt++) if ((await send(port, 'POST', path, JSON_BODY, WRONG_LOGIN)).status === 429) return true
   return false
 }
 
-async function holds(t: TestContext, proxy: FrontProxy, services: readonly ServiceProcess[], most: number): Promise<void> {
+async function assertLimits(t: TestContext, proxy: FrontProxy, services: readonly ServiceProcess[], most: number): Promise<void> {
   const { port } = proxy
   const alive = await send(port, 'GET', `/heartbeat?code=${CANARY}`)
   assert.deepEqual([alive.status, alive.headers['strict-transport-security']], [200, 'max-age=31536000'])
   for (const path of METRICS) assert.equal((await send(port, 'GET', path)).status, 404, path)
   const passed = await tryPasswords(proxy)
-  assert.ok(passed > 0 && passed <= most, `${passed} passwords could be tried`)
+  assert.ok(passed > 0 && passed <= most, `${passed} passwords reached the service`)
   for (const path of [...SPELLINGS, ...SENSITIVE]) assert.ok(await isLimited(port, path), `${path} is limited too`)
-  assert.equal((await send(port, 'GET', '/users/me')).status, 401, 'what is not limited goes on')
+  assert.equal((await send(port, 'GET', '/users/me')).status, 401, 'other requests are not limited')
   assert.equal((await send(port, 'GET', `/verify/?code=${CANARY}`)).status, 401)
   const refusalsIn = (text: string) => text.match(/"status":400.*/g) ?? []
   const output = () => services.map((service) => service.output()).join('')
-  await until('the services have logged it', () => refusalsIn(output()).length >= passed)
-  const said = output()
-  const refusals = refusalsIn(said)
+  await until('the services have logged the refusals', () => refusalsIn(output()).length >= passed)
+  const printed = output()
+  const refusals = refusalsIn(printed)
   for (const line of refusals) assert.match(line, /"ip":"127\.0\.0\.1"/)
-  assert.doesNotMatch(said, /6\.6\.6\.|claimed-by-a-client/)
-  await until('the proxy has logged it', () => /\/verify\//.test(proxy.log()))
+  assert.doesNotMatch(printed, /6\.6\.6\.|claimed-by-a-client/)
+  await until('the proxy has logged the request', () => /\/verify\//.test(proxy.log()))
   assert.ok(!proxy.log().includes(CANARY) && !proxy.log().includes('code='), 'no code is logged')
   t.diagnostic(
-    `60 passwords in ${SPELLINGS.length} spellings of the path, ${passed} came through, then 429 for it and ${SENSITIVE.length} others`,
+    `60 passwords in ${SPELLINGS.length} spellings of the path, ${passed} reached the service, then 429 for it and ${SENSITIVE.length} other paths`,
   )
 }
 
-/** One who has a whole /64 tries from another address of it each time; the /64 beside it is somebody else's. */
-async function holdsOverIpv6(t: TestContext, { port }: FrontProxy, services: readonly ServiceProcess[], most: number): Promise<void> {
+/** A client uses another address of its /64 for each request. The next /64 belongs to another client. */
+async function assertLimitsOverIpv6(
+  t: TestContext,
+  { port }: FrontProxy,
+  services: readonly ServiceProcess[],
+  most: number,
+): Promise<void> {
   if (!HAS_IPV6) return t.diagnostic('NOT RUN: this machine has no IPv6')
   let passed = 0
   for (let attempt = 1; attempt <= 40; attempt++) {
@@ -80,19 +85,19 @@ async function holdsOverIpv6(t: TestContext, { port }: FrontProxy, services: rea
     assert.ok(status === 400 || status === 429, String(status))
     if (status === 400) passed++
   }
-  assert.ok(passed > 0 && passed <= most, `${passed} passwords could be tried`)
+  assert.ok(passed > 0 && passed <= most, `${passed} passwords reached the service`)
   assert.equal((await sendFrom('2001:db8:0:b::1', port, '/login/', JSON_BODY, WRONG_LOGIN)).status, 400)
-  const said = () => services.map(({ output }) => output()).join('')
+  const printed = () => services.map(({ output }) => output()).join('')
   for (const address of ['2001:db8:0:a::1', '2001:db8:0:b::1'])
-    await until(`the log has ${address}`, () => said().includes(`"ip":"${address}"`))
-  t.diagnostic(`40 passwords from as many addresses of one /64, ${passed} came through; the one beside it is let in`)
+    await until(`the log has ${address}`, () => printed().includes(`"ip":"${address}"`))
+  t.diagnostic(`40 passwords from as many addresses of one /64, ${passed} reached the service; a request from the next /64 is not limited`)
 }
 
 function isInstalled(command: string): boolean {
   return spawnSync(command, ['-v'], { stdio: 'ignore' }).status === 0
 }
 
-test('429: nginx with deploy/nginx.conf lets few passwords be tried, hides the metrics and logs no code', async (t) => {
+test('429: nginx with deploy/nginx.conf limits password guessing, hides the metrics and logs no code', async (t) => {
   const certificate = makeCertificate(t)
   if (!isInstalled('nginx') || certificate === undefined) return t.skip('NOT RUN: nginx or openssl is not installed')
   const services = await startServices(t, 1)
@@ -100,21 +105,21 @@ test('429: nginx with deploy/nginx.conf lets few passwords be tried, hides the m
   assert.ok(service)
   const proxy = await startNginx(t, portOf(service), certificate)
   // A burst of 10 after the first; one more every six seconds.
-  await holds(t, proxy, services, 11 + 5)
-  await holdsOverIpv6(t, proxy, services, 11 + 5)
+  await assertLimits(t, proxy, services, 11 + 5)
+  await assertLimitsOverIpv6(t, proxy, services, 11 + 5)
 })
 
-test('429: HAProxy with deploy/haproxy.cfg lets few passwords be tried, hides the metrics and logs no code', async (t) => {
+test('429: HAProxy with deploy/haproxy.cfg limits password guessing, hides the metrics and logs no code', async (t) => {
   const certificate = makeCertificate(t)
   if (!isInstalled('haproxy') || certificate === undefined) return t.skip('NOT RUN: HAProxy or openssl is not installed')
   const services = await startServices(t, 2)
   const [one, two] = services
   assert.ok(one && two)
   const proxy = await startHaproxy(t, [portOf(one), portOf(two)], certificate)
-  await holds(t, proxy, services, 20)
-  await holdsOverIpv6(t, proxy, services, 20)
+  await assertLimits(t, proxy, services, 20)
+  await assertLimitsOverIpv6(t, proxy, services, 20)
   one.process.kill('SIGKILL')
-  await until('the one that is away gets no requests', async () => {
+  await until('a machine that is down gets no requests', async () => {
     const answers = []
     for (let count = 0; count < 10; count++) answers.push(await send(proxy.port, 'GET', '/heartbeat'))
     return answers.every(({ status }) => status === 200)

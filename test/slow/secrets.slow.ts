@@ -29,7 +29,7 @@ const CANARIES = {
 
 type Found = { readonly where: string; readonly text: string }
 
-/** A session that uses every secret there is, well and badly. Gives the answers, and the secrets that the service made meanwhile. */
+/** Uses every kind of secret, correctly and incorrectly. Returns the responses, and the secrets that the service generated. */
 async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: TimedResponse[]; made: Record<string, string> }> {
   const answers: TimedResponse[] = []
   const made: Record<string, string> = {}
@@ -86,7 +86,7 @@ async function abuse(
   await send('POST', '/login/', 'x'.repeat(70_000) + CANARIES['wrong password'])
 }
 
-test('no password, token, key or code is logged, stored, measured or told in an error, at any level', async (t) => {
+test('no password, token, key or code is in the log, the database, the metrics or an error, at any log level', async (t) => {
   const folder = temporaryFolder(t)
   const peer = await startSmtpPeer(t, { login: { user: 'post', password: CANARIES['mail password'] } })
   const { url: databaseUrl, dump, forbid, break: breakTable } = await openStore(t, folder)
@@ -105,7 +105,7 @@ test('no password, token, key or code is logged, stored, measured or told in an 
   )
   const { answers, made } = await useEverything(service.url, peer)
   const stored = await dump()
-  // What the database says when a statement fails goes to the log.
+  // The error of a failing statement is logged.
   await forbid()
   const key = { 'x-api-key': made['API key'] ?? '' }
   const [madeKey] = (await ask(service.url, 'GET', '/users/keys', undefined, key)).body as { id: string }[]
@@ -132,16 +132,16 @@ test('no password, token, key or code is logged, stored, measured or told in an 
     secrets.flatMap(([name, secret]) => (partsOf(secret).some((part) => text.includes(part)) ? [`${name} in ${where}`] : [])),
   )
   assert.deepEqual(leaks, [])
-  // Hashes belong into the database and nowhere else.
+  // Hashes belong only in the database.
   const hashes = [hashApiKey(made['API key'] ?? ''), ...stored.flatMap(({ text }) => text.match(PASSWORD_HASH) ?? [])]
-  assert.ok(hashes.length > 2, 'the hashes of two passwords and a key are known')
+  assert.ok(hashes.length > 2, 'the hashes of two passwords and a key are searched for')
   const toldHashes = told.filter(({ text }) => text.includes('$argon2') || hashes.some((hash) => text.includes(hash)))
   assert.deepEqual(
     toldHashes.map(({ where }) => where),
     [],
   )
-  if (t.database === 'postgres') assert.equal(service.output().match(/violates check constraint/g)?.length, 6, 'three rows were refused')
-  // The search finds what is there: a name in the database, an event in the output, a counter in the metrics.
+  if (t.database === 'postgres') assert.equal(service.output().match(/violates check constraint/g)?.length, 6, 'three rows were rejected')
+  // Control: the same search finds a name in the database, an event in the output and a counter in the metrics.
   assert.ok(stored.some(({ text }) => text.includes(NAME)))
   assert.match(service.output(), /"event":"session.created"/)
   assert.match(metrics, /login_attempts_total\{status="success"\} 1/)
@@ -155,7 +155,7 @@ test('no password, token, key or code is logged, stored, measured or told in an 
   )
 })
 
-/** A token is no less a secret without its first two parts, nor a key without its prefix. */
+/** The signature of a token and a key without its prefix are secrets too. */
 function partsOf(secret: string): string[] {
   if (secret.startsWith('eyJ')) return [secret, secret.split('.')[2] ?? secret]
   return secret.startsWith('lk_') ? [secret, secret.slice(3, 46)] : [secret]
@@ -164,7 +164,7 @@ function partsOf(secret: string): string[] {
 type Store = {
   readonly url: string
   dump(): Promise<Found[]>
-  /** Has PostgreSQL refuse a row with that name, as an operator may, and quote it whole. SQLite quotes nothing. */
+  /** Makes PostgreSQL reject rows with that name; its error contains the whole row. SQLite's does not. */
   forbid(): Promise<void>
   break(): Promise<void>
 }

@@ -20,7 +20,7 @@ import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const LOCK_PROCESS = fileURLToPath(new URL('../support/processes/lock-process.ts', import.meta.url))
 const NOBODY = { uid: 65_534, gid: 65_534 }
-// That a disk is full is felt by the first write that needs room, which the check of /ready need not do.
+// /ready does not detect a full disk; the first write that needs space does.
 const NO_ROOM = { mustPass: READS, mayPass: ['GET /ready'] }
 
 type Scene = ServiceUnderTest & { readonly folder: string; readonly file: string }
@@ -28,27 +28,27 @@ type Scene = ServiceUnderTest & { readonly folder: string; readonly file: string
 async function setScene(t: TestContext, folder = temporaryFolder(t)): Promise<Scene> {
   const peer = await startSmtpPeer(t)
   const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'warn', ...WITH_MEMBER }, folder)
-  return { service, folder, member: await signIn(service.url), ...books(folder) }
+  return { service, folder, member: await signIn(service.url), ...openFileDirectly(folder) }
 }
 
-function books(folder: string): { file: string; emails(): Promise<string[]> } {
+function openFileDirectly(folder: string): { file: string; emails(): Promise<string[]> } {
   const file = join(folder, 'data', 'latchkey.db')
-  return { file, emails: async () => looked(file, 'select email as value from users') }
+  return { file, emails: async () => readColumn(file, 'select email as value from users') }
 }
 
-/** A look into the file from outside. */
-function looked(file: string, sql: string): string[] {
+/** Reads from the file beside the service. */
+function readColumn(file: string, sql: string): string[] {
   const connection = new DatabaseSync(file, { timeout: 5000 })
   const rows = connection.prepare(sql).all()
   connection.close()
   return rows.map((row) => String(row['value']))
 }
 
-function isSound({ file }: { file: string }): void {
-  assert.deepEqual(looked(file, 'select integrity_check as value from pragma_integrity_check'), ['ok'])
+function assertIntact({ file }: { file: string }): void {
+  assert.deepEqual(readColumn(file, 'select integrity_check as value from pragma_integrity_check'), ['ok'])
 }
 
-test('503: the file is locked by another process for longer than the deadline, and let go', async (t) => {
+test('503: another process locks the file for longer than the deadline, and unlocks it', async (t) => {
   const scene = await setScene(t)
   let holder: ChildProcessByStdio<Writable, Readable, null> | undefined
   t.after(() => holder?.kill('SIGKILL'))
@@ -60,16 +60,16 @@ test('503: the file is locked by another process for longer than the deadline, a
     end: () => void holder?.stdin.end(),
     mustPass: READS,
   })
-  isSound(scene)
+  assertIntact(scene)
 })
 
-test('503: the disk is full, and has room again', async (t) => {
+test('503: the disk is full, and has space again', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-disk-'))
   const filler = join(folder, 'filler')
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' })
   } catch {
-    return t.skip('NOT RUN: a file system of 4 MB cannot be mounted here (needs root); the next test stands in for it')
+    return t.skip('NOT RUN: a file system of 4 MB cannot be mounted here (needs root); the next test covers the same errors')
   }
   t.after(() => {
     execFileSync('umount', ['--lazy', folder])
@@ -81,41 +81,41 @@ test('503: the disk is full, and has room again', async (t) => {
     end: () => void spawnQuietly('rm', [filler]),
     ...NO_ROOM,
   })
-  isSound(scene)
+  assertIntact(scene)
 })
 
-test('503: no file may grow, and they may again', async (t) => {
+test('503: a limit of the process keeps files from growing, and is lifted', async (t) => {
   if (!commandExists('prlimit')) return t.skip('NOT RUN: prlimit (util-linux) is not installed')
   const scene = await setScene(t)
   const limit = (bytes: number | 'unlimited') =>
     execFileSync('prlimit', ['--pid', String(scene.service.process.pid), `--fsize=${bytes}:unlimited`], { stdio: 'ignore' })
   await runOutage(t, scene, { begin: () => void limit(statSync(`${scene.file}-wal`).size), end: () => void limit('unlimited'), ...NO_ROOM })
-  isSound(scene)
+  assertIntact(scene)
 })
 
-test('503: the files can only be read, also by who has them open, and can be written again', async (t) => {
+test('503: the files are immutable, also for processes that have them open, and become writable again', async (t) => {
   let files: string[] = []
-  // Before the folder is removed, which is not possible otherwise.
+  // Otherwise the folder cannot be removed.
   t.after(() => void spawnQuietly('chattr', ['-i', ...files]))
   const scene = await setScene(t)
   files = [scene.file, `${scene.file}-wal`]
-  if (!spawnQuietly('chattr', ['+i', scene.file])) return t.skip('NOT RUN: needs chattr, root, and a file system that knows it')
+  if (!spawnQuietly('chattr', ['+i', scene.file])) return t.skip('NOT RUN: needs chattr, root, and a file system that supports it')
   execFileSync('chattr', ['-i', scene.file])
   await runOutage(t, scene, {
     begin: () => void execFileSync('chattr', ['+i', ...files]),
     end: () => void execFileSync('chattr', ['-i', ...files]),
     ...NO_ROOM,
   })
-  isSound(scene)
+  assertIntact(scene)
 })
 
-test('files and folder made read-only: what is acknowledged is kept, the next start says what is wrong, and the one after the repair has it all', async (t) => {
-  if (process.getuid?.() !== 0) return t.skip('NOT RUN: needs root, to run the service as an account that modes hold for')
+test('read-only files and folder: acknowledged writes are kept, the next start reports the error, and a start after the repair finds everything', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('NOT RUN: needs root, to run the service as an account without privileges')
   const folder = temporaryFolder(t)
   chownSync(folder, NOBODY.uid, NOBODY.gid)
   const env = { SECRET_KEY: TEST_SECRET, LOG_LEVEL: 'warn' }
   const first = await startMain(t, { cwd: folder, env, account: NOBODY })
-  const { file } = books(folder)
+  const { file } = openFileDirectly(folder)
   const data = join(folder, 'data')
   const acknowledged: string[] = []
   const registerSome = async (url: string) => {
@@ -139,12 +139,12 @@ test('files and folder made read-only: what is acknowledged is kept, the next st
   setModes(data, 0o600, 0o700)
   const third = await startMain(t, { cwd: folder, env, account: NOBODY })
   assert.ok((await untilServing(third.url, performance.now())) < 5000)
-  const found = new Set(looked(file, 'select email as value from users'))
+  const found = new Set(readColumn(file, 'select email as value from users'))
   assert.deepEqual(
     acknowledged.filter((email) => !found.has(email)),
     [],
   )
-  isSound({ file })
+  assertIntact({ file })
   t.diagnostic(`${acknowledged.length} acknowledged registrations, 0 lost; "${refused.stderr.trim()}"`)
 })
 

@@ -17,7 +17,7 @@ import { IS_LONG } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
-/** The rules on a database that notes each statement, with passwords that are noted too. */
+/** Starts the services on a database that records each statement, with passwords that record each hash. */
 function overheard({ db, config, clock }: TestApp) {
   const heard: string[] = []
   function noted<Arguments extends unknown[], Result>(word: (...given: Arguments) => string, work: (...given: Arguments) => Result) {
@@ -43,7 +43,7 @@ function overheard({ db, config, clock }: TestApp) {
   return { heard, services: createServices({ db: listening, secretKey, now: clock.now, passwords: listeningPasswords }) }
 }
 
-test('a login and a forgotten password cost the same statements and the same hashes, whether or not there is an account', async (t) => {
+test('a login and a password reset execute the same statements and hashes with and without an account', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const { heard, services } = overheard(testApp)
@@ -62,7 +62,7 @@ test('a login and a forgotten password cost the same statements and the same has
 
 type Leak = { readonly email: string; readonly ms: number }
 
-/** A way to the service that spends time on one address: what the method has to find. Without a leak it is the same way. */
+/** A proxy that delays requests for one address, which the method has to detect. Without a leak it delays nothing. */
 async function startLeaky(t: TestContext, port: number, leak: () => Leak | undefined): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const server = createServer((incoming, outgoing) => {
@@ -91,14 +91,14 @@ async function startLeaky(t: TestContext, port: number, leak: () => Leak | undef
 
 async function measure(url: string, path: string, known: string, body: (email: string) => object, pairs: number): Promise<Comparison> {
   const differences: number[] = []
-  // One for all pairs, as the known one is: who asks again for the same address joins the mail that waits, account or not.
+  // The same address for all pairs, like the known one: repeated requests are merged with the waiting mail, with or without an account.
   const unknown = `${newEmail().slice(0, known.indexOf('@'))}${known.slice(known.indexOf('@'))}`
   for (let pair = 0; pair < pairs; pair++) {
     const isKnownFirst = Math.random() < 0.5
     const [one, other] = [isKnownFirst ? known : unknown, isKnownFirst ? unknown : known]
     const first = await ask(url, 'POST', path, body(one))
     const second = await ask(url, 'POST', path, body(other))
-    // A connection that was kept and closed in the same moment is no measurement.
+    // A connection that is closed at that moment gives no measurement.
     if (first.status === 0 || second.status === 0) continue
     assert.equal(first.status, second.status)
     assert.deepEqual(first.body, second.body)
@@ -108,15 +108,15 @@ async function measure(url: string, path: string, known: string, body: (email: s
 }
 
 const QUESTIONS = [
-  // A hash that is left out is worth more than ten milliseconds; a tenth of that has to be found.
+  // A skipped hash saves more than ten milliseconds; the method must detect a fraction of that.
   { name: 'login', path: '/login/', leakMs: 2, pairs: 800, body: (email: string) => ({ email, password: 'a wrong password' }) },
-  // Looking an account up and signing a token takes about as long as this.
+  // About the time to look up an account and sign a token.
   { name: 'forgot password', path: '/forgot-password/', leakMs: 0.3, pairs: 4000, body: (email: string) => ({ email }) },
 ]
 
 for (const { name, path, leakMs, pairs, body } of QUESTIONS) {
   nodeTest(`the time of ${name} does not tell whether there is an account, measured by a method that finds ${leakMs} ms`, async (t) => {
-    if (!IS_LONG) return t.skip('NOT RUN: in the long form alone (SLOW=long)')
+    if (!IS_LONG) return t.skip('NOT RUN: only in the long form (SLOW=long)')
     const peer = await startSmtpPeer(t)
     const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'silent' })
     const known = newEmail()
@@ -128,9 +128,9 @@ for (const { name, path, leakMs, pairs, body } of QUESTIONS) {
     const clean = await measure(url, path, known, body, pairs)
     leak = { email: known, ms: leakMs }
     const leaky = await measure(url, path, known, body, pairs)
-    t.diagnostic(`${name}, known less unknown: ${inWords(clean)}`)
+    t.diagnostic(`${name}, known minus unknown: ${inWords(clean)}`)
     t.diagnostic(`the same with ${leakMs} ms more for the known address: ${inWords(leaky)}`)
-    assert.ok(leaky.lowMs > 0, 'the method finds the leak')
-    assert.ok(Math.abs(clean.medianMs) < leakMs / 2, 'without the leak it finds nothing of that size')
+    assert.ok(leaky.lowMs > 0, 'the method detects the leak')
+    assert.ok(Math.abs(clean.medianMs) < leakMs / 2, 'without the leak there is no difference of that size')
   })
 }

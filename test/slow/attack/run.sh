@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Points sqlmap at every parameter and wapiti at the pages of a running service. On demand; needs both tools installed.
+# Runs sqlmap against every parameter and wapiti against the pages of a running service. Needs both tools.
 # Usage: test/slow/attack/run.sh http://127.0.0.1:8000 ADMIN_ACCESS_TOKEN OUTPUT_FOLDER
 set -euo pipefail
 url=$1

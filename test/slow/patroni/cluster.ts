@@ -16,9 +16,9 @@ export type Node = {
 
 export type Cluster = {
   readonly nodes: readonly Node[]
-  /** The node that is the primary now, when there is one. */
+  /** The current primary, if there is one. */
   primary(): Promise<Node | undefined>
-  /** Kills a node as a machine that loses its power would: its agent and its server, without a word. */
+  /** Kills the agent and the server of a node, like a power failure. */
   kill(node: Node): void
 }
 
@@ -27,7 +27,7 @@ type Account = { readonly uid: number; readonly gid: number } | undefined
 const NOBODY = { uid: 65_534, gid: 65_534 }
 const START_DEADLINE_MS = 90_000
 
-/** Patroni with etcd and two PostgreSQL nodes, one replicating the other, on this machine. It ends with the test. */
+/** Patroni with etcd and two PostgreSQL nodes, one replicating the other, on this machine. It stops when the test ends. */
 export async function startCluster(t: TestContext): Promise<Cluster> {
   const account: Account = process.getuid?.() === 0 ? NOBODY : undefined
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-patroni-'))
@@ -153,6 +153,6 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself since it was listed.
+    // The process has exited since it was listed.
   }
 }

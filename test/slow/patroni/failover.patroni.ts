@@ -17,7 +17,7 @@ import { type Cluster, startCluster } from './cluster.ts'
 
 const OPERATIONS = fileURLToPath(new URL('../../../docs/operations.md', import.meta.url))
 
-/** Kills the primary under load, and counts what was refused until the other one served, and what was lost. */
+/** Kills the primary under load. Counts refused requests until the other node serves, and lost writes. */
 async function failOver(t: TestContext, cluster: Cluster, address: string): Promise<void> {
   const peer = await startSmtpPeer(t)
   const service = await startProcess(t, {
@@ -57,20 +57,20 @@ async function failOver(t: TestContext, cluster: Cluster, address: string): Prom
   )
 }
 
-test('503: the primary of a Patroni cluster is killed under load; the service finds the new one by itself and has lost nothing', async (t) => {
+test('503: the primary of a Patroni cluster is killed under load; the service finds the new one without a restart and loses nothing', async (t) => {
   const cluster = await startCluster(t)
   const hosts = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')
   await failOver(t, cluster, `${hosts}/postgres?target_session_attrs=read-write`)
 })
 
-test('503: the same with HAProxy, as docs/operations.md has it, in front of the cluster', async (t) => {
+test('503: the same with HAProxy in front of the cluster, configured as in docs/operations.md', async (t) => {
   if (spawnSync('haproxy', ['-v']).status !== 0) return t.skip('NOT RUN: haproxy is not installed')
   const cluster = await startCluster(t)
   const port = await startHaproxy(t, cluster)
   await failOver(t, cluster, `127.0.0.1:${port}/postgres`)
 })
 
-/** HAProxy with the lines of the documentation, but for its addresses. It ends with the test. */
+/** Starts HAProxy with the configuration of the documentation; only addresses differ. It stops when the test ends. */
 async function startHaproxy(t: TestContext, { nodes }: Cluster): Promise<number> {
   const documented = /```\n( +listen postgres\n[^`]+)```/.exec(readFileSync(OPERATIONS, 'utf8'))?.[1] ?? ''
   const [one, two] = nodes

@@ -15,10 +15,10 @@ export type Actor = {
   readonly lastName: string
   readonly token: string
   readonly refresh: string
-  /** What mailed tokens of the account name. */
+  /** The versions that mailed tokens of the account contain. */
   readonly emailVersion: number
   readonly resetVersion: number
-  /** What the actor sends with each request. */
+  /** The headers of each request of the actor. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -43,13 +43,13 @@ export function admin(testApp: TestApp, options: ActorOptions = {}): Promise<Act
 
 export type KeyHolder = Actor & { readonly keyId: string; readonly key: string }
 
-/** The same person, who comes with an API key and without a token. */
+/** The same user with an API key instead of a token. */
 export async function keyHolder({ services }: TestApp, owner: Actor): Promise<KeyHolder> {
   const { id, secret } = await services.apiKeys.create(OPERATOR, owner.id, { name: 'key of a test', scopes: [] })
   return { ...owner, keyId: id, key: secret, headers: { 'x-api-key': secret } }
 }
 
-/** Somebody without credentials. */
+/** A caller without credentials. */
 export const visitor = { headers: {} } as const
 
 async function actor({ db, clock, services }: TestApp, role: Role, options: ActorOptions): Promise<Actor> {

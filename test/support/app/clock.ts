@@ -1,10 +1,10 @@
 export type TestClock = {
   now(): number
-  /** Moves time forward; nothing waits for it. */
+  /** Moves time forward without waiting. */
   advance(by: { days?: number; hours?: number; minutes?: number; seconds?: number; ms?: number }): void
 }
 
-/** A clock that stands still until it is moved. It starts at the real time, so that foreign libraries agree with it. */
+/** A clock that only the test moves. It starts at the real time, so that libraries with their own clock agree with it. */
 export function createClock(): TestClock {
   let now = Date.now()
   return {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const DEADLINE_MS = 10_000
 
-/** Waits for what happens behind a request: gives the first value that is not undefined. */
+/** Calls `look` until it returns a value, and returns that value. */
 export async function eventually<Value>(what: string, look: () => Promise<Value | undefined>, deadlineMs = DEADLINE_MS): Promise<Value> {
   const deadline = performance.now() + deadlineMs
   for (;;) {
@@ -13,7 +13,7 @@ export async function eventually<Value>(what: string, look: () => Promise<Value 
   }
 }
 
-/** Waits until something holds. */
+/** Waits until a condition holds. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = DEADLINE_MS): Promise<void> {
   await eventually(what, async () => (await holds()) || undefined, deadlineMs)
 }

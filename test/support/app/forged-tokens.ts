@@ -3,7 +3,7 @@ import { TEST_SECRET } from './start-app.ts'
 
 type Forgery = { readonly header?: object; readonly payload: object; readonly secret?: string; readonly hash?: string }
 
-/** A token made by hand, for what the service itself never issues. */
+/** Builds a token that the service itself never issues. */
 export function forge({ header = { alg: 'HS256', typ: 'JWT' }, payload, secret = TEST_SECRET, hash = 'sha256' }: Forgery): string {
   const signed = `${encode(header)}.${encode(payload)}`
   return `${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`

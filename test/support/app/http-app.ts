@@ -24,7 +24,7 @@ const NOBODY: Authentication = {
   byKey: () => Promise.reject(new Refusal('key_invalid')),
 }
 
-/** The HTTP skeleton with the routes of a test, for what no route of the service does on purpose. */
+/** The HTTP application with routes of the test, for behaviour that no route of the service has. */
 export function startSkeleton(t: TestContext, addRoutes: Parameters<typeof createHttpApp>[1], options: SkeletonOptions = {}): App {
   const {
     corsOrigins = '*',

@@ -13,11 +13,11 @@ export type ReceivedMail = {
   readonly headers: ReadonlyMap<string, string>
 }
 
-/** Every look into it first lets the dispatcher send what is due. */
+/** Each function first lets the dispatcher send all due mails. */
 export type Mailbox = {
   /** All mails, in the order of their sending. */
   messages(): Promise<ReceivedMail[]>
-  /** The code in the newest mail to an address; throws when there is none. */
+  /** The code in the newest mail to an address; throws if there is none. */
   codeFor(email: string): Promise<string>
   linkFor(email: string): Promise<string>
   countFor(email: string): Promise<number>

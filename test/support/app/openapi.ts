@@ -26,7 +26,7 @@ export type Operation = {
   readonly responses: Record<string, Response>
 }
 
-/** As much of an OpenAPI document as the tests look at. */
+/** The parts of an OpenAPI document that the tests read. */
 export type ApiDocument = {
   readonly openapi: string
   readonly info: { title: string; version: string; license: { identifier: string } }
@@ -44,13 +44,13 @@ export type ListedOperation = {
   readonly method: NonNullable<InjectOptions['method']>
   readonly path: string
   readonly operation: Operation
-  /** Its responses, those that are shared among them. */
+  /** Its responses, with references resolved. */
   readonly responses: Record<string, Response>
 }
 
-/** The document of a service of its own. */
+/** Starts a service and returns its OpenAPI document. */
 export async function readApiDocument(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<ApiDocument> {
-  // A linter dislikes the address of one's own machine.
+  // Linters reject localhost as the address of a server.
   const { app } = await startApp(t, { env: { BASE_URL: 'https://accounts.example.org', ...env } })
   return (await app.inject('/openapi.json')).json()
 }
@@ -62,7 +62,7 @@ export function operationsOf({ paths, components }: ApiDocument): ListedOperatio
         const shared = components.responses[response.$ref?.split('/').at(-1) ?? '']
         return [status, shared ?? response]
       })
-      // The document holds lower-case names of methods, and no other keys beside them.
+      // The keys of a path are lower-case method names and nothing else.
       return { method: method.toUpperCase() as ListedOperation['method'], path, operation, responses: Object.fromEntries(responses) }
     }),
   )

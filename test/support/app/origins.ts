@@ -1,6 +1,6 @@
 import type { Actor, Caller, Operator, Origin } from '../../../src/model/caller.ts'
 
-/** A request without anything special about it. */
+/** The origin of an ordinary request. */
 export const ORIGIN: Origin = { via: 'http' }
 export const OPERATOR: Operator = { caller: 'operator', origin: { via: 'cli' } }
 

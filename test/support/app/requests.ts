@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { InjectOptions } from 'fastify'
 
-/** The requests of the account endpoints, well formed unless a test says otherwise. */
+/** Requests to the account endpoints, valid unless a test changes a field. */
 export const PASSWORD = 'correct horse battery'
 
 export function newEmail(): string {

@@ -5,7 +5,7 @@ import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { TEST_SECRET, type TestApp } from './start-app.ts'
 
-/** The service once more on the same database, with connections of its own, as another process has them. */
+/** A second service on the same database with its own connections, like another process. */
 export async function secondApp(t: TestContext, { config, clock }: TestApp): Promise<App> {
   const db = await openDatabase(config.database)
   const secretKey = config.secretKey ?? new TextEncoder().encode(TEST_SECRET)

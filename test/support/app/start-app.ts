@@ -22,9 +22,9 @@ export type TestApp = {
   readonly config: Config
   readonly db: Database
   readonly clock: TestClock
-  /** The rules themselves, for arranging what a test starts from. */
+  /** The services of the domain, to arrange the state that a test starts from. */
   readonly services: Services
-  /** What the service has mailed. */
+  /** The mails that the service has sent. */
   readonly mailbox: Mailbox
   /** The lines of the log. */
   readonly logged: readonly string[]
@@ -38,7 +38,7 @@ export type StartOptions = {
 
 export const TEST_SECRET = 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u'
 
-/** The whole service on a fresh database, with a clock that the test moves. It ends with the test. */
+/** Starts the whole service on a fresh database, with a clock that the test controls. It stops when the test ends. */
 export async function startApp(t: TestContext & { database?: DatabaseKind }, options: StartOptions = {}): Promise<TestApp> {
   const target = await freshDatabase(t, options.database ?? t.database ?? 'sqlite')
   const databaseUrl = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
@@ -46,7 +46,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   await migrate(target)
   const db = await openDatabase(target)
   const clock = createClock()
-  // The real algorithm at a price that a test can pay a hundred times.
+  // The real algorithm with parameters that are fast enough for hundreds of tests.
   const passwords = options.passwords ?? createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
   const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords }
   const logged: string[] = []
@@ -54,7 +54,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const services = createServices(parts)
   const mailFolder = join(temporaryFolder(t), 'mail')
   const transport = createFileTransport(mailFolder, () => undefined)
-  // Not started: it sends when the test looks into the mailbox, one mail after the other.
+  // Not started: it sends, one mail after the other, when the test opens the mailbox.
   const mail = createMailDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
   const app = buildApp(config, { ...parts, logger, onEvent: createEventLog(logger), onMailQueued: mail.wake })
   failOnUndeclared(app)
@@ -66,7 +66,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   return { app, config, db, clock, services, mailbox: createMailbox(mail, mailFolder), logged }
 }
 
-/** A route lists every refusal that it may give; one that gives another fails the test that made it do so. */
+/** A route declares every refusal that it returns. An undeclared one fails the test that caused it. */
 function failOnUndeclared(app: App): void {
   app.addHook('onSend', async (request, reply, payload) => {
     const declared = request.routeOptions.schema?.response as Record<string, { refusals?: RefusalCode[] }> | undefined

@@ -20,13 +20,13 @@ export function test(title: string, body: (t: ContractContext) => Promise<void>)
   }
 }
 
-/** A fresh, migrated-on-demand database that ends with the test. */
+/** A fresh database, removed when the test ends. */
 export async function freshDatabase(t: TestContext, kind: DatabaseKind): Promise<DatabaseTarget> {
   if (kind === 'sqlite') return { kind, file: join(temporaryFolder(t), 'latchkey.db') }
   return { kind, url: await borrowPostgres(t) }
 }
 
-/** A PostgreSQL database without a table. */
+/** A PostgreSQL database without tables. */
 export async function emptyPostgres(t: TestContext, encoding = 'UTF8'): Promise<string> {
   const url = await createPostgres(`template0 encoding '${encoding}' locale 'C'`)
   t.after(() => administer(serverUrl(), `drop database ${new URL(url).pathname.slice(1)} with (force)`))
@@ -39,7 +39,7 @@ export function temporaryFolder(t: TestContext): string {
   return folder
 }
 
-// Emptying a database is ten times as fast as making one. One is lent to one test at a time and emptied before it is lent again.
+// Emptying a database is ten times as fast as creating one. Each is used by one test at a time and emptied before the next.
 const idleDatabases: string[] = []
 const EMPTY_ALL_TABLES = `
   do $$ begin

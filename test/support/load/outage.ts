@@ -8,7 +8,7 @@ import { type ServiceProcess, startProcess } from '../processes/service-process.
 import { startSmtpPeer } from '../servers/smtp-peer.ts'
 import { ask, EXPECTED_STATUSES, registration, startTraffic, type TimedResponse, tally } from './traffic.ts'
 
-// Long enough for every deadline of the service to strike, more than once in the long form.
+// Longer than every deadline of the service, and several times as long in the long form.
 const OUTAGE_MS = scaled(3500, 20_000)
 export const RESPONSE_MS = 3000
 const START_MS = 30_000
@@ -17,30 +17,30 @@ const AFTER_MS = scaled(1200, 5000)
 export const PROMPT_MS = 500
 const EVERY_MS = 40
 const CONTROL_EVERY_MS = 120
-// On a machine that makes a healthy service so slow, or beside a service that is so slow when healthy, nothing can be told.
+// If the control service is slower than this, the machine is too busy for a result.
 const CONTROL_MS = 2 * RESPONSE_MS
 
-/** What a database that can be read, and not written, still serves. */
+/** Requests that succeed while the database is read-only. */
 export const READS = ['GET /users/me', 'POST /refresh/', 'POST /login/']
 
-const MEMBER = { email: 'member@example.com', password: 'somebody who is verified' }
+const MEMBER = { email: 'member@example.com', password: 'a password for the member' }
 /** Settings that create the account which the traffic uses. */
 export const WITH_MEMBER = { ADMIN_EMAIL: MEMBER.email, ADMIN_PASSWORD: MEMBER.password }
 
 export type ServiceUnderTest = {
   readonly service: ServiceProcess
-  /** The headers of somebody who is verified. */
+  /** The headers of a verified user. */
   readonly member: Readonly<Record<string, string>>
-  /** The addresses that the database holds. */
+  /** The addresses in the database. */
   emails(): Promise<string[]>
 }
 
 export type Outage = {
   begin(): Promise<void> | void
   end(): Promise<void> | void
-  /** What it leaves alone, so that it has to be served meanwhile as at all times. */
+  /** Requests that the outage must not affect. */
   readonly mustPass?: readonly string[]
-  /** What may be served and may be refused. */
+  /** Requests that may succeed or get 503. */
   readonly mayPass?: readonly string[]
 }
 
@@ -49,55 +49,55 @@ export async function signIn(url: string): Promise<ServiceUnderTest['member']> {
   return { authorization: `Bearer ${(body as { token: string }).token}` }
 }
 
-/** Traffic before, during and after a fault; then the count of what was promised and what is there. */
-export async function runOutage(t: TestContext, { service, member, emails }: ServiceUnderTest, fault: Outage): Promise<void> {
+/** Sends traffic before, during and after an outage, then compares acknowledged writes with the database. */
+export async function runOutage(t: TestContext, { service, member, emails }: ServiceUnderTest, outage: Outage): Promise<void> {
   const control = await startControlService(t)
   const traffic = startTraffic(t, service.url, EVERY_MS, member)
-  // From then on every visit is what it is meant to be, however long a busy machine takes to get there.
-  await until('each request served before the fault', () => servedAll(traffic.answers), START_MS)
-  await fault.begin()
+  // From here on every kind of request has succeeded once, however long a busy machine takes.
+  await until('each request served before the outage', () => servedAll(traffic.answers), START_MS)
+  await outage.begin()
   const beganAt = performance.now()
   await sleep(OUTAGE_MS)
   const duringEndsAt = performance.now()
-  await fault.end()
+  await outage.end()
   const endedAt = performance.now()
   const recoveryMs = await untilServing(service.url, endedAt)
   const since = () => traffic.answers.filter(({ atMs }) => atMs > endedAt + recoveryMs)
   await sleep(AFTER_MS)
-  await until('each request served after the fault', () => servedAll(since()), START_MS)
+  await until('each request served after the outage', () => servedAll(since()), START_MS)
   await traffic.stop()
   const machineMs = await control.slowestMs()
 
-  assert.equal(service.process.exitCode, null, 'the process lives')
+  assert.equal(service.process.exitCode, null, 'the process is running')
   const during = traffic.answers.filter(({ atMs, tookMs }) => atMs >= beganAt && atMs + tookMs < duringEndsAt)
   assertResponses(traffic.answers, machineMs)
-  assertNothingServed(during, fault)
+  assertNothingServed(during, outage)
   const asked = traffic.answers.filter(({ atMs }) => atMs >= beganAt && atMs < duringEndsAt)
-  assertServed(asked, fault.mustPass ?? [], machineMs)
+  assertServed(asked, outage.mustPass ?? [], machineMs)
   const limitMs = RECOVERY_MS + machineMs
-  assert.ok(recoveryMs <= limitMs, `it serves again within ${limitMs} ms: ${recoveryMs}`)
+  assert.ok(recoveryMs <= limitMs, `it recovers within ${limitMs} ms: ${recoveryMs}`)
   const after = since()
   assert.deepEqual(
     after.filter((answer) => !isServed(answer)),
     [],
-    'once it serves again, it refuses nothing',
+    'after the recovery every request is served',
   )
   const lost = missing(await emails(), traffic.registered)
-  assert.deepEqual(lost, [], 'acknowledged registrations are there')
+  assert.deepEqual(lost, [], 'acknowledged registrations are stored')
   t.diagnostic(
-    `during the fault ${during.length} requests (${tally(during)}), ${slowest(during)}, a service beside it at most ${Math.round(machineMs)} ms; ` +
-      `serving again after ${Math.round(recoveryMs)} ms, ${after.length} requests since (${tally(after)}); ${traffic.registered.length} acknowledged registrations, ${lost.length} lost`,
+    `during the outage ${during.length} requests (${tally(during)}), ${slowest(during)}, control service at most ${Math.round(machineMs)} ms; ` +
+      `recovered after ${Math.round(recoveryMs)} ms, ${after.length} requests since (${tally(after)}); ${traffic.registered.length} acknowledged registrations, ${lost.length} lost`,
   )
 }
 
 export type ControlService = {
-  /** What its slowest answer took from beginning to end. It is asked nothing more. */
+  /** Stops the traffic and returns the time of the slowest response. */
   slowestMs(): Promise<number>
 }
 
 /**
- * A service that nothing is wrong with, on the same machine, asked the same at the same time. What its answers take is the machine's
- * doing and not the fault's: so much more than what is promised is allowed, which is next to nothing where nobody else is at work.
+ * Starts a healthy service on the same machine with the same traffic. Its response times are caused by the machine and not by the outage,
+ * so they are added to every time limit. On an idle machine they are close to zero.
  */
 export async function startControlService(t: TestContext): Promise<ControlService> {
   const peer = await startSmtpPeer(t)
@@ -107,26 +107,26 @@ export async function startControlService(t: TestContext): Promise<ControlServic
     async slowestMs() {
       await traffic.stop()
       const wrong = traffic.answers.filter((answer) => !isServed(answer))
-      assert.deepEqual(wrong, [], 'the service that nothing is wrong with')
+      assert.deepEqual(wrong, [], 'the control service serves every request')
       assertInTime(traffic.answers, CONTROL_MS)
       return slowestOf(traffic.answers)
     },
   }
 }
 
-/** What holds for every answer, whatever the fault: it is right or a refusal, it has its words, and it comes in time. */
+/** Asserts what holds for every response during any outage: it is correct or 503 with Retry-After, and it arrives in time. */
 export function assertResponses(answers: readonly TimedResponse[], machineMs: number): void {
   assert.deepEqual(
     answers.filter((answer) => answer.status !== 503 && !isServed(answer)),
     [],
-    'nothing but 503 and the right answers',
+    'every response is 503 or correct',
   )
   assert.deepEqual(
     answers.filter(({ status, retryAfter }) => status === 503 && retryAfter === null),
     [],
-    '503 says when to try again',
+    '503 has Retry-After',
   )
-  // What is served has waited for no longer than what is refused: nobody holds on to a request in the hope of better times.
+  // The limit also holds for requests that succeed: none is held until the outage is over.
   assertInTime(answers, RESPONSE_MS + machineMs)
   assertServed(answers, ['GET /heartbeat'], machineMs)
 }
@@ -135,19 +135,19 @@ function assertInTime(answers: readonly TimedResponse[], limitMs: number): void 
   assert.deepEqual(
     answers.filter(({ tookMs }) => tookMs > limitMs),
     [],
-    `an answer comes within ${limitMs} ms`,
+    `a response arrives within ${limitMs} ms`,
   )
 }
 
-/** Requests that feel nothing of a fault: there were some, all were served, and none of them waited. */
+/** Asserts that requests which the outage must not affect were sent, and that all of them were served without delay. */
 function assertServed(answers: readonly TimedResponse[], kinds: readonly string[], machineMs: number): void {
   for (const kind of kinds) {
     const ofKind = answers.filter(({ what }) => what === kind)
-    assert.ok(ofKind.length > 0, `${kind} was asked for`)
+    assert.ok(ofKind.length > 0, `${kind} was sent`)
     assert.deepEqual(
       ofKind.filter((answer) => !isServed(answer)),
       [],
-      `${kind} goes on`,
+      `${kind} is served`,
     )
     assertInTime(ofKind, PROMPT_MS + machineMs)
   }
@@ -162,12 +162,12 @@ function servedAll(answers: readonly TimedResponse[]): boolean {
 }
 
 function assertNothingServed(during: readonly TimedResponse[], { mustPass = [], mayPass = [] }: Outage): void {
-  // The first moments belong to what was on its way already.
+  // Requests in flight when the outage began may still be served.
   const begins = (during[0]?.atMs ?? 0) + 500
   const untouched = ['GET /heartbeat', ...mustPass, ...mayPass]
   const needsDatabase = during.filter(({ what, atMs }) => !untouched.includes(what) && atMs > begins)
   assert.ok(needsDatabase.length > 0)
-  assert.deepEqual(needsDatabase.filter(isServed), [], 'nothing is served that needs the database')
+  assert.deepEqual(needsDatabase.filter(isServed), [], 'no request that needs the database is served')
 }
 
 /** "slowest 503 after 2100 ms, heartbeat after 12 ms" */
@@ -190,7 +190,7 @@ export async function untilServing(url: string, since: number): Promise<number> 
   return Number.POSITIVE_INFINITY
 }
 
-export function missing(found: readonly string[], promised: readonly string[]): string[] {
+export function missing(found: readonly string[], expected: readonly string[]): string[] {
   const present = new Set(found)
-  return promised.filter((email) => !present.has(email))
+  return expected.filter((email) => !present.has(email))
 }

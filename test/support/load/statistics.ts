@@ -2,7 +2,7 @@ import { quantile } from './traffic.ts'
 
 export type Comparison = {
   readonly pairs: number
-  /** The median of the differences within pairs, in milliseconds, with the interval that holds it in 95 of 100 resamplings. */
+  /** The median of the differences within pairs, in milliseconds, with its 95 % confidence interval (bootstrap). */
   readonly medianMs: number
   readonly lowMs: number
   readonly highMs: number
@@ -12,7 +12,7 @@ export type Comparison = {
 
 const RESAMPLINGS = 2000
 
-/** Compares measurements that were taken in pairs, so that what slows the machine slows both. */
+/** Compares measurements taken in pairs, so that other work on the machine affects both. */
 export function comparePairs(differencesMs: readonly number[]): Comparison {
   const medians = Array.from({ length: RESAMPLINGS }, () => quantile(resample(differencesMs), 0.5))
   return {

@@ -5,16 +5,16 @@ import { newEmail, PASSWORD } from '../app/requests.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
 import { ask, registration, type TimedResponse } from './traffic.ts'
 
-/** What may be true of one thing: what was acknowledged last, and what was asked for since without an answer. */
+/** The possible states of a value: the last acknowledged one, and those requested since without a response. */
 type Known<Value> = { acknowledged: Value; readonly possible: Set<Value> }
 
-/** One account in the memory of its owner, who knows what was acknowledged and what was left open by a lost answer. */
+/** An account as its client knows it: acknowledged states, and states left open by a lost response. */
 type Account = {
   readonly email: string
   readonly id: number
   /** By their refresh tokens. */
   readonly sessions: { readonly refresh: string; readonly isAlive: Known<boolean> }[]
-  /** Whether a mail with a reset link has to be sent in the end: one was asked for, and no ban has stopped it. */
+  /** Whether a reset mail has to be sent: one was requested, and no ban prevents it. */
   isResetMailed: boolean
   readonly password: Known<string>
   readonly firstName: Known<string>
@@ -24,13 +24,13 @@ type Account = {
 }
 
 export type SteadyClient = {
-  /** The addresses that were registered with an answer. */
+  /** The accounts whose registration was acknowledged. */
   readonly accounts: Account[]
-  /** How many writes were acknowledged. */
+  /** The number of acknowledged writes. */
   acknowledged(): number
-  /** Lives until an answer fails to come. */
-  live(url: string, admin: Readonly<Record<string, string>>): Promise<void>
-  /** Throws when the service no longer knows something that it acknowledged. */
+  /** Sends requests until a response is missing. */
+  run(url: string, admin: Readonly<Record<string, string>>): Promise<void>
+  /** Throws if an acknowledged write is missing. */
   check(url: string): Promise<void>
 }
 
@@ -38,25 +38,25 @@ const tokens = createTokens(new TextEncoder().encode(TEST_SECRET), Date.now)
 
 const NEW_PASSWORD = 'a brand new password'
 
-class Lost extends Error {}
+class LostResponse extends Error {}
 
-/** What mailed tokens of an account name. */
+/** Reads the versions that the mailed tokens of an account contain. */
 export type VersionsOf = (id: number) => Promise<{ readonly emailVersion: number; readonly resetVersion: number }>
 
-/** Somebody who registers account after account and uses each, one request after the other, remembering every acknowledgement. */
+/** Creates a client that registers and uses accounts, one request at a time, and records every acknowledged write. */
 export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
   const accounts: Account[] = []
   let acknowledged = 0
 
   async function write(url: string, wanted: number, method: string, path: string, body?: unknown, headers = {}): Promise<TimedResponse> {
     const answer = await ask(url, method, path, body, headers)
-    if (answer.status === 0 || answer.status === 503) throw new Lost(answer.what)
+    if (answer.status === 0 || answer.status === 503) throw new LostResponse(answer.what)
     assert.equal(answer.status, wanted, `${answer.what}: ${JSON.stringify(answer.body)}`)
     acknowledged++
     return answer
   }
 
-  /** Until the answer is there, both the old and the new may be true. */
+  /** Until the response arrives, both the old and the new value are possible. */
   async function changing<Value>(known: Known<Value>, next: Value, request: () => Promise<unknown>): Promise<void> {
     known.possible.add(next)
     await request()
@@ -68,7 +68,7 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
     known.possible.clear()
   }
 
-  async function forget(url: string, account: Account): Promise<void> {
+  async function requestReset(url: string, account: Account): Promise<void> {
     await write(url, 200, 'POST', '/forgot-password/', { email: account.email })
     account.isResetMailed = true
   }
@@ -80,7 +80,7 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
     return { authorization: `Bearer ${token}` }
   }
 
-  /** Ends all sessions with the old password. */
+  /** Sets a new password, which ends all sessions. */
   async function reset(url: string, { id, password, sessions }: Account, version: number): Promise<void> {
     const body = { code: tokens.forMail('reset', id, version), new_password: NEW_PASSWORD }
     for (const { isAlive } of sessions) isAlive.possible.add(false)
@@ -88,7 +88,7 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
     for (const { isAlive } of sessions) acknowledge(isAlive, false)
   }
 
-  async function settle(url: string): Promise<Account> {
+  async function register(url: string): Promise<Account> {
     const email = newEmail()
     const { body } = await write(url, 201, 'POST', '/register/', registration(email))
     const { token, refresh } = body as { token: string; refresh: string }
@@ -127,10 +127,10 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
     await changing(second.state, 'gone', () => write(url, 204, 'DELETE', `/users/keys/${second.id}`, undefined, bearer))
     await makeKey(url, account, bearer)
     await changing(firstName, 'Maria', () => write(url, 200, 'PUT', `/users/${id}`, { first_name: 'Maria' }, bearer))
-    await forget(url, account)
+    await requestReset(url, account)
     await reset(url, account, resetVersion)
     await logIn(url, account)
-    // Who is banned is sent nothing.
+    // A banned user gets no mail.
     account.isResetMailed = false
     await changing(banned, true, () => write(url, 204, 'POST', `/users/${id}/ban`, undefined, admin))
     await changing(banned, false, () => write(url, 204, 'POST', `/users/${id}/unban`, undefined, admin))
@@ -139,15 +139,15 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
   return {
     accounts,
     acknowledged: () => acknowledged,
-    async live(url, admin) {
+    async run(url, admin) {
       try {
         for (;;) {
-          // Every other account is left to wait for its mails.
-          await forget(url, await settle(url))
-          await use(url, await settle(url), admin)
+          // Every other account only waits for its mails.
+          await requestReset(url, await register(url))
+          await use(url, await register(url), admin)
         }
       } catch (error) {
-        if (!(error instanceof Lost)) throw error
+        if (!(error instanceof LostResponse)) throw error
       }
     },
     async check(url) {
@@ -168,16 +168,16 @@ async function checkAccount(url: string, account: Account): Promise<void> {
   const { email, password, firstName, verified, banned, sessions, keys } = account
   const logins = await Promise.all(candidates(password).map((given) => ask(url, 'POST', '/login/', { email, password: given })))
   const good = logins.filter(({ status }) => status !== 400)
-  assert.equal(good.length, 1, `exactly one password of ${email} is right`)
+  assert.equal(good.length, 1, `exactly one password of ${email} is correct`)
   const isBanned = JSON.stringify(good[0]?.body).includes('banned')
   const isUnverified = JSON.stringify(good[0]?.body).includes('verify')
   assert.ok(candidates(banned).includes(isBanned), 'banned or not, as acknowledged')
-  // A banned account does not tell whether it is verified, nor what its sessions and keys are.
+  // The login of a banned account reveals neither verification nor sessions and keys.
   if (isBanned) return
   assert.ok(candidates(verified).includes(!isUnverified), 'verified or not, as acknowledged')
   for (const { refresh, isAlive } of sessions) {
     const { status } = await ask(url, 'POST', '/refresh/', { refresh })
-    assert.ok(candidates(isAlive).includes(status === 200), `a session of ${email}: ${status}, alive: ${candidates(isAlive)}`)
+    assert.ok(candidates(isAlive).includes(status === 200), `a session of ${email}: ${status}, expected alive: ${candidates(isAlive)}`)
   }
   for (const { key, state } of keys) {
     const { status, body } = await ask(url, 'GET', '/users/me', undefined, { 'x-api-key': key })

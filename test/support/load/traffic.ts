@@ -3,7 +3,7 @@ import { newEmail, PASSWORD } from '../app/requests.ts'
 
 export type TimedResponse = {
   readonly what: string
-  /** 0 when no answer came at all. */
+  /** 0 if there was no response. */
   readonly status: number
   readonly atMs: number
   readonly tookMs: number
@@ -13,15 +13,15 @@ export type TimedResponse = {
 
 export type Traffic = {
   readonly answers: TimedResponse[]
-  /** The addresses of the registrations that were answered with 201. */
+  /** The addresses of registrations with 201. */
   readonly registered: string[]
-  /** Waits for what is under way and sends nothing more. */
+  /** Stops sending and waits for running requests. */
   stop(): Promise<void>
 }
 
 const GIVE_UP_MS = 15_000
 
-/** What each request of the traffic is answered with when it is served. Whoever logs in has the right password and is not verified. */
+/** The status of each kind of request when it is served. The login has the right password of an unverified account. */
 export const EXPECTED_STATUSES: Readonly<Record<string, number>> = {
   'POST /register/': 201,
   'POST /refresh/': 200,
@@ -32,7 +32,7 @@ export const EXPECTED_STATUSES: Readonly<Record<string, number>> = {
   'GET /heartbeat': 200,
 }
 
-/** One request with all that matters of its answer; a connection that fails is an answer with status 0. */
+/** Sends one request. A failed connection is a response with status 0. */
 export async function ask(
   url: string,
   method: string,
@@ -63,8 +63,8 @@ export function registration(email: string): object {
 }
 
 /**
- * Requests that come whether or not the ones before are answered: writes in a transaction, single writes, reads, and both health
- * checks apart; and who they are, where the headers of a member are given. They end with the test at the latest.
+ * Sends requests at a constant rate, whether or not earlier ones have been answered: writes in a transaction, single writes, reads and both
+ * health checks; with the headers of a member also GET /users/me. Stops when the test ends.
  */
 export function startTraffic(t: TestContext, url: string, everyMs = 40, member?: Readonly<Record<string, string>>): Traffic {
   const answers: TimedResponse[] = []

@@ -36,7 +36,7 @@ export function refusedWith(finished: Finished, code: number, ...lines: string[]
   assert.deepEqual(finished, { code, signal: null, stdout: '', stderr })
 }
 
-/** The JSON that a command printed, which also succeeded. */
+/** Asserts that a command succeeded, and returns the JSON that it printed. */
 export function json({ code, stdout, stderr }: Finished): unknown {
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   return JSON.parse(stdout)

@@ -1,4 +1,4 @@
-// A process that registers an account and is then killed by the test: after the commit, or in the middle of the sending.
+// Registers an account; the test then kills the process, after the commit or while the mail is being sent.
 import { setInterval } from 'node:timers'
 import { pino } from 'pino'
 import { loadConfig } from '../../../src/config/load.ts'
@@ -23,5 +23,5 @@ await services.accounts.register(ORIGIN, {
 })
 if (config.smtpUrl !== undefined) dispatcher.start()
 process.stdout.write('registered\n')
-// Lives until it is killed.
+// Keeps the process running until it is killed.
 setInterval(() => undefined, 60_000)

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 
-// A process of its own that holds the write lock of a SQLite file until its standard input ends.
+// Holds the write lock of a SQLite file until standard input ends.
 const connection = new DatabaseSync(process.argv[2] ?? '', { timeout: 5000 })
 connection.exec('begin immediate')
 process.stdout.write('locked')

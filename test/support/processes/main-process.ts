@@ -11,13 +11,13 @@ export type MainProcess = {
   readonly port: number
   stdout(): string
   stderr(): string
-  /** Waits until the service has said so. */
+  /** Waits until the output matches. */
   untilSaid(words: RegExp): Promise<void>
-  /** How it ends. */
+  /** Resolves when the process exits. */
   readonly ended: Promise<Finished>
 }
 
-// When all tests of a file are over: a hook of one test that throws would keep the hooks after it from cleaning up.
+// Checked after all tests of a file, because a hook of a test that throws prevents the cleanup of later hooks.
 const outputs: (() => string[])[] = []
 after(() =>
   assert.deepEqual(
@@ -27,7 +27,7 @@ after(() =>
   ),
 )
 
-/** What no service that a test starts may ever print. Without a mail server it prints its mails, and so their links, for its developer. */
+/** Secrets that no service started by a test may print. Without a mail server it prints the links of its mails, which are excluded. */
 function secretsIn(output: string, env: ProcessOptions['env'] = {}): string[] {
   const given = [PASSWORD, env['SECRET_KEY'], env['ADMIN_PASSWORD']].filter((secret) => secret !== undefined)
   const made =
@@ -35,7 +35,7 @@ function secretsIn(output: string, env: ProcessOptions['env'] = {}): string[] {
   return [...given.filter((secret) => output.includes(secret)), ...made]
 }
 
-/** The real service in a process of its own, listening on a free port. */
+/** Starts the real service in its own process on a free port. */
 export async function startMain(
   t: TestContext,
   options: ProcessOptions & { script?: string; args?: readonly string[] },

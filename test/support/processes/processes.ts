@@ -13,18 +13,18 @@ export type Finished = {
 export type ProcessOptions = {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
-  /** What it reads from standard input. */
+  /** The content of standard input. */
   readonly input?: string
   /** Flags of Node itself, such as --import. */
   readonly nodeFlags?: readonly string[]
-  /** The account that it runs as, where the tests run as root. */
+  /** The account to run as, if the tests run as root. */
   readonly account?: { readonly uid: number; readonly gid: number }
 }
 
 export const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
 export const LATCHKEY = fileURLToPath(new URL('../../../src/cli/latchkey.ts', import.meta.url))
 
-/** A Node process that sees nothing of the environment of the tests, and that ends with the test at the latest. */
+/** Starts a Node process without the environment of the tests. It is killed when the test ends. */
 export function startNode(t: TestContext, script: string, args: readonly string[], options: ProcessOptions): ChildProcess {
   const { cwd, env = {}, nodeFlags = [], account = {} } = options
   const child = spawn(process.execPath, [...nodeFlags, script, ...args], { cwd, env: { PATH: process.env['PATH'], ...env }, ...account })
@@ -39,7 +39,7 @@ export async function runNode(t: TestContext, script: string, args: readonly str
   return finished(child)
 }
 
-/** Everything that a process says from now on, and how it ends. */
+/** Collects the output of a process from now on, and its exit code. */
 export async function finished(child: ChildProcess): Promise<Finished> {
   if (!child.stdout || !child.stderr) throw new Error('the process has no output to read')
   const [stdout, stderr, [code, signal]] = await Promise.all([readAll(child.stdout), readAll(child.stderr), once(child, 'close')])

@@ -8,13 +8,13 @@ import { startMain } from './main-process.ts'
 export type ServiceProcess = {
   readonly url: string
   readonly process: ChildProcess
-  /** What it has printed so far, both streams. */
+  /** The output of both streams so far. */
   output(): string
 }
 
 const PRINT_DEADLINE_MS = 20_000
 
-/** The real service in a process of its own, in a temporary folder, on a free port. It is killed when the test ends. */
+/** Starts the real service in its own process, in a temporary folder, on a free port. It is killed when the test ends. */
 export async function startProcess(
   t: TestContext,
   env: Readonly<Record<string, string>> = {},
@@ -24,7 +24,7 @@ export async function startProcess(
   return { url, process: child, output: () => stdout() + stderr() }
 }
 
-/** Waits until the service has printed what matches, and gives the last match. */
+/** Waits until the output matches, and returns the last match. */
 export async function untilPrinted({ process: child, output }: ServiceProcess, pattern: RegExp): Promise<string> {
   const everywhere = new RegExp(pattern.source, `${pattern.flags}g`)
   const deadline = AbortSignal.timeout(PRINT_DEADLINE_MS)

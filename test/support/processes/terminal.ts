@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { until } from '../app/eventually.ts'
 import { LATCHKEY } from './processes.ts'
 
-/** What a person waits for, and what they type then. */
+/** Prompts, each with the text that a person types in response. */
 export type Dialogue = readonly (readonly [prompt: string, typed: string])[]
 
 /** Why no terminal can be simulated on this machine, as `skip` of a test expects it. */

@@ -1,4 +1,4 @@
-// A process that has a database open as the service has, and adds one user after the other, telling the id of each, until its input ends.
+// Opens a database like the service, and inserts users and prints their ids until standard input ends.
 import { setImmediate } from 'node:timers/promises'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { insertUser } from '../../../src/storage/repositories/user.repository.ts'

@@ -2,26 +2,26 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** What the way to a server does: lets everything through, loses everything in silence, or turns away and cuts. */
+/** `open` forwards everything, `blackhole` drops all data, `closed` rejects new connections and closes open ones. */
 export type Passage = 'open' | 'blackhole' | 'closed'
 
 export type BrokenProxy = {
   readonly port: number
-  /** Holds for bytes of standing connections and for new connections from now on. */
+  /** Applies to open and new connections. */
   set(passage: Passage): void
-  /** Every byte comes this much later. */
+  /** Delays all data by this time. */
   delay(ms: number): void
   cutAll(): void
-  /** Cuts a connection when the client has sent this text; `after` lets the text itself through to the server first. */
+  /** Closes a connection when the client sends this text; `after` forwards the text to the server first. */
   cutAt(text: string, when: 'before' | 'after'): void
-  /** How many connections were cut by `cutAt`. */
+  /** The number of connections closed by `cutAt`. */
   cuts(): number
 }
 
-// The answer to what was let through needs the time that a server takes to act on it, and is then lost.
+// Time for the server to act on the forwarded text; its response is then lost.
 const LOST_ANSWER_MS = 100
 
-/** A way to a TCP server that can be disturbed. It ends with the test. */
+/** Starts a proxy to a TCP server whose connections can be broken. It stops when the test ends. */
 export async function startBrokenProxy(t: TestContext, targetPort: number): Promise<BrokenProxy> {
   const pairs = new Set<{ client: Socket; server: Socket }>()
   let passage: Passage = 'open'
@@ -69,7 +69,7 @@ export async function startBrokenProxy(t: TestContext, targetPort: number): Prom
     return true
   }
 
-  /** The end of one side is told to the other, unless the network is what is lost. */
+  /** Closes the other side too, unless the network drops everything. */
   function leave(pair: { client: Socket; server: Socket }): void {
     if (passage === 'blackhole') return
     pairs.delete(pair)
@@ -94,7 +94,7 @@ export async function startBrokenProxy(t: TestContext, targetPort: number): Prom
     set(next) {
       passage = next
       if (next === 'closed') cutAll()
-      // What one side has given up meanwhile, the other hears of now.
+      // Close the other side of connections that ended meanwhile.
       if (next === 'open') for (const pair of pairs) if (pair.client.destroyed || pair.server.destroyed) leave(pair)
     },
     delay(ms) {

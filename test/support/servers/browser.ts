@@ -16,7 +16,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-/** A headless Chromium that ends with the test. */
+/** Starts a headless Chromium. It stops when the test ends. */
 export async function openBrowser(t: TestContext): Promise<Browser> {
   const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path))
   if (executablePath === undefined)
@@ -28,7 +28,7 @@ export async function openBrowser(t: TestContext): Promise<Browser> {
 
 export type WatchedPage = { readonly page: Page; readonly problems: string[] }
 
-/** A page that notes what should not happen: console errors, policy violations, and requests to any other host. */
+/** Opens a page that records problems: console errors, policy violations and requests to other hosts. */
 export async function openPage(browser: Browser, ownUrl: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext(options)
   const page = await context.newPage()
@@ -49,7 +49,7 @@ const LOOKS: Record<string, BrowserContextOptions> = {
   phone: { viewport: { width: 375, height: 667 }, deviceScaleFactor: 2 },
 }
 
-/** Keeps pictures of a page as people see it: on a desktop, in the dark, on a phone. */
+/** Saves screenshots of a page: on a desktop, with dark colours, on a phone. */
 export async function photograph(browser: Browser, name: string, open: (page: Page) => Promise<unknown>): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true })
   for (const [look, options] of Object.entries(LOOKS)) {

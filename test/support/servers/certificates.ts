@@ -6,7 +6,7 @@ import { temporaryFolder } from '../databases/databases.ts'
 
 export type Certificate = { readonly keyFile: string; readonly certFile: string; readonly key: string; readonly cert: string }
 
-/** A certificate that nobody vouches for but itself, made by openssl; undefined where that is not installed. `names` as in `DNS:localhost`. */
+/** Creates a self-signed certificate with openssl; undefined if openssl is not installed. `names` as in `DNS:localhost`. */
 export function makeCertificate(t: TestContext, names = 'DNS:localhost'): Certificate | undefined {
   const folder = temporaryFolder(t)
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
@@ -19,7 +19,7 @@ export function makeCertificate(t: TestContext, names = 'DNS:localhost'): Certif
   return { keyFile, certFile, key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') }
 }
 
-/** PostgreSQL takes a key that nobody else may read, and runs under an account of its own where the tests run as root. */
+/** Makes the key readable only for PostgreSQL, which requires that and runs under another account if the tests run as root. */
 export function handOver(certificate: Certificate, account: { readonly uid: number; readonly gid: number } | undefined): void {
   chmodSync(join(certificate.keyFile, '..'), 0o755)
   chmodSync(certificate.keyFile, 0o600)

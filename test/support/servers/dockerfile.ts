@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 export type Instruction = { readonly name: string; readonly text: string }
 export type Stage = { readonly name: string; readonly image: string; readonly instructions: readonly Instruction[] }
 
-/** The stages of a Dockerfile and what each does, in order. */
+/** The stages of a Dockerfile with their instructions, in order. */
 export function readDockerfile(file: string): Stage[] {
   const text = readFileSync(file, 'utf8')
     .replace(/^#.*\n/gm, '')
@@ -18,7 +18,7 @@ export function readDockerfile(file: string): Stage[] {
   return stages
 }
 
-/** What an instruction in its exec form runs. */
+/** The command of an instruction in its exec form. */
 export function execForm(stage: Stage, name: string): string[] {
   const text = stage.instructions.find((instruction) => instruction.name === name)?.text ?? ''
   // Each of them is a JSON list of strings.

@@ -1,10 +1,10 @@
 export type Eml = { readonly headers: ReadonlyMap<string, string>; readonly text: string; readonly html: string }
 
-/** Reads a mail as a mail program would: headers unfolded, both parts decoded. Enough for what the service writes itself. */
+/** Reads a mail as a mail program would: headers unfolded, both parts decoded. Enough for mails of the service. */
 export function parseEml(raw: string): Eml {
   const { headers, body } = splitHead(raw)
   const boundary = /boundary="([^"]+)"/.exec(headers.get('content-type') ?? '')?.[1]
-  if (boundary === undefined) throw new Error('the mail has one part alone')
+  if (boundary === undefined) throw new Error('the mail has only one part')
   const parts = body
     .split(`--${boundary}`)
     .slice(1, -1)

@@ -21,12 +21,12 @@ export function outboxRows({ db }: TestApp) {
   return db.all(OUTBOX)
 }
 
-/** A transport whose sendings end when, and as, the test says. */
+/** A transport whose deliveries the test completes. */
 export type HeldTransport = MailTransport & {
   readonly sent: MailMessage[]
-  /** The sendings under way, oldest first. */
+  /** The running deliveries, oldest first. */
   readonly pending: { accept(): void; refuse(fault: MailError): void }[]
-  /** Resolves when that many are under way. */
+  /** Resolves when that many deliveries are running. */
   untilPending(count: number): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export function createHeldTransport(): HeldTransport {
   }
 }
 
-/** A transport that answers at once: accepts, or throws what it is told. */
+/** A transport that accepts or rejects a mail at once. */
 export function createInstantTransport(): MailTransport & { readonly sent: MailMessage[]; fault: MailError | undefined } {
   const sent: MailMessage[] = []
   const transport = {

@@ -16,18 +16,18 @@ export type SmtpPeer = {
   readonly port: number
   readonly url: string
   readonly deliveries: Delivery[]
-  /** How many connections were made to it. */
+  /** The number of connections to it. */
   connections(): number
   stop(): Promise<void>
 }
 
 export type SmtpPeerOptions = {
   readonly port?: number
-  /** The reply to RCPT TO, where it is no. */
+  /** The reply that rejects RCPT TO. */
   readonly refuseRecipient?: (address: string) => string | undefined
-  /** The reply to the end of DATA, where it is no; `drop` cuts the connection in the middle of it. */
+  /** The reply that rejects the message; `drop` closes the connection in the middle of it. */
   readonly refuseMessage?: () => string | undefined
-  /** How long it takes to answer RCPT TO and the end of DATA. */
+  /** The delay of the replies to RCPT TO and to the message. */
   readonly delayMs?: number
   readonly login?: { readonly user: string; readonly password: string }
   readonly tls?: { readonly key: string; readonly cert: string; readonly fromTheStart: boolean }
@@ -96,7 +96,7 @@ function toReply(reply: string | undefined): Error | null {
   return reply === undefined ? null : Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
 }
 
-/** A server that accepts connections and then does with them what the test says. */
+/** A server that accepts connections and hands them to the test. */
 export async function startRawPeer(
   t: TestContext,
   onConnection: (socket: Socket) => void,
@@ -117,7 +117,7 @@ export async function startRawPeer(
   return { port, url: `smtp://localhost:${port}`, stop }
 }
 
-/** A port on which nobody listens. */
+/** Returns a port on which nothing listens. */
 export async function closedPort(t: TestContext): Promise<number> {
   const { port, stop } = await startRawPeer(t, () => undefined)
   await stop()
