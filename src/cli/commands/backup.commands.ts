@@ -13,6 +13,7 @@ import {
   createEmpty,
   flush,
   type OnPages,
+  requireOwnSchema,
   useOf,
 } from '../../storage/maintenance/sqlite-copy.ts'
 import { Interrupted, interruptible } from '../terminal/interruption.ts'
@@ -82,6 +83,7 @@ async function restore(file: string): Promise<void> {
   if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; name a copy`])
   if (!statSync(file).isFile()) throw new InvalidInput([`${file} is not a file; name a copy that \`backup\` has written`])
   const expected = checkSqlite(file)
+  requireOwnSchema(file)
   const aside = await setAside(database)
   createEmpty(database)
   await fill(database, file)

@@ -24,6 +24,7 @@ export async function checkDatabase({ database }: Config, now: () => number): Pr
   if (inspection === undefined) return [warning('database', 'there is none yet', 'Start the service, which makes it: npm start.')]
   return [
     ...checkState(inspection),
+    ...checkSchema(inspection),
     ...checkClock(inspection.serverTime, 'the database server', (askedAt + now()) / 2),
     ...checkAdmins(inspection),
     ...checkMails(inspection, now()),
@@ -50,6 +51,24 @@ function checkState({ product, isReadOnly, obstacle, pending }: Inspection): Fin
       warning('database', `${product} answers; to be applied: ${pending.join(', ')}`, 'Run `latchkey migrate`, or start the service.'),
     ]
   return [ok('database', `${product} answers, and is up to date`)]
+}
+
+const ADVICE_FOR_SCHEMA =
+  'Find out who changed the database. Remove what is not part of Latchkey, or restore a backup of before the change.'
+
+/** A trigger or a rule in the database could give a role away, and no rule of the service would notice. */
+function checkSchema({ differences, isOurs }: Inspection): Finding[] {
+  if (!isOurs) return []
+  if (differences === undefined)
+    return [
+      warning(
+        'schema',
+        'not compared: the user of the database may not create a schema',
+        'Grant create on the database, and run it again.',
+      ),
+    ]
+  if (differences.length === 0) return [ok('schema', 'is what the migrations create')]
+  return differences.map(({ message, isHarmless }) => (isHarmless ? warning : fault)('schema', message, ADVICE_FOR_SCHEMA))
 }
 
 /** Tokens carry times: where clocks differ, they expire too early or too late. */

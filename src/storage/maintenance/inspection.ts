@@ -4,6 +4,9 @@ import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseTarget } from '../../config/load.ts'
 import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from '../migrations.ts'
 import { withConnection } from '../postgres/connections.ts'
+import type { SchemaDifference } from './schema-comparison.ts'
+import { comparePostgresSchema } from './schema-postgres.ts'
+import { compareSqliteSchema } from './schema-sqlite.ts'
 
 /** The state of a database, read without changing anything: not even a migration is applied. */
 export type Inspection = {
@@ -16,6 +19,8 @@ export type Inspection = {
   readonly isOurs: boolean
   /** The names of the migrations that the next start will apply. */
   readonly pending: readonly string[]
+  /** How the schema differs from what its migrations create; undefined where that cannot be found out. */
+  readonly differences: readonly SchemaDifference[] | undefined
   readonly admins: number
   /** Those who can log in: verified and not banned. */
   readonly ableAdmins: number
@@ -74,6 +79,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
       obstacle: undefined,
       isOurs: isMigrated,
       pending,
+      differences: isMigrated ? compareSqliteSchema(connection) : [],
       ...stateOf(state),
       serverTime: undefined,
     }
@@ -110,6 +116,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
       obstacle: obstacleOf(server, pending),
       isOurs: isMigrated,
       pending,
+      differences: isMigrated && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
       ...stateOf(state),
       serverTime: server?.now,
     }

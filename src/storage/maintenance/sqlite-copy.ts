@@ -4,6 +4,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { makeFolder } from '../../shared/make-folder.ts'
 import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from '../migrations.ts'
 import { isBusy, isDamaged } from '../sqlite/connection.ts'
+import { compareSqliteSchema } from './schema-sqlite.ts'
 
 /** How many rows each table holds. */
 export type Counts = Readonly<Record<string, number>>
@@ -82,6 +83,17 @@ export function checkSqlite(file: string, expected?: Counts): Counts {
   } catch (error) {
     if (isDamaged(error)) throw new CopyFault(`${file} is not a SQLite database, or it is damaged`)
     throw error
+  } finally {
+    connection.close()
+  }
+}
+
+/** Throws CopyFault if a sound database contains a trigger, view or table that its migrations do not create, or a changed one. */
+export function requireOwnSchema(file: string): void {
+  const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
+  try {
+    const [difference] = compareSqliteSchema(connection).filter(({ isHarmless }) => !isHarmless)
+    if (difference !== undefined) throw new CopyFault(`${file} has a foreign schema: ${difference.message}`)
   } finally {
     connection.close()
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -33,6 +33,12 @@ async function place(t: TestContext) {
   })
   await db.close()
   return { folder, file, run: (...args: string[]) => runNode(t, LATCHKEY, args, { cwd: folder }) }
+}
+
+function execute(file: string, sql: string): void {
+  const connection = new DatabaseSync(file)
+  connection.exec(sql)
+  connection.close()
 }
 
 function contentOf(file: string): unknown {
@@ -132,6 +138,19 @@ test('restore refuses what is no sound copy, and leaves the database alone', asy
   )
   assert.deepEqual(contentOf(file), content)
   assert.deepEqual(readdirSync(join(folder, 'data')), ['latchkey.db'])
+})
+
+test('restore refuses a backup with a planted trigger in one line, and accepts an index of the operator', async (t) => {
+  const { run, folder } = await place(t)
+  await run('backup', 'good.db')
+  for (const name of ['trigger.db', 'index.db']) copyFileSync(join(folder, 'good.db'), join(folder, name))
+  execute(join(folder, 'index.db'), 'create index by_creation on users (created_at)')
+  assert.equal((await run('restore', 'index.db')).code, 0)
+  execute(
+    join(folder, 'trigger.db'),
+    "create trigger promote after insert on sessions begin update users set role = 'admin' where id = new.user_id; end",
+  )
+  refusedWith(await run('restore', 'trigger.db'), 1, 'trigger.db has a foreign schema: trigger promote is not part of Latchkey')
 })
 
 test('restore puts a damaged database aside, whole, and heals it', async (t) => {

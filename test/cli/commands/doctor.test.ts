@@ -67,6 +67,7 @@ plainTest('doctor finds nothing wrong with a service that runs well, and ends wi
     files: 'ok',
     disk: 'ok',
     database: 'ok',
+    schema: 'ok',
     admins: 'ok',
     outbox: 'ok',
     smtp: 'ok',
@@ -218,6 +219,24 @@ plainTest('doctor sees a database that is damaged, cannot be reached or can only
   await sql.unsafe(`alter database ${database} set default_transaction_read_only = on`)
   await sql.end()
   assert.match(complaints(await examine({ ...env, DATABASE_URL: url }), 'database')[0] ?? '', /^fault: PostgreSQL \S+ is read-only/)
+})
+
+test('doctor finds a trigger that was planted in the database', async (t) => {
+  const target = t.database === 'sqlite' ? await freshDatabase(t, 'sqlite') : { kind: 'postgres' as const, url: await emptyPostgres(t) }
+  await migrate(target)
+  const env = { SECRET_KEY: TEST_SECRET, PORT: '0', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  assert.deepEqual(complaints(await examine(env), 'schema'), [])
+  if (target.kind === 'sqlite') {
+    const connection = new DatabaseSync(target.file)
+    connection.exec("create trigger promote after insert on sessions begin update users set role = 'admin'; end")
+    connection.close()
+    assert.deepEqual(complaints(await examine(env), 'schema'), ['fault: trigger promote is not part of Latchkey'])
+  } else {
+    const sql = postgres(target.url, { max: 1 })
+    await sql.unsafe("create rule promote as on insert to sessions do also update users set role = 'admin'")
+    await sql.end()
+    assert.deepEqual(complaints(await examine(env), 'schema'), ['fault: rule promote of sessions is not part of Latchkey'])
+  }
 })
 
 test('doctor sees that there is no admin, or none who can log in, and mails that wait or have failed', async (t) => {

@@ -1,0 +1,31 @@
+import { DatabaseSync } from 'node:sqlite'
+import { type AppliedMigration, CREATE_HISTORY, MIGRATIONS_FOLDER, READ_HISTORY, readMigrations } from '../migrations.ts'
+import { compareSchemas, type SchemaDifference, type SchemaObject } from './schema-comparison.ts'
+
+// SQLite creates the statistics by itself, in tables that nobody else can create.
+const READ_OBJECTS = `
+  select type || ' ' || name as name, tbl_name || ': ' || coalesce(sql, '') as definition from sqlite_schema
+  where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))`
+
+/** Compares a database of this or an earlier version with what its migrations create. */
+export function compareSqliteSchema(connection: DatabaseSync): SchemaDifference[] {
+  // The statement names these columns.
+  const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
+  return compareSchemas(expectedObjects(applied), objectsOf(connection))
+}
+
+function expectedObjects(applied: readonly AppliedMigration[]): SchemaObject[] {
+  const names = new Set(applied.map(({ name }) => name))
+  const fresh = new DatabaseSync(':memory:')
+  try {
+    fresh.exec(CREATE_HISTORY)
+    for (const { name, sql } of readMigrations(`${MIGRATIONS_FOLDER}/sqlite`)) if (names.has(name)) fresh.exec(sql)
+    return objectsOf(fresh)
+  } finally {
+    fresh.close()
+  }
+}
+
+function objectsOf(connection: DatabaseSync): SchemaObject[] {
+  return connection.prepare(READ_OBJECTS).all() as SchemaObject[]
+}
