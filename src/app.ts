@@ -20,6 +20,7 @@ import { readVersion } from './process/version.ts'
 import { createPasswords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
+import { readInstanceId } from './storage/repositories/instance.repository.ts'
 import { ping } from './storage/repositories/ping.ts'
 
 export type AppParts = Parts & {
@@ -53,7 +54,16 @@ export function buildApp(config: Config, parts: AppParts): App {
       userAdministrationRoutes(app, userAdministration)
       apiKeyRoutes(app, apiKeys)
       metricsRoutes(app, metrics)
-      healthRoutes(app, () => ping(parts.db))
+      let instanceId: string | undefined
+      // Read once, so that the heartbeat needs no database.
+      app.addHook('onReady', async () => {
+        instanceId = await readInstanceId(parts.db).catch(() => undefined)
+      })
+      healthRoutes(
+        app,
+        () => ping(parts.db),
+        () => instanceId,
+      )
       landingRoutes(app, about)
       explorerRoutes(app, apiTitle, () => describeApi(routes, about))
     },

@@ -27,11 +27,11 @@ export type Subject<Thing> = {
   json(thing: Thing, isDeleted: boolean): object
 }
 
-/** A change that a bulk command makes, and the words that report it. */
+/** A change that a bulk command makes, and the phrase that reports it. */
 export type Change<Thing> = {
   readonly name: string
   /** `['make', 'made', ' an admin']` reads `made user 3 (…) an admin`, or `would make user 3 (…) an admin`. */
-  readonly words: readonly [verb: string, past: string, suffix?: string]
+  readonly phrase: readonly [verb: string, past: string, suffix?: string]
   /** Says that there is nothing to change, such as `already banned`. */
   readonly needless?: (thing: Thing) => string | undefined
   /** Set for a deletion, which a person confirms: what else is deleted, such as ` with all sessions`. */
@@ -101,7 +101,7 @@ async function findTargets<Thing>(
 }
 
 async function confirm<Thing>(targets: readonly Target<Thing>[], subject: Subject<Thing>, change: Change<Thing>): Promise<void> {
-  const [verb] = change.words
+  const [verb] = change.phrase
   await confirmDeletion({
     verb: verb.charAt(0).toUpperCase() + verb.slice(1),
     labels: targets.map(({ thing }) => subject.label(thing)),
@@ -154,6 +154,6 @@ function describe<Thing>({ before, after }: Outcome<Thing>, subject: Subject<Thi
   const label = subject.label(after ?? before)
   const needless = change.needless?.(before)
   if (needless !== undefined) return `${label} is ${needless}`
-  const [verb, past, suffix = ''] = change.words
+  const [verb, past, suffix = ''] = change.phrase
   return `${isDryRun ? `would ${verb}` : past} ${label}${suffix}`
 }

@@ -9,14 +9,14 @@ import { SomeFailed } from './bulk.ts'
 
 type DoctorOptions = { readonly json?: true; readonly sendTo?: string }
 
-const COLOURS: Readonly<Record<Verdict, string>> = { ok: '32', warning: '33', fault: '31' }
+const COLOURS: Readonly<Record<Verdict, string>> = { ok: '32', warning: '33', error: '31' }
 const VERDICT_WIDTH = 7
 const CHECK_WIDTH = 8
 
 export function doctorCommands(program: Command): void {
   program
     .command('doctor')
-    .description('check settings, database, mail, addresses, files and clock, and say what to do about what is wrong')
+    .description('check settings, files, database, mail, addresses and clocks, and suggest fixes')
     .option('--send-to <address>', 'deliver a test mail to this address')
     .option(...JSON_OPTION)
     .action(diagnose)
@@ -27,10 +27,10 @@ async function diagnose({ json, sendTo }: DoctorOptions): Promise<void> {
   const findings = await examine(process.env, { sendTo })
   if (json) print(JSON.stringify(findings, undefined, 2))
   else for (const line of report(findings, process.stdout.isTTY && !process.env['NO_COLOR'])) print(line)
-  if (findings.some(({ verdict }) => verdict === 'fault')) throw new SomeFailed()
+  if (findings.some(({ verdict }) => verdict === 'error')) throw new SomeFailed()
 }
 
-/** A line for each finding, what to do about it below, and the sum of it all. */
+/** A line for each finding, with the advice below it, and a summary. */
 export function report(findings: readonly Finding[], isColoured: boolean): string[] {
   const painted = (verdict: Verdict, text: string) => (isColoured ? `\u001b[${COLOURS[verdict]}m${text}\u001b[0m` : text)
   const lines = findings.flatMap(({ check, verdict, message, advice }) => [
@@ -38,6 +38,6 @@ export function report(findings: readonly Finding[], isColoured: boolean): strin
     ...(advice === undefined ? [] : [`${' '.repeat(VERDICT_WIDTH + CHECK_WIDTH + 4)}→ ${advice}`]),
   ])
   const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length
-  const worst: Verdict = count('fault') > 0 ? 'fault' : count('warning') > 0 ? 'warning' : 'ok'
-  return [...lines, '', painted(worst, `${counted(count('fault'), 'fault')}, ${counted(count('warning'), 'warning')}`)]
+  const worst: Verdict = count('error') > 0 ? 'error' : count('warning') > 0 ? 'warning' : 'ok'
+  return [...lines, '', painted(worst, `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}`)]
 }

@@ -26,21 +26,21 @@ const CHANGES: readonly KeyChange[] = [
   {
     name: 'disable',
     description: 'disable API keys; they can be enabled again',
-    words: ['disable', 'disabled'],
+    phrase: ['disable', 'disabled'],
     needless: ({ isActive }) => (isActive ? undefined : 'already disabled'),
     run: (apiKeys, userId, keyId) => apiKeys.edit(OPERATOR, userId, keyId, { isActive: false }),
   },
   {
     name: 'enable',
     description: 'enable API keys that were disabled',
-    words: ['enable', 'enabled'],
+    phrase: ['enable', 'enabled'],
     needless: ({ isActive }) => (isActive ? 'already active' : undefined),
     run: (apiKeys, userId, keyId) => apiKeys.edit(OPERATOR, userId, keyId, { isActive: true }),
   },
   {
     name: 'revoke',
     description: 'delete API keys, permanently',
-    words: ['delete', 'deleted'],
+    phrase: ['delete', 'deleted'],
     deletion: '',
     async run(apiKeys, userId, keyId) {
       await apiKeys.remove(OPERATOR, userId, keyId)

@@ -25,13 +25,13 @@ const CHANGES: readonly MailChange[] = [
   {
     name: 'retry',
     description: 'send mails again now, with all their attempts',
-    words: ['make', 'made', ' due now'],
+    phrase: ['make', 'made', ' due now'],
     run: (mails, mailId) => mails.retry(OPERATOR, mailId),
   },
   {
     name: 'discard',
     description: 'delete mails from the outbox without sending them',
-    words: ['discard', 'discarded'],
+    phrase: ['discard', 'discarded'],
     deletion: '',
     run: (mails, mailId) => mails.discard(OPERATOR, mailId),
   },

@@ -1,46 +1,61 @@
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
+import { withDotEnv } from '../../config/dotenv.ts'
 import type { DatabaseTarget } from '../../config/load.ts'
 import { parseDatabaseUrl } from '../../config/values.ts'
-import { inWordsOf } from '../../process/open-database.ts'
+import { inWordsOf, secretKeyFile } from '../../process/open-database.ts'
 import { inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { useOf } from '../../storage/maintenance/sqlite-copy.ts'
 import { type TransferSide, transfer } from '../../storage/maintenance/transfer.ts'
 import { countServiceConnections, withinPostgres } from '../../storage/maintenance/transfer-postgres.ts'
 import { withinSqlite } from '../../storage/maintenance/transfer-sqlite.ts'
 import { migrate } from '../../storage/open.ts'
-import { contents, print } from '../terminal/output.ts'
+import { FROM_INPUT, readSecretLine } from '../terminal/input.ts'
+import { contents, JSON_OPTION, print } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
+import { requireOptions } from '../terminal/required-options.ts'
 
-type MoveOptions = { readonly from: string; readonly to: string }
+type MoveOptions = { readonly from: string; readonly to: string; readonly json?: true }
 
-const URL_HINT = 'sqlite:path/to/file.db or postgres://user:password@host:port/database'
+const FROM_ENVIRONMENT = 'env:'
+const URL_HINT =
+  'sqlite:path/to/file.db or postgres://user:password@host:port/database; env:NAME reads it from an environment variable, and - from standard input'
 
 export function migrateDataCommands(program: Command): void {
-  program
-    .command('migrate-data')
-    .description('move everything from one database to another, new one; the service has to be stopped')
-    .requiredOption('--from <url>', `the database as it is: ${URL_HINT}`)
-    .requiredOption('--to <url>', 'the new database')
+  const command = program.command('migrate-data').description('copy everything to another, empty database; stop the service first')
+  requireOptions(command, { '--from <url>': `the current database: ${URL_HINT}`, '--to <url>': 'the new database, in the same forms' })
+    .option(...JSON_OPTION)
     .action(moveData)
 }
 
-async function moveData({ from, to }: MoveOptions): Promise<void> {
-  const [source, target] = [parseTarget('--from', from), parseTarget('--to', to)]
+async function moveData({ from, to, json }: MoveOptions): Promise<void> {
+  if (from === FROM_INPUT && to === FROM_INPUT) throw new InvalidInput(['--from, --to: only one of them can be read from standard input'])
+  const source = parseTarget('--from', await readUrl('--from', from))
+  const target = parseTarget('--to', await readUrl('--to', to))
   await requireUnused(source)
   await requireOurs(source)
   const steps = await inWordsOf('--from', source, () => migrate(source))
   await inWordsOf('--to', target, () => migrate(target))
-  const progress = createProgress('moving')
+  const progress = createProgress('copying')
   const moved = await within(source, false, (reading) => within(target, true, (writing) => transfer(reading, writing, progress.update)))
   progress.clear()
-  print(`Moved ${contents(moved)}. Everything was read back and compared.`)
+  if (json) return print(JSON.stringify({ rows: moved, migrated_source: steps.length > 0 }))
+  print(`Copied ${contents(moved)}. Everything was read back and compared.`)
   print('Now set DATABASE_URL to the new database and start the service.')
   print(aboutSecret(source))
-  const change = steps.length === 0 ? 'left as it is' : 'brought up to this version, and is otherwise as it was'
+  const change = steps.length === 0 ? 'not changed' : 'migrated to this version and otherwise not changed'
   print(`The old database was ${change}; keep it until you have seen the new one at work.`)
+}
+
+/** A URL may contain a password, which other users of the machine could read in the list of processes. */
+async function readUrl(option: string, given: string): Promise<string> {
+  if (given === FROM_INPUT) return readSecretLine(`Database URL (${option}): `)
+  if (!given.startsWith(FROM_ENVIRONMENT)) return given
+  const name = given.slice(FROM_ENVIRONMENT.length)
+  const url = withDotEnv(process.env)[name]
+  if (!url) throw new InvalidInput([`${option}: the environment variable ${name} is not set`])
+  return url
 }
 
 function parseTarget(option: string, url: string): DatabaseTarget {
@@ -49,20 +64,20 @@ function parseTarget(option: string, url: string): DatabaseTarget {
   return parsed.value
 }
 
-/** What a service writes after it was read would be lost. */
+/** Writes of a running service that come after the copy would be lost. */
 async function requireUnused(source: DatabaseTarget): Promise<void> {
   if (source.kind === 'sqlite' && !existsSync(source.file)) throw new InvalidInput([`--from: there is no database at ${source.file}`])
   const isUsed =
     source.kind === 'sqlite'
       ? (await inWordsOf('--from', source, async () => useOf(source.file))) === 'in use'
       : (await inWordsOf('--from', source, () => countServiceConnections(source.url))) > 0
-  if (isUsed) throw new InvalidInput(['--from: a service has this database open, and what it writes would be lost; stop it and try again'])
+  if (isUsed) throw new InvalidInput(['--from: a service has this database open, and its writes would be lost; stop it and try again'])
 }
 
-/** A name that was mistyped leads to an empty database, or to somebody else's: nothing is moved from there, and nothing made in it. */
+/** A mistyped name leads to an empty database, or to a foreign one: nothing is copied from there, and nothing is created in it. */
 async function requireOurs(source: DatabaseTarget): Promise<void> {
   const isOurs = (await inWordsOf('--from', source, () => inspectDatabase(source)))?.isOurs
-  if (!isOurs) throw new InvalidInput(['--from: this is not a database of Latchkey, or an empty one; nothing was moved'])
+  if (!isOurs) throw new InvalidInput(['--from: this database is empty or does not belong to Latchkey; nothing was copied'])
 }
 
 function within<Result>(target: DatabaseTarget, isTarget: boolean, work: (side: TransferSide) => Promise<Result>): Promise<Result> {
@@ -70,8 +85,8 @@ function within<Result>(target: DatabaseTarget, isTarget: boolean, work: (side: 
 }
 
 function aboutSecret(source: DatabaseTarget): string {
-  const file = source.kind === 'sqlite' ? join(dirname(source.file), 'secret.key') : undefined
+  const file = secretKeyFile(source)
   return file !== undefined && existsSync(file)
-    ? `Set SECRET_KEY to the content of ${file}: with another one every session and mailed link ends.`
-    : 'Keep SECRET_KEY as it is: with another one every session and mailed link ends.'
+    ? `Set SECRET_KEY to the content of ${file}. With another one, every session and mailed link ends.`
+    : 'Keep the same SECRET_KEY. With another one, every session and mailed link ends.'
 }

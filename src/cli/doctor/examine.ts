@@ -2,7 +2,7 @@ import { withDotEnv } from '../../config/dotenv.ts'
 import { type Config, ConfigFaults, type Environment, loadConfig } from '../../config/load.ts'
 import { checkDatabase } from './database.checks.ts'
 import { checkDisk, checkModes, checkSecret } from './file.checks.ts'
-import { type Finding, fault, inTime, ok } from './finding.ts'
+import { type Finding, failure, inTime, ok } from './finding.ts'
 import { checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
 
@@ -10,12 +10,12 @@ const DEADLINE_MS = 20_000
 
 export type ExamineOptions = { readonly sendTo?: string | undefined; readonly now?: () => number }
 
-/** Looks at everything that support threads are made of. Changes nothing; every check ends, whatever it waits for. */
+/** Checks everything that usually goes wrong. Changes nothing, and ends within the deadline. */
 export async function examine(env: Environment, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
   const config = readSettings(env)
   if (!('host' in config)) return config
   const groups = await Promise.all([
-    [ok('settings', 'no fault')],
+    [ok('settings', 'all valid')],
     inTime(
       'secret',
       DEADLINE_MS,
@@ -44,6 +44,6 @@ function readSettings(env: Environment): Config | readonly Finding[] {
     return loadConfig(withDotEnv(env))
   } catch (error) {
     if (!(error instanceof ConfigFaults)) throw error
-    return error.faults.map((line) => fault('settings', line, 'Mend it in the environment or in .env; nothing else was checked.'))
+    return error.faults.map((line) => failure('settings', line, 'Fix it in the environment or in .env. Nothing else was checked.'))
   }
 }

@@ -1,5 +1,5 @@
-/** `warning`: it works, and somebody should know. `fault`: it does not work, or is not safe. */
-export type Verdict = 'ok' | 'warning' | 'fault'
+/** `warning`: it works, and the operator should know. `error`: it does not work, or is not safe. */
+export type Verdict = 'ok' | 'warning' | 'error'
 
 export type Finding = {
   readonly check: string
@@ -17,30 +17,30 @@ export function warning(check: string, message: string, advice: string): Finding
   return { check, verdict: 'warning', message, advice }
 }
 
-export function fault(check: string, message: string, advice: string): Finding {
-  return { check, verdict: 'fault', message, advice }
+export function failure(check: string, message: string, advice: string): Finding {
+  return { check, verdict: 'error', message, advice }
 }
 
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // What a failed request says is one level below.
+  // The reason why a request failed is the cause of its error.
   const cause = error.cause instanceof Error ? error.cause : error
   const code = 'code' in cause ? String(cause.code) : ''
-  if (/wrong version number/.test(cause.message)) return 'TLS is not spoken there'
+  if (/wrong version number/.test(cause.message)) return 'the server does not use TLS on this port'
   return (cause.message || code).replace(/\s*\n\s*/g, ' ')
 }
 
-/** Whatever a check waits for, it ends. */
+/** Ends a check after the deadline, whatever it waits for. */
 export async function inTime(check: string, deadlineMs: number, work: Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   let timer: NodeJS.Timeout | undefined
   const expired = new Promise<readonly Finding[]>((resolve) => {
-    const late = fault(check, `no end after ${deadlineMs / 1000} seconds`, 'Look at what lies between this machine and the other one.')
-    timer = setTimeout(() => resolve([late]), deadlineMs)
+    const advice = 'Check the network between this machine and the other one.'
+    timer = setTimeout(() => resolve([failure(check, `the check did not end within ${deadlineMs / 1000} seconds`, advice)]), deadlineMs)
   })
   try {
     return await Promise.race([work, expired])
   } catch (error) {
-    return [fault(check, `could not be checked: ${reasonOf(error)}`, 'Mend this first, and run the command again.')]
+    return [failure(check, `could not be checked: ${reasonOf(error)}`, 'Fix this first, and run the command again.')]
   } finally {
     clearTimeout(timer)
   }

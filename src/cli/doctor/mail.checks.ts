@@ -3,17 +3,17 @@ import type { Config } from '../../config/load.ts'
 import { parseSmtpServer } from '../../config/smtp-url.ts'
 import { parseMailbox } from '../../outbox/messages.ts'
 import { createSmtpTransport } from '../../outbox/smtp.transport.ts'
-import { type Finding, fault, ok, reasonOf, warning } from './finding.ts'
+import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
 
-// A check has half of the total, which has to be longer than a silence: then the reason is told, not the time.
+// A check takes at most half of the total, which is longer than a silence, so that the reason is reported and not the timeout.
 const TIMEOUTS = { silenceMs: 5000, totalMs: 12_000 }
 
-/** Connects and logs in; with an address, delivers a mail to it. */
+/** Connects to the mail server and logs in; with an address, delivers a test mail to it. */
 export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config, sendTo: string | undefined): Promise<readonly Finding[]> {
   if (smtpUrl === undefined) {
     const advice = 'Set SMTP_URL to smtp://user:password@host:587, and MAIL_FROM.'
-    if (sendTo !== undefined) return [fault('smtp', 'no mail server is set, so that no mail can be sent', advice)]
-    return [warning('smtp', 'no mail server is set: mails are kept as files, and reach nobody', advice)]
+    if (sendTo !== undefined) return [failure('smtp', 'SMTP_URL is not set: no mail can be sent', advice)]
+    return [warning('smtp', 'SMTP_URL is not set: mails are kept as files and not sent', advice)]
   }
   const findings: Finding[] = []
   const from = parseMailbox(mailFrom)
@@ -22,31 +22,31 @@ export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config
   const transport = createSmtpTransport(smtpUrl, TIMEOUTS)
   try {
     await transport.check()
-    findings.push(ok('smtp', 'the mail server answers, and lets us in'))
+    findings.push(ok('smtp', 'the mail server answers and accepts the login'))
     findings.push(...(await clearTextWarnings(smtpUrl)))
     if (sendTo === undefined) return findings
-    const words = `This mail was sent by \`latchkey doctor\`: mail from ${apiTitle} arrives.`
+    const text = `This mail was sent by \`latchkey doctor\`: mail from ${apiTitle} arrives.`
     await transport.send({
       messageId: `<${randomUUID()}@${from.address.split('@')[1]}>`,
       date: new Date(),
       from,
       to: sendTo,
       subject: `Test mail from ${apiTitle}`,
-      text: `${words}\n`,
-      html: `<p>${words.replace(/[&<>]/g, '')}</p>\n`,
+      text: `${text}\n`,
+      html: `<p>${text.replace(/[&<>]/g, '')}</p>\n`,
       purpose: 'a test',
       link: baseUrl,
     })
-    findings.push(ok('smtp', `the server took a test mail to ${sendTo}; see whether it arrives, and not as spam`))
+    findings.push(ok('smtp', `the server accepted a test mail to ${sendTo}; check that it arrives, and not as spam`))
   } catch (error) {
-    findings.push(fault('smtp', `the mail server cannot be used: ${reasonOf(error)}`, adviceFor(reasonOf(error))))
+    findings.push(failure('smtp', `the mail server cannot be used: ${reasonOf(error)}`, adviceFor(reasonOf(error))))
   } finally {
     await transport.close()
   }
   return findings
 }
 
-/** For a server that a check has reached. */
+/** Warns about clear text, for a server that answers. */
 async function clearTextWarnings(smtpUrl: string): Promise<readonly Finding[]> {
   const parsed = parseSmtpServer(smtpUrl)
   if (!('value' in parsed) || parsed.value.tls === 'required') return []

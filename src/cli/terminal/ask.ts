@@ -7,18 +7,18 @@ export function isInteractive(): boolean {
   return process.stdin.isTTY
 }
 
-/** Asks for a password, without showing it. */
-export async function askPassword(question: string): Promise<string> {
+/** Asks for a secret, without showing it. */
+export async function askSecret(question: string): Promise<string> {
   const answer = await ask(question, false)
-  if (answer === undefined) throw new InvalidInput(['no password was given; nothing was changed'])
+  if (answer === undefined) throw new InvalidInput(['cancelled; nothing was changed'])
   return answer
 }
 
 /** Asks for a new password twice, because a typing error in a hidden password goes unnoticed. */
 export async function askNewPassword(): Promise<string> {
-  const password = await askPassword('Password: ')
+  const password = await askSecret('Password: ')
   if (password === '') return password
-  if ((await askPassword('Repeat password: ')) !== password) throw new InvalidInput(['the passwords do not match; nothing was changed'])
+  if ((await askSecret('Repeat password: ')) !== password) throw new InvalidInput(['the passwords do not match; nothing was changed'])
   return password
 }
 

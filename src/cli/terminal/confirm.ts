@@ -15,7 +15,7 @@ export type Deletion = {
   readonly consequence: string
 }
 
-/** Asks before something is deleted. Without a terminal nobody can answer, and the command proceeds as a script expects. */
+/** Asks before something is deleted. Without a terminal, as in a script, the command proceeds. */
 export async function confirmDeletion(deletion: Deletion): Promise<void> {
   if (deletion.labels.length === 0 || !isInteractive()) return
   if (!(await askYesNo(questionFor(deletion)))) throw new InvalidInput(['cancelled; nothing was changed'])

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { parseEmail } from '../../domain/values/email.ts'
 import { isPassword, NAME_MAX_LENGTH, parseName } from '../../domain/values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../../domain/values/text.ts'
-import { askNewPassword, isInteractive } from './ask.ts'
+import { askNewPassword, askSecret, isInteractive } from './ask.ts'
 import { InvalidInput } from './refusals.ts'
 
 /** Stands for a value that is read from standard input. */
@@ -52,6 +52,11 @@ export function willAskPassword(option: string): boolean {
 export async function readPassword(option: string): Promise<string> {
   if (option !== FROM_INPUT) return option
   return willAskPassword(option) ? askNewPassword() : ((await readLines())[0] ?? '')
+}
+
+/** Returns a secret that a person types unseen, or the first line of standard input. */
+export async function readSecretLine(question: string): Promise<string> {
+  return isInteractive() ? askSecret(question) : ((await readLines())[0] ?? '')
 }
 
 export async function readLines(): Promise<string[]> {

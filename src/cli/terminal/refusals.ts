@@ -12,7 +12,7 @@ export class InvalidInput extends Error {
   }
 }
 
-/** The refusals as the command line words them. Some happen to requests only; a code without a message does not compile. */
+/** The message for each refusal. Some happen to requests only; a code without a message does not compile. */
 const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   not_authenticated: 'no credentials were given',
   token_invalid: 'the token is invalid',

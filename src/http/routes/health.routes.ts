@@ -1,9 +1,10 @@
+import { INSTANCE_HEADER } from '../../shared/instance-header.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { described, refusals } from '../pipeline/replies.ts'
 import { HealthView } from './health.schemas.ts'
 
-/** `isReady` throws when the service cannot serve. */
-export function healthRoutes(app: App, isReady: () => Promise<void>): void {
+/** `isReady` throws when the service cannot serve. `instanceId` is the id of the database that it uses, once that is known. */
+export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId: () => string | undefined): void {
   app.get(
     '/heartbeat',
     {
@@ -13,10 +14,15 @@ export function healthRoutes(app: App, isReady: () => Promise<void>): void {
         summary: 'Tell whether the process lives',
         description: 'Stays 200 while the database is away.',
         tags: ['Service'],
-        response: { 200: described(HealthView, 'It lives.'), ...refusals() },
+        response: { 200: described(HealthView, 'The process is running.'), ...refusals() },
       },
     },
-    async () => ({ status: 'ok' as const }),
+    async (_request, reply) => {
+      // The doctor compares it with the database of its settings: another service may have the port.
+      const id = instanceId()
+      if (id !== undefined) reply.header(INSTANCE_HEADER, id)
+      return { status: 'ok' as const }
+    },
   )
 
   app.get(

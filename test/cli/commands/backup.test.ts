@@ -11,12 +11,12 @@ import { insertSession } from '../../../src/storage/repositories/session.reposit
 import { insertUser } from '../../../src/storage/repositories/user.repository.ts'
 import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { refusedWith } from '../../support/processes/command-line.ts'
+import { json, refusedWith } from '../../support/processes/command-line.ts'
 import { finished, LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
 
 const WRITER = fileURLToPath(new URL('../../support/processes/writer-process.ts', import.meta.url))
 const KEEP_SECRET =
-  'The secret key is not in it: keep data/secret.key as well, in another place. Without it every session and mailed link ends.\n'
+  'The copy does not contain the secret key: keep data/secret.key too, in another place. Without it, every session and mailed link ends.\n'
 
 /** A folder with a database of 200 users and a session, and the command line in it. */
 async function place(t: TestContext) {
@@ -50,37 +50,37 @@ function contentOf(file: string): unknown {
   return { content, found: found?.['count'] }
 }
 
-test('backup copies a database that is being written to, restore brings it back elsewhere, and refuses while it is in use', async (t) => {
+test('backup copies a database while others write to it; restore works elsewhere, and refuses while the database is in use', async (t) => {
   const source = await place(t)
   const writer = startNode(t, WRITER, [source.file], { cwd: source.folder })
-  let told = ''
-  writer.stdout?.setEncoding('utf8').on('data', (text: string) => (told += text))
+  let printed = ''
+  writer.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text))
   await once(writer.stdout ?? writer, 'data')
-  const acknowledgedBefore = Number(told.trim().split('\n').at(-1))
+  const acknowledgedBefore = Number(printed.trim().split('\n').at(-1))
 
-  refusedWith(await source.run('backup', 'copies/one.db'), 1, 'copies does not exist; make it, or mount it, first')
+  refusedWith(await source.run('backup', 'copies/one.db'), 1, 'copies does not exist; create it or mount it first')
   mkdirSync(join(source.folder, 'copies'))
   const backedUp = await source.run('backup', 'copies/one.db')
   assert.match(
     backedUp.stdout,
-    /^Backed up data\/latchkey\.db to copies\/one\.db, \d+\.\d MB: \d+ users, 1 session, 0 API keys, 0 mails in the outbox\. The copy was checked\.\n/,
+    /^Backed up data\/latchkey\.db to copies\/one\.db, \d+\.\d MB: \d+ users, 1 session, 0 API keys, 0 mails in the outbox\. The copy was verified\.\n/,
   )
   assert.deepEqual([backedUp.code, backedUp.stderr, backedUp.stdout.endsWith(KEEP_SECRET)], [0, '', true])
   const copied = Number(/(\d+) users/.exec(backedUp.stdout)?.[1])
   assert.deepEqual(readdirSync(join(source.folder, 'copies')), ['one.db'])
   assert.equal(statSync(join(source.folder, 'copies', 'one.db')).mode & 0o777, 0o600)
-  assert.ok(copied >= acknowledgedBefore, 'what was acknowledged before is in the copy')
+  assert.ok(copied >= acknowledgedBefore, 'every write that was acknowledged before is in the copy')
 
   const before = statSync(source.file).ino
   refusedWith(
     await source.run('restore', 'copies/one.db'),
     1,
-    'data/latchkey.db is in use; stop the service, and everything else that has it open, and try again',
+    'data/latchkey.db is in use; stop the service and every other program that has it open, and try again',
   )
   writer.stdin?.end()
   await once(writer, 'close')
-  const acknowledged = told.trim().split('\n').length + 200
-  assert.ok(acknowledged > copied, 'writing went on during the backup')
+  const acknowledged = printed.trim().split('\n').length + 200
+  assert.ok(acknowledged > copied, 'writes continued during the backup')
 
   const elsewhere = temporaryFolder(t)
   const restored = await runNode(t, LATCHKEY, ['restore', join(source.folder, 'copies/one.db')], { cwd: elsewhere })
@@ -100,24 +100,25 @@ test('backup copies a database that is being written to, restore brings it back 
   assert.equal(statSync(source.file).ino, before)
 })
 
-test('backup replaces nothing without --force, and never the database itself', async (t) => {
+test('backup replaces no file without --force, and never the database itself', async (t) => {
   const { folder, file, run } = await place(t)
   writeFileSync(join(folder, 'precious'), 'precious')
-  refusedWith(await run('backup', 'precious'), 1, 'precious exists already; name another file, or replace it with --force')
+  refusedWith(await run('backup', 'precious'), 1, 'precious already exists; choose another file, or replace it with --force')
   assert.equal(readFileSync(join(folder, 'precious'), 'utf8'), 'precious')
   refusedWith(
     await run('backup', 'data/../data/latchkey.db', '--force'),
     1,
-    'data/../data/latchkey.db is the database itself; name another file',
+    'data/../data/latchkey.db is the database itself; choose another file',
   )
   const { stderr } = await run('backup', '/proc/one.db')
   assert.match(stderr, /^latchkey: \/proc\/one\.db was not written: [^\n]+\n$/)
-  const { code } = await run('backup', 'precious', '--force')
-  assert.equal(code, 0)
+  const { database, file: copy, bytes, rows } = json(await run('backup', 'precious', '--force', '--json')) as Record<string, unknown>
+  assert.deepEqual([database, copy, bytes], ['data/latchkey.db', 'precious', statSync(join(folder, 'precious')).size])
+  assert.deepEqual(rows, { users: 200, sessions: 1, api_keys: 0, outbox: 0 })
   assert.deepEqual(contentOf(join(folder, 'precious')), contentOf(file))
 })
 
-test('restore refuses what is no sound copy, and leaves the database alone', async (t) => {
+test('restore refuses an invalid copy and does not change the database', async (t) => {
   const { folder, file, run } = await place(t)
   const content = contentOf(file)
   writeFileSync(join(folder, 'notes.txt'), 'not a database at all, but long enough to look like something'.repeat(99))
@@ -153,49 +154,48 @@ test('restore refuses a backup with a planted trigger in one line, and accepts a
   refusedWith(await run('restore', 'trigger.db'), 1, 'trigger.db has a foreign schema: trigger promote is not part of Latchkey')
 })
 
-test('restore puts a damaged database aside, whole, and heals it', async (t) => {
+test('restore keeps a damaged database under another name and replaces it', async (t) => {
   const { folder, file, run } = await place(t)
   const content = contentOf(file)
   await run('backup', 'good.db')
   writeFileSync(file, 'overwritten by mistake'.repeat(1000))
-  const { code, stdout, stderr } = await run('restore', 'good.db')
-  assert.deepEqual([code, stderr], [0, ''])
+  const { kept_as: keptAs, ...rest } = json(await run('restore', 'good.db', '--json')) as { kept_as: string }
+  assert.deepEqual(rest, { database: 'data/latchkey.db', file: 'good.db', rows: { users: 200, sessions: 1, api_keys: 0, outbox: 0 } })
   assert.deepEqual(contentOf(file), content)
-  const aside = /kept as data\/(\S+);/.exec(stdout)?.[1] ?? ''
-  assert.match(readFileSync(join(folder, 'data', aside), 'utf8'), /^overwritten by mistake/)
+  assert.match(readFileSync(join(folder, keptAs), 'utf8'), /^overwritten by mistake/)
 })
 
-test('backup and restore say how PostgreSQL does it, without its password, and end with 1', async (t) => {
+test('backup and restore name the tools of PostgreSQL, without its password, and exit with 1', async (t) => {
   const cwd = temporaryFolder(t)
   mkdirSync(join(cwd, 'x'))
   const env = { DATABASE_URL: 'postgres://me:hunter22@db.example.com/accounts', SECRET_KEY: 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u' }
-  const words = 'DATABASE_URL: names a PostgreSQL database, which has its own tools; use:'
+  const message = 'DATABASE_URL: names a PostgreSQL database, which has its own tools; run:'
   refusedWith(
     await runNode(t, LATCHKEY, ['backup', 'one.dump'], { cwd, env }),
     1,
-    `${words} pg_dump --format=custom --file=one.dump "$DATABASE_URL"`,
+    `${message} pg_dump --format=custom --file=one.dump "$DATABASE_URL"`,
   )
   refusedWith(
     await runNode(t, LATCHKEY, ['restore', 'one.dump'], { cwd, env }),
     1,
-    `${words} pg_restore --clean --if-exists --dbname="$DATABASE_URL" one.dump`,
+    `${message} pg_restore --clean --if-exists --dbname="$DATABASE_URL" one.dump`,
   )
   assert.equal(existsSync(join(cwd, 'one.dump')), false)
   refusedWith(
     await runNode(t, LATCHKEY, ['backup', 'one.db'], { cwd }),
     1,
-    'DATABASE_URL: there is no database at data/latchkey.db, or this account may not look into its folder; nothing was backed up',
+    'DATABASE_URL: there is no database at data/latchkey.db, or this user may not read its folder; nothing was backed up',
   )
   assert.deepEqual(readdirSync(cwd), ['x'])
 })
 
-test('restores that follow each other in one second each keep what was there', async (t) => {
+test('two restores in one second each keep the previous database', async (t) => {
   const { folder, file, run } = await place(t)
   await run('backup', 'small.db')
   const empty = new DatabaseSync(join(folder, 'small.db'))
   empty.exec('delete from users')
   empty.close()
-  // Whatever the clock says: the names of this minute are taken.
+  // All names of this minute are taken, whatever the clock says.
   const [minute = ''] =
     new Date()
       .toISOString()
@@ -212,13 +212,13 @@ test('restores that follow each other in one second each keep what was there', a
   assert.equal((contentOf(file) as { found: number }).found, 0)
 })
 
-test('restore refuses what is no file, and leaves the database as it is where it cannot be kept', async (t) => {
+test('restore refuses a folder, and changes nothing when the previous database cannot be kept', async (t) => {
   const { folder, file, run } = await place(t)
   const content = contentOf(file)
-  refusedWith(await run('restore', '.'), 1, '. is not a file; name a copy that `backup` has written')
+  refusedWith(await run('restore', '.'), 1, '. is not a file; choose a copy that `backup` has written')
   await run('backup', 'good.db')
   if (process.getuid?.() !== 0 || spawnSync('prlimit', ['--version']).status !== 0) return t.skip('needs prlimit')
-  // The copy of what is there does not fit; the shell sets the signal aside that would end the process.
+  // The copy of the database does not fit. The shell ignores the signal that would end the process.
   const limited = spawnSync(
     'sh',
     ['-c', 'trap "" XFSZ; exec prlimit --fsize=65536 "$0" "$1" restore good.db', process.execPath, LATCHKEY],
@@ -228,15 +228,15 @@ test('restore refuses what is no file, and leaves the database as it is where it
     },
   )
   assert.equal(limited.status, 1)
-  assert.match(limited.stderr, /^latchkey: data\/latchkey\.db was left as it is: what it holds could not be kept as data\/\S+: .+\n$/)
+  assert.match(limited.stderr, /^latchkey: data\/latchkey\.db was not changed: its content could not be kept as data\/\S+: .+\n$/)
   assert.deepEqual(contentOf(file), content)
   assert.deepEqual(readdirSync(join(folder, 'data')), ['latchkey.db'])
 })
 
-test('a backup that is interrupted leaves nothing behind, and ends as a command that was interrupted does', async (t) => {
+test('an interrupted backup leaves no file behind, and exits like an interrupted command', async (t) => {
   const { folder, file } = await place(t)
   const large = new DatabaseSync(file)
-  // More than fits into the moment between the first page and the signal.
+  // Enough that the copy is not finished before the signal arrives.
   large.exec('create table ballast (content blob); insert into ballast values (zeroblob(400000000))')
   large.close()
   const child = startNode(t, LATCHKEY, ['backup', 'one.db'], { cwd: folder })
@@ -245,6 +245,6 @@ test('a backup that is interrupted leaves nothing behind, and ends as a command 
   await until('the copy has begun', isBegun, 20_000)
   child.kill('SIGINT')
   const { code, stdout, stderr } = await ended
-  assert.deepEqual([code, stdout, stderr], [130, '', 'latchkey: interrupted; what was begun has been taken back\n'])
+  assert.deepEqual([code, stdout, stderr], [130, '', 'latchkey: interrupted; nothing was changed\n'])
   assert.deepEqual(readdirSync(folder), ['data'])
 })

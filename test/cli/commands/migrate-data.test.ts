@@ -117,7 +117,7 @@ async function tablesOf(url: string): Promise<number> {
   return tables.length
 }
 
-test('migrate-data moves everything from SQLite to PostgreSQL and back, ids, hashes and spent ids included', async (t) => {
+test('migrate-data copies everything from SQLite to PostgreSQL and back, including ids, hashes and used ids', async (t) => {
   const old = await filled(t)
   const url = await emptyPostgres(t)
   const cwd = temporaryFolder(t)
@@ -132,10 +132,10 @@ test('migrate-data moves everything from SQLite to PostgreSQL and back, ids, has
       signal: null,
       stderr: '',
       stdout: [
-        'Moved 1198 users, 20 sessions, 5 API keys, 2 mails in the outbox. Everything was read back and compared.',
+        'Copied 1198 users, 20 sessions, 5 API keys, 2 mails in the outbox. Everything was read back and compared.',
         'Now set DATABASE_URL to the new database and start the service.',
-        'Keep SECRET_KEY as it is: with another one every session and mailed link ends.',
-        'The old database was left as it is; keep it until you have seen the new one at work.',
+        'Keep the same SECRET_KEY. With another one, every session and mailed link ends.',
+        'The old database was not changed; keep it until you have seen the new one at work.',
         '',
       ],
     },
@@ -166,7 +166,7 @@ test('migrate-data moves everything from SQLite to PostgreSQL and back, ids, has
   }
 })
 
-test('migrate-data says that it brought a source of an earlier version up to date', async (t) => {
+test('migrate-data says that it migrated a source of an earlier version', async (t) => {
   const old = await filled(t)
   const earlier = new DatabaseSync(old)
   // The third migration changes nothing in SQLite: without its line in the history the database is one of the version before.
@@ -176,10 +176,10 @@ test('migrate-data says that it brought a source of an earlier version up to dat
     cwd: temporaryFolder(t),
   })
   assert.equal(code, 0)
-  assert.match(stdout, /\nThe old database was brought up to this version, and is otherwise as it was; keep it until/)
+  assert.match(stdout, /\nThe old database was migrated to this version and otherwise not changed; keep it until/)
 })
 
-test('migrate-data that fails half-way leaves the target empty', async (t) => {
+test('migrate-data that fails leaves the target empty', async (t) => {
   const old = await filled(t)
   const damaged = new DatabaseSync(old)
   // PostgreSQL cannot hold this character, and the service refuses it.
@@ -193,14 +193,14 @@ test('migrate-data that fails half-way leaves the target empty', async (t) => {
   assert.ok((await contentOfPostgres(url)).every((rows) => Array.isArray(rows) && rows.length === 0))
 })
 
-test('migrate-data refuses a source that is open, one that is not there, and what is no address', async (t) => {
+test('migrate-data refuses a source that is in use or missing, and an invalid URL', async (t) => {
   const old = await filled(t)
   const cwd = temporaryFolder(t)
   const url = await emptyPostgres(t)
   const run = (from: string, to: string) => runNode(t, LATCHKEY, ['migrate-data', '--from', from, '--to', to], { cwd })
   const writer = startNode(t, WRITER, [old], { cwd })
   await once(writer.stdout ?? writer, 'data')
-  const inUse = '--from: a service has this database open, and what it writes would be lost; stop it and try again'
+  const inUse = '--from: a service has this database open, and its writes would be lost; stop it and try again'
   refusedWith(await run(`sqlite:${old}`, url), 1, inUse)
   writer.kill('SIGKILL')
   await migrate({ kind: 'postgres', url })
@@ -209,7 +209,7 @@ test('migrate-data refuses a source that is open, one that is not there, and wha
   refusedWith(await run(url, 'sqlite:new.db'), 1, inUse)
   await service.close()
   refusedWith(await run('sqlite:nothing.db', url), 1, '--from: there is no database at nothing.db')
-  const notOurs = '--from: this is not a database of Latchkey, or an empty one; nothing was moved'
+  const notOurs = '--from: this database is empty or does not belong to Latchkey; nothing was copied'
   const foreign = new DatabaseSync(join(cwd, 'cats.db'))
   foreign.exec('create table cats (name text)')
   refusedWith(await run('sqlite:cats.db', url), 1, notOurs)
@@ -228,4 +228,21 @@ test('migrate-data refuses a source that is open, one that is not there, and wha
   const { code, stderr } = await run('mysql://x', url)
   assert.equal(code, 1)
   assert.match(stderr, /^latchkey: --from: should be sqlite:/)
+})
+
+test('migrate-data reads URLs from the environment and from standard input, so that no list of processes shows their passwords', async (t) => {
+  const old = await filled(t)
+  const cwd = temporaryFolder(t)
+  const args = ['migrate-data', '--from', 'env:OLD_URL', '--to', '-', '--json']
+  const { code, stdout, stderr } = await runNode(t, LATCHKEY, args, { cwd, env: { OLD_URL: `sqlite:${old}` }, input: 'sqlite:new.db\n' })
+  assert.deepEqual([code, stderr], [0, ''])
+  const { rows, migrated_source: isMigrated } = JSON.parse(stdout)
+  assert.deepEqual([rows.users, rows.sessions, rows.api_keys, isMigrated], [1198, 20, 5, false])
+  assert.deepEqual(contentOfSqlite(join(cwd, 'new.db')), contentOfSqlite(old))
+  refusedWith(await runNode(t, LATCHKEY, args, { cwd, input: '' }), 1, '--from: the environment variable OLD_URL is not set')
+  refusedWith(
+    await runNode(t, LATCHKEY, ['migrate-data', '--from', '-', '--to', '-'], { cwd, input: '' }),
+    1,
+    '--from, --to: only one of them can be read from standard input',
+  )
 })

@@ -60,7 +60,7 @@ test('a password is not asked for when another option is invalid', { skip: NO_TE
 test('Ctrl-C or Ctrl-D at the password cancels the command', { skip: NO_TERMINAL }, async (t) => {
   for (const key of [CTRL_C, CTRL_D]) {
     const { code, shown } = await atTerminal(temporaryFolder(t), CREATE, [['Password: ', key]])
-    assert.deepEqual([code, shown], [1, 'Password: \r\nlatchkey: no password was given; nothing was changed\r\n'])
+    assert.deepEqual([code, shown], [1, 'Password: \r\nlatchkey: cancelled; nothing was changed\r\n'])
   }
 })
 

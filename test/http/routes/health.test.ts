@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict'
+import { readInstanceId } from '../../../src/storage/repositories/instance.repository.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
-test('200: the heartbeat says that the process lives', async (t) => {
+test('200: the heartbeat says that the process is running', async (t) => {
   const { app } = await startApp(t)
   const response = await app.inject('/heartbeat')
   assert.equal(response.statusCode, 200)
   assert.deepEqual(response.json(), { status: 'ok' })
+})
+
+test('200: the heartbeat names the database of the service, also while the database is down', async (t) => {
+  const { app, db } = await startApp(t)
+  const id = await readInstanceId(db)
+  assert.equal((await app.inject('/heartbeat')).headers['latchkey-instance'], id)
+  await db.close()
+  assert.equal((await app.inject('/heartbeat')).headers['latchkey-instance'], id)
 })
 
 test('200: a service with its database is ready', async (t) => {
@@ -15,7 +24,7 @@ test('200: a service with its database is ready', async (t) => {
   assert.deepEqual({ status: response.statusCode, body: response.json() }, { status: 200, body: { status: 'ok' } })
 })
 
-test('503: a service whose database is closed is not ready, and its heart still beats', async (t) => {
+test('503: a service whose database is closed is not ready, and its heartbeat still succeeds', async (t) => {
   const { app, db } = await startApp(t)
   await db.close()
   const response = await app.inject('/ready')

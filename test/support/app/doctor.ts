@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Finding } from '../../../src/cli/doctor/finding.ts'
+import { migrate } from '../../../src/storage/open.ts'
+import { TEST_SECRET } from '../app/start-app.ts'
+import { temporaryFolder } from '../databases/databases.ts'
+
+/** The warnings and errors of a check. Each has advice. */
+export function problems(findings: readonly Finding[], check: string): string[] {
+  for (const { verdict, advice } of findings) assert.equal(advice === undefined, verdict === 'ok', 'a problem has advice')
+  return findings
+    .filter((finding) => finding.check === check && finding.verdict !== 'ok')
+    .map(({ verdict, message }) => `${verdict}: ${message}`)
+}
+
+export async function webServer(t: TestContext, answer: RequestListener): Promise<{ url: string; port: number }> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as { port: number }
+  return { url: `http://127.0.0.1:${port}`, port }
+}
+
+/** Settings for a SQLite service without problems, in its own folder. */
+export async function validSettings(t: TestContext) {
+  const folder = join(temporaryFolder(t), 'data')
+  const file = join(folder, 'latchkey.db')
+  await migrate({ kind: 'sqlite', file })
+  return { folder, file, env: { DATABASE_URL: `sqlite:${file}`, SECRET_KEY: TEST_SECRET, PORT: '0' } }
+}
