@@ -35,5 +35,5 @@ test('the first session of the README works as it is written', async (t) => {
 
   const [list = '', doctor = ''] = look.trim().split('\n')
   assert.match((await command(list)).stdout, /\n1 +admin@example\.com .* admin +verified\n2 +mia@example\.com .* user +verified\n$/)
-  assert.match((await command(doctor)).stdout, /\n0 faults, 1 warning\n$/)
+  assert.match((await command(doctor)).stdout, /\n0 errors, 1 warning\n$/)
 })
