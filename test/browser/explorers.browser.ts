@@ -85,6 +85,17 @@ test('Swagger UI shows every operation, leads to one by its address, and calls b
   }
 })
 
+test('Swagger UI fits on a phone, with operations unfolded too', async (t) => {
+  const browser = await openBrowser(t)
+  const service = await startProcess(t)
+  const { page } = await openPage(browser, service.url, { viewport: { width: 390, height: 844 } })
+  await page.goto(`${service.url}/docs`)
+  for (const operationId of ['login', 'updateApiKeyOfUser', 'searchUsers']) {
+    await (await unfold(page, operationId)).locator('.responses-table').first().waitFor()
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, operationId)
+  }
+})
+
 test('Redoc shows every operation, and finds one', async (t) => {
   const browser = await openBrowser(t)
   const service = await startProcess(t)
@@ -96,7 +107,7 @@ test('Redoc shows every operation, and finds one', async (t) => {
     for (const { operation } of operations) await showsInMenu(page, operation.tags[0] ?? '', operation.summary)
     await page.keyboard.press('Control+k')
     await page.keyboard.type('make-admin')
-    await page.getByText('There is no way back over HTTP.').last().click()
+    await page.getByText('This cannot be undone over HTTP.').last().click()
     await page.locator('h2, h3', { hasText: 'Make a user an admin' }).waitFor()
     await page.screenshot({ path: `${SCREENSHOTS}/redoc-operation.png` })
     assert.deepEqual(problems, [])

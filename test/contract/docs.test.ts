@@ -7,7 +7,7 @@ import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/latchkey.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { ANSWERS } from '../../src/http/pipeline/errors.ts'
-import { COMPLAINTS } from '../../src/http/validation/validation-error.ts'
+import { MESSAGES } from '../../src/http/validation/validation-error.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DOCUMENTS = [
@@ -92,7 +92,7 @@ test('docs/errors.md lists every refusal with its status and its message, and no
 
 test('docs/errors.md lists every type of validation error', () => {
   const text = read('docs/errors.md')
-  for (const { type } of Object.values(COMPLAINTS)) assert.ok(text.includes(`\`${type}\``), `${type} is missing`)
+  for (const { type } of Object.values(MESSAGES)) assert.ok(text.includes(`\`${type}\``), `${type} is missing`)
 })
 
 /** The anchor that a heading gets: lower case, words joined by hyphens, other characters removed. */

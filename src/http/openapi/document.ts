@@ -11,9 +11,9 @@ declare module 'fastify' {
     summary?: string
     description?: string
     tags?: readonly [Tag]
-    /** People get pages with the same statuses: when they ask for HTML, or when they post a form. */
+    /** Browsers and forms get pages with the same statuses. */
     page?: boolean
-    /** No part of the API, such as the files of an explorer. */
+    /** Not part of the API, such as the files of an explorer. */
     hide?: boolean
   }
 }
@@ -27,7 +27,8 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'The `token` of a registration, a login or a refresh. It lives 120 minutes. Where both are sent, it decides.',
+    description:
+      'The `token` of a registration, a login or a refresh. It is valid for 120 minutes. If an API key is sent as well, the token decides.',
   },
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The `key` of a new API key. It does not expire.' },
 }
@@ -35,19 +36,19 @@ const SECURITY_SCHEMES = {
 const WHO: Readonly<Record<Access, string>> = {
   public: '',
   user: '',
-  self: 'For the user whom the path names, and for admins.',
+  self: 'For the user in the path, and for admins.',
   admin: 'For admins.',
 }
 
 const ABOUT = `Accounts and API keys over HTTP and JSON.
 
-**Credentials.** Log in, and send the \`token\` as \`Authorization: Bearer …\`; or create an API key, and send it as \`X-API-Key: …\`.
+**Credentials.** Log in and send the \`token\` as \`Authorization: Bearer …\`, or create an API key and send it as \`X-API-Key: …\`.
 An account works once its address is verified.
 
-**Errors.** Every error is \`{"detail": …}\`: words, or for 422 a list of faults. Fields that are not declared are ignored.
+**Errors.** Every error is \`{"detail": …}\`: a message, or for 422 a list of validation issues. Unknown fields are ignored. A browser, which sends \`Accept: text/html\`, gets a page for 404, 405, 500 and 503.
 
 **Paths.** Every path also answers under \`/api/v1\`, and with or without the slash at its end.
-The header \`X-Request-Id\` of each response names the request in the log of the service.`
+The header \`X-Request-Id\` of each response identifies the request in the log of the service.`
 
 /** Describes the routes as OpenAPI. A route that the documentation would not explain is an error, so that the service does not start. */
 export function describeApi(routes: readonly Declared[], options: DocumentOptions): object {

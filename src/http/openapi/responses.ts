@@ -2,30 +2,30 @@ import type { FastifySchema } from 'fastify'
 import type { RefusalCode } from '../../model/refusal.ts'
 import { ANSWERS, type Answer, INTERNAL, NOT_FOUND, TOO_LARGE } from '../pipeline/errors.ts'
 import { type Components, type DeclaredSchema, sampleOf } from './schemas.ts'
-import { faultExamples } from './validation-examples.ts'
+import { validationExamples } from './validation-examples.ts'
 
 /** What a route may answer, and how a response is called that many routes share. */
 const COMMON: Readonly<Record<number, { readonly name: string; readonly description: string; readonly answers: Record<string, Answer> }>> =
   {
     401: {
       name: 'NotAuthenticated',
-      description: 'Credentials are missing, or not accepted.',
+      description: 'The credentials are missing or invalid.',
       answers: pick('not_authenticated', 'token_invalid', 'token_expired', 'key_invalid', 'key_inactive', 'key_expired'),
     },
-    403: { name: 'NotPermitted', description: 'The caller may not do this.', answers: pick('not_permitted') },
-    404: { name: 'NotFound', description: 'There is no such path here.', answers: { not_found: NOT_FOUND } },
+    403: { name: 'NotPermitted', description: 'The caller has no permission for this.', answers: pick('not_permitted') },
+    404: { name: 'NotFound', description: 'The path does not exist.', answers: { not_found: NOT_FOUND } },
     413: { name: 'TooLarge', description: 'The body is larger than 64 KiB.', answers: { too_large: TOO_LARGE } },
-    500: { name: 'Failed', description: 'The service has failed; its log tells why.', answers: { internal: INTERNAL } },
-    503: { name: 'Unavailable', description: 'The service cannot do this at the moment. Try again.', answers: pick('unavailable') },
+    500: { name: 'Failed', description: 'An unexpected error. The log of the service has the reason.', answers: { internal: INTERNAL } },
+    503: { name: 'Unavailable', description: 'The service is temporarily unavailable. Try again.', answers: pick('unavailable') },
   }
 
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
-  302: 'The page is elsewhere.',
-  304: 'The copy that the client has is still good.',
-  400: 'The request is understood, and cannot be carried out.',
-  401: 'The token, or the account, is not accepted.',
-  404: 'There is no such thing.',
-  422: 'The request is not well formed.',
+  302: 'The page is at another address.',
+  304: 'The copy of the client is current.',
+  400: 'The request is valid, but cannot be carried out.',
+  401: 'The token or the account is not accepted.',
+  404: 'Not found.',
+  422: 'The request is invalid.',
 }
 
 /** By the name that answers give them: the name that people know, and what they mean. */
@@ -34,7 +34,7 @@ const HEADERS: Readonly<Record<string, readonly [string, object]>> = {
     'WWW-Authenticate',
     { description: 'The scheme to authenticate with.', schema: { type: 'string' }, example: 'Bearer' },
   ],
-  'retry-after': ['Retry-After', { description: 'Seconds to wait before the next try.', schema: { type: 'integer' }, example: 2 }],
+  'retry-after': ['Retry-After', { description: 'Seconds to wait before trying again.', schema: { type: 'integer' }, example: 2 }],
 }
 const LOCATION = { description: 'Where the page is.', schema: { type: 'string', format: 'uri' } }
 
@@ -55,7 +55,7 @@ export function createResponses(components: Components): Responses {
   }
 
   function describeOne(status: number, view: DeclaredSchema, schema: FastifySchema): object {
-    if (status === 422) return withContent(status, view, faultExamples(schema), schema)
+    if (status === 422) return withContent(status, view, validationExamples(schema), schema)
     if (status < 400) return succeeded(status, view, schema)
     const codes = view.refusals as readonly RefusalCode[] | undefined
     const common = codes?.length ? undefined : COMMON[status]

@@ -1,17 +1,17 @@
 import type { FastifySchema } from 'fastify'
 import { compileParser, type ObjectSchema } from '../validation/parsing.ts'
-import { COMPLAINTS, type Fault, InvalidRequest, type Location } from '../validation/validation-error.ts'
+import { InvalidRequest, type Location, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 
-type FaultExample = { readonly summary: string; readonly value: { readonly detail: readonly Fault[] } }
+type ValidationExample = { readonly summary: string; readonly value: { readonly detail: readonly ValidationIssue[] } }
 
-// The one fault that a request can have where a route takes nothing.
-const REPEATED: FaultExample = {
-  summary: 'A parameter that is given twice',
-  value: { detail: [{ loc: ['query', 'page'], ...COMPLAINTS.repeated }] },
+// The only validation error of a route that takes no input.
+const REPEATED: ValidationExample = {
+  summary: 'A parameter that is sent twice',
+  value: { detail: [{ loc: ['query', 'page'], ...MESSAGES.repeated }] },
 }
 
-/** What the parser itself says to requests of this shape that are not well formed. */
-export function faultExamples(schema: FastifySchema): Record<string, FaultExample> {
+/** Examples of validation errors, made by the parser itself. */
+export function validationExamples(schema: FastifySchema): Record<string, ValidationExample> {
   const path = objectSchema(schema.params)
   const query = objectSchema(schema.querystring)
   const body = objectSchema(schema.body)
@@ -19,11 +19,11 @@ export function faultExamples(schema: FastifySchema): Record<string, FaultExampl
     ...(path && { path: example('The path', path, 'path', [filled(path, '')]) }),
     ...(query && { query: example('The query', query, 'query', [{}, filled(query, ''), filled(query, '\0')]) }),
     ...(body && {
-      missing: example('A body without its fields', body, 'body', [{}]),
-      invalid: example('Fields that will not do', body, 'body', [filled(body, '')]),
+      missing: example('A body without its required fields', body, 'body', [{}]),
+      invalid: example('Invalid fields', body, 'body', [filled(body, '')]),
     }),
   }
-  const found = Object.entries(examples).filter((entry): entry is [string, FaultExample] => entry[1] !== undefined)
+  const found = Object.entries(examples).filter((entry): entry is [string, ValidationExample] => entry[1] !== undefined)
   return found.length > 0 ? Object.fromEntries(found) : { repeated: REPEATED }
 }
 
@@ -38,14 +38,14 @@ function filled({ properties = {} }: ObjectSchema, value: string): object {
   return Object.fromEntries(Object.keys(properties).map((name) => [name, value]))
 }
 
-/** The faults of the first input that has any. */
-function example(summary: string, schema: ObjectSchema, location: Location, inputs: readonly object[]): FaultExample | undefined {
+/** The issues of the first input that has any. */
+function example(summary: string, schema: ObjectSchema, location: Location, inputs: readonly object[]): ValidationExample | undefined {
   const parse = compileParser(schema, location)
   for (const input of inputs) {
     try {
       parse(input)
     } catch (error) {
-      if (error instanceof InvalidRequest) return { summary, value: { detail: error.faults } }
+      if (error instanceof InvalidRequest) return { summary, value: { detail: error.issues } }
       throw error
     }
   }

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
-import { COMPLAINTS, type Complaint, InvalidRequest, MAX_PARAMETERS } from '../validation/validation-error.ts'
+import { InvalidRequest, type IssueMessage, MAX_PARAMETERS, MESSAGES } from '../validation/validation-error.ts'
 import type { Declared } from './declarations.ts'
 import type { Hook } from './steps.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** How much of a body was read. */
+    /** The size of the body that was read. */
     bodyBytes: number
   }
 }
@@ -54,9 +54,9 @@ export function checkBody({ schema }: Declared): Hook {
 
 function readBody({ body, mediaType = '', headers }: FastifyRequest, mediaTypes: readonly string[]): unknown {
   // Without any body no parser has run.
-  if (!Buffer.isBuffer(body)) throw invalidBody(COMPLAINTS.missing)
-  if (!mediaTypes.includes(mediaType)) throw invalidBody(COMPLAINTS.contentType)
-  if (body.length === 0) throw invalidBody(COMPLAINTS.missing)
+  if (!Buffer.isBuffer(body)) throw invalidBody(MESSAGES.missing)
+  if (!mediaTypes.includes(mediaType)) throw invalidBody(MESSAGES.contentType)
+  if (body.length === 0) throw invalidBody(MESSAGES.missing)
   return PARSERS[mediaType]?.(body, headers['content-type'] ?? '')
 }
 
@@ -76,14 +76,14 @@ export function ignoreBody(request: FastifyRequest, _reply: FastifyReply, done: 
   done()
 }
 
-/** A form is posted by a page, so that a person reads the answer. */
+/** A form is posted by a page, so a person reads the answer. */
 export function isForm({ mediaType }: FastifyRequest): boolean {
   return mediaType === URLENCODED_TYPE || mediaType === MULTIPART_TYPE
 }
 
 const PARSERS: Readonly<Record<string, (body: Buffer, contentType: string) => unknown>> = {
-  [JSON_TYPE]: (body) => attempt(() => JSON.parse(utf8.decode(body)), COMPLAINTS.jsonInvalid),
-  [URLENCODED_TYPE]: (body) => attempt(() => parseForm(utf8.decode(body)), COMPLAINTS.formInvalid),
+  [JSON_TYPE]: (body) => attempt(() => JSON.parse(utf8.decode(body)), MESSAGES.jsonInvalid),
+  [URLENCODED_TYPE]: (body) => attempt(() => parseForm(utf8.decode(body)), MESSAGES.formInvalid),
   [MULTIPART_TYPE]: parseMultipart,
 }
 
@@ -93,11 +93,11 @@ async function parseMultipart(body: Buffer, contentType: string): Promise<unknow
     const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
     return collect([...form.entries()])
   } catch {
-    throw invalidBody(COMPLAINTS.formInvalid)
+    throw invalidBody(MESSAGES.formInvalid)
   }
 }
 
-// Bytes that are no UTF-8 are refused: replaced by a stand-in, two passwords would become one.
+// Invalid UTF-8 is refused: with replacement characters, two different passwords would become the same.
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 function parseForm(text: string): Record<string, unknown> {
@@ -110,7 +110,7 @@ function parseForm(text: string): Record<string, unknown> {
   )
 }
 
-/** Whether a text has more than so many of a mark, without reading on from there. */
+/** Whether a text contains a mark more than `count` times. Stops reading there. */
 function hasMoreThan(count: number, text: string, mark: string): boolean {
   return text.split(mark, count + 2).length > count + 1
 }
@@ -119,7 +119,7 @@ function decodeFormText(text: string): string {
   return decodeURIComponent(text.replaceAll('+', ' '))
 }
 
-/** A name that is given twice keeps a list, which no text field accepts. */
+/** A repeated name gets a list as its value, which no text field accepts. */
 function collect(pairs: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   const fields = new Map<string, unknown[]>()
   for (const [name, value] of pairs) {
@@ -130,14 +130,14 @@ function collect(pairs: readonly (readonly [string, unknown])[]): Record<string,
   return Object.fromEntries([...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
 }
 
-function attempt<Value>(work: () => Value, complaint: Complaint): Value {
+function attempt<Value>(work: () => Value, message: IssueMessage): Value {
   try {
     return work()
   } catch {
-    throw invalidBody(complaint)
+    throw invalidBody(message)
   }
 }
 
-function invalidBody(complaint: Complaint): InvalidRequest {
-  return new InvalidRequest([{ loc: ['body'], ...complaint }])
+function invalidBody(message: IssueMessage): InvalidRequest {
+  return new InvalidRequest([{ loc: ['body'], ...message }])
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Abandoned, Refusal, type RefusalCode } from '../../model/refusal.ts'
 import { type Html, renderHtml } from '../../shared/html.ts'
-import { COMPLAINTS, type Fault, InvalidRequest } from '../validation/validation-error.ts'
+import { InvalidRequest, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 import { wantsHtml } from './client.ts'
 import { logRefusal } from './request-log.ts'
 
@@ -16,7 +16,7 @@ declare module 'fastify' {
 
 export type Answer = {
   readonly status: number
-  readonly detail: string | readonly Fault[]
+  readonly detail: string | readonly ValidationIssue[]
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -61,7 +61,7 @@ const FRAMEWORK_ANSWERS: Readonly<Record<string, Answer>> = {
   FST_ERR_BAD_URL: NOT_FOUND,
   FST_ERR_CTP_BODY_TOO_LARGE: TOO_LARGE,
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: BAD_REQUEST,
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 422, detail: [{ loc: ['body'], ...COMPLAINTS.contentType }] },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 422, detail: [{ loc: ['body'], ...MESSAGES.contentType }] },
 }
 
 export function installErrorAnswers(app: FastifyInstance): void {
@@ -99,7 +99,7 @@ export function answerError(error: Error, request: FastifyRequest): Answer {
 // Anything can be thrown, whatever its type says, and has to become an answer.
 function answerFor(error: unknown): Answer {
   if (error instanceof Refusal) return ANSWERS[error.code]
-  if (error instanceof InvalidRequest) return { status: 422, detail: error.faults }
+  if (error instanceof InvalidRequest) return { status: 422, detail: error.issues }
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   return FRAMEWORK_ANSWERS[code] ?? INTERNAL
 }

@@ -1,23 +1,23 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 
-/** Tells the log that a request could not be served now. */
+/** Logs that a request was answered with 503. */
 export type OutageLog = (request: Pick<FastifyRequest, 'id' | 'routeOptions'>, error: Error) => void
 
 const QUIET_MS = 1000
-// Reasons are few; should somebody's words find their way into them, they do not fill the memory.
+// There are few reasons. The limit protects the memory if a reason ever contains text of a client.
 const MAX_REASONS = 100
 
-/** An outage or a storm refuses hundreds of requests a second for one reason: one line a second says so, and how many came in between. */
+/** An outage refuses hundreds of requests a second for one reason. This logs one line a second for each reason, with the number of others. */
 export function createOutageLog(logger: FastifyBaseLogger, nowMs = () => performance.now()): OutageLog {
-  const reasons = new Map<string, { readonly toldAtMs: number; untold: number }>()
+  const reasons = new Map<string, { readonly loggedAtMs: number; others: number }>()
   return ({ id, routeOptions }, { message }) => {
     const known = reasons.get(message)
-    if (known && nowMs() - known.toldAtMs < QUIET_MS) {
-      known.untold++
+    if (known && nowMs() - known.loggedAtMs < QUIET_MS) {
+      known.others++
       return
     }
     if (reasons.size >= MAX_REASONS) reasons.clear()
-    reasons.set(message, { toldAtMs: nowMs(), untold: 0 })
-    logger.error({ requestId: id, route: routeOptions.url, reason: message, others: known?.untold ?? 0 }, 'unavailable')
+    reasons.set(message, { loggedAtMs: nowMs(), others: 0 })
+    logger.error({ requestId: id, route: routeOptions.url, reason: message, others: known?.others ?? 0 }, 'unavailable')
   }
 }

@@ -6,13 +6,13 @@ const REPEATED: readonly string[] = []
 const BYTE = /[\x80-\xff]/g
 
 /**
- * The parameters of a query, as text. This runs before it is known who asks, and so refuses nothing: a name that is given twice
- * holds a list, and what cannot be decoded is null, for the parser of the route to find.
+ * The parameters of a query, as text. This runs before the caller is identified, so it refuses nothing: a repeated name has a list as
+ * its value, and text that cannot be decoded is null, for the parser of the route to report.
  */
 export function parseQuery(text: string): Record<string, unknown> {
   const pairs = text.split('&', MAX_PARAMETERS + 1)
   if (pairs.length > MAX_PARAMETERS) return TOO_MANY_PARAMETERS
-  // Without a prototype, no name is one that an object has already.
+  // Without a prototype, no name collides with an inherited property.
   const parameters: Record<string, unknown> = Object.create(null)
   for (const pair of pairs) {
     if (pair === '') continue
@@ -26,7 +26,7 @@ export function parseQuery(text: string): Record<string, unknown> {
   return parameters
 }
 
-/** Null where it is no UTF-8. A byte that should have been percent-encoded comes as a character of its own. */
+/** Null if the text is not UTF-8. Node delivers a byte that is not percent-encoded as one character. */
 function decode(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll('+', ' ').replace(BYTE, (byte) => `%${byte.charCodeAt(0).toString(16)}`))

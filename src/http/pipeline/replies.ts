@@ -7,20 +7,20 @@ export const RefusalView = Type.Object(
   { title: 'ErrorResponse', description: 'The body of every error except 422.' },
 )
 
-const FaultView = Type.Object(
+const ValidationIssueView = Type.Object(
   {
     loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), {
       description: 'Where it is: `body`, `query` or `path`, then the name of the field, then the place in a list.',
       examples: [['body', 'password']],
     }),
     msg: Type.String({ description: 'What is wrong, in words.', examples: ['String should have at least 8 characters'] }),
-    type: Type.String({ description: 'The kind of fault, for programs.', examples: ['string_too_short'] }),
+    type: Type.String({ description: 'The kind of issue, for programs.', examples: ['string_too_short'] }),
   },
   { title: 'ValidationIssue', description: 'One thing that is wrong with a request.' },
 )
 
-export const FaultsView = Type.Object(
-  { detail: Type.Array(FaultView, { description: 'Every fault of the body, or of the path or the query.' }) },
+export const ValidationErrorView = Type.Object(
+  { detail: Type.Array(ValidationIssueView, { description: 'All validation issues of the body, or of the path or the query.' }) },
   { title: 'ValidationError', description: 'The request is not well formed. No value that was sent is repeated.' },
 )
 
@@ -45,7 +45,7 @@ export function described<View extends TSchema>(view: View, description: string,
 export type CommonStatus = 401 | 403 | 404 | 413 | 503
 
 type StatusOf<Declared extends RefusalCode | CommonStatus> = Declared extends RefusalCode ? (typeof ANSWERS)[Declared]['status'] : Declared
-type Refusals<Status> = Record<(Status & number) | 500, typeof RefusalView> & Record<422, typeof FaultsView>
+type Refusals<Status> = Record<(Status & number) | 500, typeof RefusalView> & Record<422, typeof ValidationErrorView>
 
 /**
  * The refusals that a route declares: those of its own by their codes, the common ones by their status. Any route may be
@@ -63,7 +63,10 @@ export function refusals<const Declared extends readonly (RefusalCode | CommonSt
     if (typeof item === 'number') codesByStatus.set(item, [])
     else codesByStatus.set(ANSWERS[item].status, [...(codesByStatus.get(ANSWERS[item].status) ?? []), item])
   }
-  const views = [...codesByStatus].map(([status, codes]) => [status, status === 422 ? FaultsView : { ...RefusalView, refusals: codes }])
+  const views = [...codesByStatus].map(([status, codes]) => [
+    status,
+    status === 422 ? ValidationErrorView : { ...RefusalView, refusals: codes },
+  ])
   // The entries are those that the type names: one for each status, and 500.
   return Object.fromEntries(views) as Refusals<StatusOf<Declared[number]>>
 }

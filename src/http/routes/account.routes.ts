@@ -13,11 +13,11 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
         operationId: 'register',
         summary: 'Register',
         description:
-          'Creates an account and mails a link that verifies its address. The tokens work on protected endpoints once that is done.',
+          'Creates an account and mails a link that verifies its address. The tokens work on protected endpoints once the address is verified.',
         tags: ['Accounts'],
         body: RegisterBody,
         response: {
-          201: described(TokenPairView, 'The account exists, and a mail is on its way.'),
+          201: described(TokenPairView, 'The account is created, and the verification mail is queued.'),
           ...refusals('email_taken', 413, 503),
         },
       },
@@ -36,7 +36,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
       schema: {
         operationId: 'login',
         summary: 'Log in',
-        description: 'Opens a session, which ends after 30 days or with a logout.',
+        description: 'Starts a session. It ends after 30 days or with a logout.',
         tags: ['Accounts'],
         body: LoginBody,
         response: {

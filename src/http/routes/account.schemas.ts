@@ -23,7 +23,7 @@ export const EmailBody = Type.Object({ email: Email }, { title: 'EmailAddress', 
 export const VerifyQuery = Type.Object({ code: VerificationCode })
 
 const AccessToken = Type.String({
-  description: 'The access token: send it as `Authorization: Bearer …`. It lives 120 minutes.',
+  description: 'The access token: send it as `Authorization: Bearer …`. It is valid for 120 minutes.',
   examples: [TOKEN_EXAMPLE],
 })
 

@@ -34,7 +34,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
       schema: {
         operationId: 'createApiKey',
         summary: 'Create a key',
-        description: 'The answer holds the secret, which is never shown again.',
+        description: 'The response contains the secret, which is never shown again.',
         tags: ['API keys'],
         body: NewKeyBody,
         response: {
@@ -56,7 +56,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
       config: { access: 'user', writes: false },
       schema: {
         operationId: 'getApiKey',
-        summary: 'See one of your keys',
+        summary: 'Get one of your keys',
         description: 'The secret is not shown. A key of another user is reported as not found.',
         tags: ['API keys'],
         params: KeyPath,
@@ -77,7 +77,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         tags: ['API keys'],
         params: KeyPath,
         body: KeyChangesBody,
-        response: { 200: described(KeyView, 'The key as it is now.'), ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
+        response: { 200: described(KeyView, 'The updated key.'), ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
     async ({ actor, caller, params, body: { name, is_active } }) =>
@@ -134,7 +134,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         params: UserKeyPath,
         body: KeyChangesBody,
         response: {
-          200: described(KeyView, 'The key as it is now.'),
+          200: described(KeyView, 'The updated key.'),
           ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503),
         },
       },

@@ -3,7 +3,7 @@ import type { App } from '../pipeline/app-type.ts'
 import { described, refusals } from '../pipeline/replies.ts'
 import { HealthView } from './health.schemas.ts'
 
-/** `isReady` throws when the service cannot serve. `instanceId` is the id of the database that it uses, once that is known. */
+/** `isReady` throws if the service cannot serve requests. `instanceId` is the id of the database that it uses, once that is known. */
 export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId: () => string | undefined): void {
   app.get(
     '/heartbeat',
@@ -11,8 +11,8 @@ export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId:
       config: { access: 'public', writes: false, isUncounted: true },
       schema: {
         operationId: 'heartbeat',
-        summary: 'Tell whether the process lives',
-        description: 'Stays 200 while the database is away.',
+        summary: 'Check that the process is running',
+        description: 'Returns 200 even while the database is unavailable.',
         tags: ['Service'],
         response: { 200: described(HealthView, 'The process is running.'), ...refusals() },
       },
@@ -31,10 +31,10 @@ export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId:
       config: { access: 'public', writes: false },
       schema: {
         operationId: 'ready',
-        summary: 'Tell whether the service can serve',
-        description: 'Asks the database.',
+        summary: 'Check that the service can serve requests',
+        description: 'Queries the database.',
         tags: ['Service'],
-        response: { 200: described(HealthView, 'It can.'), ...refusals(503) },
+        response: { 200: described(HealthView, 'The service can serve requests.'), ...refusals(503) },
       },
     },
     async () => {

@@ -13,7 +13,7 @@ export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
       schema: {
         operationId: 'metrics',
         summary: 'Get the metrics',
-        description: 'Exists where METRICS_ENABLED is true.',
+        description: 'Available if METRICS_ENABLED is true.',
         tags: ['Service'],
         response: { 200: MetricsView, ...refusals(404) },
       },

@@ -26,11 +26,11 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       config: { access: 'public', writes: true },
       schema: {
         operationId: 'forgotPassword',
-        summary: 'Ask for a reset mail',
-        description: 'The answer is the same for every address, so that it tells nothing about who has an account.',
+        summary: 'Request a password reset mail',
+        description: 'The response is the same for every address, so that it does not reveal who has an account.',
         tags: ['Password reset'],
         body: EmailBody,
-        response: { 200: described(MessageView, 'The request is noted.', { message: REQUESTED }), ...refusals(413, 503) },
+        response: { 200: described(MessageView, 'The request is accepted.', { message: REQUESTED }), ...refusals(413, 503) },
       },
     },
     async (request) => {
@@ -51,7 +51,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
         page: true,
         querystring: ResetPageQuery,
         response: {
-          200: described(HtmlView, 'The form, or what is wrong with the code.'),
+          200: described(HtmlView, 'The form, or a page that says what is wrong with the code.'),
           302: described(HtmlView, '`{FRONTEND_URL}/reset-password?code=…`'),
           ...refusals(503),
         },
@@ -76,19 +76,19 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
         operationId: 'resetPassword',
         summary: 'Set a new password',
         description:
-          'The code of the mail works once, for 30 minutes. All sessions of the account end; its API keys stay. Forms get a page for an answer.',
+          'The code of the mail works once, for 30 minutes. All sessions of the account end; its API keys stay. Forms get a page as the response.',
         tags: ['Password reset'],
         page: true,
         body: ResetContent,
         response: {
-          200: described(MessageView, 'The new password counts from now on.', { message: RESET }),
+          200: described(MessageView, 'The new password is set.', { message: RESET }),
           ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 503),
         },
       },
       errorHandler: pageErrors(isForm, failedFormPage),
     },
     async (request, reply) => {
-      // Each content type that is let through has its schema, and both leave this shape.
+      // Each accepted content type has its schema, and both result in this shape.
       const { code, new_password, confirm_password } = request.body as ResetInput
       if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
       await passwordReset.reset(request.origin, code, new_password)
@@ -97,7 +97,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
     },
   )
 
-  /** The form for a good token; for any other, the page says what is wrong, with status 200 (spec 4.2). */
+  /** The form for a valid token; for any other, a page that says what is wrong, with status 200 (spec 4.2). */
   async function resetPage(code: string, request: FastifyRequest): Promise<Html> {
     if (code === '') return pages.problem(FAILED, CODE_REQUIRED, ADVICE)
     try {
@@ -105,24 +105,24 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       return pages.resetForm(code)
     } catch (error) {
       if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
-      // A user who is gone is no different here from a token that was never good.
-      const told = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
-      return pages.problem(FAILED, messageOf(answerError(told, request)), ADVICE)
+      // A deleted user is shown as an invalid token.
+      const shown = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
+      return pages.problem(FAILED, messageOf(answerError(shown, request)), ADVICE)
     }
   }
 
-  /** A password that will not do can be mended in the form; a token cannot. */
+  /** An invalid password can be corrected in the form; an invalid token cannot. */
   function failedFormPage(answer: Answer, { body }: FastifyRequest): Html {
     const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
-    const isMendable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
-    return isMendable ? pages.resetForm(code, formMessage(answer)) : pages.problem(FAILED, formMessage(answer), ADVICE)
+    const isCorrectable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
+    return isCorrectable ? pages.resetForm(code, formMessage(answer)) : pages.problem(FAILED, formMessage(answer), ADVICE)
   }
 }
 
-/** The first fault in the words of the form, where a field is called what its label says. */
+/** The message of the first issue, with the name that the form gives the field. */
 function formMessage(answer: Answer): string {
-  const fault = typeof answer.detail === 'string' ? undefined : answer.detail[0]
-  if (fault?.loc[1] === 'code') return fault.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
+  const issue = typeof answer.detail === 'string' ? undefined : answer.detail[0]
+  if (issue?.loc[1] === 'code') return issue.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
   return messageOf(answer).replace(/^String should/, 'The new password should')
 }
 

@@ -13,7 +13,7 @@ import {
   userView,
 } from './user.schemas.ts'
 
-/** What admins do with the accounts of others. */
+/** Account management for admins. */
 export function userAdministrationRoutes(app: App, administration: UserAdministration): void {
   app.get(
     '/users/',
@@ -25,7 +25,10 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
         description: 'In order of id. With `user_id`, the one user instead of a list.',
         tags: ['User administration'],
         querystring: UserQuery,
-        response: { 200: described(UserOrUsersView, 'All users, or the one.'), ...refusals(401, 403, 'user_not_found', 503) },
+        response: {
+          200: described(UserOrUsersView, 'All users, or the one that was requested.'),
+          ...refusals(401, 403, 'user_not_found', 503),
+        },
       },
     },
     async ({ actor, query }, reply) => {
@@ -41,10 +44,10 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       schema: {
         operationId: 'searchUsers',
         summary: 'Search for users',
-        description: 'In order of id, a page at a time. `%`, `_` and the like are ordinary characters.',
+        description: 'In order of id, a page at a time. `%` and `_` have no special meaning.',
         tags: ['User administration'],
         querystring: SearchQuery,
-        response: { 200: described(FoundUsersView, 'One page of what was found.'), ...refusals(401, 403, 503) },
+        response: { 200: described(FoundUsersView, 'One page of the results.'), ...refusals(401, 403, 503) },
       },
     },
     async ({ query }) => {
@@ -60,7 +63,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       schema: {
         operationId: 'makeAdmin',
         summary: 'Make a user an admin',
-        description: 'There is no way back over HTTP.',
+        description: 'This cannot be undone over HTTP.',
         tags: ['User administration'],
         params: UserPath,
         response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
@@ -79,7 +82,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       schema: {
         operationId: 'banUser',
         summary: 'Ban a user',
-        description: 'Shuts the user out with the next request: no login, no session, no API key, no password reset.',
+        description: 'Takes effect with the next request: no login, session, API key or password reset works.',
         tags: ['User administration'],
         params: UserPath,
         response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 503) },
@@ -97,7 +100,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       config: { access: 'admin', writes: true },
       schema: {
         operationId: 'unbanUser',
-        summary: 'Let a banned user in again',
+        summary: 'Unban a user',
         description: 'Sessions and API keys work again as before.',
         tags: ['User administration'],
         params: UserPath,
@@ -117,7 +120,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       schema: {
         operationId: 'deleteUser',
         summary: 'Delete a user',
-        description: 'For good, with all their API keys. The last admin cannot be deleted.',
+        description: 'Deletes the account and its API keys permanently. The last admin cannot be deleted.',
         tags: ['User administration'],
         params: UserPath,
         response: { 204: Empty, ...refusals('last_admin', 401, 403, 'user_not_found', 413, 503) },

@@ -3,7 +3,7 @@ import type { App } from '../pipeline/app-type.ts'
 import { described, Empty, refusals } from '../pipeline/replies.ts'
 import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
 
-/** What users do with their own accounts. */
+/** The routes for one's own account. */
 export function userRoutes(app: App, users: Users): void {
   app.get(
     '/users/me',
@@ -11,7 +11,7 @@ export function userRoutes(app: App, users: Users): void {
       config: { access: 'user', writes: false, skipsDeadline: true },
       schema: {
         operationId: 'getOwnProfile',
-        summary: 'See your own account',
+        summary: 'Get your own account',
         description: 'The account that the token or the API key belongs to.',
         tags: ['Users'],
         response: { 200: described(ProfileView, 'Your account.'), ...refusals(401, 503) },
@@ -27,12 +27,13 @@ export function userRoutes(app: App, users: Users): void {
       schema: {
         operationId: 'editUser',
         summary: 'Edit an account',
-        description: 'A new e-mail address counts at once, and stays verified. A new password ends all other sessions of the account.',
+        description:
+          'A new e-mail address takes effect at once and counts as verified. A new password ends all other sessions of the account.',
         tags: ['Users'],
         params: UserPath,
         body: EditBody,
         response: {
-          200: described(ProfileView, 'The account as it is now.'),
+          200: described(ProfileView, 'The updated account.'),
           ...refusals('email_taken', 401, 403, 'user_not_found', 413, 503),
         },
       },

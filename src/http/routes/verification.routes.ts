@@ -56,11 +56,11 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
       config: { access: 'public', writes: true },
       schema: {
         operationId: 'resendVerification',
-        summary: 'Ask for a new verification mail',
-        description: 'The answer is the same for every address, so that it tells nothing about who has an account.',
+        summary: 'Request a new verification mail',
+        description: 'The response is the same for every address, so that it does not reveal who has an account.',
         tags: ['Accounts'],
         body: EmailBody,
-        response: { 200: described(MessageView, 'The request is noted.', { message: RESENT }), ...refusals(413, 503) },
+        response: { 200: described(MessageView, 'The request is accepted.', { message: RESENT }), ...refusals(413, 503) },
       },
     },
     async (request) => {

@@ -1,6 +1,6 @@
 import { parseEmail } from '../../domain/values/email.ts'
 import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/values/text.ts'
-import { above, below, COMPLAINTS, type Complaint, notOneOf, tooLong, tooManyItems, tooShort } from './validation-error.ts'
+import { above, below, type IssueMessage, MESSAGES, notOneOf, tooLong, tooManyItems, tooShort } from './validation-error.ts'
 
 /**
  * The part of JSON Schema that requests are described in. A keyword outside it stops the start, so that nothing
@@ -24,7 +24,7 @@ export type FieldSchema = {
 }
 
 /** Notes what is wrong with a field, or with one item of a list, and stands in for the value that there is none of. */
-export type Report = (complaint: Complaint, item?: number) => undefined
+export type Report = (message: IssueMessage, item?: number) => undefined
 type FieldParser = (input: unknown, report: Report) => unknown
 
 const FIELD_KEYWORDS = new Set([
@@ -53,15 +53,15 @@ export function compileField(schema: FieldSchema, isText: boolean): FieldParser 
   const parse = compileType(schema, isText)
   if (!isText) return parse
   return (input, report) => {
-    const complaint = complaintAboutText(input)
-    return complaint === undefined ? parse(input, report) : report(complaint)
+    const message = messageAboutText(input)
+    return message === undefined ? parse(input, report) : report(message)
   }
 }
 
 /** What holds for each parameter of a query or a form: it is given once (not a list), and can be decoded (not null). */
-export function complaintAboutText(input: unknown): Complaint | undefined {
-  if (Array.isArray(input)) return COMPLAINTS.repeated
-  return input === null ? COMPLAINTS.undecodable : undefined
+export function messageAboutText(input: unknown): IssueMessage | undefined {
+  if (Array.isArray(input)) return MESSAGES.repeated
+  return input === null ? MESSAGES.undecodable : undefined
 }
 
 function compileType(schema: FieldSchema, isText: boolean): FieldParser {
@@ -79,8 +79,8 @@ function compileString({ format, trimmed, minLength = 0, maxLength = Number.POSI
   const isAllowed = format === 'password' ? (text: string) => text.isWellFormed() : isCleanText
   if (format !== undefined && format !== 'password') throw new Error(`a request cannot be described by format ${format}`)
   return (input, report) => {
-    if (typeof input !== 'string') return report(COMPLAINTS.stringType)
-    if (!isAllowed(input)) return report(COMPLAINTS.forbiddenCharacter)
+    if (typeof input !== 'string') return report(MESSAGES.stringType)
+    if (!isAllowed(input)) return report(MESSAGES.forbiddenCharacter)
     const text = trimmed ? input.trim() : input
     const length = codePointLength(text)
     if (length < minLength) return report(tooShort(minLength))
@@ -90,32 +90,32 @@ function compileString({ format, trimmed, minLength = 0, maxLength = Number.POSI
 }
 
 function parseEmailField(input: unknown, report: Report): unknown {
-  if (typeof input !== 'string') return report(COMPLAINTS.stringType)
-  if (!isCleanText(input)) return report(COMPLAINTS.forbiddenCharacter)
+  if (typeof input !== 'string') return report(MESSAGES.stringType)
+  if (!isCleanText(input)) return report(MESSAGES.forbiddenCharacter)
   const email = parseEmail(input)
-  return email === undefined ? report(COMPLAINTS.email) : email
+  return email === undefined ? report(MESSAGES.email) : email
 }
 
 function parseUuid(input: unknown, report: Report): unknown {
-  return typeof input === 'string' && UUID.test(input) ? input.toLowerCase() : report(COMPLAINTS.uuidParsing)
+  return typeof input === 'string' && UUID.test(input) ? input.toLowerCase() : report(MESSAGES.uuidParsing)
 }
 
 function compileEnum(words: readonly string[]): FieldParser {
-  const complaint = notOneOf(words)
-  return (input, report) => (typeof input === 'string' && words.includes(input) ? input : report(complaint))
+  const message = notOneOf(words)
+  return (input, report) => (typeof input === 'string' && words.includes(input) ? input : report(message))
 }
 
 function parseBoolean(input: unknown, report: Report): unknown {
-  return typeof input === 'boolean' ? input : report(COMPLAINTS.booleanType)
+  return typeof input === 'boolean' ? input : report(MESSAGES.booleanType)
 }
 
 function parseBooleanText(input: unknown, report: Report): unknown {
-  return parseBooleanWord(String(input)) ?? report(COMPLAINTS.booleanParsing)
+  return parseBooleanWord(String(input)) ?? report(MESSAGES.booleanParsing)
 }
 
 function compileInteger({ minimum = 0, maximum = Number.POSITIVE_INFINITY, unbounded }: FieldSchema): FieldParser {
   return (input, report) => {
-    if (typeof input !== 'string' || !/^\d+$/.test(input)) return report(COMPLAINTS.integerParsing)
+    if (typeof input !== 'string' || !/^\d+$/.test(input)) return report(MESSAGES.integerParsing)
     if (unbounded && Number(input) > Number.MAX_SAFE_INTEGER) return BigInt(input)
     // Past 2^53 one number stands for many; no id or size is that large, so that the largest exact one serves for all.
     const value = Math.min(Number(input), Number.MAX_SAFE_INTEGER)
@@ -128,9 +128,9 @@ function compileInteger({ minimum = 0, maximum = Number.POSITIVE_INFINITY, unbou
 function compileList(items: FieldSchema, maxItems: number): FieldParser {
   const parse = compileField(items, false)
   return (input, report) => {
-    if (!Array.isArray(input)) return report(COMPLAINTS.listType)
+    if (!Array.isArray(input)) return report(MESSAGES.listType)
     if (input.length > maxItems) return report(tooManyItems(maxItems))
-    return input.map((item, index) => parse(item, (complaint) => report(complaint, index)))
+    return input.map((item, index) => parse(item, (message) => report(message, index)))
   }
 }
 

@@ -1,5 +1,5 @@
-import { compileField, complaintAboutText, type FieldSchema, type Report, requireKnown } from './field-parsing.ts'
-import { COMPLAINTS, type Fault, InvalidRequest, type Location, noneOf } from './validation-error.ts'
+import { compileField, type FieldSchema, messageAboutText, type Report, requireKnown } from './field-parsing.ts'
+import { InvalidRequest, type Location, MESSAGES, noneOf, type ValidationIssue } from './validation-error.ts'
 
 export type ObjectSchema = {
   readonly type?: string
@@ -8,11 +8,11 @@ export type ObjectSchema = {
   readonly atLeastOne?: boolean
 }
 
-/** Stands for a query or a form of more parameters than are read. */
+/** Stands for a query or a form with too many parameters. */
 export const TOO_MANY_PARAMETERS: Record<string, unknown> = Object.freeze(Object.create(null))
 
-// Of parameters that nobody asks for. They are made up by whoever sends them, and there may be many.
-const MAX_OTHERS_TOLD = 20
+// Clients make up the names of undeclared parameters, and may send many.
+const MAX_OTHERS_REPORTED = 20
 const MAX_NAME_LENGTH = 64
 
 const OBJECT_KEYWORDS = new Set(['type', 'properties', 'required', 'atLeastOne', 'description', 'examples', 'title', '$id'])
@@ -33,42 +33,42 @@ export function compileParser(schema: ObjectSchema, location: Location, isText =
     parse: compileField(field, isText),
   }))
 
-  function reportTo(faults: Fault[], name: string): Report {
-    return (complaint, item) => {
-      faults.push({ loc: item === undefined ? [location, name] : [location, name, item], ...complaint })
+  function reportTo(issues: ValidationIssue[], name: string): Report {
+    return (message, item) => {
+      issues.push({ loc: item === undefined ? [location, name] : [location, name, item], ...message })
     }
   }
 
-  function parseFields(input: object, faults: Fault[]): Record<string, unknown> {
+  function parseFields(input: object, issues: ValidationIssue[]): Record<string, unknown> {
     const value: Record<string, unknown> = {}
     for (const { name, isRequired, fallback, isNullable, parse } of fields) {
       const raw = ownField(input, name, isNullable)
-      if (raw !== undefined) value[name] = parse(raw, reportTo(faults, name))
-      else if (isRequired) faults.push({ loc: [location, name], ...COMPLAINTS.missing })
+      if (raw !== undefined) value[name] = parse(raw, reportTo(issues, name))
+      else if (isRequired) issues.push({ loc: [location, name], ...MESSAGES.missing })
       else if (fallback !== undefined) value[name] = fallback
     }
     return value
   }
 
-  /** A parameter that nobody asks for is let be, unless it comes twice or garbled: then the request is not what its sender meant. */
-  function checkOthers(input: object, faults: Fault[]): void {
-    const others: Fault[] = []
+  /** An undeclared parameter is ignored, unless it is repeated or cannot be decoded: then the request is not what its sender meant. */
+  function checkOthers(input: object, issues: ValidationIssue[]): void {
+    const others: ValidationIssue[] = []
     for (const [name, raw] of Object.entries(input)) {
-      const complaint = declared.has(name) ? undefined : complaintAboutText(raw)
-      if (complaint) others.push({ loc: [location, name.slice(0, MAX_NAME_LENGTH)], ...complaint })
+      const message = declared.has(name) ? undefined : messageAboutText(raw)
+      if (message) others.push({ loc: [location, name.slice(0, MAX_NAME_LENGTH)], ...message })
     }
-    faults.push(...others.slice(0, MAX_OTHERS_TOLD))
+    issues.push(...others.slice(0, MAX_OTHERS_REPORTED))
   }
 
   return (input) => {
-    if (input === undefined) throw new InvalidRequest([{ loc: [location], ...COMPLAINTS.missing }])
-    if (input === TOO_MANY_PARAMETERS) throw new InvalidRequest([{ loc: [location], ...COMPLAINTS.tooManyParameters }])
-    if (!isPlainObject(input)) throw new InvalidRequest([{ loc: [location], ...COMPLAINTS.objectType }])
-    const faults: Fault[] = []
-    const value = parseFields(input, faults)
-    if (isText) checkOthers(input, faults)
-    if (schema.atLeastOne && Object.keys(value).length === 0) faults.push({ loc: [location], ...noneOf(fields.map(({ name }) => name)) })
-    if (faults.length > 0) throw new InvalidRequest(faults)
+    if (input === undefined) throw new InvalidRequest([{ loc: [location], ...MESSAGES.missing }])
+    if (input === TOO_MANY_PARAMETERS) throw new InvalidRequest([{ loc: [location], ...MESSAGES.tooManyParameters }])
+    if (!isPlainObject(input)) throw new InvalidRequest([{ loc: [location], ...MESSAGES.objectType }])
+    const issues: ValidationIssue[] = []
+    const value = parseFields(input, issues)
+    if (isText) checkOthers(input, issues)
+    if (schema.atLeastOne && Object.keys(value).length === 0) issues.push({ loc: [location], ...noneOf(fields.map(({ name }) => name)) })
+    if (issues.length > 0) throw new InvalidRequest(issues)
     return value
   }
 }

@@ -1,26 +1,26 @@
 import { counted } from '../../shared/counted.ts'
 
 export type Location = 'body' | 'query' | 'path'
-export type Fault = { readonly loc: readonly (string | number)[]; readonly msg: string; readonly type: string }
+export type ValidationIssue = { readonly loc: readonly (string | number)[]; readonly msg: string; readonly type: string }
 
-/** The request is not well formed: 422, with every fault of the part that is at fault. */
+/** An invalid request: 422, with all validation issues of the part of the request that is invalid. */
 export class InvalidRequest extends Error {
-  readonly faults: readonly Fault[]
+  readonly issues: readonly ValidationIssue[]
 
-  constructor(faults: readonly Fault[]) {
-    super('the request is not well formed')
+  constructor(issues: readonly ValidationIssue[]) {
+    super('the request is invalid')
     this.name = 'InvalidRequest'
-    this.faults = faults
+    this.issues = issues
   }
 }
 
-/** A kind of fault. Types and messages follow Pydantic 2, which clients of this API know; none repeats what was sent. */
-export type Complaint = Omit<Fault, 'loc'>
+/** The type and the message of an issue. Both follow Pydantic 2, which clients of this API know; no message repeats what was sent. */
+export type IssueMessage = Omit<ValidationIssue, 'loc'>
 
-/** So many parameters of a query or a form are read. */
+/** The maximum number of parameters of a query or a form. */
 export const MAX_PARAMETERS = 100
 
-export const COMPLAINTS = {
+export const MESSAGES = {
   missing: { type: 'missing', msg: 'Field required' },
   stringType: { type: 'string_type', msg: 'Input should be a valid string' },
   booleanType: { type: 'bool_type', msg: 'Input should be a valid boolean' },
@@ -37,33 +37,33 @@ export const COMPLAINTS = {
   undecodable: { type: 'value_error', msg: 'Value error, the text should be percent-encoded UTF-8' },
   tooManyParameters: { type: 'value_error', msg: `Value error, there should be at most ${MAX_PARAMETERS} parameters` },
   repeated: { type: 'value_error', msg: 'Value error, the parameter should be given once' },
-} as const satisfies Record<string, Complaint>
+} as const satisfies Record<string, IssueMessage>
 
-export function tooShort(length: number): Complaint {
+export function tooShort(length: number): IssueMessage {
   return { type: 'string_too_short', msg: `String should have at least ${counted(length, 'character')}` }
 }
 
-export function tooLong(length: number): Complaint {
+export function tooLong(length: number): IssueMessage {
   return { type: 'string_too_long', msg: `String should have at most ${counted(length, 'character')}` }
 }
 
-export function tooManyItems(length: number): Complaint {
+export function tooManyItems(length: number): IssueMessage {
   return { type: 'too_long', msg: `List should have at most ${counted(length, 'item')}` }
 }
 
-export function below(minimum: number): Complaint {
+export function below(minimum: number): IssueMessage {
   return { type: 'greater_than_equal', msg: `Input should be greater than or equal to ${minimum}` }
 }
 
-export function above(maximum: number): Complaint {
+export function above(maximum: number): IssueMessage {
   return { type: 'less_than_equal', msg: `Input should be less than or equal to ${maximum}` }
 }
 
-export function notOneOf(words: readonly string[]): Complaint {
+export function notOneOf(words: readonly string[]): IssueMessage {
   const quoted = words.map((word) => `'${word}'`)
   return { type: 'enum', msg: `Input should be ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}` }
 }
 
-export function noneOf(names: readonly string[]): Complaint {
+export function noneOf(names: readonly string[]): IssueMessage {
   return { type: 'value_error', msg: `Value error, at least one of ${names.join(', ')} is required` }
 }

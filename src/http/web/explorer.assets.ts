@@ -19,6 +19,7 @@ const SVG = 'image/svg+xml'
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5eff"/><path fill="#fff" d="M16 6a6 6 0 0 0-3 11.2L11 26h10l-2-8.8A6 6 0 0 0 16 6Z"/></svg>`
 
 const PAGE_STYLE = `body { margin: 0 }
+@media (max-width: 640px) { .swagger-ui .response-col_links { display: none } .swagger-ui .opblock-body { overflow-x: auto } }
 noscript { display: block; padding: 2rem; font: 1rem/1.5 system-ui, sans-serif }
 `
 

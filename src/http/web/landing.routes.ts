@@ -9,23 +9,27 @@ import { basePath, sendPage } from './pages.ts'
 export type LandingOptions = {
   readonly apiTitle: string
   readonly version: string
-  /** Read anew for each answer: it may hold a port that is known once the service listens. */
+  /** Read for each answer: it may contain a port that is known only once the service listens. */
   readonly baseUrl: string
 }
 
 const LandingView = Type.Object(
   {
-    name: Type.String({ description: 'What the service is called here.', examples: ['Latchkey'] }),
+    name: Type.String({ description: 'The name of this service.', examples: ['Latchkey'] }),
     version: Type.String({ description: 'The version of the service.', examples: ['0.7.0'] }),
     docs: Type.String({ format: 'uri', description: 'The explorer.', examples: ['https://accounts.example.com/docs'] }),
     redoc: Type.String({ format: 'uri', description: 'The reference.', examples: ['https://accounts.example.com/redoc'] }),
     openapi: Type.String({ format: 'uri', description: 'The OpenAPI document.', examples: ['https://accounts.example.com/openapi.json'] }),
-    heartbeat: Type.String({ format: 'uri', description: 'Whether it lives.', examples: ['https://accounts.example.com/heartbeat'] }),
+    heartbeat: Type.String({
+      format: 'uri',
+      description: 'Returns 200 while the process is running.',
+      examples: ['https://accounts.example.com/heartbeat'],
+    }),
   },
   { title: 'Landing', description: 'The name, the version and the addresses of the service.' },
 )
 
-/** What somebody sees who opens the address of the service: what it is, and where to go on. */
+/** The start page: what the service is, and links to its documentation. */
 export function landingRoutes(app: App, about: LandingOptions): void {
   const page = landingPage(about.apiTitle, about.version, basePath(about.baseUrl))
 
@@ -35,11 +39,11 @@ export function landingRoutes(app: App, about: LandingOptions): void {
       config: { access: 'public', writes: false },
       schema: {
         operationId: 'landing',
-        summary: 'Say what this is',
+        summary: 'Get the name, the version and the links of the service',
         description: 'Browsers get a page.',
         tags: ['Service'],
         page: true,
-        response: { 200: described(LandingView, 'Name, version, and where to go on.'), ...refusals() },
+        response: { 200: described(LandingView, 'The name, the version and the links of the service.'), ...refusals() },
       },
     },
     async (request, reply) => {
@@ -66,12 +70,12 @@ function landingPage(apiTitle: string, version: string, root: string): Html {
   return htmlPage(
     apiTitle,
     'User accounts and API keys',
-    html`<p>This is a backend: programs talk to it over HTTP and JSON. For people there is its documentation.</p>
+    html`<p>This service manages user accounts and API keys over HTTP and JSON. Its documentation:</p>
 <ul class="links">
-${link('/docs', 'API explorer', 'Read about each endpoint, and try it out')}
-${link('/redoc', 'API reference', 'The same, for reading')}
-${link('/openapi.json', 'OpenAPI document', 'For generators of clients, and other tools')}
-${link('/heartbeat', 'Heartbeat', 'Whether the service lives')}
+${link('/docs', 'API explorer', 'Read about each endpoint and try it out')}
+${link('/redoc', 'API reference', 'All endpoints, for reading')}
+${link('/openapi.json', 'OpenAPI document', 'For client generators and other tools')}
+${link('/heartbeat', 'Heartbeat', 'Shows that the service is running')}
 </ul>
 <p class="hint">Version ${version}</p>`,
   )

@@ -7,14 +7,14 @@ import { PASSWORD, register } from '../../support/app/requests.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
-const fault = (name: string, location = 'query') => ({ loc: [location, name], type: 'value_error' })
+const issue = (name: string, location = 'query') => ({ loc: [location, name], type: 'value_error' })
 
 test('422: a parameter that is given twice is refused on every endpoint, whether or not it takes one', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const { headers } = await admin(testApp)
   for (const path of ['/users/me', '/users/keys', '/users/', '/heartbeat', '/ready', '/', '/docs', '/openapi.json']) {
-    invalid(await app.inject({ url: `${path}?x=1&y=2&x=1`, headers }), fault('x'))
+    invalid(await app.inject({ url: `${path}?x=1&y=2&x=1`, headers }), issue('x'))
     assert.notEqual((await app.inject({ url: `${path}?x=1&y=2&`, headers })).statusCode, 422)
   }
   invalid(
@@ -24,11 +24,11 @@ test('422: a parameter that is given twice is refused on every endpoint, whether
       type: 'missing',
     },
     { loc: ['query', 'field'], type: 'enum' },
-    fault('x'),
-    fault('y'),
+    issue('x'),
+    issue('y'),
   )
   const registration = { ...register({ email: 'twice@example.com' }), url: '/register/?x=1&x=2' }
-  invalid(await app.inject(registration), fault('x'))
+  invalid(await app.inject(registration), issue('x'))
   assert.equal((await app.inject({ ...registration, url: '/register/?x=1' })).statusCode, 201)
 })
 
@@ -37,9 +37,9 @@ test('422: a query whose bytes are no UTF-8 is refused, in a name and in a value
   const { app } = testApp
   const { headers } = await admin(testApp)
   for (const text of ['%ED%A0%80', '%ff', '%C0%80', '%', '100%', '%zz']) {
-    invalid(await app.inject({ url: `/users/search?search_term=${text}`, headers }), fault('search_term'))
-    invalid(await app.inject({ url: `/users/me?x=${text}`, headers }), fault('x'))
-    invalid(await app.inject({ url: `/users/me?${text}=x`, headers }), fault(text))
+    invalid(await app.inject({ url: `/users/search?search_term=${text}`, headers }), issue('search_term'))
+    invalid(await app.inject({ url: `/users/me?x=${text}`, headers }), issue('x'))
+    invalid(await app.inject({ url: `/users/me?${text}=x`, headers }), issue(text))
   }
 })
 
@@ -87,9 +87,9 @@ test('422: more than 100 parameters are not read, and of those that nobody asks 
   }
   const names = Array.from({ length: 40 }, (_, index) => `n${index}`)
   const twice = await ask(`${names.join('&')}&${names.join('&')}&page=x`)
-  invalid(twice, { loc: ['query', 'page'], type: 'int_parsing' }, ...names.slice(0, 20).map((name) => fault(name)))
+  invalid(twice, { loc: ['query', 'page'], type: 'int_parsing' }, ...names.slice(0, 20).map((name) => issue(name)))
   const long = 'x'.repeat(5000)
-  invalid(await ask(`${long}&${long}`), fault(long.slice(0, 64)))
+  invalid(await ask(`${long}&${long}`), issue(long.slice(0, 64)))
 })
 
 test('422: a form of more than 100 fields is not read', async (t) => {

@@ -227,7 +227,7 @@ test('422: every parameter that is not well formed is named', async (t) => {
     [`search_term=a&size=${'9'.repeat(30)}`, at('size', 'less_than_equal')],
     ['page=0&size=101', at('search_term', 'missing'), at('page', 'greater_than_equal'), at('size', 'less_than_equal')],
   ]
-  for (const [query, ...faults] of rows) invalid(await search(testApp, boss, query), ...faults)
+  for (const [query, ...issues] of rows) invalid(await search(testApp, boss, query), ...issues)
 })
 
 test('200: the longest term is counted in code points', async (t) => {

@@ -248,7 +248,7 @@ test('422: an edit that is not well formed changes nothing', async (t) => {
     [{ last_name: ['x'] }, at('last_name', 'string_type')],
     [{ first_name: 'fine', last_name: true, email: 'x' }, at('email', 'value_error'), at('last_name', 'string_type')],
   ]
-  for (const [payload, ...faults] of rows) invalid(await edit(testApp, mia, mia.id, payload), ...faults)
+  for (const [payload, ...issues] of rows) invalid(await edit(testApp, mia, mia.id, payload), ...issues)
   assert.deepEqual(await stateOf(testApp, mia), before)
 })
 

@@ -16,7 +16,7 @@ function parseField(field: object, location: Location, input: unknown): unknown 
     return { value: (parse({ field: input }) as { field: unknown }).field }
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error
-    return error.faults.map(({ loc, type }) => `${loc.slice(1).join('.')} ${type}`).join(', ')
+    return error.issues.map(({ loc, type }) => `${loc.slice(1).join('.')} ${type}`).join(', ')
   }
 }
 
@@ -149,7 +149,7 @@ test('every fault is told at once, in the order of the schema, with the words of
     'body',
   )
   assert.throws(() => parse({ email: 'x', password: 'short' }), {
-    faults: [
+    issues: [
       { loc: ['body', 'email'], type: 'value_error', msg: 'value is not a valid email address' },
       { loc: ['body', 'password'], type: 'string_too_short', msg: 'String should have at least 8 characters' },
       { loc: ['body', 'name'], type: 'missing', msg: 'Field required' },
@@ -165,7 +165,7 @@ test('a default stands in for what is left out, and null counts as left out wher
   assert.deepEqual(parse({}), { size: true })
   assert.deepEqual(parse({ scopes: null }), { size: true })
   assert.throws(() => parse({ size: null }), {
-    faults: [{ loc: ['body', 'size'], type: 'bool_type', msg: 'Input should be a valid boolean' }],
+    issues: [{ loc: ['body', 'size'], type: 'bool_type', msg: 'Input should be a valid boolean' }],
   })
 })
 
@@ -174,7 +174,7 @@ test('where at least one field is needed, none is a fault, and an unknown one is
   assert.deepEqual(parse({ b: 'x', c: 'y' }), { b: 'x' })
   for (const input of [{}, { c: 'y' }]) {
     assert.throws(() => parse(input), {
-      faults: [{ loc: ['body'], type: 'value_error', msg: 'Value error, at least one of a, b is required' }],
+      issues: [{ loc: ['body'], type: 'value_error', msg: 'Value error, at least one of a, b is required' }],
     })
   }
 })
@@ -187,29 +187,51 @@ test('a keyword that would not be checked stops the start', () => {
   assert.throws(() => compileParser({ properties: { field: { type: 'string', format: 'ipv4' } } }, 'body'), /format ipv4/)
 })
 
-test('whatever is sent, the outcome is a value of the schema or faults that repeat nothing of it', () => {
+test('for any input, the outcome is a value of the schema or validation issues that repeat nothing of the input', () => {
   const schema = {
     properties: { name: Type.String({ maxLength: 5 }), tags: Type.Array(Type.String()), on: Type.Boolean() },
     required: ['name'],
   }
   const parse = compileParser(schema as ObjectSchema, 'body')
   const marker = 'q7Zx'
+  const name = fc.oneof(fc.string(), fc.constant(marker), fc.anything())
   const hostile = fc.oneof(
     fc.jsonValue(),
-    fc.record({ name: fc.anything(), tags: fc.anything(), on: fc.anything() }, { requiredKeys: [] }),
+    fc.record(
+      { name, tags: fc.oneof(fc.array(fc.oneof(fc.string(), fc.anything())), fc.anything()), on: fc.oneof(fc.boolean(), fc.anything()) },
+      { requiredKeys: [] },
+    ),
     fc.string().map((text) => ({ name: marker + text, [marker]: text })),
   )
+  const outcomes = { valid: 0, invalid: 0 }
   fc.assert(
     fc.property(hostile, (input) => {
+      let value: unknown
       try {
-        const value = parse(input) as object
-        for (const key of Object.keys(value)) assert.ok(['name', 'tags', 'on'].includes(key))
-        assert.equal(Object.getPrototypeOf(value), Object.prototype)
+        value = parse(input)
       } catch (error) {
         assert.ok(error instanceof InvalidRequest, String(error))
-        assert.doesNotMatch(JSON.stringify(error.faults), new RegExp(marker))
+        assert.ok(error.issues.length > 0)
+        assert.doesNotMatch(JSON.stringify(error.issues), new RegExp(marker))
+        outcomes.invalid++
+        return
       }
+      // Outside of the catch above, which would take a failed assertion for an error of the parser.
+      assertOfSchema(value)
+      outcomes.valid++
     }),
     { numRuns: 2000 },
   )
+  assert.ok(outcomes.valid > 50 && outcomes.invalid > 50, JSON.stringify(outcomes))
 })
+
+/** Checks a value against the schema of the test above, without the parser. */
+function assertOfSchema(value: unknown): void {
+  assert.ok(typeof value === 'object' && value !== null)
+  assert.equal(Object.getPrototypeOf(value), Object.prototype)
+  const { name, tags, on, ...others } = value as Record<string, unknown>
+  assert.deepEqual(others, {})
+  assert.ok(typeof name === 'string' && [...name].length <= 5, `name is ${JSON.stringify(name)}`)
+  assert.ok(tags === undefined || (Array.isArray(tags) && tags.every((tag) => typeof tag === 'string')), 'tags is a list of strings')
+  assert.ok(on === undefined || typeof on === 'boolean', 'on is a boolean')
+}
