@@ -14,13 +14,14 @@ import { verificationRoutes } from './http/routes/verification.routes.ts'
 import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages } from './http/web/pages.ts'
-import { createMetrics, type MetricsPeers } from './metrics/metrics.ts'
+import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { boundPort, servedUrl } from './process/served-url.ts'
 import { readVersion } from './process/version.ts'
-import { createPasswords } from './security/password.ts'
+import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
 import { readInstanceId } from './storage/repositories/instance.repository.ts'
+import { measureOutbox } from './storage/repositories/outbox.repository.ts'
 import { ping } from './storage/repositories/ping.ts'
 
 export type AppParts = Parts & {
@@ -32,7 +33,7 @@ export type AppParts = Parts & {
 /** The composition root: joins the rules with the routes that lead to them. */
 export function buildApp(config: Config, parts: AppParts): App {
   const passwords = parts.passwords ?? createPasswords()
-  const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, { ...parts, passwords }) : undefined
+  const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(parts, passwords)) : undefined
   const services = createServices({ ...parts, passwords, ...(metrics && { observer: metrics.observer }) })
   const { authentication, accounts, sessions, passwordReset, users, userAdministration, apiKeys } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
@@ -68,4 +69,8 @@ export function buildApp(config: Config, parts: AppParts): App {
       explorerRoutes(app, apiTitle, () => describeApi(routes, about))
     },
   )
+}
+
+function metricsSources({ db, now, peers }: AppParts, passwords: Passwords): MetricsSources {
+  return { passwords, databaseErrors: db.errorCount, measureOutbox: (at, before) => measureOutbox(db, at, before), now, peers }
 }

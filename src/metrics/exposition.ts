@@ -6,7 +6,7 @@ const MERGES: Readonly<Record<Merge, (one: number, other: number) => number>> = 
   min: Math.min,
 }
 
-/** The text format of Prometheus, for the metrics of one process or, made one, of several. */
+/** The text format of Prometheus, for the metrics of one process or the aggregate of several. */
 export function exposition(snapshots: readonly Snapshot[]): string {
   const metrics = new Map<string, { head: string; merge: Merge; values: Map<string, number> }>()
   for (const { name, help, type, merge, samples } of snapshots.flat()) {

@@ -1,14 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/observer.ts'
 import type { Passwords } from '../security/password.ts'
-import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { exposition } from './exposition.ts'
-import { createOutboxGauge, type OutboxGauge } from './outbox-gauge.ts'
+import { createOutboxGauge, type MeasureOutbox, type OutboxGauge } from './outbox-gauge.ts'
 import { createRegistry, type Registry, type Snapshot } from './registry.ts'
 
 const LAG_RESOLUTION_MS = 20
-// Everybody may read the metrics, and a mail costs the processor some milliseconds, which an address without an account does not:
-// processor time is not told at all, and the lag of the event loop in steps that are wider than that.
+// The metrics are public, and a mail takes some milliseconds of processor time, which an address without an account does not cause:
+// processor time is not shown at all, and the lag of the event loop is rounded to steps wider than that.
 const LAG_STEP_MS = 10
 
 const AUTH_METHODS: readonly AuthMethod[] = ['jwt', 'refresh_token', 'verify_email', 'password_reset']
@@ -23,7 +22,7 @@ const AUTH_FAILURES: readonly AuthFailureReason[] = [
 const KEY_STATUSES: readonly KeyValidationStatus[] = ['valid', 'invalid_format', 'not_found', 'inactive', 'user_banned', 'user_unverified']
 const LOGIN_STATUSES: readonly LoginStatus[] = ['success', 'invalid_password', 'banned', 'not_verified']
 
-/** The first part of every name (spec 4.5, rule 1). */
+/** The prefix of every name (spec 4.5, rule 1). */
 export function metricNamespace(apiTitle: string): string {
   return apiTitle
     .toLowerCase()
@@ -31,14 +30,14 @@ export function metricNamespace(apiTitle: string): string {
     .replace(/^(?=\d)/, '_')
 }
 
-/** Counts what the rules tell. Every combination of labels is there from the start, so that a first failure shows as a rise. */
+/** Counts what the services report. Every combination of labels exists from the start, so that a first failure shows as an increase. */
 function createMetricsObserver(registry: Registry, namespace: string): Observer {
-  const authFailures = registry.counter(`${namespace}_auth_failures_total`, 'Credentials that were refused, by kind and reason.', [
+  const authFailures = registry.counter(`${namespace}_auth_failures_total`, 'Refused credentials, by kind and reason.', [
     'method',
     'reason',
   ])
-  const keyValidations = registry.counter(`${namespace}_api_key_validations_total`, 'API keys that were presented, by outcome.', ['status'])
-  const loginAttempts = registry.counter(`${namespace}_login_attempts_total`, 'Logins that were tried, by outcome.', ['status'])
+  const keyValidations = registry.counter(`${namespace}_api_key_validations_total`, 'Presented API keys, by outcome.', ['status'])
+  const loginAttempts = registry.counter(`${namespace}_login_attempts_total`, 'Login attempts, by outcome.', ['status'])
   const failures = Object.fromEntries(
     AUTH_METHODS.map((method) => [method, byName(AUTH_FAILURES, (reason) => authFailures(method, reason))]),
   )
@@ -51,27 +50,33 @@ function createMetricsObserver(registry: Registry, namespace: string): Observer 
   }
 }
 
-/** What the metrics read of the rest of the service, when they are asked for. */
-type Watched = { readonly passwords: Passwords; readonly outbox: OutboxGauge; databaseErrors(): number }
-
-/** What an operator watches beside the requests. */
-function addOperationMetrics(registry: Registry, namespace: string, { passwords, outbox, databaseErrors }: Watched): void {
-  registry.gauge(`${namespace}_password_queue_length`, 'Passwords that wait to be hashed.', passwords.waiting)
+/** What an operator monitors beside the requests. */
+function addOperationMetrics(
+  registry: Registry,
+  namespace: string,
+  { passwords, databaseErrors }: MetricsSources,
+  outbox: OutboxGauge,
+): void {
+  registry.gauge(`${namespace}_password_queue_length`, 'Passwords waiting to be hashed.', passwords.waiting)
   registry.counterOf(
     `${namespace}_password_wait_seconds_total`,
-    'Time that passwords have waited to be hashed.',
+    'Total time that passwords waited to be hashed.',
     () => passwords.waitedMs() / 1000,
   )
-  registry.counterOf(`${namespace}_database_errors_total`, 'Times that the database could not be used.', databaseErrors)
+  registry.counterOf(
+    `${namespace}_database_errors_total`,
+    'Database operations that failed because the database was unavailable.',
+    databaseErrors,
+  )
   registry.gauge(
     `${namespace}_outbox_depth`,
-    'Mails that have waited for more than a minute for the server or the database.',
+    'During an outage of the mail server or the database: mails waiting for more than a minute.',
     () => outbox.read()?.depth,
     'max',
   )
   registry.gauge(
     `${namespace}_outbox_oldest_age_seconds`,
-    'Age of the mail that has waited longest, if for more than a minute, for the server or the database.',
+    'During an outage of the mail server or the database: age of the oldest mail waiting for more than a minute.',
     () => outbox.read()?.oldestAgeSeconds,
     'max',
   )
@@ -79,7 +84,7 @@ function addOperationMetrics(registry: Registry, namespace: string, { passwords,
   delay.enable()
   registry.gauge(
     `${namespace}_event_loop_lag_p99_seconds`,
-    'How late the event loop was in the worst of 100 samples since the last look.',
+    'Event loop lag since the last scrape, p99.',
     () => {
       const lateMs = delay.percentile(99) / 1e6 - LAG_RESOLUTION_MS
       delay.reset()
@@ -87,10 +92,10 @@ function addOperationMetrics(registry: Registry, namespace: string, { passwords,
     },
     'max',
   )
-  registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss())
+  registry.gauge('process_resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss())
   registry.gauge(
     'process_start_time_seconds',
-    'When the process started, in seconds since 1970.',
+    'Start time of the process, in seconds since 1970.',
     () => Math.round(performance.timeOrigin) / 1000,
     'min',
   )
@@ -106,24 +111,27 @@ export type Metrics = {
 
 /** The other processes that serve on the same port. */
 export type MetricsPeers = {
-  /** How the others get at the metrics of this process. */
+  /** Lets the other processes read the metrics of this one. */
   provide(snapshot: () => Promise<Snapshot>): void
   /** The metrics of all processes, this one included. */
   gather(): Promise<Snapshot[]>
 }
 
-type Parts = {
-  readonly db: MonitoredDatabase
-  readonly passwords: Passwords
+/** What the metrics read from the rest of the service. */
+export type MetricsSources = {
+  readonly passwords: Pick<Passwords, 'waiting' | 'waitedMs'>
+  readonly databaseErrors: () => number
+  readonly measureOutbox: MeasureOutbox
   readonly now: () => number
   readonly peers?: MetricsPeers | undefined
 }
 
-export function createMetrics(apiTitle: string, { db, passwords, now, peers }: Parts): Metrics {
+export function createMetrics(apiTitle: string, sources: MetricsSources): Metrics {
+  const { measureOutbox, now, peers } = sources
   const registry = createRegistry()
   const namespace = metricNamespace(apiTitle)
-  const outbox = createOutboxGauge(db, now)
-  addOperationMetrics(registry, namespace, { passwords, outbox, databaseErrors: db.errorCount })
+  const outbox = createOutboxGauge(measureOutbox, now)
+  addOperationMetrics(registry, namespace, sources, outbox)
   const snapshot = async () => {
     await outbox.refresh()
     return registry.snapshot()

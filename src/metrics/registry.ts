@@ -1,35 +1,35 @@
-/** A label value is kept in the order of the label names that its metric declares. */
+/** One combination of label values of a counter. */
 export type Series = { value: number }
 
 export type Histogram = { observe(value: number): void }
 export type Summary = { observe(value: number): void }
 
 type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary'
-/** How the values of several processes become one. */
+/** How the values of several processes are aggregated. */
 export type Merge = 'sum' | 'max' | 'min'
 type Sample = { readonly suffix: string; readonly labels: string; readonly value: number }
 type Description = { readonly name: string; readonly help: string; readonly type: MetricType; readonly merge: Merge }
 
-/** All metrics of one process at one moment, as data that can be sent to another. */
+/** All metrics of one process at one moment, as plain data that can be sent to another process. */
 export type Snapshot = readonly (Description & { readonly samples: readonly Sample[] })[]
 
 export type Registry = {
-  /** A series for each combination of label values. Whoever counts often keeps the series, and adds to its value. */
+  /** Returns the series for label values, in the order of the label names. Keep it where counting is frequent, and add to its value. */
   counter(name: string, help: string, labelNames: readonly string[]): (...labelValues: string[]) => Series
   histogram(name: string, help: string, buckets: readonly number[]): Histogram
   summary(name: string, help: string, labelNames: readonly string[]): (...labelValues: string[]) => Summary
-  /** Read when the metrics are asked for; undefined when it is not known at that moment. */
+  /** Read on each scrape; undefined when the value is unknown. */
   gauge(name: string, help: string, read: () => number | undefined, merge?: Merge): void
   counterOf(name: string, help: string, read: () => number): void
   snapshot(): Snapshot
 }
 
-/** Counting is adding to a number that was looked up before; all that costs more waits until somebody asks. */
+/** Counting adds to a number that was looked up before; everything more expensive happens on a scrape. */
 export function createRegistry(): Registry {
   const metrics: (Description & { samples(): Sample[] })[] = []
 
   function add(name: string, help: string, type: MetricType, samples: () => Sample[], merge: Merge = 'sum'): void {
-    if (metrics.some((metric) => metric.name === name)) throw new Error(`there are two metrics called ${name}`)
+    if (metrics.some((metric) => metric.name === name)) throw new Error(`duplicate metric ${name}`)
     metrics.push({ name, help, type, merge, samples })
   }
 
@@ -87,17 +87,17 @@ function createHistogram(buckets: readonly number[]) {
       sum += value
     },
     samples(): Sample[] {
-      let cumulated = 0
+      let cumulative = 0
       const rows = [...buckets, '+Inf'].map((bound, place) => {
-        cumulated += counts[place] ?? 0
-        return { suffix: '_bucket', labels: `le="${bound}"`, value: cumulated }
+        cumulative += counts[place] ?? 0
+        return { suffix: '_bucket', labels: `le="${bound}"`, value: cumulative }
       })
-      return [...rows, { suffix: '_sum', labels: '', value: sum }, { suffix: '_count', labels: '', value: cumulated }]
+      return [...rows, { suffix: '_sum', labels: '', value: sum }, { suffix: '_count', labels: '', value: cumulative }]
     },
   }
 }
 
-/** Sum and count. Quantiles could not be added up over processes, and cost more than the request that they describe. */
+/** Sum and count, without quantiles, which cannot be aggregated over processes. */
 function createSummary() {
   let sum = 0
   let count = 0

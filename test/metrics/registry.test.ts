@@ -44,7 +44,7 @@ test('counters, gauges, summaries and histograms are written in the text format'
   )
 })
 
-test('the metrics of several processes are added up, or the greatest or the least is taken', () => {
+test('the metrics of several processes are aggregated by sum, maximum or minimum', () => {
   const processes = [1, 2].map((number) => {
     const registry = createRegistry()
     registry.counter('requests_total', 'Requests.', ['route'])('x').value += number
@@ -72,13 +72,13 @@ test('the metrics of several processes are added up, or the greatest or the leas
   assert.equal(text.match(/# TYPE/g)?.length, 6)
 })
 
-test('a name is given to one metric', () => {
+test('two metrics cannot have the same name', () => {
   const registry = createRegistry()
   registry.gauge('depth', 'Depth.', () => 0)
-  assert.throws(() => registry.gauge('depth', 'Depth.', () => 0), /two metrics called depth/)
+  assert.throws(() => registry.gauge('depth', 'Depth.', () => 0), /duplicate metric depth/)
 })
 
-test('the namespace is the title in lower case, with every other character turned into an underscore', () => {
+test('the namespace is the title in lower case, and every other character is replaced by an underscore', () => {
   const cases: Record<string, string> = {
     Latchkey: 'latchkey',
     'My API 2.0': 'my_api_2_0',
