@@ -10,9 +10,9 @@ import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 
 /**
- * Every endpoint, and what it answers to each caller. Each cell starts anew: the request is about the caller's own account where
- * the caller has one to show, and about somebody else's for a visitor, another user and an admin. Callers with a bad credential
- * hold one that was good: expired, of the wrong type, or of an account that is unverified or banned.
+ * Every endpoint, and its status for each caller. Each cell creates new accounts. The request is about the caller's own account, except
+ * for the callers `nothing`, `garbage`, `another` and both admins, where it is about the account of another user. An invalid credential
+ * is a real one that is expired, of the wrong type, or of an account that is unverified or banned.
  */
 const MATRIX = `
                                                 | nothing garbage expired refresh unverified banned | user another admin | user's key, admin's key
@@ -54,7 +54,7 @@ GET    /openapi.json                            |   200     200     200     200 
 GET    /                                        |   200     200     200     200      200      200   | 200    200    200  |    200        200
 `
 
-/** In the order of the columns. */
+/** The callers in the order of the columns. */
 const CALLERS = [
   'nothing',
   'garbage',
@@ -70,7 +70,7 @@ const CALLERS = [
 ] as const
 type CallerName = (typeof CALLERS)[number]
 
-/** What an explorer is made of. */
+/** The files of the explorers are not in the table. */
 const EXPLORER_FILE = /^GET \/assets\/./
 
 const UNAUTHENTICATED: Partial<Record<CallerName, string>> = {
@@ -89,10 +89,10 @@ function readMatrix(): Row[] {
     })
 }
 
-/** Whom a request is about, and what a public one needs, so that it succeeds. */
+/** The account that a request is about, with one of its keys. */
 type Stage = { readonly service: TestApp; readonly subject: Actor; readonly keyId: string }
 
-/** A well-formed request for each endpoint that takes more than its path. */
+/** The query or body of a valid request, for each endpoint that needs one. */
 const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>> = {
   'POST /register/': async () => ({ payload: { email: newEmail(), password: PASSWORD, first_name: 'Mia', last_name: 'Muster' } }),
   'POST /login/': async ({ service }) => {
@@ -122,11 +122,11 @@ async function resetCode(service: TestApp): Promise<string> {
   return service.services.tokens.forMail('reset', id, resetVersion)
 }
 
-type Cast = { readonly subject: Actor; readonly headers: Readonly<Record<string, string>> }
+type CallerSetup = { readonly subject: Actor; readonly headers: Readonly<Record<string, string>> }
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** Brings a caller on, with the account that the request is about. */
-const CASTING: Readonly<Record<CallerName, (service: TestApp) => Promise<Cast>>> = {
+/** Creates a caller, and the account that the request is about. */
+const SETUPS: Readonly<Record<CallerName, (service: TestApp) => Promise<CallerSetup>>> = {
   nothing: async (service) => ({ subject: await member(service), headers: {} }),
   garbage: async (service) => ({ subject: await member(service), headers: bearer('garbage') }),
   expired: async (service) => {
@@ -165,14 +165,14 @@ const CASTING: Readonly<Record<CallerName, (service: TestApp) => Promise<Cast>>>
 
 async function call(service: TestApp, endpoint: string, caller: CallerName) {
   const [method = '', path = ''] = endpoint.split(' ')
-  const { subject, headers } = await CASTING[caller](service)
+  const { subject, headers } = await SETUPS[caller](service)
   const { keyId } = await keyHolder(service, subject)
   const content = (await CONTENT[endpoint]?.({ service, subject, keyId })) ?? {}
   const url = path.replace(':user_id', String(subject.id)).replace(':key_id', keyId)
   return service.app.inject({ method: method as 'GET', url, headers, ...content })
 }
 
-/** Whether the answer is the one of the table, in status and, for a refusal, in words. */
+/** Compares a response with the table: the status and, for 401 and 403, the body. */
 async function compare(service: TestApp, endpoint: string, caller: CallerName, expected: number | undefined): Promise<string[]> {
   const response = await call(service, endpoint, caller)
   if (response.statusCode !== expected) return [`${endpoint} for ${caller}: ${response.statusCode}, not ${expected}`]
@@ -181,7 +181,7 @@ async function compare(service: TestApp, endpoint: string, caller: CallerName, e
   return []
 }
 
-test('every endpoint answers every caller as the matrix says', async (t) => {
+test('every endpoint returns the status of the matrix to every caller', async (t) => {
   const service = await startApp(t)
   const differences: string[] = []
   for (const { endpoint, statuses } of readMatrix()) {
@@ -191,9 +191,9 @@ test('every endpoint answers every caller as the matrix says', async (t) => {
   assert.deepEqual(differences, [])
 })
 
-test('no endpoint is missing from the matrix, and none in it is made up', async (t) => {
+test('the matrix has every endpoint and no other', async (t) => {
   const routes = new Set<string>()
-  // Fastify tells of a new instance before any route is added to it.
+  // Fastify publishes a new instance before any route is added to it.
   const initialized = channel('fastify.initialization')
   const watch = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }

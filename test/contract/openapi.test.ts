@@ -6,7 +6,7 @@ import { startApp } from '../support/app/start-app.ts'
 
 type Auth = 'None' | 'User' | 'Admin'
 
-/** Section 4 of the specification: method, path, who may call it, and how it succeeds. */
+/** Section 4 of the specification: method, path, access and success statuses. */
 const SPECIFIED: readonly (readonly [string, string, Auth, ...number[]])[] = [
   ['POST', '/register/', 'None', 201],
   ['POST', '/login/', 'None', 200],
@@ -38,8 +38,8 @@ const SPECIFIED: readonly (readonly [string, string, Auth, ...number[]])[] = [
   ['GET', '/redoc', 'None', 200],
 ]
 
-/** What the service has beyond the specification. */
-const OURS: typeof SPECIFIED = [
+/** Endpoints beyond the specification. */
+const ADDITIONS: typeof SPECIFIED = [
   ['POST', '/logout/', 'User', 204],
   ['POST', '/verify/resend/', 'None', 200],
   ['GET', '/ready', 'None', 200],
@@ -56,13 +56,13 @@ function tableOf(apiDocument: ApiDocument): string[] {
   })
 }
 
-test('the document lists every endpoint of the specification with its access and its success, our own, and nothing else', async (t) => {
+test('the document lists every endpoint with its access and success statuses, and no other', async (t) => {
   const apiDocument = await readApiDocument(t)
-  const expected = [...SPECIFIED, ...OURS].map((row) => row.join(' '))
+  const expected = [...SPECIFIED, ...ADDITIONS].map((row) => row.join(' '))
   assert.deepEqual(tableOf(apiDocument).sort(), expected.sort())
 })
 
-test('every endpoint says what it is called, what it does, and where it belongs; no two are called the same', async (t) => {
+test('every operation has a unique id, a summary, a description and a tag', async (t) => {
   const apiDocument = await readApiDocument(t)
   const tags = apiDocument.tags.map(({ name }) => name)
   const operations = operationsOf(apiDocument)
@@ -77,7 +77,7 @@ test('every endpoint says what it is called, what it does, and where it belongs;
   assert.deepEqual([...new Set(operations.flatMap(({ operation }) => operation.tags))].sort(), [...tags].sort())
 })
 
-test('every endpoint that is protected takes either credential, and may answer 401; every admin endpoint may answer 403', async (t) => {
+test('every protected operation accepts both credentials and declares 401, and 403 where access is limited', async (t) => {
   const apiDocument = await readApiDocument(t)
   assert.deepEqual(
     Object.values(apiDocument.components.securitySchemes).map(({ type, scheme, name }) => [type, scheme ?? name]),
@@ -94,15 +94,15 @@ test('every endpoint that is protected takes either credential, and may answer 4
   }
 })
 
-test('every refusal has a shape and an example of its real words', async (t) => {
+test('every refusal has a schema and an example', async (t) => {
   const apiDocument = await readApiDocument(t)
   for (const { operation, responses } of operationsOf(apiDocument)) {
     const refused = Object.entries(responses).filter(([status]) => Number(status) >= 400)
     assert.ok('422' in operation.responses && '500' in operation.responses, operation.operationId)
     for (const [status, { description, content }] of refused) {
       const json = content?.['application/json']
-      const shape = status === '422' ? 'ValidationError' : 'ErrorResponse'
-      assert.equal(json?.schema.$ref, `#/components/schemas/${shape}`, `${operation.operationId} ${status}`)
+      const schema = status === '422' ? 'ValidationError' : 'ErrorResponse'
+      assert.equal(json?.schema.$ref, `#/components/schemas/${schema}`, `${operation.operationId} ${status}`)
       assert.ok(Object.keys(json?.examples ?? {}).length > 0, `${operation.operationId} ${status}`)
       assert.notEqual(description, '')
     }
@@ -130,7 +130,7 @@ test('every schema has a description, and every field a description and an examp
   }
 })
 
-test('422: a body without its fields is answered as the document says, on every endpoint that takes one', async (t) => {
+test('422: the response to an empty JSON object is the documented example, on every endpoint with a body', async (t) => {
   const service = await startApp(t)
   const { headers } = await admin(service)
   const apiDocument = (await service.app.inject('/openapi.json')).json<ApiDocument>()
@@ -146,7 +146,7 @@ test('422: a body without its fields is answered as the document says, on every 
   assert.equal(tried, 11)
 })
 
-test('201: the example of a registration, sent as it is, registers', async (t) => {
+test('201: the documented example of a registration is accepted', async (t) => {
   const { app } = await startApp(t)
   const apiDocument = (await app.inject('/openapi.json')).json<ApiDocument>()
   const register = operationsOf(apiDocument).find(({ operation }) => operation.operationId === 'register')
@@ -156,7 +156,7 @@ test('201: the example of a registration, sent as it is, registers', async (t) =
   assert.deepEqual(Object.keys(response.json()), Object.keys(register?.responses['201']?.content?.['application/json']?.example as object))
 })
 
-test('the document names the title, the version and the address of the service', async (t) => {
+test('the document contains the title, the version and the URL of the service', async (t) => {
   const { info, servers, openapi } = await readApiDocument(t, { API_TITLE: 'Acme <Accounts>', BASE_URL: 'https://acme.example.org/auth/' })
   assert.equal(openapi, '3.1.1')
   assert.deepEqual([info.title, info.license.identifier], ['Acme <Accounts>', 'MIT'])
@@ -164,7 +164,7 @@ test('the document names the title, the version and the address of the service',
   assert.deepEqual(servers, [{ url: 'https://acme.example.org/auth' }])
 })
 
-test('reset-password takes JSON and both kinds of forms, and answers in kind', async (t) => {
+test('reset-password documents JSON and both form encodings, and responses in JSON and HTML', async (t) => {
   const apiDocument = await readApiDocument(t)
   const reset = operationsOf(apiDocument).find(({ operation }) => operation.operationId === 'resetPassword')
   const kinds = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data']

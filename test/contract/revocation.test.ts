@@ -11,7 +11,7 @@ import { stall } from '../support/app/stalled-request.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 
-/** Everything a request may be about: the caller, who is an admin with a key, and another user with a key. */
+/** The accounts of a case: the caller, who is an admin with a key, another user with a key, and the admin who revokes. */
 type Stage = {
   readonly service: TestApp
   /** The same service in another process. */
@@ -23,7 +23,7 @@ type Stage = {
 
 type Write = {
   readonly role: 'user' | 'admin'
-  /** What kinds of credentials can make this write at all. */
+  /** The only credential that can make this write; either one if it is not set. */
   readonly by?: 'session' | 'key'
   request(stage: Stage): InjectOptions & { payload?: object }
 }
@@ -33,11 +33,11 @@ const WRITES: Readonly<Record<string, Write>> = {
   'POST /logout/': { role: 'user', by: 'session', request: () => ({ url: '/logout/' }) },
   'PUT /users/{user_id}': {
     role: 'user',
-    request: ({ caller }) => ({ url: `/users/${caller.id}`, payload: { email: newEmail(), password: 'what the thief wants' } }),
+    request: ({ caller }) => ({ url: `/users/${caller.id}`, payload: { email: newEmail(), password: 'password of the thief' } }),
   },
   'POST /users/{user_id}/password': {
     role: 'user',
-    request: ({ caller }) => ({ url: `/users/${caller.id}/password`, payload: { password: 'what the thief wants' } }),
+    request: ({ caller }) => ({ url: `/users/${caller.id}/password`, payload: { password: 'password of the thief' } }),
   },
   'POST /users/{user_id}/make-admin': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/make-admin` }) },
   'POST /users/{user_id}/ban': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/ban` }) },
@@ -66,7 +66,7 @@ async function acknowledged(response: Promise<{ readonly statusCode: number; rea
   assert.ok(statusCode < 300, `the revocation itself was refused: ${statusCode} ${body}`)
 }
 
-/** Everything that takes authority away, each by way of another process where it has a route. */
+/** Every way to revoke access, through another process if there is a route for it. */
 const REVOCATIONS: Readonly<Record<string, Revocation>> = {
   'a ban': {
     ends: 'both',
@@ -94,7 +94,7 @@ const REVOCATIONS: Readonly<Record<string, Revocation>> = {
       const { token } = (await elsewhere.inject(login({ email: caller.email, password: caller.password }))).json()
       const headers = { authorization: `Bearer ${token}` }
       await acknowledged(
-        elsewhere.inject({ method: 'POST', url: `/users/${caller.id}/password`, headers, payload: { password: 'what the owner wants' } }),
+        elsewhere.inject({ method: 'POST', url: `/users/${caller.id}/password`, headers, payload: { password: 'password of the owner' } }),
       )
     },
   },
@@ -123,7 +123,7 @@ const USERS = statement<object>(
 const KEYS = statement<object>('select id, user_id, name, is_active from api_keys order by id')
 const SESSIONS = statement<object>('select id, user_id from sessions order by id')
 
-async function everything({ db }: TestApp): Promise<object[][]> {
+async function allRows({ db }: TestApp): Promise<object[][]> {
   return Promise.all([db.all(USERS), db.all(KEYS), db.all(SESSIONS)])
 }
 
@@ -133,7 +133,7 @@ function credentials({ token, key }: KeyHolder): Record<'session' | 'key', Recor
 
 type Case = { readonly name: string; readonly kind: 'session' | 'key'; readonly status: number; readonly revoke: Revocation['revoke'] }
 
-/** The revocations that end the authority of a write, with the credential that each concerns. */
+/** The revocations that forbid a write, with the credential that each of them ends. */
 function casesOf({ role, by }: Write): Case[] {
   const kinds = by === undefined ? (['session', 'key'] as const) : [by]
   return Object.entries(REVOCATIONS).flatMap(([name, { ends, revoke }]) => {
@@ -143,11 +143,11 @@ function casesOf({ role, by }: Write): Case[] {
 }
 
 for (const [route, write] of Object.entries(WRITES)) {
-  test(`${route} changes nothing once the authority of its caller has been revoked`, async (t) => {
+  test(`401, 403: ${route} changes nothing after the access of its caller is revoked`, async (t) => {
     const service = await startApp(t)
     const elsewhere = await secondApp(t, service)
     const boss = await admin(service)
-    // The routes of the table have only methods that inject knows.
+    // inject() knows every method of the table.
     const method = route.split(' ')[0] as 'POST'
     for (const { name, kind, status, revoke } of casesOf(write)) {
       const caller = await keyHolder(service, await admin(service))
@@ -156,21 +156,21 @@ for (const [route, write] of Object.entries(WRITES)) {
       const stalled = stall(service.app, { method, headers: credentials(caller)[kind], ...write.request(stage) })
       await stalled.accepted
       await revoke(stage)
-      const before = await everything(service)
+      const before = await allRows(service)
       const { statusCode, body } = await stalled.finish()
       const place = `${name}, by ${kind}: ${statusCode} ${body}`
       assert.equal(statusCode, status, place)
-      assert.deepEqual(await everything(service), before, place)
+      assert.deepEqual(await allRows(service), before, place)
     }
   })
 }
 
-test('every protected route that writes is in this table', async (t) => {
+test('the table has every protected route that writes', async (t) => {
   const writes = operationsOf(await readApiDocument(t)).filter(({ method, operation }) => method !== 'GET' && operation.security.length > 0)
   assert.deepEqual(Object.keys(WRITES).sort(), writes.map(({ method, path }) => `${method} ${path}`).sort())
 })
 
-test('a stalled request whose caller keeps their authority succeeds', async (t) => {
+test('204: a stalled request succeeds if the access of its caller is not revoked', async (t) => {
   const service = await startApp(t)
   const caller = await keyHolder(service, await admin(service))
   const other = await keyHolder(service, await member(service))

@@ -9,17 +9,17 @@ import { logout, refresh, resetPassword, verify } from '../support/app/requests.
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 
-/** Every place that takes a token, and the kind that it takes. */
-const PLACES: Record<TokenKind, (token: string) => InjectOptions> = {
+/** One endpoint for each kind of token. */
+const ENDPOINTS: Record<TokenKind, (token: string) => InjectOptions> = {
   access: (token) => logout({ authorization: `Bearer ${token}` }),
   refresh,
   verify,
   reset: (code) => resetPassword({ code }),
 }
-const KINDS = Object.keys(PLACES) as TokenKind[]
+const KINDS = Object.keys(ENDPOINTS) as TokenKind[]
 const SUCCESS: Record<TokenKind, number> = { access: 204, refresh: 200, verify: 200, reset: 200 }
 
-/** A fresh account, in the state in which its token of this kind works. */
+/** Creates an account whose token of this kind works. */
 async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor; token: string; all: Record<TokenKind, string> }> {
   const actor = await member(service, { verified: kind !== 'verify' })
   const { tokens } = service.services
@@ -32,33 +32,33 @@ async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor
   return { actor, token: all[kind], all }
 }
 
-test('each place takes tokens of its own kind and refuses the three others', async (t) => {
+test('401: each endpoint accepts one kind of token and refuses the three others', async (t) => {
   const service = await startApp(t)
-  for (const place of KINDS) {
+  for (const endpoint of KINDS) {
     for (const kind of KINDS) {
-      const { all } = await holder(service, place)
-      const response = await service.app.inject(PLACES[place](all[kind]))
-      if (kind === place) assert.equal(response.statusCode, SUCCESS[place], `${kind} at ${place}`)
+      const { all } = await holder(service, endpoint)
+      const response = await service.app.inject(ENDPOINTS[endpoint](all[kind]))
+      if (kind === endpoint) assert.equal(response.statusCode, SUCCESS[endpoint], `${kind} at ${endpoint}`)
       else refused(response, 401, 'That token is Invalid')
     }
   }
 })
 
-const STRANGE_SECRET = 'another secret that is long enough'
+const OTHER_SECRET = 'another secret that is long enough'
 
-type Spoiling = (token: string) => string
+type Forgery = (token: string) => string
 const resign =
-  (change: (payload: Record<string, unknown>) => object): Spoiling =>
+  (change: (payload: Record<string, unknown>) => object): Forgery =>
   (token) =>
     forge({ payload: change(payloadOf(token)) })
 const withHeader =
-  (header: object, hash = 'sha256'): Spoiling =>
+  (header: object, hash = 'sha256'): Forgery =>
   (token) =>
     forge({ header, payload: payloadOf(token), hash })
 
-/** Every way of spoiling a good token, and the answer to it everywhere. */
-const SPOILED: Record<string, Spoiling> = {
-  empty: () => '',
+/** Ways to make an invalid token from a valid one. */
+const FORGERIES: Record<string, Forgery> = {
+  'no characters': () => '',
   'two parts': (token) => token.split('.').slice(0, 2).join('.'),
   'four parts': (token) => `${token}.x`,
   'an empty signature': (token) => `${token.split('.').slice(0, 2).join('.')}.`,
@@ -68,7 +68,7 @@ const SPOILED: Record<string, Spoiling> = {
   'a changed payload': (token) =>
     token.replace(/\.[^.]+\./, `.${Buffer.from(JSON.stringify({ ...payloadOf(token), sub: '4711' })).toString('base64url')}.`),
   'a changed signature': (token) => `${token.slice(0, -4)}${token.endsWith('AAAA') ? 'BBBB' : 'AAAA'}`,
-  'another secret': (token) => forge({ payload: payloadOf(token), secret: STRANGE_SECRET }),
+  'another secret': (token) => forge({ payload: payloadOf(token), secret: OTHER_SECRET }),
   'alg none': (token) => unsigned(payloadOf(token)),
   'alg None with a signature': withHeader({ alg: 'None', typ: 'JWT' }),
   'alg HS384': withHeader({ alg: 'HS384', typ: 'JWT' }, 'sha384'),
@@ -77,21 +77,21 @@ const SPOILED: Record<string, Spoiling> = {
   'alg missing': withHeader({ typ: 'JWT' }),
   'a critical extension': withHeader({ alg: 'HS256', typ: 'JWT', crit: ['x'], x: 1 }),
   'a critical extension that is null': withHeader({ alg: 'HS256', typ: 'JWT', crit: null }),
-  'a key of its own in the header': (token) =>
+  'its own key in the header': (token) =>
     forge({
-      header: { alg: 'HS256', typ: 'JWT', jwk: { kty: 'oct', k: Buffer.from(STRANGE_SECRET).toString('base64url') } },
+      header: { alg: 'HS256', typ: 'JWT', jwk: { kty: 'oct', k: Buffer.from(OTHER_SECRET).toString('base64url') } },
       payload: payloadOf(token),
-      secret: STRANGE_SECRET,
+      secret: OTHER_SECRET,
     }),
   'a key id that is a path, signed with nothing': (token) =>
     forge({ header: { alg: 'HS256', typ: 'JWT', kid: '../../../dev/null' }, payload: payloadOf(token), secret: '' }),
   'a key id that is SQL': (token) =>
     forge({ header: { alg: 'HS256', typ: 'JWT', kid: "x' union select 'x" }, payload: payloadOf(token), secret: 'x' }),
-  'an address of keys': (token) =>
+  'a URL of keys in the header': (token) =>
     forge({
       header: { alg: 'HS256', typ: 'JWT', jku: 'https://evil.example/keys', x5u: 'https://evil.example/cert' },
       payload: payloadOf(token),
-      secret: STRANGE_SECRET,
+      secret: OTHER_SECRET,
     }),
   'exp missing': resign(({ exp: _, ...payload }) => payload),
   'exp as text': resign((payload) => ({ ...payload, exp: String(payload['exp']) })),
@@ -109,49 +109,53 @@ const SPOILED: Record<string, Spoiling> = {
   'typ missing': resign(({ typ: _, ...payload }) => payload),
   'typ a list': resign((payload) => ({ ...payload, typ: [payload['typ']] })),
   'typ in capitals': resign((payload) => ({ ...payload, typ: String(payload['typ']).toUpperCase() })),
-  'what binds it missing': resign(({ sid: _sid, ver: _ver, ...payload }) => payload),
-  'what binds it of another type': resign(({ sid, ver, ...payload }) =>
+  'sid or ver missing': resign(({ sid: _sid, ver: _ver, ...payload }) => payload),
+  'sid or ver of the wrong type': resign(({ sid, ver, ...payload }) =>
     sid ? { ...payload, sid: [sid] } : { ...payload, ver: String(ver) },
   ),
   'a payload that is a list': (token) => forge({ payload: [payloadOf(token)] }),
 }
 
-for (const [fault, spoil] of Object.entries(SPOILED)) {
-  test(`401: a token with ${fault} is refused everywhere and changes nothing`, async (t) => {
+for (const [defect, forged] of Object.entries(FORGERIES)) {
+  test(`401: a token with ${defect} is refused by every endpoint and changes nothing`, async (t) => {
     const service = await startApp(t)
-    for (const place of KINDS) {
-      const { actor, token } = await holder(service, place)
+    for (const endpoint of KINDS) {
+      const { actor, token } = await holder(service, endpoint)
       const before = await findUserById(service.db, actor.id)
-      refused(await service.app.inject(PLACES[place](spoil(token))), 401, 'That token is Invalid')
+      refused(await service.app.inject(ENDPOINTS[endpoint](forged(token))), 401, 'That token is Invalid')
       assert.deepEqual(await findUserById(service.db, actor.id), before)
-      assert.equal((await service.app.inject(PLACES[place](token))).statusCode, SUCCESS[place], `the good token still works at ${place}`)
+      assert.equal(
+        (await service.app.inject(ENDPOINTS[endpoint](token))).statusCode,
+        SUCCESS[endpoint],
+        `the valid ${endpoint} token still works`,
+      )
     }
   })
 }
 
-test('401: an expired token is told so everywhere, unless anything else is wrong with it', async (t) => {
+test('401: every endpoint reports an expired token, unless the token is also invalid', async (t) => {
   const service = await startApp(t)
   const holders = await Promise.all(KINDS.map(async (kind) => ({ kind, ...(await holder(service, kind)) })))
   service.clock.advance({ days: 31 })
   for (const { kind, token } of holders) {
-    refused(await service.app.inject(PLACES[kind](token)), 401, 'That token has Expired')
-    refused(await service.app.inject(PLACES[kind](`${token.slice(0, -4)}AAAA`)), 401, 'That token is Invalid')
+    refused(await service.app.inject(ENDPOINTS[kind](token)), 401, 'That token has Expired')
+    refused(await service.app.inject(ENDPOINTS[kind](`${token.slice(0, -4)}AAAA`)), 401, 'That token is Invalid')
     const otherKind = kind === 'reset' ? 'verify' : 'reset'
-    refused(await service.app.inject(PLACES[otherKind](token)), 401, 'That token is Invalid')
+    refused(await service.app.inject(ENDPOINTS[otherKind](token)), 401, 'That token is Invalid')
   }
 })
 
-test('sub may be an integer', async (t) => {
+test('a token whose sub is an integer is accepted', async (t) => {
   const service = await startApp(t)
-  for (const place of KINDS) {
-    const { token } = await holder(service, place)
+  for (const endpoint of KINDS) {
+    const { token } = await holder(service, endpoint)
     const payload = payloadOf(token)
-    const response = await service.app.inject(PLACES[place](forge({ payload: { ...payload, sub: Number(payload['sub']) } })))
-    assert.equal(response.statusCode, SUCCESS[place], place)
+    const response = await service.app.inject(ENDPOINTS[endpoint](forge({ payload: { ...payload, sub: Number(payload['sub']) } })))
+    assert.equal(response.statusCode, SUCCESS[endpoint], endpoint)
   }
 })
 
-test('401: a token that was good is refused once it has expired, although its signature was seen before', async (t) => {
+test('401: a token that was accepted before is refused once it has expired', async (t) => {
   const service = await startApp(t)
   const { token } = await holder(service, 'refresh')
   assert.equal((await service.app.inject(refresh(token))).statusCode, 200)

@@ -6,7 +6,7 @@ import { secondApp } from '../support/app/second-app.ts'
 import { startApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 
-test('a revocation that meets a change in progress is acknowledged after the change, never before', async (t) => {
+test('a revocation during a change is acknowledged after the change, never before', async (t) => {
   const service = await startApp(t)
   const elsewhere = await secondApp(t, service)
   const boss = await admin(service)
@@ -37,7 +37,7 @@ test('a revocation that meets a change in progress is acknowledged after the cha
         headers: boss.headers,
       })
       .then(({ statusCode }) => order.push(`revoked ${statusCode}`))
-    // Without a lock the revocation is acknowledged within this time. With one it waits, and a request that comes later is served.
+    // Without a lock, the revocation is acknowledged within this time. With a lock, it waits, and later requests are still served.
     await Promise.race([revocation, sleep(500)])
     assert.equal((await elsewhere.inject({ url: '/users/me', headers: boss.headers })).statusCode, 200)
     gate.resolve()
@@ -62,10 +62,10 @@ test('a flood of changes by one user does not delay the writes of another', asyn
   assert.equal((await create(ada.headers)).statusCode, 200)
   const doneBefore = done
   assert.deepEqual(new Set(await flood), new Set([200]))
-  if (t.database === 'postgres') assert.ok(doneBefore < 30, `${doneBefore} of 60 changes of the flood came first`)
+  if (t.database === 'postgres') assert.ok(doneBefore < 30, `${doneBefore} of 60 changes of the flood finished first`)
 })
 
-test('the reading side of a database rejects a statement that writes', async (t) => {
+test('readsOf() returns a database that rejects statements that write', async (t) => {
   const { db } = await startApp(t)
   const write = statement('update users set banned = true returning id')
   const rejected = { message: /^not a read/ }

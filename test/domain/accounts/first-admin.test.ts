@@ -20,7 +20,7 @@ function partsOn(db: Database, now: () => number) {
   return { changes: createChanges({ db, now, onEvent: () => undefined }), passwords, now }
 }
 
-test('a missing admin is made, verified, with the given password', async (t) => {
+test('a missing admin is created, verified, with the given password', async (t) => {
   const { db, clock } = await startApp(t)
   assert.deepEqual(await ensureAdmin(partsOn(db, clock.now), OPERATOR, ROOT), { promoted: undefined })
   const user = await findUserByEmail(db, 'root@example.com')
@@ -31,22 +31,22 @@ test('a missing admin is made, verified, with the given password', async (t) => 
   assert.equal(await passwords.matches(ROOT.password, user?.passwordHash), true)
 })
 
-test('an account that is there is promoted and verified, and keeps its password, its names and its ban', async (t) => {
+test('an existing account is promoted and verified, and keeps its password, names and ban', async (t) => {
   const testApp = await startApp(t)
   const { db, clock } = testApp
-  const mia = await member(testApp, { email: 'root@example.com', password: 'of her own', verified: false })
+  const mia = await member(testApp, { email: 'root@example.com', password: 'already in use', verified: false })
   await db.run(BAN, mia.id)
   assert.deepEqual(await ensureAdmin(partsOn(db, clock.now), OPERATOR, ROOT), { promoted: mia.id })
   assert.deepEqual(await ensureAdmin(partsOn(db, clock.now), OPERATOR, ROOT), { promoted: undefined })
   const user = await findUserByEmail(db, 'root@example.com')
   assert.deepEqual(
-    { id: user?.id, name: user?.firstName, role: user?.role, verified: user?.verified, banned: user?.banned },
-    { id: mia.id, name: mia.firstName, role: 'admin', verified: true, banned: true },
+    { id: user?.id, names: [user?.firstName, user?.lastName], role: user?.role, verified: user?.verified, banned: user?.banned },
+    { id: mia.id, names: [mia.firstName, mia.lastName], role: 'admin', verified: true, banned: true },
   )
-  assert.equal(await passwords.matches('of her own', user?.passwordHash), true)
+  assert.equal(await passwords.matches('already in use', user?.passwordHash), true)
 })
 
-test('processes that start together make one admin', async (t) => {
+test('processes that start at the same time create one admin', async (t) => {
   const target = await freshDatabase(t, t.database)
   await migrate(target)
   const databases = await Promise.all([1, 2, 3].map(() => openDatabase(target)))

@@ -13,17 +13,17 @@ import { secondApp } from '../../support/app/second-app.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
-const COUNT_ABLE_ADMINS = statement<{ count: number }>(`
+const COUNT_ACTIVE_ADMINS = statement<{ count: number }>(`
   select count(*) as count from users where role = 'admin' and banned = false and verified = true`)
 
 const remove = ({ headers }: Actor, { id }: Actor): InjectOptions => ({ method: 'DELETE', url: `/users/${id}`, headers })
 const ban = ({ headers }: Actor, { id }: Actor): InjectOptions => ({ method: 'POST', url: `/users/${id}/ban`, headers })
 
-async function countAbleAdmins({ db }: TestApp): Promise<number | undefined> {
-  return (await db.first(COUNT_ABLE_ADMINS))?.count
+async function countActiveAdmins({ db }: TestApp): Promise<number | undefined> {
+  return (await db.first(COUNT_ACTIVE_ADMINS))?.count
 }
 
-/** What two admins do to each other, or to themselves, at the same moment. */
+/** Two requests of two admins at the same moment. */
 const CLASHES: Record<string, (ada: Actor, bob: Actor) => [InjectOptions, InjectOptions]> = {
   'delete each other': (ada, bob) => [remove(ada, bob), remove(bob, ada)],
   'ban each other': (ada, bob) => [ban(ada, bob), ban(bob, ada)],
@@ -31,40 +31,36 @@ const CLASHES: Record<string, (ada: Actor, bob: Actor) => [InjectOptions, Inject
   'delete themselves': (ada, bob) => [remove(ada, ada), remove(bob, bob)],
 }
 
-/** Holds the rows of all admins, so that whoever changes one waits, until all who will have come. */
+/** Locks the rows of all admins, so that every change to one waits until the lock is released. */
 async function holdAdmins(
   t: TestContext,
   { config }: TestApp,
 ): Promise<{ untilWaiting(count: number): Promise<true>; release(): Promise<void> }> {
-  if (config.database.kind !== 'postgres') throw new Error('rows are held in PostgreSQL alone')
+  if (config.database.kind !== 'postgres') throw new Error('only PostgreSQL has row locks')
   const sql = postgres(config.database.url, { max: 2, onnotice: () => undefined })
   t.after(() => sql.end({ timeout: 0 }))
-  let letGo = () => {}
-  const letGone = new Promise<void>((resolve) => {
-    letGo = resolve
-  })
-  const held = Promise.withResolvers<void>()
+  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holding = sql.begin(async (tx) => {
     await tx`select id from users where role = 'admin' for update`
     held.resolve()
-    await letGone
+    await released.promise
   })
   await held.promise
   return {
     untilWaiting: (count) =>
-      eventually(`the wait of ${count} for a lock`, async () => {
+      eventually(`${count} transactions waiting for a lock`, async () => {
         const waiting = await sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
         return waiting.length >= count || undefined
       }),
     async release() {
-      letGo()
+      released.resolve()
       await holding
     },
   }
 }
 
 for (const [title, clash] of Object.entries(CLASHES)) {
-  nodeTest(`two admins who ${title} at once, in two processes, leave one who can act`, async (t) => {
+  nodeTest(`two admins who ${title} at the same moment, in two processes, leave one active admin`, async (t) => {
     const service = await startApp(t, { database: 'postgres' })
     const other = await secondApp(t, service)
     const ada = await admin(service)
@@ -76,16 +72,16 @@ for (const [title, clash] of Object.entries(CLASHES)) {
     await hold.release()
     const statuses = (await Promise.all(responses)).map(({ statusCode }) => statusCode).sort()
     assert.deepEqual(statuses, title === 'delete themselves' ? [204, 400] : [204, 401])
-    assert.equal(await countAbleAdmins(service), 1)
+    assert.equal(await countActiveAdmins(service), 1)
   })
 }
 
-/** A request on its way: inject() alone waits until somebody asks for its result. */
+/** Sends a request at once. inject() alone sends it only when its result is awaited. */
 function inject(app: App, request: InjectOptions): Promise<LightMyRequestResponse> {
   return app.inject(request).then((response) => response)
 }
 
-test('of ten admins who all delete or ban each other, somebody who can act is always left', async (t) => {
+test('ten admins who all delete or ban each other leave one active admin', async (t) => {
   const service = await startApp(t)
   const apps = [service.app, await secondApp(t, service)]
   const admins = await Promise.all(Array.from({ length: 10 }, () => admin(service)))
@@ -93,37 +89,37 @@ test('of ten admins who all delete or ban each other, somebody who can act is al
     admins.flatMap((target, b) => (a === b ? [] : [(a + b) % 2 ? ban(actor, target) : remove(actor, target)])),
   )
   await Promise.all(requests.map((request, n) => inject(apps[n % 2] ?? service.app, request)))
-  // What another process has written is seen from the next turn of the event loop on.
+  // Writes of another process are visible from the next turn of the event loop on.
   await nextTurn()
-  assert.equal(await countAbleAdmins(service), 1)
+  assert.equal(await countActiveAdmins(service), 1)
 })
 
-test('a ban, an unban and a deletion are felt by the very next request in another process', async (t) => {
+test('a ban, an unban, a promotion and a deletion apply to the next request in another process', async (t) => {
   const service = await startApp(t)
   const other = await secondApp(t, service)
   const boss = await admin(service)
   const mia = await member(service)
   const holder = await keyHolder(service, mia)
-  // Over a real connection, as a request comes to another process: in a turn of the event loop of its own.
+  // A real connection, so that each request arrives in a new turn of the event loop, as in another process.
   const address = await other.listen({ port: 0 })
   const statusOf = async (path: string, { headers }: Actor) => (await fetch(address + path, { headers })).status
-  const seen = () => Promise.all([statusOf('/users/me', mia), statusOf('/users/me', holder)])
-  const done = async (request: InjectOptions) => assert.equal((await service.app.inject(request)).statusCode, 204)
+  const statuses = () => Promise.all([statusOf('/users/me', mia), statusOf('/users/me', holder)])
+  const succeed = async (request: InjectOptions) => assert.equal((await service.app.inject(request)).statusCode, 204)
 
-  assert.deepEqual(await seen(), [200, 200])
-  await done(ban(boss, mia))
-  assert.deepEqual(await seen(), [401, 401])
-  await done({ method: 'POST', url: `/users/${mia.id}/unban`, headers: boss.headers })
-  assert.deepEqual(await seen(), [200, 200])
-  await done({ method: 'DELETE', url: `/users/keys/${holder.keyId}`, headers: mia.headers })
-  assert.deepEqual(await seen(), [200, 401])
-  await done({ method: 'POST', url: `/users/${mia.id}/make-admin`, headers: boss.headers })
+  assert.deepEqual(await statuses(), [200, 200])
+  await succeed(ban(boss, mia))
+  assert.deepEqual(await statuses(), [401, 401])
+  await succeed({ method: 'POST', url: `/users/${mia.id}/unban`, headers: boss.headers })
+  assert.deepEqual(await statuses(), [200, 200])
+  await succeed({ method: 'DELETE', url: `/users/keys/${holder.keyId}`, headers: mia.headers })
+  assert.deepEqual(await statuses(), [200, 401])
+  await succeed({ method: 'POST', url: `/users/${mia.id}/make-admin`, headers: boss.headers })
   assert.equal(await statusOf('/users/', mia), 200)
-  await done(remove(boss, mia))
-  assert.deepEqual(await seen(), [401, 401])
+  await succeed(remove(boss, mia))
+  assert.deepEqual(await statuses(), [401, 401])
 })
 
-test('401: an admin who is banned between their check and their deed does nothing, with a token or a key', async (t) => {
+test('401, 403: an admin who is banned or demoted after authentication changes nothing, with a token or a key', async (t) => {
   const service = await startApp(t)
   const boss = await admin(service)
   const mia = await member(service)

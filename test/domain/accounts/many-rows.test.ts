@@ -12,8 +12,8 @@ import { test } from '../../support/databases/databases.ts'
 const NUMBERS = 'with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $2)'
 const ROW_ID = `cast(cast($1 as bigint) as text) || '-' || cast(n as text)`
 const ADD_KEYS = statement(`
-  insert into api_keys (id, user_id, name, key_hash, scopes, created_at)
-  ${NUMBERS} select ${ROW_ID}, cast($1 as bigint), 'key', ${ROW_ID}, '[]', 0 from numbers`)
+  insert into api_keys (id, user_id, name, key_hash, scopes, created_at, is_active)
+  ${NUMBERS} select ${ROW_ID}, cast($1 as bigint), 'key', ${ROW_ID}, '[]', 0, n % 2 = 0 from numbers`)
 const ADD_SESSIONS = statement(`
   insert into sessions (id, user_id, created_at, expires_at)
   ${NUMBERS} select ${ROW_ID}, cast($1 as bigint), n, 9999999999999 from numbers`)
@@ -25,7 +25,7 @@ async function rowsOf({ db }: TestApp, userId: number): Promise<{ keys: number; 
   return { keys: keys?.count ?? 0, sessions: sessions?.count ?? 0 }
 }
 
-/** Counts the rows that each single transaction deletes. */
+/** Records the largest number of rows that one transaction deletes. */
 function watchDeletions(testApp: TestApp): { most: number } {
   const seen = { most: 0 }
   const { transaction } = testApp.db
@@ -44,7 +44,7 @@ function watchDeletions(testApp: TestApp): { most: number } {
   return seen
 }
 
-test('400: a user has at most 1,000 API keys, disabled ones included', async (t) => {
+test('400: a user has at most 1,000 API keys, including disabled ones', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   await testApp.db.run(ADD_KEYS, mia.id, MAX_KEYS - 1)
@@ -58,7 +58,7 @@ test('400: a user has at most 1,000 API keys, disabled ones included', async (t)
   assert.equal((await create()).statusCode, 200)
 })
 
-test('a user has at most 100 live sessions: a login ends the oldest', async (t) => {
+test('a user has at most 100 sessions: a login beyond them ends the oldest', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   for (let opened = 1; opened < MAX_SESSIONS; opened++) {

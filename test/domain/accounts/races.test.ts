@@ -21,7 +21,7 @@ function tally(statuses: readonly number[]): Record<number, number> {
   return counts
 }
 
-test('of 50 verifications with one code at once, one succeeds', async (t) => {
+test('exactly one of 50 parallel verifications with one code succeeds', async (t) => {
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
   const request = verify(service.services.tokens.forMail('verify', mia.id, mia.emailVersion))
@@ -29,7 +29,7 @@ test('of 50 verifications with one code at once, one succeeds', async (t) => {
   assert.deepEqual(tally(responses.map(({ statusCode }) => statusCode)), { 200: 1, 401: 49 })
 })
 
-test('of 50 resets with one code at once, one succeeds, and its password is the one that counts', async (t) => {
+test('exactly one of 50 parallel resets with one code succeeds, and its password is set', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
@@ -41,7 +41,7 @@ test('of 50 resets with one code at once, one succeeds, and its password is the 
   assert.equal((await service.app.inject(login({ email: mia.email, password: winner }))).statusCode, 200)
 })
 
-test('of 100 registrations of one address in any case at once, one succeeds, with one mail and one session', async (t) => {
+test('exactly one of 100 parallel registrations of one address, in any case, succeeds, with one mail and one session', async (t) => {
   const service = await startApp(t)
   const spell = (index: number) =>
     Array.from('mia@example.com', (letter, place) => ((index >> (place % 7)) & 1 ? letter.toUpperCase() : letter)).join('')
@@ -52,7 +52,7 @@ test('of 100 registrations of one address in any case at once, one succeeds, wit
   assert.equal((await service.mailbox.messages()).length, 1)
 })
 
-test('a login at the moment of a reset gets no session that outlives it', async (t) => {
+test('a login during a password reset gets no session that outlives the reset', async (t) => {
   const service = await startApp(t)
   for (let round = 0; round < 10; round++) {
     const mia = await member(service)
@@ -67,40 +67,40 @@ test('a login at the moment of a reset gets no session that outlives it', async 
   }
 })
 
-test('401: a password or an address that is being changed when the owner resets the password is not changed any more', async (t) => {
+test('401: an edit that is in progress when the owner resets the password changes neither password nor address', async (t) => {
   const service = await startApp(t)
   for (const edit of [{ password: 'what the intruder wants' }, { password: 'what the intruder wants', email: newEmail() }]) {
     const mia = await member(service)
-    const { services, hashing, letHash } = slowToHash(service)
+    const { services, hashing, continueHashing } = withSlowHashing(service)
     const intruder = await services.authentication.byToken(mia.token)
     const changed = services.users.edit(actorOf(intruder), mia.id, edit)
     const refused = assert.rejects(changed, { name: 'Refusal', code: 'token_invalid' })
     await hashing
     const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
     assert.equal((await service.app.inject(resetPassword({ code, new_password: 'what the owner wants' }))).statusCode, 200)
-    letHash()
+    continueHashing()
     await refused
     assert.equal((await service.app.inject(login({ email: mia.email, password: 'what the owner wants' }))).statusCode, 200)
   }
 })
 
-/** The rules, with passwords that are hashed when the test says so. */
-function slowToHash({ db, config, clock }: TestApp) {
-  const [began, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+/** Services that wait with hashing until the test continues it. */
+function withSlowHashing({ db, config, clock }: TestApp) {
+  const [started, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
   const slow: Passwords = {
     ...passwords,
     async hash(password, signal) {
-      began.resolve()
+      started.resolve()
       await allowed.promise
       return passwords.hash(password, signal)
     },
   }
   const services = createServices({ db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords: slow })
-  return { services, hashing: began.promise, letHash: allowed.resolve }
+  return { services, hashing: started.promise, continueHashing: allowed.resolve }
 }
 
-nodeTest('two processes on one PostgreSQL: one verification, one reset and one registration of many', async (t) => {
+nodeTest('two processes on one PostgreSQL: exactly one of 20 parallel registrations, verifications and resets succeeds', async (t) => {
   const { urls, db, services } = await twoProcesses(t)
   const send = (index: number, { url, method, payload, query }: { url?: unknown; method?: string; payload?: unknown; query?: unknown }) =>
     fetch(`${urls[index % 2]}${url}?${new URLSearchParams(query as Record<string, string>)}`, {

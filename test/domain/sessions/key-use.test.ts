@@ -7,13 +7,13 @@ import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
 const LAST_USE = statement<{ last_used_at: number | null }>('select last_used_at from api_keys where id = $1')
-const FORGE_USE = statement('update api_keys set last_used_at = $2 where id = $1')
+const SET_LAST_USE = statement('update api_keys set last_used_at = $2 where id = $1')
 
 async function lastUse({ db }: TestApp, keyId: string): Promise<number | undefined> {
   return (await db.first(LAST_USE, keyId))?.last_used_at ?? undefined
 }
 
-test('the use of a key is on record after the request, at the time of the request', async (t) => {
+test('the use of a key is recorded with the time of the request', async (t) => {
   const testApp = await startApp(t)
   const holder = await keyHolder(testApp, await member(testApp))
   assert.equal(await lastUse(testApp, holder.keyId), undefined)
@@ -22,13 +22,13 @@ test('the use of a key is on record after the request, at the time of the reques
   assert.equal(usedAt, testApp.clock.now())
 })
 
-test('within a minute a key that is used again is not written to again, and after it is', async (t) => {
+test('the use of a key is recorded at most once a minute', async (t) => {
   const testApp = await startApp(t)
   const { app, clock, db } = testApp
   const holder = await keyHolder(testApp, await member(testApp))
   const use = () => app.inject({ url: '/users/keys', headers: holder.headers })
   const start = clock.now()
-  await db.run(FORGE_USE, holder.keyId, start)
+  await db.run(SET_LAST_USE, holder.keyId, start)
 
   clock.advance({ seconds: 59 })
   const within = await Promise.all([use(), use(), use()])
@@ -42,11 +42,11 @@ test('within a minute a key that is used again is not written to again, and afte
     const recorded = await lastUse(testApp, holder.keyId)
     return recorded === start ? undefined : recorded
   })
-  // The uses within the minute came first: had they been noted, this one would not be.
+  // If a use within the minute had been recorded, this one would not have been.
   assert.equal(usedAt, start + 60_000)
 })
 
-test('a refused key is not a used one', async (t) => {
+test('the use of a refused key is not recorded', async (t) => {
   const testApp = await startApp(t)
   const { app, services } = testApp
   const holder = await keyHolder(testApp, await member(testApp))

@@ -30,7 +30,7 @@ function viewOf({ key: _, ...view }: KeyView & { key: string }): KeyView {
   return view
 }
 
-test('200: a new key is shown once, whole, and works', async (t) => {
+test('200: the response to a creation contains the key, which works and is stored only as a hash', async (t) => {
   const testApp = await startApp(t)
   const { app, clock, db } = testApp
   const mia = await member(testApp)
@@ -54,7 +54,7 @@ test('200: a new key is shown once, whole, and works', async (t) => {
   assert.ok(!JSON.stringify(stored).includes(key), 'the key itself is stored')
 })
 
-test('200: a list of many keys is whole and in order, and no more than 50 of them are read at once', async (t) => {
+test('200: a list of many keys is complete and in order, and reads at most 50 rows at once', async (t) => {
   const testApp = await startApp(t)
   const { app, db, services } = testApp
   const boss = await admin(testApp)
@@ -66,7 +66,7 @@ test('200: a list of many keys is whole and in order, and no more than 50 of the
   const names: string[] = []
   let mostRows = 0
   const all = db.all
-  // Counts what is read, and reads it all the same.
+  // Counts the rows of each read.
   db.all = async (statement, ...values) => {
     const rows = await all(statement, ...values)
     mostRows = Math.max(mostRows, rows.length)
@@ -91,14 +91,14 @@ test('200: a list of many keys is whole and in order, and no more than 50 of the
   assert.equal(mostRows, 50)
 })
 
-test('200: scopes may be left out or null, and are then empty', async (t) => {
+test('200: scopes are empty if they are omitted or null', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   assert.deepEqual((await created(testApp, mia, { name: 'a' })).scopes, [])
   assert.deepEqual((await created(testApp, mia, { name: 'b', scopes: null })).scopes, [])
 })
 
-test('200: what is not the caller’s to decide is ignored when a key is made', async (t) => {
+test('200: a creation ignores fields that callers cannot set', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const max = await member(testApp)
@@ -110,7 +110,7 @@ test('200: what is not the caller’s to decide is ignored when a key is made', 
   assert.deepEqual((await testApp.app.inject({ url: '/users/keys', headers: max.headers })).json(), [])
 })
 
-test('422: a key that is not well formed is not made', async (t) => {
+test('422: an invalid key is not created', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const { headers } = await member(testApp)
@@ -140,7 +140,7 @@ test('422: a key that is not well formed is not made', async (t) => {
   assert.equal(await countKeys(testApp), 0)
 })
 
-test('200: limits are counted in code points, and the longest is accepted', async (t) => {
+test('200: limits count code points, and the longest values are accepted', async (t) => {
   const testApp = await startApp(t)
   const name = '🔑'.repeat(100)
   const scopes = Array<string>(50).fill('𝄞'.repeat(100))
@@ -148,7 +148,7 @@ test('200: limits are counted in code points, and the longest is accepted', asyn
   assert.deepEqual({ name: key.name, scopes: key.scopes }, { name, scopes })
 })
 
-test('200: keys are listed in order of creation, each owner’s to themself, without the key', async (t) => {
+test('200: users list their own keys in order of creation, without the key values', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const max = await member(testApp)
@@ -161,7 +161,7 @@ test('200: keys are listed in order of creation, each owner’s to themself, wit
   }
 })
 
-test('200: a key is found by its id in any case, and shown without the key', async (t) => {
+test('200: a key is found by its id in any case, and shown without its value', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const key = await created(testApp, mia)
@@ -171,7 +171,7 @@ test('200: a key is found by its id in any case, and shown without the key', asy
   }
 })
 
-test('200: a change touches the name or the activity, and nothing else', async (t) => {
+test('200: PATCH changes only name and is_active', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const key = await created(testApp, mia, { name: 'old', scopes: ['read'] })
@@ -187,7 +187,7 @@ test('200: a change touches the name or the activity, and nothing else', async (
   assert.deepEqual(await change({ name: 'newest', ...foreign }), { ...viewOf(key), name: 'newest' })
 })
 
-test('422: a change that is not well formed changes nothing', async (t) => {
+test('422: an invalid PATCH changes nothing', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const boss = await admin(testApp)
@@ -209,7 +209,7 @@ test('422: a change that is not well formed changes nothing', async (t) => {
   assert.deepEqual(response.json(), viewOf(key))
 })
 
-test('401: a disabled key is refused on the very next request, and works again when it is enabled', async (t) => {
+test('401: a disabled key is refused from the next request on, and works again once enabled', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const mia = await member(testApp)
@@ -222,7 +222,7 @@ test('401: a disabled key is refused on the very next request, and works again w
   assert.equal((await app.inject({ url: '/users/keys', headers: holder.headers })).statusCode, 200)
 })
 
-test('401: a good key does not help whoever sends a bearer token that is not good beside it', async (t) => {
+test('401: an invalid bearer token is refused even with a valid key', async (t) => {
   const testApp = await startApp(t)
   const holder = await keyHolder(testApp, await member(testApp))
   const { token } = await member(testApp)
@@ -242,7 +242,7 @@ test('401: a key whose owner is not verified is refused', async (t) => {
   refused(await testApp.app.inject({ url: '/users/me', headers: holder.headers }), 401, 'Invalid API key')
 })
 
-test('204: a deleted key is gone on the very next request', async (t) => {
+test('204: a deleted key is refused from the next request on', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const mia = await member(testApp)
@@ -255,7 +255,7 @@ test('204: a deleted key is gone on the very next request', async (t) => {
   assert.equal(await countKeys(testApp), 0)
 })
 
-test('404: a key of somebody else does not exist, not even for an admin on the owner’s routes', async (t) => {
+test('404: the key of another user is not found on the owner routes, not even by an admin', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const key = await created(testApp, mia)
@@ -271,7 +271,7 @@ test('404: a key of somebody else does not exist, not even for an admin on the o
   assert.deepEqual(response.json(), viewOf(key))
 })
 
-test('200: an admin lists, changes and deletes the keys of any user', async (t) => {
+test('200, 204: an admin lists, changes and deletes the keys of any user', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const mia = await member(testApp)
@@ -292,7 +292,7 @@ test('200: an admin lists, changes and deletes the keys of any user', async (t) 
   assert.deepEqual({ status: (await list()).statusCode, body: (await list()).json() }, { status: 200, body: [] })
 })
 
-test('404: an admin is told whether the user or the key does not exist', async (t) => {
+test('404: the response to an admin says whether the user or the key does not exist', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const boss = await admin(testApp)
@@ -316,13 +316,13 @@ test('404: an admin is told whether the user or the key does not exist', async (
   assert.equal(await countKeys(testApp), 1)
 })
 
-test('422: ids that are none are refused on every key route', async (t) => {
+test('422: every key route refuses a malformed id', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const { id, headers } = await admin(testApp)
   const uuid = randomUUID()
-  const keyFault = { loc: ['path', 'key_id'], type: 'uuid_parsing' }
-  const userFault = { loc: ['path', 'user_id'], type: 'int_parsing' }
+  const keyError = { loc: ['path', 'key_id'], type: 'uuid_parsing' }
+  const userError = { loc: ['path', 'user_id'], type: 'int_parsing' }
   const badKeys = [
     '1',
     'null',
@@ -337,16 +337,16 @@ test('422: ids that are none are refused on every key route', async (t) => {
   const badUsers = ['me', '-1', '+1', '1.0', '1e3', '0x10', '%201', '1%20', '١', '%00', "1'--"]
   for (const [method, payload] of [['GET'], ['PATCH', { name: 'x' }], ['DELETE']] as const) {
     const attempt = (url: string) => app.inject({ method, url, headers, ...(payload && { payload }) })
-    for (const bad of badKeys) invalid(await attempt(`/users/keys/${bad}`), keyFault)
+    for (const bad of badKeys) invalid(await attempt(`/users/keys/${bad}`), keyError)
     if (method === 'GET') continue
-    for (const bad of badKeys) invalid(await attempt(`/users/keys/by-user/${id}/${bad}`), keyFault)
-    for (const bad of badUsers) invalid(await attempt(`/users/keys/by-user/${bad}/${uuid}`), userFault)
-    invalid(await attempt('/users/keys/by-user/x/y'), userFault, keyFault)
+    for (const bad of badKeys) invalid(await attempt(`/users/keys/by-user/${id}/${bad}`), keyError)
+    for (const bad of badUsers) invalid(await attempt(`/users/keys/by-user/${bad}/${uuid}`), userError)
+    invalid(await attempt('/users/keys/by-user/x/y'), userError, keyError)
   }
-  for (const bad of badUsers) invalid(await app.inject({ url: `/users/keys/by-user/${bad}`, headers }), userFault)
+  for (const bad of badUsers) invalid(await app.inject({ url: `/users/keys/by-user/${bad}`, headers }), userError)
 })
 
-test('a key is not made for a user who was deleted a moment ago, and the refusal says so', async (t) => {
+test('404: a key cannot be created for a deleted user', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   await testApp.services.userAdministration.remove(OPERATOR, mia.id)
@@ -354,7 +354,7 @@ test('a key is not made for a user who was deleted a moment ago, and the refusal
   assert.equal(await countKeys(testApp), 0)
 })
 
-test('503: keys are not served while the database is away, and no key is shown that was not stored', async (t) => {
+test('503: during a database outage keys are neither listed nor created', async (t) => {
   const testApp = await startApp(t)
   const { headers } = await member(testApp)
   await testApp.db.close()

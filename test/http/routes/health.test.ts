@@ -3,7 +3,7 @@ import { readInstanceId } from '../../../src/storage/repositories/instance.repos
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
-test('200: the heartbeat says that the process is running', async (t) => {
+test('200: /heartbeat reports that the process is running', async (t) => {
   const { app } = await startApp(t)
   const response = await app.inject('/heartbeat')
   assert.equal(response.statusCode, 200)
@@ -18,13 +18,13 @@ test('200: the heartbeat names the database of the service, also while the datab
   assert.equal((await app.inject('/heartbeat')).headers['latchkey-instance'], id)
 })
 
-test('200: a service with its database is ready', async (t) => {
+test('200: /ready reports that the service can serve requests', async (t) => {
   const { app } = await startApp(t)
   const response = await app.inject('/ready')
   assert.deepEqual({ status: response.statusCode, body: response.json() }, { status: 200, body: { status: 'ok' } })
 })
 
-test('503: a service whose database is closed is not ready, and its heartbeat still succeeds', async (t) => {
+test('503: during a database outage /ready fails and /heartbeat does not', async (t) => {
   const { app, db } = await startApp(t)
   await db.close()
   const response = await app.inject('/ready')

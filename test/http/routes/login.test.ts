@@ -15,7 +15,7 @@ const BAN = statement('update users set banned = true where id = $1')
 const SET_HASH = statement('update users set password_hash = $2 where id = $1')
 const COUNT_SESSIONS = statement<{ count: number }>('select count(*) as count from sessions')
 
-test('200: a login gives two tokens of one new session', async (t) => {
+test('200: a login returns two tokens of one new session', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const response = await service.app.inject(login({ email: mia.email.toUpperCase(), password: mia.password }))
@@ -28,7 +28,7 @@ test('200: a login gives two tokens of one new session', async (t) => {
   assert.notEqual(body.token, mia.token)
 })
 
-test('400: a wrong password and an unknown address get the same answer, and no session', async (t) => {
+test('400: a wrong password and an unknown address get the same response and no session', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const wrongPassword = await service.app.inject(login({ email: mia.email, password: 'wrong password' }))
@@ -39,7 +39,7 @@ test('400: a wrong password and an unknown address get the same answer, and no s
   assert.equal((await service.db.first(COUNT_SESSIONS))?.count, 1)
 })
 
-test('400: a password that is too short or too long is a wrong one', async (t) => {
+test('400: a password that is too short or too long counts as wrong', async (t) => {
   const service = await startApp(t)
   const { email } = await member(service)
   for (const password of ['', 'x', 'x'.repeat(257), 'x'.repeat(10_000)]) {
@@ -47,7 +47,7 @@ test('400: a password that is too short or too long is a wrong one', async (t) =
   }
 })
 
-test('a password that is longer than any can be is not hashed', async (t) => {
+test('400: a password of more than 256 code points is refused without hashing', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const compared: string[] = []
@@ -65,7 +65,7 @@ test('a password that is longer than any can be is not hashed', async (t) => {
   assert.deepEqual(compared, ['𝒳'.repeat(256)])
 })
 
-test('401: with the right password, a banned user is told so, before being told to verify', async (t) => {
+test('401: after the password, a login checks the ban, then the verification', async (t) => {
   const service = await startApp(t)
   const { id, email, password } = await member(service, { verified: false })
   refused(await service.app.inject(login({ email, password })), 401, 'You need to verify your Email before logging in')
@@ -74,13 +74,13 @@ test('401: with the right password, a banned user is told so, before being told 
   refused(await service.app.inject(login({ email, password: 'wrong password' })), 400, 'Wrong email or password')
 })
 
-test('401: what a login refuses for the state of the account names the scheme of authentication', async (t) => {
+test('401: a refused login has a WWW-Authenticate header', async (t) => {
   const service = await startApp(t)
   const { email, password } = await member(service, { verified: false })
   assert.equal((await service.app.inject(login({ email, password }))).headers['www-authenticate'], 'Bearer')
 })
 
-test('422: the address and the password are required, and are text', async (t) => {
+test('422: email and password are required strings', async (t) => {
   const { app } = await startApp(t)
   invalid(
     await app.inject({ method: 'POST', url: '/login/', payload: {} }),
@@ -94,7 +94,7 @@ test('422: the address and the password are required, and are text', async (t) =
   )
 })
 
-test('200: a hash made at a lower price is made anew at login, and the password stays the same', async (t) => {
+test('200: a login replaces a hash that is weaker than the current parameters', async (t) => {
   const service = await startApp(t)
   const { id, email, password } = await member(service)
   const cheap = await hash(password, { memoryCost: 32, timeCost: 1, parallelism: 1 })
@@ -106,7 +106,7 @@ test('200: a hash made at a lower price is made anew at login, and the password 
   assert.equal((await findUserByEmail(service.db, email))?.passwordHash, stored)
 })
 
-test('204: a logout ends its own session, access and refresh token alike, and no other', async (t) => {
+test('204: a logout ends its session, with access and refresh token, and no other', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const other = (await service.app.inject(login({ email: mia.email, password: mia.password }))).json()
@@ -117,7 +117,7 @@ test('204: a logout ends its own session, access and refresh token alike, and no
   assert.equal((await service.app.inject({ method: 'POST', url: '/refresh/', payload: { refresh: other.refresh } })).statusCode, 200)
 })
 
-test('401: a logout without credentials', async (t) => {
+test('401: a logout without credentials is refused', async (t) => {
   const { app } = await startApp(t)
   const response = await app.inject(logout({}))
   refused(response, 401, 'Not authenticated. Use either JWT token or API key.')

@@ -10,7 +10,7 @@ import { test } from '../../support/databases/databases.ts'
 const BAN = statement('update users set banned = true where id = $1')
 const METERED = { env: { METRICS_ENABLED: 'true' } }
 
-/** Every series with its value. */
+/** Returns every series with its value. */
 async function scrape({ app }: TestApp): Promise<Map<string, number>> {
   const response = await app.inject('/metrics')
   assert.equal(response.statusCode, 200)
@@ -18,16 +18,16 @@ async function scrape({ app }: TestApp): Promise<Map<string, number>> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]))
 }
 
-const SERVER_AWAY = statement("update outbox set attempts = 1, last_error = 'away: no answer' where kind = 'reset'")
+const FAIL_RESET_MAILS = statement("update outbox set attempts = 1, last_error = 'no response from the server' where kind = 'reset'")
 
-test('404: without METRICS_ENABLED there are no metrics', async (t) => {
+test('404: /metrics does not exist unless METRICS_ENABLED is true', async (t) => {
   for (const env of [{}, { METRICS_ENABLED: 'false' }]) {
     const { app } = await startApp(t, { env })
     refused(await app.inject('/metrics'), 404, 'Not Found')
   }
 })
 
-test('200: the metrics are plain text in the format of Prometheus, with every name and type of the specification', async (t) => {
+test('200: /metrics returns Prometheus text with every name and type of the specification', async (t) => {
   const { app } = await startApp(t, { env: { METRICS_ENABLED: 'yes', API_TITLE: 'My API 2.0' } })
   await app.inject('/ready')
   const response = await app.inject('/metrics')
@@ -49,7 +49,7 @@ test('200: the metrics are plain text in the format of Prometheus, with every na
   }
 })
 
-test('requests are counted by route, method and class of status; the heartbeat and the metrics themselves are not', async (t) => {
+test('requests are counted by route, method and status class, except /heartbeat and /metrics', async (t) => {
   const service = await startApp(t, METERED)
   const { app } = service
   for (const url of ['/heartbeat', '/metrics', '/ready', '/ready/', '/api/v1/ready']) await app.inject(url)
@@ -78,7 +78,7 @@ test('requests are counted by route, method and class of status; the heartbeat a
   assert.equal(series.get('latchkey_http_response_size_bytes_sum{handler="/ready"}'), 3 * '{"status":"ok"}'.length)
 })
 
-test('sizes are those that went over a real connection, whatever a client claims', async (t) => {
+test('sizes are measured on the connection, not taken from headers', async (t) => {
   const service = await startApp(t, METERED)
   const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
   const boss = await admin(service)
@@ -102,15 +102,19 @@ test('sizes are those that went over a real connection, whatever a client claims
   assert.equal(series.get('latchkey_http_response_size_bytes_sum{handler="/users/"}'), list.length)
 })
 
-test('paths and methods that are made up add no series', async (t) => {
+test('unknown paths and methods add no series', async (t) => {
   const service = await startApp(t, METERED)
   await service.app.inject('/first')
   const before = (await scrape(service)).size
-  for (let index = 0; index < 50; index++) await service.app.inject(`/made-up-${index}`)
-  assert.equal((await scrape(service)).size, before)
+  for (let index = 0; index < 50; index++) await service.app.inject(`/unknown-${index}`)
+  await service.app.inject({ method: 'PROPFIND', url: '/unknown' })
+  const withOther = (await scrape(service)).size
+  assert.ok(withOther > before, 'all unknown methods share one series')
+  for (const method of ['MKCOL', 'REPORT', 'LOCK'] as const) await service.app.inject({ method: method as 'GET', url: '/unknown' })
+  assert.equal((await scrape(service)).size, withOther)
 })
 
-test('logins are counted by outcome, an unknown address as a wrong password', async (t) => {
+test('logins are counted by outcome, and an unknown address counts as a wrong password', async (t) => {
   const service = await startApp(t, METERED)
   const mia = await member(service)
   const unverified = await member(service, { verified: false })
@@ -170,24 +174,28 @@ test('refused tokens and keys are counted by kind and reason', async (t) => {
   })
 })
 
-test('the outbox, the password queue, the event loop and the database are watched, also while the database is away', async (t) => {
+test('the outbox, the password queue, the event loop and the database have metrics, also during a database outage', async (t) => {
   const service = await startApp(t, METERED)
   await service.app.inject(register({}))
   service.clock.advance({ seconds: 90 })
   await service.app.inject(forgotPassword(newEmail()))
   const quiet = await scrape(service)
-  // That it waits for its turn would tell that it has an account: others are taken out before.
+  // A mail that only waits for its turn is not counted: it would reveal that the address has an account.
   assert.deepEqual([quiet.get('latchkey_outbox_depth'), quiet.get('latchkey_outbox_oldest_age_seconds')], [0, 0])
-  await service.db.run(SERVER_AWAY)
+  await service.db.run(FAIL_RESET_MAILS)
   service.clock.advance({ seconds: 10 })
   const series = await scrape(service)
   assert.deepEqual([series.get('latchkey_outbox_depth'), series.get('latchkey_outbox_oldest_age_seconds')], [1, 100])
   assert.equal(series.get('latchkey_password_queue_length'), 0)
-  assert.match(String(series.get('latchkey_event_loop_lag_p99_seconds')), /^\d+(\.\d{1,2})?$/, 'so coarse that it does not tell a mail')
+  assert.match(
+    String(series.get('latchkey_event_loop_lag_p99_seconds')),
+    /^\d+(\.\d{1,2})?$/,
+    'rounded, so that it does not reveal that a mail was sent',
+  )
   assert.deepEqual(
     [...series.keys()].filter((name) => name.includes('cpu')),
     [],
-    'processor time would tell one',
+    'processor time would reveal that a mail was sent',
   )
   assert.equal(series.get('latchkey_database_errors_total'), 0)
   await service.db.close()

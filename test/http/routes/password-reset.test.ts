@@ -15,15 +15,16 @@ const COUNT_OUTBOX = statement<{ count: number }>('select count(*) as count from
 const NEW_PASSWORD = 'a brand new password'
 const REQUESTED = { message: 'Password reset email sent if user exists' }
 
-async function forgotten(service: TestApp, options: { verified?: boolean } = {}) {
+/** An account with the code of a reset mail. */
+async function withResetCode(service: TestApp, options: { verified?: boolean } = {}) {
   const mia = await member(service, options)
   await service.app.inject(forgotPassword(mia.email))
   return { mia, code: await service.mailbox.codeFor(mia.email) }
 }
 
-test('200: a mailed code sets a new password, and the old one is of no use', async (t) => {
+test('200: a mailed code sets a new password, and the old one no longer works', async (t) => {
   const service = await startApp(t)
-  const { mia, code } = await forgotten(service)
+  const { mia, code } = await withResetCode(service)
   const response = await service.app.inject(resetPassword({ code, new_password: NEW_PASSWORD }))
   assert.deepEqual(
     { status: response.statusCode, body: response.json() },
@@ -35,7 +36,7 @@ test('200: a mailed code sets a new password, and the old one is of no use', asy
 
 test('200: a reset ends every session of the account and no other', async (t) => {
   const service = await startApp(t)
-  const { mia, code } = await forgotten(service)
+  const { mia, code } = await withResetCode(service)
   const other = await member(service)
   await service.app.inject(resetPassword({ code }))
   refused(await service.app.inject(logout(mia.headers)), 401, 'That token is Invalid')
@@ -43,9 +44,9 @@ test('200: a reset ends every session of the account and no other', async (t) =>
   assert.equal((await service.app.inject(refresh(other.refresh))).statusCode, 200)
 })
 
-test('200: a reset leaves an account that is not verified as it is', async (t) => {
+test('200: a reset does not verify an account', async (t) => {
   const service = await startApp(t)
-  const { mia, code } = await forgotten(service, { verified: false })
+  const { mia, code } = await withResetCode(service, { verified: false })
   assert.equal((await service.app.inject(resetPassword({ code, new_password: NEW_PASSWORD }))).statusCode, 200)
   refused(
     await service.app.inject(login({ email: mia.email, password: NEW_PASSWORD })),
@@ -54,7 +55,7 @@ test('200: a reset leaves an account that is not verified as it is', async (t) =
   )
 })
 
-test('200: the link in a mail leads to BASE_URL, whatever the request says about its host', async (t) => {
+test('200: the link in a mail starts with BASE_URL, whatever the Host headers of the request say', async (t) => {
   const service = await startApp(t, { env: { BASE_URL: 'https://id.example.com', TRUST_PROXY: 'true' } })
   const mia = await member(service)
   const claims = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', forwarded: 'host=evil.example' }
@@ -66,7 +67,7 @@ test('200: the link in a mail leads to BASE_URL, whatever the request says about
   assert.doesNotMatch(JSON.stringify(mail), /evil/)
 })
 
-test('200: forgot-password answers alike for every address, with one row each, and mails accounts that are not banned', async (t) => {
+test('200: forgot-password has one response and writes one row for every address, and mails only accounts that are not banned', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const banned = await member(service)
@@ -83,9 +84,9 @@ test('200: forgot-password answers alike for every address, with one row each, a
   assert.equal((await service.db.first(COUNT_OUTBOX))?.count, 0)
 })
 
-test('401: a code works once, and its use ends all others', async (t) => {
+test('401: a code works once, and its use invalidates all other codes', async (t) => {
   const service = await startApp(t)
-  const { mia, code: older } = await forgotten(service)
+  const { mia, code: older } = await withResetCode(service)
   service.clock.advance({ minutes: 1 })
   await service.app.inject(forgotPassword(mia.email))
   const newer = await service.mailbox.codeFor(mia.email)
@@ -94,9 +95,9 @@ test('401: a code works once, and its use ends all others', async (t) => {
   for (const code of [older, newer]) refused(await service.app.inject(resetPassword({ code })), 401, 'That token is Invalid')
 })
 
-test('401: a code lives 30 minutes', async (t) => {
+test('401: a code expires after 30 minutes', async (t) => {
   const service = await startApp(t)
-  const { code } = await forgotten(service)
+  const { code } = await withResetCode(service)
   service.clock.advance({ minutes: 30, seconds: -1 })
   assert.match((await service.app.inject(resetPage(code))).body, /<form method="post" action="\/reset-password\/">/)
   service.clock.advance({ seconds: 1 })
@@ -105,20 +106,20 @@ test('401: a code lives 30 minutes', async (t) => {
 
 test('401: a code dies with a ban, a password change or a change of address; 404: with the account', async (t) => {
   const service = await startApp(t)
-  const first = await forgotten(service)
+  const first = await withResetCode(service)
   await service.db.run(BAN, first.mia.id)
   refused(await service.app.inject(resetPassword({ code: first.code })), 401, 'That token is Invalid')
-  const second = await forgotten(service)
+  const second = await withResetCode(service)
   await service.db.run(RAISE_VERSION, second.mia.id)
   refused(await service.app.inject(resetPassword({ code: second.code })), 401, 'That token is Invalid')
-  const third = await forgotten(service)
+  const third = await withResetCode(service)
   await service.db.run(DELETE, third.mia.id)
   refused(await service.app.inject(resetPassword({ code: third.code })), 404, 'User not Found')
 })
 
-test('422: a new password that will not do leaves the code good', async (t) => {
+test('422: an invalid new password does not use up the code', async (t) => {
   const service = await startApp(t)
-  const { code } = await forgotten(service)
+  const { code } = await withResetCode(service)
   invalid(await service.app.inject(resetPassword({ code, new_password: 'short' })), {
     loc: ['body', 'new_password'],
     type: 'string_too_short',
@@ -132,9 +133,9 @@ test('422: a new password that will not do leaves the code good', async (t) => {
   assert.equal((await service.app.inject(resetPassword({ code }))).statusCode, 200)
 })
 
-test('200: JSON ignores confirm_password; a form takes it by its word', async (t) => {
+test('422: confirm_password of a form must match; 200: JSON ignores it', async (t) => {
   const service = await startApp(t)
-  const { code } = await forgotten(service)
+  const { code } = await withResetCode(service)
   const differing = await service.app.inject(
     postForm('/reset-password/', { code, new_password: NEW_PASSWORD, confirm_password: 'another password' }),
   )
@@ -144,9 +145,9 @@ test('200: JSON ignores confirm_password; a form takes it by its word', async (t
   assert.equal((await service.app.inject(resetPassword({ code, confirm_password: 5 }))).statusCode, 200)
 })
 
-test('200: a form gets a page, urlencoded or multipart, with or without confirm_password', async (t) => {
+test('200: a urlencoded or multipart form gets a page, with or without confirm_password', async (t) => {
   const service = await startApp(t)
-  const { mia, code } = await forgotten(service)
+  const { mia, code } = await withResetCode(service)
   const urlencoded = await service.app.inject(postForm('/reset-password/', { code, new_password: 'p+ss wörd & more' }))
   assert.equal(urlencoded.statusCode, 200)
   assert.match(urlencoded.headers['content-type'] ?? '', /^text\/html/)
@@ -170,9 +171,9 @@ test('200: a form gets a page, urlencoded or multipart, with or without confirm_
   assert.equal((await service.app.inject(login({ email: mia.email, password: NEW_PASSWORD }))).statusCode, 200)
 })
 
-test('401, 404, 422: a form gets the statuses of JSON, as pages', async (t) => {
+test('401, 404, 422: a form gets a page with the same status as JSON', async (t) => {
   const service = await startApp(t)
-  const { mia, code } = await forgotten(service)
+  const { mia, code } = await withResetCode(service)
   const used = service.services.tokens.forMail('reset', mia.id, 99)
   const gone = service.services.tokens.forMail('reset', 4711, 1)
   const cases: [Record<string, string>, number, string][] = [
@@ -190,19 +191,19 @@ test('401, 404, 422: a form gets the statuses of JSON, as pages', async (t) => {
   }
 })
 
-test('422: a form of nothing but separators costs no more than its size', async (t) => {
+test('422: a form of 65,535 separators allocates little memory', async (t) => {
   const { app } = await startApp(t)
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const allocatedBefore = getHeapStatistics().total_allocated_bytes
   const response = await app.inject({ method: 'POST', url: '/reset-password/', payload: '&'.repeat(65_535), headers })
   assert.equal(response.statusCode, 422)
-  // Where each repetition copies all before it, this is 17 GB.
+  // A parser that copies all earlier fields for each new one allocates 17 GB.
   assert.ok(getHeapStatistics().total_allocated_bytes - allocatedBefore < 500_000_000)
 })
 
-test('422: a form with a repeated field, with bytes that are no UTF-8, with a file, or that is broken', async (t) => {
+test('422: a form with a repeated field, invalid UTF-8 or a file, and a malformed form, are refused', async (t) => {
   const service = await startApp(t)
-  const { mia, code } = await forgotten(service)
+  const { mia, code } = await withResetCode(service)
   const urlencoded = [
     `code=${code}&new_password=${'a'.repeat(9)}&new_password=${'b'.repeat(9)}`,
     `code=${code}&new_password=%ff%ff%ff%ff%ff%ff%ff%ff`,

@@ -9,7 +9,7 @@ import { test } from '../../support/databases/databases.ts'
 const BAN = statement('update users set banned = $2 where id = $1')
 const DELETE = statement('delete from users where id = $1')
 
-test('200: a refresh gives a new access token of the same session, and the refresh token stays good', async (t) => {
+test('200: a refresh returns a new access token of the same session, and the refresh token stays valid', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   service.clock.advance({ minutes: 121 })
@@ -23,13 +23,13 @@ test('200: a refresh gives a new access token of the same session, and the refre
   assert.equal((await service.app.inject(logout({ authorization: `Bearer ${token}` }))).statusCode, 204)
 })
 
-test('200: someone who is not verified yet may refresh', async (t) => {
+test('200: an unverified user can refresh', async (t) => {
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
   assert.equal((await service.app.inject(refresh(mia.refresh))).statusCode, 200)
 })
 
-test('401: after 30 days the session has ended', async (t) => {
+test('401: a session ends after 30 days', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   service.clock.advance({ days: 30, seconds: -1 })
@@ -38,7 +38,7 @@ test('401: after 30 days the session has ended', async (t) => {
   refused(await service.app.inject(refresh(mia.refresh)), 401, 'That token has Expired')
 })
 
-test('401: an access token that outlives its session is refused', async (t) => {
+test('401: an access token is refused once its session has ended', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   service.clock.advance({ days: 30, minutes: -60 })
@@ -47,7 +47,7 @@ test('401: an access token that outlives its session is refused', async (t) => {
   refused(await service.app.inject(logout({ authorization: `Bearer ${token}` })), 401, 'That token is Invalid')
 })
 
-test('401: a banned user cannot refresh, and can again after the ban', async (t) => {
+test('401: a banned user cannot refresh until the ban is lifted', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   await service.db.run(BAN, mia.id, true)
@@ -63,7 +63,7 @@ test('401: a deleted user cannot refresh', async (t) => {
   refused(await service.app.inject(refresh(mia.refresh)), 401, 'That token is Invalid')
 })
 
-test('401: an empty or over-long refresh token; 422: none, or one that is no text', async (t) => {
+test('401: an empty or too long refresh token; 422: a missing one, or one that is not a string', async (t) => {
   const { app } = await startApp(t)
   refused(await app.inject(refresh('')), 401, 'That token is Invalid')
   refused(await app.inject(refresh(`${'a'.repeat(1000)}.b.${'c'.repeat(22)}`)), 401, 'That token is Invalid')

@@ -5,7 +5,7 @@ import { login, newEmail, PASSWORD, register } from '../../support/app/requests.
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
-test('201: a registration gives two tokens and makes an account that is not verified', async (t) => {
+test('201: a registration returns two tokens and creates an unverified account', async (t) => {
   const { app, db, services } = await startApp(t)
   const response = await app.inject(register({ email: 'Mia.Muster@Example.COM' }))
   assert.equal(response.statusCode, 201)
@@ -22,7 +22,7 @@ test('201: a registration gives two tokens and makes an account that is not veri
   assert.equal(services.tokens.read(body.refresh, 'refresh').userId, id)
 })
 
-test('201: a registration sends one verification mail, to the address as it was typed', async (t) => {
+test('201: a registration sends one verification mail to the address as typed', async (t) => {
   const { app, mailbox } = await startApp(t)
   await app.inject(register({ email: 'Mia.Muster@example.com' }))
   const messages = await mailbox.messages()
@@ -32,7 +32,7 @@ test('201: a registration sends one verification mail, to the address as it was 
   )
 })
 
-test('201: names lose white space at both ends, a password does not', async (t) => {
+test('201: names and the address are trimmed, the password is not', async (t) => {
   const { app, db, mailbox } = await startApp(t)
   const email = newEmail()
   const password = '  pass word\t '
@@ -59,7 +59,7 @@ test('201: role, verified, banned and id in the body are ignored', async (t) => 
   assert.notEqual(user?.id, 4711)
 })
 
-test('201: the tokens of a registration start to work when the address is verified', async (t) => {
+test('201: the tokens of a registration work once the address is verified', async (t) => {
   const { app, mailbox } = await startApp(t)
   const email = newEmail()
   const { token } = (await app.inject(register({ email }))).json()
@@ -69,7 +69,7 @@ test('201: the tokens of a registration start to work when the address is verifi
   assert.equal((await app.inject(logout)).statusCode, 204)
 })
 
-test('400: an address is taken in any case, and the account that has it stays as it is', async (t) => {
+test('400: an address cannot be registered twice, in any case, and the existing account is not changed', async (t) => {
   const { app, db, mailbox } = await startApp(t)
   await app.inject(register({ email: 'mia@example.com' }))
   const before = await findUserByEmail(db, 'mia@example.com')
@@ -78,7 +78,7 @@ test('400: an address is taken in any case, and the account that has it stays as
   assert.equal((await mailbox.messages()).length, 1)
 })
 
-test('422: every fault of the body is told at once, and nothing that was sent is repeated', async (t) => {
+test('422: every validation error is reported at once, without the submitted values', async (t) => {
   const { app, mailbox } = await startApp(t)
   const response = await app.inject(register({ email: 'canary-no-address', password: 'canary7', first_name: '', last_name: 12 }))
   invalid(
@@ -101,7 +101,7 @@ test('422: each field is required', async (t) => {
   )
 })
 
-test('422: a password of 7 or of 257 characters; 201: of 8 and of 256, counted as a person counts', async (t) => {
+test('201, 422: a password has 8 to 256 code points', async (t) => {
   const { app } = await startApp(t)
   const cases: [string, number][] = [
     ['1234567', 422],
@@ -112,11 +112,11 @@ test('422: a password of 7 or of 257 characters; 201: of 8 and of 256, counted a
     ['x'.repeat(257), 422],
   ]
   for (const [password, status] of cases) {
-    assert.equal((await app.inject(register({ password }))).statusCode, status, `${password.length} units`)
+    assert.equal((await app.inject(register({ password }))).statusCode, status, `${password.length} UTF-16 code units`)
   }
 })
 
-test('422: what is no address', async (t) => {
+test('422: an invalid address is refused', async (t) => {
   const { app } = await startApp(t)
   const wrong = [
     'a@x.io,b@y.io',
@@ -151,7 +151,7 @@ test('422: what is no address', async (t) => {
   }
 })
 
-test('201: addresses that look unusual and are none the less addresses', async (t) => {
+test('201: unusual but valid addresses are accepted', async (t) => {
   const { app } = await startApp(t)
   const unusual = [
     "o'neill+tag@sub.example.com",
@@ -163,7 +163,7 @@ test('201: addresses that look unusual and are none the less addresses', async (
   for (const email of unusual) assert.equal((await app.inject(register({ email }))).statusCode, 201, email)
 })
 
-test('422: a form is no registration', async (t) => {
+test('422: a registration as form data is refused', async (t) => {
   const { app } = await startApp(t)
   const payload = `email=${newEmail()}&password=${PASSWORD}&first_name=Mia&last_name=M`
   const response = await app.inject({

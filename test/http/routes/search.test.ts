@@ -14,15 +14,15 @@ function search({ app }: TestApp, { headers }: Pick<Actor, 'headers'>, query: Qu
   return app.inject({ url: `/users/search?${text}`, headers })
 }
 
-/** The first names of those who are found. */
+/** The first names of the users that a search returns. */
 async function found(testApp: TestApp, actor: Actor, query: Query): Promise<string[]> {
   const response = await search(testApp, actor, query)
   assert.equal(response.statusCode, 200, response.body)
   return response.json<Found>().items.map(({ first_name }) => first_name)
 }
 
-/** An admin whom no search of a test finds, and people by their first names. */
-async function arranged(testApp: TestApp, ...people: Partial<Person>[]): Promise<Actor> {
+/** Creates users, and an admin who matches no search of these tests. */
+async function withPeople(testApp: TestApp, ...people: Partial<Person>[]): Promise<Actor> {
   const boss = await admin(testApp, { email: 'q@q.qq', firstName: 'Q', lastName: 'Q' })
   const defaults = numberedUsers(people.length).map(({ email }) => ({ email, firstName: 'F', lastName: 'L' }))
   await insertUsers(
@@ -32,7 +32,7 @@ async function arranged(testApp: TestApp, ...people: Partial<Person>[]): Promise
   return boss
 }
 
-test('200: a search gives full views, a total and its pages', async (t) => {
+test('200: a search returns full views, the total and the number of pages', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp, { email: 'mia@example.com' })
   const boss = await admin(testApp)
@@ -53,16 +53,16 @@ test('200: a search gives full views, a total and its pages', async (t) => {
   }
 })
 
-test('200: a search that finds nobody has no pages', async (t) => {
+test('200: a search without matches has no pages', async (t) => {
   const testApp = await startApp(t)
-  const boss = await arranged(testApp)
+  const boss = await withPeople(testApp)
   const response = await search(testApp, boss, { search_term: 'nobody', page: 7, size: 10 })
   assert.deepEqual(response.json(), { items: [], total: 0, page: 7, size: 10, pages: 0 })
 })
 
-test('200: a part of any field is enough, and one field can be asked for', async (t) => {
+test('200: a term matches a part of any field, or of one given field', async (t) => {
   const testApp = await startApp(t)
-  const boss = await arranged(
+  const boss = await withPeople(
     testApp,
     { firstName: 'Annabel', email: 'x1@example.com', lastName: 'Jones' },
     { firstName: 'Bob', email: 'joanna@example.com', lastName: 'Smith' },
@@ -73,13 +73,13 @@ test('200: a part of any field is enough, and one field can be asked for', async
   assert.deepEqual(await found(testApp, boss, { search_term: 'anna', field: 'email' }), ['Bob'])
   assert.deepEqual(await found(testApp, boss, { search_term: 'anna', field: 'first_name' }), ['Annabel'])
   assert.deepEqual(await found(testApp, boss, { search_term: 'anna', field: 'last_name' }), ['Carl'])
-  // A match lies within one field, not across two.
+  // A match is within one field, not across two.
   assert.deepEqual(await found(testApp, boss, { search_term: 'annabeljones' }), [])
 })
 
-test('200: an exact match is the whole field, whatever its case', async (t) => {
+test('200: exact_match compares the whole field and ignores case', async (t) => {
   const testApp = await startApp(t)
-  const boss = await arranged(
+  const boss = await withPeople(
     testApp,
     { firstName: 'Ann' },
     { firstName: 'ANN' },
@@ -96,10 +96,10 @@ test('200: an exact match is the whole field, whatever its case', async (t) => {
   assert.deepEqual(await found(testApp, boss, { search_term: 'USER0@EXAMPLE.COM', exact_match: true, field: 'email' }), ['Ann'])
 })
 
-test('200: case does not matter in any script', async (t) => {
+test('200: a search ignores case in every script', async (t) => {
   const testApp = await startApp(t)
   const names = ['Ünsal', 'ΟΔΥΣΣΕΎΣ', 'Юлия', 'Ẽ', '𐐔𐐯𐑅', '東京太郎']
-  const boss = await arranged(testApp, ...names.map((firstName) => ({ firstName })))
+  const boss = await withPeople(testApp, ...names.map((firstName) => ({ firstName })))
   const pairs = [
     ['ÜNS', 'Ünsal'],
     ['οδυσσεύς', 'ΟΔΥΣΣΕΎΣ'],
@@ -116,7 +116,7 @@ test('200: case does not matter in any script', async (t) => {
 test('200: wildcards, quotes and operators are ordinary characters', async (t) => {
   const testApp = await startApp(t)
   const names = ['100%', 'snake_case', 'back\\slash', `O'Neil "Q" OR x`, 'a*b', 'plain', '{email} : x', '- (NEAR) AND']
-  const boss = await arranged(testApp, ...names.map((firstName) => ({ firstName })))
+  const boss = await withPeople(testApp, ...names.map((firstName) => ({ firstName })))
   for (const name of names) {
     assert.deepEqual(await found(testApp, boss, { search_term: name }), [name])
     assert.deepEqual(await found(testApp, boss, { search_term: name, exact_match: true }), [name])
@@ -136,16 +136,16 @@ test('200: wildcards, quotes and operators are ordinary characters', async (t) =
   }
 })
 
-test('200: an empty term matches everyone, and white space in a term counts', async (t) => {
+test('200: an empty term matches every user, and white space in a term is significant', async (t) => {
   const testApp = await startApp(t)
-  const boss = await arranged(testApp, { firstName: 'Ada Eve' }, { firstName: 'Adaeve' })
+  const boss = await withPeople(testApp, { firstName: 'Ada Eve' }, { firstName: 'Adaeve' })
   assert.deepEqual(await found(testApp, boss, { search_term: '' }), ['Q', 'Ada Eve', 'Adaeve'])
   assert.deepEqual(await found(testApp, boss, { search_term: '', exact_match: true, field: 'email' }), ['Q', 'Ada Eve', 'Adaeve'])
   assert.deepEqual(await found(testApp, boss, { search_term: ' ' }), ['Ada Eve'])
   assert.deepEqual(await found(testApp, boss, { search_term: 'da ev' }), ['Ada Eve'])
 })
 
-test('200: pages follow each other in order of id, and one past the end is empty', async (t) => {
+test('200: pages are in order of id, and a page past the end is empty', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   const ids = await insertUsers(testApp, numberedUsers(120))
@@ -170,12 +170,12 @@ test('200: pages follow each other in order of id, and one past the end is empty
   assert.deepEqual([largest.items.length, largest.pages], [100, 2])
   for (const page of ['9007199254740991', '9007199254740993', '9'.repeat(400)]) {
     const { statusCode, body } = await search(testApp, boss, { search_term: 'user', page, size: 100 })
-    // As text: a number of JavaScript cannot hold all of these.
+    // Compared as text, because JavaScript numbers cannot represent all of these.
     assert.deepEqual([statusCode, body], [200, `{"items":[],"total":120,"page":${page},"size":100,"pages":2}`])
   }
 })
 
-test('200: what is found follows an edit and a deletion', async (t) => {
+test('200: a search reflects edits and deletions', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   const mia = await member(testApp, { firstName: 'Before' })
@@ -190,7 +190,7 @@ test('200: what is found follows an edit and a deletion', async (t) => {
   assert.deepEqual(await found(testApp, boss, { search_term: 'after' }), [])
 })
 
-test('401, 403: neither a visitor nor a user searches, well formed or not', async (t) => {
+test('401, 403: a client without credentials and a user cannot search, with a valid or an invalid query', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   for (const query of [{ search_term: 'x' }, { page: 'x' }]) {
@@ -199,7 +199,7 @@ test('401, 403: neither a visitor nor a user searches, well formed or not', asyn
   }
 })
 
-test('422: every parameter that is not well formed is named', async (t) => {
+test('422: every invalid parameter is reported', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   const at = (name: string, type: string) => ({ loc: ['query', name], type })
@@ -230,13 +230,13 @@ test('422: every parameter that is not well formed is named', async (t) => {
   for (const [query, ...issues] of rows) invalid(await search(testApp, boss, query), ...issues)
 })
 
-test('200: the longest term is counted in code points', async (t) => {
+test('200: a term may have 256 code points', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   assert.deepEqual(await found(testApp, boss, { search_term: '𝄞'.repeat(256) }), [])
 })
 
-test('503: nothing is found while the database is away', async (t) => {
+test('503: search is unavailable during a database outage', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   await testApp.db.close()

@@ -36,7 +36,7 @@ function login({ app }: TestApp, { email, password }: Actor) {
   return app.inject({ method: 'POST', url: '/login/', payload: { email, password } })
 }
 
-test('200: an admin lists all users in order of id, in the full view', async (t) => {
+test('200: an admin lists the full view of all users in order of id', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp, { firstName: '"Mia" <b>', lastName: 'Ünal\u2028\\' })
   const boss = await admin(testApp)
@@ -52,7 +52,7 @@ test('200: an admin lists all users in order of id, in the full view', async (t)
   }
 })
 
-test('200: a list longer than a page is whole', async (t) => {
+test('200: a list of several pages is complete', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   const ids = await insertUsers(testApp, numberedUsers(1000))
@@ -61,20 +61,20 @@ test('200: a list longer than a page is whole', async (t) => {
     list.json<{ id: number }[]>().map(({ id }) => id),
     [boss.id, ...ids],
   )
-  // With the admin, the second page is full to the last place once one has gone.
+  // The admin and 999 users fill the last page of 250 exactly.
   await done(testApp, boss, 'delete', ids[0] ?? 0)
   const shorter = await testApp.app.inject({ url: '/users/', headers: boss.headers })
   assert.equal(shorter.json<unknown[]>().length, 1000)
 })
 
-test('200: a HEAD of the list answers without reading it', async (t) => {
+test('200: HEAD of the list returns no body', async (t) => {
   const testApp = await startApp(t)
   const { headers } = await admin(testApp)
   const response = await testApp.app.inject({ method: 'HEAD', url: '/users/', headers })
   assert.deepEqual({ status: response.statusCode, body: response.body }, { status: 200, body: '' })
 })
 
-test('200: an admin sees one user, as an object', async (t) => {
+test('200: an admin gets one user as an object', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const { headers } = await admin(testApp)
@@ -82,7 +82,7 @@ test('200: an admin sees one user, as an object', async (t) => {
   assert.deepEqual({ status: response.statusCode, body: response.json() }, { status: 200, body: viewOf(mia) })
 })
 
-test('404: a number that is no user’s id, however large', async (t) => {
+test('404: an integer that is not the id of a user, however large', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   for (const id of ['0', '999999', '2147483648', '9223372036854775808', '9'.repeat(400)]) {
@@ -91,7 +91,7 @@ test('404: a number that is no user’s id, however large', async (t) => {
   }
 })
 
-test('422: an id that is none', async (t) => {
+test('422: a user_id that is not an integer is refused', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   for (const id of ['x', '-1', '+1', '1.0', '1e3', '0x10', '%201', '%00', '١', 'null', 'true']) {
@@ -105,7 +105,7 @@ test('422: an id that is none', async (t) => {
   invalid(twice, { loc: ['query', 'user_id'], type: 'value_error' })
 })
 
-test('401, 403: neither a visitor nor a user administers, and nothing happens', async (t) => {
+test('401, 403: a client without credentials and a user cannot administer users', async (t) => {
   const testApp = await startApp(t)
   const { app, db } = testApp
   const mia = await member(testApp)
@@ -125,7 +125,7 @@ test('401, 403: neither a visitor nor a user administers, and nothing happens', 
   assert.deepEqual(await findUserById(db, max.id), before)
 })
 
-test('204: a new admin is one on the very next request, and making one twice changes nothing', async (t) => {
+test('204: a new admin has the role from the next request on, and make-admin is idempotent', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   const mia = await member(testApp)
@@ -135,7 +135,7 @@ test('204: a new admin is one on the very next request, and making one twice cha
   assert.deepEqual(await findUserById(testApp.db, mia.id), { ...before, role: 'admin' })
 })
 
-test('204: a ban suspends sessions and keys at once, ends resets, and shuts the login', async (t) => {
+test('204: a ban suspends sessions and keys at once, refuses logins and invalidates reset tokens', async (t) => {
   const testApp = await startApp(t)
   const { app, db, services } = testApp
   const boss = await admin(testApp)
@@ -161,7 +161,7 @@ test('204: a ban suspends sessions and keys at once, ends resets, and shuts the 
   assert.deepEqual(await findUserById(db, mia.id), { ...before, resetVersion: (before?.resetVersion ?? 0) + 1 })
 })
 
-test('400: an admin does not ban themself', async (t) => {
+test('400: an admin cannot ban themself', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   await admin(testApp)
@@ -171,7 +171,7 @@ test('400: an admin does not ban themself', async (t) => {
   assert.equal(await statusOf(testApp, boss), 200)
 })
 
-test('204: a deleted user is gone with sessions and keys, on the very next request and for good', async (t) => {
+test('204: a deletion removes the user, their sessions and keys at once, and their id is not reused', async (t) => {
   const testApp = await startApp(t)
   const { app, db } = testApp
   const boss = await admin(testApp)
@@ -186,10 +186,10 @@ test('204: a deleted user is gone with sessions and keys, on the very next reque
   assert.deepEqual({ ...(await db.first(COUNT_ROWS, mia.id)) }, { sessions: 0, keys: 0 })
 
   const again = await member(testApp, { email: mia.email })
-  assert.ok(again.id > mia.id, 'the id of a deleted user was given out again')
+  assert.ok(again.id > mia.id, 'the id of a deleted user was reused')
 })
 
-test('400: the last admin is not deleted, banned admins counted in', async (t) => {
+test('400: the last admin cannot be deleted, and banned admins count', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   await member(testApp)
@@ -203,7 +203,7 @@ test('400: the last admin is not deleted, banned admins counted in', async (t) =
   assert.equal((await findUserById(testApp.db, second.id))?.role, 'admin')
 })
 
-test('204: an admin deletes themself, and other admins, while one remains', async (t) => {
+test('204: an admin can delete other admins and themself while one admin remains', async (t) => {
   const testApp = await startApp(t)
   const [first, second, third] = [await admin(testApp), await admin(testApp), await admin(testApp)]
   await done(testApp, first, 'delete', third.id)
@@ -211,7 +211,7 @@ test('204: an admin deletes themself, and other admins, while one remains', asyn
   refused(await act(testApp, second, 'delete', second.id), 400, 'Cannot delete the last admin user')
 })
 
-test('204: a body where none is taken is ignored', async (t) => {
+test('204: a route without a body ignores one', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const boss = await admin(testApp)
@@ -229,7 +229,7 @@ test('204: a body where none is taken is ignored', async (t) => {
   assert.equal(await statusOf(testApp, boss), 200)
 })
 
-test('503: nothing is administered while the database is away', async (t) => {
+test('503: user administration is unavailable during a database outage', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   const mia = await member(testApp)

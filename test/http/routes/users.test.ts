@@ -23,20 +23,20 @@ async function statusOf({ app }: TestApp, { headers }: Sender): Promise<number> 
   return (await app.inject({ url: '/users/me', headers })).statusCode
 }
 
-/** The state that an account has in the database, password hash included. */
+/** The account in the database, including its password hash. */
 async function stateOf({ db }: TestApp, { id }: Actor) {
   const state = await findUserById(db, id)
   assert.ok(state)
   return state
 }
 
-/** A second login of the same person. */
-async function elsewhere(testApp: TestApp, actor: Actor): Promise<Sender> {
+/** Opens a second session of the same user. */
+async function secondSession(testApp: TestApp, actor: Actor): Promise<Sender> {
   const response = await login(testApp, actor.email, actor.password)
   return { headers: { authorization: `Bearer ${response.json<{ token: string }>().token}` } }
 }
 
-test('200: users see their own basic view, with a token and with a key', async (t) => {
+test('200: users get the basic view of their account, with a token or a key', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp, { email: 'Mia@example.com', firstName: 'Mía', lastName: 'Müller' })
   for (const { headers } of [mia, await keyHolder(testApp, mia)]) {
@@ -48,7 +48,7 @@ test('200: users see their own basic view, with a token and with a key', async (
   }
 })
 
-test('401: nobody is nobody', async (t) => {
+test('401: a request without credentials is refused', async (t) => {
   const testApp = await startApp(t)
   const { id } = await member(testApp)
   const detail = 'Not authenticated. Use either JWT token or API key.'
@@ -57,7 +57,7 @@ test('401: nobody is nobody', async (t) => {
   refused(await changePassword(testApp, visitor, id, 'another password'), 401, detail)
 })
 
-test('200: users change what they give and nothing else', async (t) => {
+test('200: an edit changes only the given fields', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp, { email: 'mia@example.com' })
   const before = await stateOf(testApp, mia)
@@ -67,10 +67,10 @@ test('200: users change what they give and nothing else', async (t) => {
   assert.deepEqual(await stateOf(testApp, mia), { ...before, firstName: 'Maria' })
 })
 
-test('200: all four fields at once; the password acts as on its own route', async (t) => {
+test('200: an edit changes all four fields at once, and a new password ends the other sessions', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
-  const other = await elsewhere(testApp, mia)
+  const other = await secondSession(testApp, mia)
   const changes = { email: ' New@EXAMPLE.com ', password: 'a new password', first_name: 'N', last_name: 'M' }
   const response = await edit(testApp, mia, mia.id, changes)
   const body = { email: 'New@example.com', first_name: 'N', last_name: 'M' }
@@ -82,7 +82,7 @@ test('200: all four fields at once; the password acts as on its own route', asyn
   assert.equal((await login(testApp, mia.email, 'a new password')).statusCode, 400)
 })
 
-test('200: what is not a user’s to decide is never applied', async (t) => {
+test('200: an edit ignores fields that users cannot set', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const before = await stateOf(testApp, mia)
@@ -103,7 +103,7 @@ test('200: what is not a user’s to decide is never applied', async (t) => {
   assert.deepEqual(await stateOf(testApp, mia), { ...before, lastName: 'Same' })
 })
 
-test('200: a new address keeps the account verified, and ends the tokens mailed to the old one', async (t) => {
+test('200: a new address keeps the account verified and invalidates tokens mailed to the old address', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const before = await stateOf(testApp, mia)
@@ -119,7 +119,7 @@ test('200: a new address keeps the account verified, and ends the tokens mailed 
   refused(await testApp.app.inject({ method: 'POST', url: '/reset-password/', payload }), 401, 'That token is Invalid')
 })
 
-test('200: the address that a user has already changes nothing, and so ends nothing', async (t) => {
+test('200: an edit with the current address changes nothing and invalidates no token', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const before = await stateOf(testApp, mia)
@@ -127,7 +127,7 @@ test('200: the address that a user has already changes nothing, and so ends noth
   assert.deepEqual(await stateOf(testApp, mia), before)
 })
 
-test('400: an address that somebody has, in whatever case, is not given twice', async (t) => {
+test('400: a user cannot take the address of another user, in any case', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const max = await member(testApp, { email: 'max@example.com' })
@@ -140,7 +140,7 @@ test('400: an address that somebody has, in whatever case, is not given twice', 
   assert.equal(await statusOf(testApp, mia), 200)
 })
 
-test('400: of many who move to one address at once, one gets it', async (t) => {
+test('400: exactly one of many parallel edits to one address succeeds', async (t) => {
   const testApp = await startApp(t)
   const people = await Promise.all(Array.from({ length: 8 }, () => member(testApp)))
   const responses = await Promise.all(people.map((person) => edit(testApp, person, person.id, { email: 'wanted@example.com' })))
@@ -148,7 +148,7 @@ test('400: of many who move to one address at once, one gets it', async (t) => {
   assert.deepEqual(statuses, [200, ...Array<number>(7).fill(400)])
 })
 
-test('403: another user’s account is not touched, and nothing is told about it', async (t) => {
+test('403: a user cannot edit another account, and the response does not reveal whether it exists', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const max = await member(testApp)
@@ -162,7 +162,7 @@ test('403: another user’s account is not touched, and nothing is told about it
   assert.deepEqual(await stateOf(testApp, max), before)
 })
 
-test('200, 204: an admin edits anybody, and ends the sessions of whose password is set', async (t) => {
+test('200, 204: an admin edits any account, and setting its password ends its sessions', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const boss = await admin(testApp)
@@ -178,11 +178,11 @@ test('200, 204: an admin edits anybody, and ends the sessions of whose password 
   assert.equal((await login(testApp, mia.email, 'set by an admin')).statusCode, 200)
 })
 
-test('204: a changed password ends all sessions but the caller’s own, outstanding resets, and no key', async (t) => {
+test('204: a password change ends every other session and outstanding resets, and keeps API keys', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const bystander = await member(testApp)
-  const other = await elsewhere(testApp, mia)
+  const other = await secondSession(testApp, mia)
   const holder = await keyHolder(testApp, mia)
   const before = await stateOf(testApp, mia)
   const response = await changePassword(testApp, mia, mia.id, 'a new password')
@@ -196,7 +196,7 @@ test('204: a changed password ends all sessions but the caller’s own, outstand
   assert.equal((await login(testApp, mia.email, 'a new password')).statusCode, 200)
 })
 
-test('204: a password changed with a key ends every session', async (t) => {
+test('204: a password change with an API key ends every session', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const holder = await keyHolder(testApp, mia)
@@ -213,7 +213,7 @@ test('204: a password is kept exactly as sent', async (t) => {
   }
 })
 
-test('404: an admin is told that a user does not exist, before anything is hashed', async (t) => {
+test('404: an admin cannot edit a user who does not exist', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   for (const id of ['0', '999999', '2147483648', '9223372036854775808', '9'.repeat(400)]) {
@@ -222,7 +222,7 @@ test('404: an admin is told that a user does not exist, before anything is hashe
   }
 })
 
-test('422: an edit that is not well formed changes nothing', async (t) => {
+test('422: an invalid edit changes nothing', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const before = await stateOf(testApp, mia)
@@ -252,7 +252,7 @@ test('422: an edit that is not well formed changes nothing', async (t) => {
   assert.deepEqual(await stateOf(testApp, mia), before)
 })
 
-test('422: a password that is not well formed is not set', async (t) => {
+test('422: an invalid password is not set', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const before = await stateOf(testApp, mia)
@@ -268,17 +268,17 @@ test('422: a password that is not well formed is not set', async (t) => {
   assert.equal(await statusOf(testApp, mia), 200)
 })
 
-test('422: an id that is none is refused, to an admin', async (t) => {
+test('422: an admin cannot use a user_id that is not an integer', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
-  const fault = { loc: ['path', 'user_id'], type: 'int_parsing' }
+  const error = { loc: ['path', 'user_id'], type: 'int_parsing' }
   for (const id of ['x', '-1', '+1', '1.0', '1e3', '0x10', '%201', '%00', '١', 'null']) {
-    invalid(await edit(testApp, boss, id, { first_name: 'x' }), fault)
-    invalid(await changePassword(testApp, boss, id, 'a new password'), fault)
+    invalid(await edit(testApp, boss, id, { first_name: 'x' }), error)
+    invalid(await changePassword(testApp, boss, id, 'a new password'), error)
   }
 })
 
-test('503: nothing is served while the database is away', async (t) => {
+test('503: accounts are unavailable during a database outage', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   await testApp.db.close()
@@ -286,7 +286,7 @@ test('503: nothing is served while the database is away', async (t) => {
   refused(await edit(testApp, mia, mia.id, { first_name: 'x' }), 503, 'Service Unavailable')
 })
 
-test('422: a path that is at fault is told before a body that is', async (t) => {
+test('422: an error in the path is reported before errors in the body', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)
   const headers = { ...boss.headers, 'content-type': 'application/json' }

@@ -13,7 +13,7 @@ const CHANGE_EMAIL = statement('update users set email_version = email_version +
 const COUNT_OUTBOX = statement<{ count: number }>('select count(*) as count from outbox')
 const RESENT = { message: 'Verification email sent if user exists and is not verified' }
 
-test('200: the mailed code verifies the account, which can log in then', async (t) => {
+test('200: the mailed code verifies the account, and the user can log in', async (t) => {
   const { app, mailbox } = await startApp(t)
   const email = newEmail()
   await app.inject(register({ email }))
@@ -31,7 +31,7 @@ test('401: a code works once', async (t) => {
   refused(await app.inject(verify(code)), 401, 'That token is Invalid')
 })
 
-test('401: a code lives 24 hours', async (t) => {
+test('401: a code expires after 24 hours', async (t) => {
   const { app, mailbox, clock } = await startApp(t)
   const email = newEmail()
   await app.inject(register({ email }))
@@ -41,7 +41,7 @@ test('401: a code lives 24 hours', async (t) => {
   refused(await app.inject(login({ email })), 401, 'You need to verify your Email before logging in')
 })
 
-test('401: a code for an address that was changed since', async (t) => {
+test('401: a code does not verify an account whose address has changed', async (t) => {
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
   const code = service.services.tokens.forMail('verify', mia.id, mia.emailVersion)
@@ -50,7 +50,7 @@ test('401: a code for an address that was changed since', async (t) => {
   assert.equal((await findUserById(service.db, mia.id))?.verified, false)
 })
 
-test('401: a banned user is not verified', async (t) => {
+test('401: a code does not verify a banned user', async (t) => {
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
   await service.db.run(BAN, mia.id)
@@ -62,7 +62,7 @@ test('401: a banned user is not verified', async (t) => {
   assert.equal((await findUserById(service.db, mia.id))?.verified, false)
 })
 
-test('404: a well signed code of a user who is gone, expired ones excepted', async (t) => {
+test('404: a valid code of a deleted user; 401: an expired one', async (t) => {
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
   const code = service.services.tokens.forMail('verify', mia.id, mia.emailVersion)
@@ -72,7 +72,7 @@ test('404: a well signed code of a user who is gone, expired ones excepted', asy
   refused(await service.app.inject(verify(code)), 401, 'That token has Expired')
 })
 
-test('422: no code, or two; 401: an empty one', async (t) => {
+test('422: a missing, repeated or malformed code; 401: an empty code', async (t) => {
   const { app } = await startApp(t)
   invalid(await app.inject('/verify/'), { loc: ['query', 'code'], type: 'missing' })
   invalid(await app.inject('/verify/?code=a.b.c&code=a.b.c'), { loc: ['query', 'code'], type: 'value_error' })
@@ -80,7 +80,7 @@ test('422: no code, or two; 401: an empty one', async (t) => {
   refused(await app.inject('/verify/?code='), 401, 'That token is Invalid')
 })
 
-test('405: HEAD neither uses a code nor tests it', async (t) => {
+test('405: HEAD does not use or check a code', async (t) => {
   const { app, mailbox } = await startApp(t)
   const email = newEmail()
   await app.inject(register({ email }))
@@ -90,7 +90,7 @@ test('405: HEAD neither uses a code nor tests it', async (t) => {
   assert.equal((await app.inject(verify(code))).statusCode, 200)
 })
 
-test('200, 401: a browser gets a page with the same status, which does not show the code', async (t) => {
+test('200, 401: a browser gets a page with the same status, without the code', async (t) => {
   const { app, mailbox } = await startApp(t, { env: { API_TITLE: 'Acme & <Sons>' } })
   const email = newEmail()
   await app.inject(register({ email }))
@@ -128,7 +128,7 @@ test('401, 404, 422: the page for a link that does not work says why, and what t
   }
 })
 
-test('200: a lost mail is sent again, and the answer is the same for every address', async (t) => {
+test('200: a verification mail can be sent again, with the same response for every address', async (t) => {
   const service = await startApp(t)
   const lost = newEmail()
   await service.app.inject(register({ email: lost }))
@@ -147,7 +147,7 @@ test('200: a lost mail is sent again, and the answer is the same for every addre
   assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(lost)))).statusCode, 200)
 })
 
-test('422: an address is needed to send a mail again', async (t) => {
+test('422: sending a verification mail again requires a valid address', async (t) => {
   const { app } = await startApp(t)
   invalid(await app.inject(post('/verify/resend/', {})), { loc: ['body', 'email'], type: 'missing' })
   invalid(await app.inject(resendVerification('mia')), { loc: ['body', 'email'], type: 'value_error' })

@@ -6,7 +6,7 @@ import type { CommandLine } from '../processes/command-line.ts'
 import { OPERATOR } from './origins.ts'
 import { TEST_SECRET } from './start-app.ts'
 
-/** The accounts of ada, an admin, and bob and cem, users, with the ids 1 to 3. */
+/** Creates three accounts with the ids 1 to 3: Ada, an admin, and Bob and Cem, users. */
 export async function threeAccounts({ database }: CommandLine): Promise<Database> {
   const db = await database()
   const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })

@@ -63,7 +63,7 @@ async function actor({ db, clock, services }: TestApp, role: Role, options: Acto
   const id = await services.accounts.create(OPERATOR, { email, password, firstName, lastName }, role)
   if (!verified) await db.run(UNVERIFY, id)
   const { token, refresh } = await db.transaction((tx) => openSession({ ...tx, record: () => undefined }, services.tokens, id, clock.now()))
-  const { emailVersion, resetVersion } = (await findUserById(db, id)) ?? assert.fail('the actor is gone')
+  const { emailVersion, resetVersion } = (await findUserById(db, id)) ?? assert.fail('the account was not created')
   return {
     id,
     email,

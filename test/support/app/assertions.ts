@@ -6,13 +6,13 @@ export function refused(response: LightMyRequestResponse, status: number, detail
   assert.deepEqual({ status: response.statusCode, body: response.json() }, { status, body: { detail } })
 }
 
-/** Asserts a 422 with these validation errors, in this order, and no others. */
-export function invalid(response: LightMyRequestResponse, ...places: { loc: (string | number)[]; type: string }[]): void {
+/** Asserts a 422 with exactly these validation errors, in this order. */
+export function invalid(response: LightMyRequestResponse, ...expected: { loc: (string | number)[]; type: string }[]): void {
   assert.equal(response.statusCode, 422, response.body)
   const { detail } = response.json<{ detail: { loc: (string | number)[]; msg: string; type: string }[] }>()
   assert.deepEqual(
     detail.map(({ loc, type }) => ({ loc, type })),
-    places,
+    expected,
   )
-  for (const fault of detail) assert.deepEqual(Object.keys(fault).sort(), ['loc', 'msg', 'type'])
+  for (const error of detail) assert.deepEqual(Object.keys(error).sort(), ['loc', 'msg', 'type'])
 }

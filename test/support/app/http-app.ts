@@ -18,8 +18,8 @@ export type SkeletonOptions = {
   readonly errorPage?: ErrorPage
 }
 
-// The routes that a test adds to the bare skeleton are public: nobody is known here.
-const NOBODY: Authentication = {
+// The routes that a test adds are public, so every credential is refused.
+const NO_CALLERS: Authentication = {
   byToken: () => Promise.reject(new Refusal('token_invalid')),
   byKey: () => Promise.reject(new Refusal('key_invalid')),
 }
@@ -31,7 +31,7 @@ export function startSkeleton(t: TestContext, addRoutes: Parameters<typeof creat
     trustProxy = false,
     logger = pino({ level: 'silent' }),
     limits,
-    authentication = NOBODY,
+    authentication = NO_CALLERS,
     answerWithinMs,
     errorPage,
   } = options

@@ -15,7 +15,7 @@ export type ReceivedMail = {
 
 /** Each function first lets the dispatcher send all due mails. */
 export type Mailbox = {
-  /** All mails, in the order of their sending. */
+  /** All mails, in the order in which they were sent. */
   messages(): Promise<ReceivedMail[]>
   /** The code in the newest mail to an address; throws if there is none. */
   codeFor(email: string): Promise<string>

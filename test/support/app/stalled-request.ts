@@ -3,7 +3,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 
 export type StalledRequest = {
-  /** Resolves when the headers have been accepted and the service waits for the body. */
+  /** Resolves when the service has accepted the headers and waits for the body. */
   readonly accepted: Promise<void>
   /** Sends the body, and returns the response. */
   finish(): Promise<LightMyRequestResponse>
@@ -16,7 +16,7 @@ export function stall(app: App, { payload = {}, headers, ...request }: InjectOpt
   const stream = new Readable({ read: () => accept() })
   const length = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
   const response = app.inject({ ...request, headers: { ...headers, ...length }, payload: stream })
-  // A request that is refused on its headers never asks for its body.
+  // The service does not read the body of a request that it refuses for its headers.
   void response.then(() => accept())
   return {
     accepted,

@@ -71,7 +71,7 @@ function failOnUndeclared(app: App): void {
   app.addHook('onSend', async (request, reply, payload) => {
     const declared = request.routeOptions.schema?.response as Record<string, { refusals?: RefusalCode[] }> | undefined
     if (declared === undefined || reply.statusCode === 204) return payload
-    const place = `${request.method} ${request.routeOptions.url} gave ${reply.statusCode}`
+    const place = `${request.method} ${request.routeOptions.url} returned ${reply.statusCode}`
     const view = declared[reply.statusCode]
     if (view === undefined) throw new Error(`${place}, which it does not declare`)
     const details = view.refusals?.map((code) => JSON.stringify({ detail: ANSWERS[code].detail })) ?? []
