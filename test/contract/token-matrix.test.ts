@@ -145,6 +145,20 @@ test('401: every endpoint reports an expired token, unless the token is also inv
   }
 })
 
+test('401: a token of 1,024 characters is accepted, and a longer one is refused', async (t) => {
+  const service = await startApp(t)
+  const padded = (token: string, length: number) => {
+    const tokens = Array.from({ length: 800 }, (_, size) => forge({ payload: { ...payloadOf(token), padding: 'x'.repeat(size) } }))
+    return tokens.find((candidate) => candidate.length === length) ?? assert.fail(`no token has ${length} characters`)
+  }
+  for (const endpoint of KINDS) {
+    const { token } = await holder(service, endpoint)
+    const [longest, tooLong] = [padded(token, 1024), padded(token, 1025)]
+    refused(await service.app.inject(ENDPOINTS[endpoint](tooLong)), 401, 'That token is Invalid')
+    assert.equal((await service.app.inject(ENDPOINTS[endpoint](longest))).statusCode, SUCCESS[endpoint], endpoint)
+  }
+})
+
 test('a token whose sub is an integer is accepted', async (t) => {
   const service = await startApp(t)
   for (const endpoint of KINDS) {

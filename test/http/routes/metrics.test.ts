@@ -18,7 +18,7 @@ async function scrape({ app }: TestApp): Promise<Map<string, number>> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]))
 }
 
-const FAIL_RESET_MAILS = statement("update outbox set attempts = 1, last_error = 'no response from the server' where kind = 'reset'")
+const RECORD_OUTAGE = statement("update outbox set attempts = 1, last_error = 'away: no answer' where kind = 'reset'")
 
 test('404: /metrics does not exist unless METRICS_ENABLED is true', async (t) => {
   for (const env of [{}, { METRICS_ENABLED: 'false' }]) {
@@ -182,7 +182,7 @@ test('the outbox, the password queue, the event loop and the database have metri
   const quiet = await scrape(service)
   // A mail that only waits for its turn is not counted: it would reveal that the address has an account.
   assert.deepEqual([quiet.get('latchkey_outbox_depth'), quiet.get('latchkey_outbox_oldest_age_seconds')], [0, 0])
-  await service.db.run(FAIL_RESET_MAILS)
+  await service.db.run(RECORD_OUTAGE)
   service.clock.advance({ seconds: 10 })
   const series = await scrape(service)
   assert.deepEqual([series.get('latchkey_outbox_depth'), series.get('latchkey_outbox_oldest_age_seconds')], [1, 100])

@@ -175,6 +175,26 @@ test('200: pages are in order of id, and a page past the end is empty', async (t
   }
 })
 
+test('200: a term that most users match returns the same pages as any other term', async (t) => {
+  const testApp = await startApp(t)
+  const boss = await withPeople(testApp)
+  // Among the first 1,000 users, 500 matches make a term common; the user before them does not match.
+  const ids = await insertUsers(testApp, numberedUsers(520))
+  for (const [term, field] of [
+    ['USER', 'email'],
+    ['st', 'all'],
+  ] as const) {
+    for (const page of [1, 6, 7]) {
+      const { items, ...rest } = (await search(testApp, boss, { search_term: term, field, page, size: 100 })).json<Found>()
+      assert.deepEqual(rest, { total: 520, page, size: 100, pages: 6 })
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        ids.slice((page - 1) * 100, page * 100),
+      )
+    }
+  }
+})
+
 test('200: a search reflects edits and deletions', async (t) => {
   const testApp = await startApp(t)
   const boss = await admin(testApp)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createPasswords } from '../../../src/security/password.ts'
 import { findUserById } from '../../../src/storage/repositories/user.repository.ts'
 import { type Actor, admin, keyHolder, member, visitor } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
@@ -213,13 +214,20 @@ test('204: a password is kept exactly as sent', async (t) => {
   }
 })
 
-test('404: an admin cannot edit a user who does not exist', async (t) => {
-  const testApp = await startApp(t)
+test('404: an admin cannot edit a user who does not exist, and nothing is hashed', async (t) => {
+  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const hashed: string[] = []
+  const hash: typeof passwords.hash = (password, signal) => {
+    hashed.push(password)
+    return passwords.hash(password, signal)
+  }
+  const testApp = await startApp(t, { passwords: { ...passwords, hash } })
   const boss = await admin(testApp)
   for (const id of ['0', '999999', '2147483648', '9223372036854775808', '9'.repeat(400)]) {
     refused(await edit(testApp, boss, id, { email: boss.email, password: 'a new password' }), 404, 'User not Found')
     refused(await changePassword(testApp, boss, id, 'a new password'), 404, 'User not Found')
   }
+  assert.deepEqual(hashed, [boss.password])
 })
 
 test('422: an invalid edit changes nothing', async (t) => {
