@@ -1,4 +1,4 @@
-/** What a key may call: every route of its owner, routes that only read, or only routes that say who is calling. */
+/** The routes that a key may call: every route of its owner, routes that only read, or only routes that identify the caller. */
 export type KeyAccess = 'full' | 'read' | 'identify'
 
 export type ApiKey = {
