@@ -19,8 +19,8 @@ const DOCUMENTS = [
 
 // The changelog names files and scripts of earlier versions.
 const CURRENT_DOCUMENTS = DOCUMENTS.filter((document) => document !== 'CHANGELOG.md')
-// Files that a user of the project creates.
-const CREATED: readonly string[] = ['sbom.json']
+// The sections of a decision record, in this order.
+const SECTIONS = ['## Problem', '## Alternatives', '## Decision', '## Price']
 
 function read(document: string): string {
   return readFileSync(join(ROOT, document), 'utf8')
@@ -124,10 +124,12 @@ test('no document says that something is easy', () => {
 
 test('docs/decisions/README.md lists every decision with its title and status, and no other', () => {
   const names = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md')
-  const expected = names.sort().map((name) => {
+  const expected = names.sort().map((name, index) => {
     const text = read(`docs/decisions/${name}`)
     const [, number, title] = /^# (\d+)\. (.+)$/m.exec(text) ?? []
-    assert.equal(number, String(Number(name.slice(0, 4))), name)
+    assert.equal(number, String(index + 1), 'decisions are numbered without a gap')
+    assert.ok(name.startsWith(`${String(index + 1).padStart(4, '0')}-`), name)
+    assert.deepEqual(text.match(/^## .*$/gm), SECTIONS, name)
     return `| ${number} | [${title}](${name}) | ${/^Status: (.+)$/m.exec(text)?.[1] ?? 'accepted'} |`
   })
   const listed = read('docs/decisions/README.md').match(/^\| \d+ \|.*$/gm)
@@ -146,14 +148,12 @@ test('every file of the repository that a document names exists', () => {
   const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const inSources = new RegExp(`^(?:${folders.map(({ name }) => name).join('|')})/`)
   const names = CURRENT_DOCUMENTS.flatMap((document) =>
-    [
-      ...read(document).matchAll(
-        /`([\w-][\w./-]*\.(?:ts|js|sql|yml|json|conf|cfg|service)|(?:test|src|bench|deploy|migrations)\/[\w./-]+)`/g,
-      ),
-    ].map(([, name = '']) => ({ document, name: inSources.test(name) ? `src/${name}` : name })),
+    [...read(document).matchAll(/`([\w-][\w./-]*\.(?:ts|sql|yml|conf|cfg|service)|(?:test|src|bench|deploy|migrations)\/[\w./-]+)`/g)].map(
+      ([, name = '']) => ({ document, name: inSources.test(name) ? `src/${name}` : name }),
+    ),
   )
   assert.ok(names.length > 50)
-  const missing = names.filter(({ name }) => !existsSync(join(ROOT, name)) && !CREATED.includes(name))
+  const missing = names.filter(({ name }) => !existsSync(join(ROOT, name)))
   assert.deepEqual(missing, [])
 })
 
