@@ -1,28 +1,28 @@
-/** What a statement takes. Times are milliseconds since 1970, lists are JSON text: both databases keep them alike. */
+/** A parameter of a statement. Times are milliseconds since 1970 and lists are JSON text, in both databases. */
 export type Value = string | number | boolean | null
 
 /**
  * One SQL text for both databases, in their common subset: `$1` for values, `returning`, `on conflict`.
- * Row is the shape that the named columns give; a boolean comes as a boolean or, from SQLite, as 0 or 1.
+ * Row is the shape of the named columns; a boolean is a boolean or, in SQLite, 0 or 1.
  */
 export type Statement<Row> = {
-  /** Its place among all declared statements, where a driver finds what it has prepared. */
+  /** Its index among all declared statements, by which a driver finds the prepared one. */
   readonly index: number
   readonly sql: string
-  /** The text for SQLite, where its search index or its one writer makes it another one. */
+  /** The text for SQLite, which differs for the search index and for row locks. */
   readonly sqliteSql: string
   readonly isRead: boolean
-  /** Reads so much that SQLite, which works on the thread of its caller, has to do it on a thread of its own. */
+  /** Reads so much that SQLite, which blocks its thread, runs it on a separate thread. */
   readonly isLong: boolean
-  /** Set where nearly every request asks it. */
+  /** Set for statements that nearly every request runs. */
   readonly hot?: HotPath<Row>
 }
 
 export type HotPath<Row> = {
-  /** Makes the row from the values of the columns in their order, which spares looking up their names. */
+  /** Creates the row from the values of the columns, by position: faster than by name. */
   read(values: readonly unknown[]): Row
   readonly types: readonly PostgresType[]
-  /** The statement for many at once: it takes a list for each value, and gives the place in the lists as its last column. */
+  /** The statement for many look-ups at once: it takes a list for each value, and returns the position in the lists as its last column. */
   readonly gatheredSql: string
 }
 
@@ -30,7 +30,7 @@ type PostgresType = 'text' | 'bigint'
 
 export type Bit = boolean | 0 | 1
 
-/** What a repository function needs: it does not care whether it runs within a transaction. */
+/** What a repository function needs, inside or outside a transaction. */
 export type Queries = {
   first<Row>(statement: Statement<Row>, ...values: Value[]): Promise<Row | undefined>
   all<Row>(statement: Statement<Row>, ...values: Value[]): Promise<Row[]>
@@ -49,7 +49,7 @@ export type Transaction = Queries & { lock(name: LockName): Promise<void> }
 export type TransactionOptions = {
   /** Nothing is committed once the signal has aborted. */
   readonly signal?: AbortSignal | undefined
-  /** Called as soon as the work is committed, even when nobody waits for the result any more. */
+  /** Called as soon as the work is committed, even if the client has disconnected. */
   readonly onCommit?: (() => void) | undefined
   /** The account whose changes run one at a time. They wait for each other without occupying a connection. */
   readonly accountId?: number | undefined
@@ -101,12 +101,12 @@ export function statement<Row>(sql: string, sqliteSql = sql): Statement<Row> {
   return declare(sql, sqliteSql, /^\s*select\b/i.test(sql), false)
 }
 
-/** Declares a statement that reads long: a search. PostgreSQL plans it anew each time, with its values in view. */
+/** Declares a long read, such as a search. PostgreSQL plans it for each execution, with its values. */
 export function longRead<Row>(sql: string, sqliteSql = sql): Statement<Row> {
   return declare(sql, sqliteSql, true, true)
 }
 
-/** Declares a statement that nearly every request asks, and that finds one row at most. The types are those of its values. */
+/** Declares a statement that nearly every request runs, and that finds at most one row. The types are those of its values. */
 export function hotRead<Row, Values extends readonly unknown[]>(
   sql: string,
   types: readonly PostgresType[],
@@ -114,7 +114,7 @@ export function hotRead<Row, Values extends readonly unknown[]>(
 ): Statement<Row> {
   const lists = types.map((type, index) => `$${index + 1}::${type}[]`)
   const names = types.map((_, index) => `value_${index + 1}`)
-  // The limit keeps each question a look-up of its own, whatever the planner thinks of the size of the tables.
+  // The limit makes the planner look up each row by its index, whatever it estimates about the size of the tables.
   const gatheredSql = `
     select found.*, asked.place from unnest(${lists.join(', ')}) with ordinality as asked (${names.join(', ')}, place)
     cross join lateral (${sql.replace(/\$(\d+)/g, 'asked.value_$1')} limit 1) as found`

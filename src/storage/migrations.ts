@@ -12,8 +12,8 @@ export const CREATE_HISTORY =
 export const READ_HISTORY = 'select name, checksum from schema_migrations order by name'
 
 /** The database cannot be brought to the state that this version of the service needs. */
-export class MigrationFault extends Error {
-  override readonly name = 'MigrationFault'
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError'
 }
 
 /** The migrations of one database, in the order of their names. */
@@ -27,17 +27,17 @@ export function readMigrations(folder: string): Migration[] {
     })
 }
 
-/** What has still to be applied; refuses a database that a newer version, or an edited migration, has shaped. */
+/** The migrations that are not applied yet. Throws if a newer version, or a migration that was edited since, was applied. */
 export function pendingMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
   for (const { name, checksum } of applied) {
     const migration = known.find((candidate) => candidate.name === name)
     if (migration === undefined) {
-      throw new MigrationFault(
+      throw new MigrationError(
         `The database was migrated by a newer version of Latchkey (it has ${name}); install that version or a later one`,
       )
     }
     if (migration.checksum !== checksum) {
-      throw new MigrationFault(`Migration ${name} was edited after it had been applied to this database; restore its text`)
+      throw new MigrationError(`Migration ${name} was edited after it had been applied to this database; restore its text`)
     }
   }
   const appliedNames = new Set(applied.map(({ name }) => name))

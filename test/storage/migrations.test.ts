@@ -146,7 +146,7 @@ test('a database that a newer version has migrated is refused, and left as it is
   await migrate()
   rmSync(newer)
   await assert.rejects(migrate(), {
-    name: 'MigrationFault',
+    name: 'MigrationError',
     message: 'The database was migrated by a newer version of Latchkey (it has 9999-newer.sql); install that version or a later one',
   })
   assert.ok((await tables()).includes('newer'))
@@ -157,7 +157,7 @@ test('a migration that was edited after it had been applied is refused', async (
   await migrate()
   appendFileSync(join(folder, '0001-accounts.sql'), '\n-- edited')
   await assert.rejects(migrate(), {
-    name: 'MigrationFault',
+    name: 'MigrationError',
     message: 'Migration 0001-accounts.sql was edited after it had been applied to this database; restore its text',
   })
 })
@@ -183,7 +183,7 @@ plainTest('a migration may rebuild a table of SQLite without losing the rows tha
 plainTest('a migration that leaves broken references behind is refused whole', async (t) => {
   const { folder, migrate, tables } = sqliteSubject(t, copyOfMigrations(t, 'sqlite'))
   writeFileSync(join(folder, '9999-broken.sql'), "insert into sessions (id, user_id, created_at, expires_at) values ('s', 7, 0, 0);")
-  await assert.rejects(migrate(), { name: 'MigrationFault', message: 'A migration leaves broken references' })
+  await assert.rejects(migrate(), { name: 'MigrationError', message: 'A migration leaves broken references' })
   assert.deepEqual(await tables(), [])
 })
 

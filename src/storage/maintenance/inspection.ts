@@ -128,7 +128,7 @@ function obstacleOf(server: Server | undefined, pending: readonly string[]): str
   return pending.length > 0 && server?.may_create === false ? 'its user may not make tables there' : undefined
 }
 
-/** Throws MigrationFault for a database of a newer version. */
+/** Throws MigrationError for a database of a newer version. */
 function pendingOf(kind: DatabaseTarget['kind'], applied: readonly unknown[]): string[] {
   // READ_HISTORY names these two columns.
   return pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/${kind}`), applied as AppliedMigration[]).map(({ name }) => name)

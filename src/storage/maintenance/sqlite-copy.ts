@@ -11,8 +11,8 @@ export type Counts = Readonly<Record<string, number>>
 export type OnPages = (done: number, total: number) => void
 
 /** A copy, or what it should replace, is not as it has to be. */
-export class CopyFault extends Error {
-  override readonly name = 'CopyFault'
+export class CopyError extends Error {
+  override readonly name = 'CopyError'
 }
 
 const TABLES = ['users', 'sessions', 'api_keys', 'outbox'] as const
@@ -73,7 +73,7 @@ export async function copyInto(from: string, to: string, onPages: OnPages): Prom
   }
 }
 
-/** Throws CopyFault unless a file is a sound database of this service, of this version or an older one. */
+/** Throws CopyError unless a file is a sound database of this service, of this version or an older one. */
 export function checkSqlite(file: string, expected?: Counts): Counts {
   const connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS })
   try {
@@ -81,19 +81,19 @@ export function checkSqlite(file: string, expected?: Counts): Counts {
     connection.exec('pragma journal_mode = delete')
     return inspect(connection, file, expected)
   } catch (error) {
-    if (isDamaged(error)) throw new CopyFault(`${file} is not a SQLite database, or it is damaged`)
+    if (isDamaged(error)) throw new CopyError(`${file} is not a SQLite database, or it is damaged`)
     throw error
   } finally {
     connection.close()
   }
 }
 
-/** Throws CopyFault if a sound database contains a trigger, view or table that its migrations do not create, or a changed one. */
+/** Throws CopyError if a sound database contains a trigger, view or table that its migrations do not create, or a changed one. */
 export function requireOwnSchema(file: string): void {
   const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
   try {
     const [difference] = compareSqliteSchema(connection).filter(({ isHarmless }) => !isHarmless)
-    if (difference !== undefined) throw new CopyFault(`${file} has a foreign schema: ${difference.message}`)
+    if (difference !== undefined) throw new CopyError(`${file} has a foreign schema: ${difference.message}`)
   } finally {
     connection.close()
   }
@@ -101,19 +101,19 @@ export function requireOwnSchema(file: string): void {
 
 function inspect(connection: DatabaseSync, file: string, expected: Counts | undefined): Counts {
   const sound = connection.prepare('pragma integrity_check(1)').get()
-  if (sound?.['integrity_check'] !== 'ok') throw new CopyFault(`${file} is damaged: ${String(sound?.['integrity_check'])}`)
+  if (sound?.['integrity_check'] !== 'ok') throw new CopyError(`${file} is damaged: ${String(sound?.['integrity_check'])}`)
   if (connection.prepare('pragma foreign_key_check').get() !== undefined)
-    throw new CopyFault(`${file} is damaged: it has broken references`)
+    throw new CopyError(`${file} is damaged: it has broken references`)
   requireOurs(connection, file)
   const counts = countRows(connection)
   if (expected !== undefined && JSON.stringify(counts) !== JSON.stringify(expected))
-    throw new CopyFault(`${file} does not hold what it was copied from: ${JSON.stringify(counts)} instead of ${JSON.stringify(expected)}`)
+    throw new CopyError(`${file} does not hold what it was copied from: ${JSON.stringify(counts)} instead of ${JSON.stringify(expected)}`)
   return counts
 }
 
 function requireOurs(connection: DatabaseSync, file: string): void {
   const isOurs = connection.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get() !== undefined
-  if (!isOurs) throw new CopyFault(`${file} is not a database of Latchkey`)
+  if (!isOurs) throw new CopyError(`${file} is not a database of Latchkey`)
   // The statement names these two columns.
   const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
   pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/sqlite`), applied)

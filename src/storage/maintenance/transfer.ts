@@ -15,8 +15,8 @@ export type TransferSide = {
 }
 
 /** The target of a move holds accounts already, or what arrived there is not what was sent. */
-export class TransferFault extends Error {
-  override readonly name = 'TransferFault'
+export class TransferError extends Error {
+  override readonly name = 'TransferError'
 }
 
 /** In the order in which they may be filled: each refers to those before it alone. */
@@ -86,7 +86,7 @@ export async function transfer(from: TransferSide, to: TransferSide, onRows: OnR
   for (const table of TABLE_NAMES) {
     const sent = await moveTable(from, to, table, advance)
     const arrived = await digestTable(to, table, advance)
-    if (sent !== arrived) throw new TransferFault(`what arrived in the table ${table} is not what was sent; nothing was moved`)
+    if (sent !== arrived) throw new TransferError(`what arrived in the table ${table} is not what was sent; nothing was moved`)
   }
   for (const table of NUMBERED_NAMES) await to.setLastId(table, await from.lastId(table))
   return counts
@@ -95,7 +95,7 @@ export async function transfer(from: TransferSide, to: TransferSide, onRows: OnR
 async function requireEmpty(side: TransferSide): Promise<void> {
   const counts = await countAll(side)
   const filled = TABLE_NAMES.filter((table) => counts[table] > 0).map((table) => `${counts[table]} rows in ${table}`)
-  if (filled.length > 0) throw new TransferFault(`the target is not empty: ${filled.join(', ')}; name a new database`)
+  if (filled.length > 0) throw new TransferError(`the target is not empty: ${filled.join(', ')}; name a new database`)
 }
 
 async function countAll(side: TransferSide): Promise<Moved> {

@@ -1,6 +1,6 @@
 import type { HotPath, Value } from '../database.ts'
 
-/** Asks a statement, and gives its rows as lists of values. */
+/** Runs a statement, and returns its rows as lists of values. */
 type AskValues = (sql: string, values: Value[]) => Promise<Iterable<readonly unknown[]>>
 
 export type Gathering = <Row>(hot: HotPath<Row>, values: readonly Value[]) => Promise<Row | undefined>
@@ -11,12 +11,12 @@ type Question = {
   readonly reject: (error: unknown) => void
 }
 
-// So few that nobody waits long for the others.
+// Few enough that no look-up waits long for the others in its statement.
 const MAX_QUESTIONS = 200
 
 /**
- * To ask costs more, in the driver and on the way, than to find a row. What requests ask within one turn of the event loop goes out
- * at its end, in one statement: each answer is as fresh as if it had been asked for alone.
+ * Sending a statement costs more than finding a row. The look-ups of one turn of the event loop are sent at its end as one statement, which
+ * runs after all of them were asked for: each answer is as fresh as if it had been asked for alone.
  */
 export function createGathering(ask: AskValues): Gathering {
   const waiting = new Map<HotPath<unknown>, Question[]>()
@@ -34,7 +34,7 @@ export function createGathering(ask: AskValues): Gathering {
     try {
       const lists = types.map((_, place) => listOf(questions.map(({ values }) => values[place])))
       for (const row of await ask(gatheredSql, lists)) questions[Number(row.at(-1)) - 1]?.resolve(row)
-      // Who has an answer keeps it.
+      // Has no effect on promises that are resolved already.
       for (const { resolve } of questions) resolve(undefined)
     } catch (error) {
       for (const { reject } of questions) reject(error)
@@ -52,7 +52,7 @@ export function createGathering(ask: AskValues): Gathering {
   }
 }
 
-/** A list in the words of PostgreSQL. */
+/** An array in the syntax of PostgreSQL. */
 function listOf(items: readonly unknown[]): string {
   return `{${items.map((item) => `"${String(item).replace(/["\\]/g, String.raw`\$&`)}"`).join(',')}}`
 }

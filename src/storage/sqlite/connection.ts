@@ -11,17 +11,17 @@ const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT_FOREIGNKEY = 787
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
 const SQLITE_CONSTRAINT_UNIQUE = 2067
-// Results that tell of the disk or of another process, not of a wrong statement: perm, busy, locked, nomem, readonly, ioerr, full, cantopen.
-const OUTSIDE_FAULTS = new Set([3, SQLITE_BUSY, 6, 7, 8, 10, 13, 14])
+// Results that describe the disk or another process, not a wrong statement: perm, busy, locked, nomem, readonly, ioerr, full, cantopen.
+const OUTAGES = new Set([3, SQLITE_BUSY, 6, 7, 8, 10, 13, 14])
 // corrupt, notadb
 const DAMAGE = new Set([11, 26])
-/** How long a start waits for another process, which may be migrating. */
+/** How long a start waits for the lock of another process, which may be migrating. */
 export const LOCK_DEADLINE_MS = 60_000
 
 export async function connect(file: string): Promise<DatabaseSync> {
   makeFolder(dirname(file))
   makeFile(file)
-  // No waiting inside SQLite: that would hold the event loop. Waiting for a lock is done in whenNotBusy().
+  // Waiting for a lock inside SQLite would block the event loop; whenNotBusy() waits instead.
   const connection = new DatabaseSync(file, { timeout: 0 })
   const pragmas = 'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on'
   await whenNotBusy(async () => connection.exec(pragmas), deadlineIn(LOCK_DEADLINE_MS))
@@ -29,8 +29,8 @@ export async function connect(file: string): Promise<DatabaseSync> {
 }
 
 /**
- * Password hashes are in it: a new file is readable by its owner alone, and SQLite gives its side files the same mode. One that is there
- * is not opened here: to close it again would end every lock that this process has on it, and others would take the database for unused.
+ * A new file is readable by its owner alone, because it holds password hashes; SQLite gives its side files the same mode. An existing file
+ * is not opened here: closing it again would release every lock that this process has on it, and others would take the database for unused.
  */
 function makeFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile()) accessSync(file, constants.R_OK | constants.W_OK)
@@ -45,7 +45,7 @@ export function guarded<Result>(work: () => Result): Result {
   }
 }
 
-/** Turns what SQLite says into words that the layers above know. */
+/** Turns an error of SQLite into one that the layers above know. */
 export function translate(error: unknown): unknown {
   if (isClosed(error)) return new Refusal('unavailable', 'SQLite: the database is closed', { cause: error })
   const code = resultCode(error)
@@ -56,11 +56,11 @@ export function translate(error: unknown): unknown {
     return new Refusal('unavailable', `SQLite: the database is damaged (${String(error)}); stop the service and restore a backup`, {
       cause: error,
     })
-  if (OUTSIDE_FAULTS.has(code & PRIMARY_RESULT_MASK)) return new Refusal('unavailable', `SQLite: ${String(error)}`, { cause: error })
+  if (OUTAGES.has(code & PRIMARY_RESULT_MASK)) return new Refusal('unavailable', `SQLite: ${String(error)}`, { cause: error })
   return error
 }
 
-// Both a closed database and its finalised statements say so with this code.
+// Node uses this code for a closed database and for its finalised statements.
 function isClosed(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
 }
@@ -91,7 +91,7 @@ export function deadlineIn(ms: number): number {
   return performance.now() + ms
 }
 
-/** Another process may hold the write lock for a moment: tries again, letting other work run in between. */
+/** Retries while another process holds the write lock. Other work runs in between. */
 export async function whenNotBusy<Result>(work: () => Promise<Result>, deadline: number): Promise<Result> {
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
     try {

@@ -1,16 +1,16 @@
 import { realpathSync, statSync } from 'node:fs'
 import { Refusal } from '../../model/refusal.ts'
 
-/** Throws `unavailable` unless the files that are open are the ones that a restart would open. */
+/** Throws `unavailable` unless a restart would open the files that are open now. */
 export type FileWatch = () => void
 
 /**
- * SQLite goes on with files that were moved, removed or replaced under it, and what it writes there is gone with the process. To look costs
- * a few microseconds. `rescue` is tried until it says that it is done, once for each time that the files go: what is in the write-ahead log
- * then goes to the database file, wherever that is by now, and a log that was left behind does not change the file that is in its place.
+ * SQLite keeps writing to files that were moved, removed or replaced, and those writes are lost when the process ends. The check costs a few
+ * microseconds. When the files are gone, `rescue` is called until it succeeds, once per loss: it moves the write-ahead log into the database
+ * file, wherever that is by now, so that a log that was left behind cannot change the file that took its place.
  */
 export function watchFiles(file: string, rescue: () => boolean): FileWatch {
-  // SQLite keeps its log beside the file itself, where the name is a link.
+  // If the name is a link, SQLite keeps its log beside the file that the link points to.
   const opened = [file, `${realpathSync(file)}-wal`].map((path) => ({ path, identity: identityOf(path) }))
   let isRescued = false
 
@@ -28,7 +28,7 @@ export function watchFiles(file: string, rescue: () => boolean): FileWatch {
   }
 }
 
-/** Undefined for what is not there, or may not be looked at. */
+/** Undefined if the file does not exist or is not accessible. */
 function identityOf(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path)

@@ -20,8 +20,8 @@ type Job = {
 const WORKER_FILE = new URL(`./reader.worker${extname(import.meta.url)}`, import.meta.url)
 
 /**
- * Reads on a thread of its own, started when it is first needed, one statement after the other. A statement that takes too long
- * is told unavailable and its thread is left behind to end by itself: SQLite cannot be interrupted from outside.
+ * Runs long reads on a separate thread, which starts when it is first needed, one statement after another. A statement that takes too long
+ * is refused, and its thread is terminated and replaced: SQLite cannot be interrupted from outside.
  */
 export function createReaderThread(file: string, deadlineMs: number): ReaderThread {
   const waiting: Job[] = []
@@ -44,7 +44,7 @@ export function createReaderThread(file: string, deadlineMs: number): ReaderThre
     if (current !== undefined) return
     current = waiting.shift()
     if (current === undefined) {
-      // A thread without work does not keep the process from ending.
+      // An idle thread must not keep the process running.
       worker?.unref()
       return
     }
@@ -64,7 +64,7 @@ export function createReaderThread(file: string, deadlineMs: number): ReaderThre
     startNext()
   }
 
-  /** The thread has died under its statement; the next statement gets a new one. */
+  /** The thread ended while it ran a statement. The next statement gets a new thread. */
   function lose(lost: Worker, error: unknown): void {
     if (worker !== lost) return
     worker = undefined

@@ -3,14 +3,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 
 export type SqliteValue = string | number | null
 export type ReadRequest = { readonly sql: string; readonly values: readonly SqliteValue[] }
-/** An error loses what is particular to it on its way between threads, so that its codes travel on their own. */
+/** An error loses its own properties between threads, so its codes are sent separately. */
 export type ReadReply =
   | { readonly rows: unknown[] }
   | { readonly message: string; readonly codes: { readonly code?: unknown; readonly errcode?: unknown } }
 
 const LOCK_TIMEOUT_MS = 1000
 
-// This file is the entry of a thread: it is started by sqlite-reader.ts with the name of the database file.
+// The entry point of the thread that reader.ts starts with the name of the database file.
 if (parentPort !== null && typeof workerData === 'string') {
   const port = parentPort
   const connection = new DatabaseSync(workerData, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
