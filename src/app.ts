@@ -15,7 +15,7 @@ import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages } from './http/web/pages.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
-import { boundPort, servedUrl } from './process/served-url.ts'
+import { boundPort, type PublicUrl } from './process/public-url.ts'
 import { readVersion } from './process/version.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
@@ -27,6 +27,7 @@ import { ping } from './storage/repositories/ping.ts'
 export type AppParts = Parts & {
   readonly db: MonitoredDatabase
   readonly logger: FastifyBaseLogger
+  readonly publicUrl: PublicUrl
   readonly peers?: MetricsPeers | undefined
 }
 
@@ -41,13 +42,9 @@ export function buildApp(config: Config, parts: AppParts): App {
   return createHttpApp(
     { logger: parts.logger, authentication, corsOrigins, trustProxy, metrics, errorPage: pages.error },
     (app, routes) => {
-      const about = {
-        apiTitle,
-        version: readVersion(),
-        get baseUrl() {
-          return servedUrl(config, boundPort(app.server))
-        },
-      }
+      app.addHook('onListen', async () => parts.publicUrl.setPort(boundPort(app.server)))
+      const version = readVersion()
+      const about = () => ({ apiTitle, version, baseUrl: parts.publicUrl.get() })
       accountRoutes(app, accounts, sessions)
       verificationRoutes(app, accounts, pages)
       passwordResetRoutes(app, passwordReset, pages, frontendUrl)
@@ -66,7 +63,7 @@ export function buildApp(config: Config, parts: AppParts): App {
         () => instanceId,
       )
       landingRoutes(app, about)
-      explorerRoutes(app, apiTitle, () => describeApi(routes, about))
+      explorerRoutes(app, apiTitle, () => describeApi(routes, about()))
     },
   )
 }

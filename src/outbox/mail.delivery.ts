@@ -26,7 +26,8 @@ export type MailDeliveryParts = {
   readonly db: Database
   readonly tokens: Tokens
   readonly transport: MailTransport
-  readonly letterhead: Letterhead
+  /** Called for each mail: the port in its URL may be known only when the service listens. */
+  readonly letterhead: () => Letterhead
   readonly now: () => number
   readonly random: () => number
   readonly logger: DispatcherLogger
@@ -60,7 +61,7 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
     }
     try {
       const token = tokens.forMail(mail.kind, user.id, mail.kind === 'verify' ? user.emailVersion : user.resetVersion)
-      await transport.send(writeMail(letterhead, mail, user, token, now()))
+      await transport.send(writeMail(letterhead(), mail, user, token, now()))
     } catch (error) {
       return failed(mail, error, 'sending')
     }

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/load.ts'
-import { ensureAdmin } from '../domain/accounts/first-admin.ts'
+import { ensureAdmin, hasAdmin } from '../domain/accounts/first-admin.ts'
 import { createChanges } from '../domain/changes.ts'
 import type { Operator } from '../model/caller.ts'
 import { createPasswords } from '../security/password.ts'
+import { readsOf } from '../storage/database.ts'
 import { createEventLog } from './event-log.ts'
 import { openMigrated, secretKeyOf } from './open-database.ts'
 
@@ -12,14 +13,15 @@ const PROMOTED =
   'the existing account with the address in ADMIN_EMAIL is now an admin; if it is not yours, run `latchkey user revoke-admin` and correct ADMIN_EMAIL'
 
 /** Runs once for all processes before any of them serves: migrations, the secret key, the admin of ADMIN_EMAIL. */
-export async function prepare(config: Config, logger: Logger): Promise<void> {
+export async function prepare(config: Config, logger: Logger): Promise<{ readonly hasAdmin: boolean }> {
   const db = await openMigrated(config)
   try {
     secretKeyOf(config)
-    if (!config.admin) return
+    if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)) }
     const changes = createChanges({ db, now: Date.now, onEvent: createEventLog(logger) })
     const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)
     if (promoted !== undefined) logger.warn({ userId: promoted }, PROMOTED)
+    return { hasAdmin: true }
   } finally {
     await db.close()
   }

@@ -10,28 +10,24 @@ import { createTokens } from '../security/token.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { createEventLog } from './event-log.ts'
 import { secretKeyOf } from './open-database.ts'
-import { boundPort, servedUrl } from './served-url.ts'
+import { boundPort, type PublicUrl } from './public-url.ts'
 import type { RunningService } from './shutdown.ts'
 import { createWorkerPeers } from './workers.ts'
 
 /** Builds the service, listens, and starts its background work. */
-export async function serve(config: Config, db: MonitoredDatabase, logger: Logger): Promise<RunningService> {
+export async function serve(config: Config, db: MonitoredDatabase, publicUrl: PublicUrl, logger: Logger): Promise<RunningService> {
   const secretKey = secretKeyOf(config)
   const mail = createMailDispatcher({
     db,
     tokens: createTokens(secretKey, Date.now),
     transport: await openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
-    letterhead: {
-      ...config,
-      get baseUrl() {
-        return servedUrl(config, boundPort(app.server))
-      },
-    },
+    letterhead: () => ({ apiTitle: config.apiTitle, mailFrom: config.mailFrom, baseUrl: publicUrl.get() }),
     now: Date.now,
     logger,
   })
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
-  const app = buildApp(config, { db, secretKey, now: Date.now, logger, onEvent: createEventLog(logger), onMailQueued: mail.wake, peers })
+  const onEvent = createEventLog(logger)
+  const app = buildApp(config, { db, secretKey, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, peers })
   await listen(app, config)
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()

@@ -5,8 +5,8 @@ import { createLogDestination } from './log-destination.ts'
 import { createLogger } from './logger.ts'
 import { openMigrated } from './open-database.ts'
 import { prepare } from './prepare.ts'
+import { boundPort, createPublicUrl } from './public-url.ts'
 import { serve } from './serve.ts'
-import { boundPort, servedUrl } from './served-url.ts'
 import { handleUncaughtErrors, type ProcessLog, stopService } from './shutdown.ts'
 import { type Launch, onStopSignals } from './signals.ts'
 import { superviseWorkers } from './supervisor.ts'
@@ -20,23 +20,24 @@ export async function startService(config: Config, launch: Launch): Promise<void
   const destination = createLogDestination()
   const log: ProcessLog = { logger: createLogger(config.logLevel, destination), destination }
   if (cluster.isWorker) return startWorker(config, log)
-  await prepare(config, log.logger)
-  if (config.workers > 1) return supervise(config, log, launch)
-  return startAlone(config, log, launch)
+  const { hasAdmin } = await prepare(config, log.logger)
+  const greet = (port: number) => process.stdout.write(greeting(config, port, hasAdmin))
+  if (config.workers > 1) return supervise(config, log, launch, greet)
+  return startAlone(config, log, launch, greet)
 }
 
-async function startAlone(config: Config, log: ProcessLog, launch: Launch): Promise<void> {
+async function startAlone(config: Config, log: ProcessLog, launch: Launch, greet: (port: number) => void): Promise<void> {
   const service = await openAndServe(config, log)
   onStopSignals(
     launch,
     (reason) => void stopService(service, log, reason),
     () => exitNow(1, log.destination),
   )
-  greet(config, boundPort(service.app.server))
+  greet(boundPort(service.app.server))
 }
 
-async function supervise(config: Config, log: ProcessLog, launch: Launch): Promise<void> {
-  const { isInOrder } = await superviseWorkers(config.workers, log, launch, (port) => greet(config, port))
+async function supervise(config: Config, log: ProcessLog, launch: Launch, greet: (port: number) => void): Promise<void> {
+  const { isInOrder } = await superviseWorkers(config.workers, log, launch, greet)
   await exitAfterLog(isInOrder ? 0 : 1, log.destination)
 }
 
@@ -59,7 +60,7 @@ async function openAndServe(config: Config, log: ProcessLog) {
     onRecovery: (outageMs) => log.logger.warn({ outageMs: Math.round(outageMs) }, 'database outage is over'),
   })
   try {
-    const service = await serve(config, db, log.logger)
+    const service = await serve(config, db, createPublicUrl(config.baseUrl), log.logger)
     handleUncaughtErrors(service, log)
     return service
   } catch (error) {
@@ -69,7 +70,9 @@ async function openAndServe(config: Config, log: ProcessLog) {
   }
 }
 
-function greet(config: Config, port: number): void {
+function greeting(config: Config, port: number, hasAdmin: boolean): string {
+  const publicUrl = createPublicUrl(config.baseUrl)
+  publicUrl.setPort(port)
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  process.stdout.write(welcome(config, `http://${host}:${port}`, servedUrl(config, port)))
+  return welcome(config, { listeningUrl: `http://${host}:${port}`, baseUrl: publicUrl.get(), hasAdmin })
 }

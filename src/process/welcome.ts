@@ -2,11 +2,12 @@ import type { Config } from '../config/load.ts'
 import { mailFolder } from '../outbox/open-transport.ts'
 import { COMMAND } from '../shared/command.ts'
 
-/** What a person who has started the service needs to know next. */
-export function welcome(config: Config, listeningUrl: string, baseUrl: string): string {
+export type WelcomeDetails = { readonly listeningUrl: string; readonly baseUrl: string; readonly hasAdmin: boolean }
+
+/** What an operator needs to know after the start. */
+export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin }: WelcomeDetails): string {
   const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
-  const mail =
-    config.smtpUrl === undefined ? `kept as files under ${mailFolder(config.database)}, their links printed here` : 'sent by SMTP'
+  const mail = config.smtpUrl === undefined ? `written to ${mailFolder(config.database)}, and their links printed here` : 'sent by SMTP'
   const forProduction = productionHints(config)
   return [
     '',
@@ -15,10 +16,11 @@ export function welcome(config: Config, listeningUrl: string, baseUrl: string): 
     `  API explorer   ${baseUrl}/docs`,
     `  Database       ${database}`,
     `  Mails          ${mail}`,
-    ...(config.admin === undefined
-      ? [`  First admin    ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`]
-      : [`  Admin          ${config.admin.email}`]),
-    ...(forProduction.length > 0 ? ['', '  Before you put it on the internet, set:', ...forProduction.map((line) => `    ${line}`)] : []),
+    ...(config.admin === undefined ? [] : [`  Admin          ${config.admin.email}`]),
+    ...(hasAdmin ? [] : [`  First admin    ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`]),
+    ...(forProduction.length > 0
+      ? ['', '  Set these before you expose it to the internet:', ...forProduction.map((line) => `    ${line}`)]
+      : []),
     '',
     '',
   ].join('\n')

@@ -25,7 +25,7 @@ async function failToStart(t: TestContext, env: Readonly<Record<string, string>>
   return stderr
 }
 
-test('an empty folder and no settings are enough: it says what a person needs next', async (t) => {
+test('an empty folder and no settings are enough, and the welcome says what to do next', async (t) => {
   const cwd = temporaryFolder(t)
   const { url, stdout, stderr } = await startMain(t, { cwd })
   assert.equal((await fetch(`${url}/heartbeat`)).status, 200)
@@ -49,6 +49,20 @@ test('an empty folder and no settings are enough: it says what a person needs ne
     [mode(join(cwd, 'data')), mode(join(cwd, 'data/latchkey.db')), mode(join(cwd, 'data/secret.key'))],
     ['700', '600', '600'],
   )
+})
+
+test('the welcome names the first admin command, which works as typed, only while there is no admin', async (t) => {
+  const cwd = temporaryFolder(t)
+  const first = await startMain(t, { cwd })
+  const [, line = ''] = /First admin +(.*)\n/.exec(first.stdout()) ?? []
+  const [program, ...args] = line.split(' ')
+  assert.equal(program, 'node')
+  const { code } = await runNode(t, args[0] ?? '', args.slice(1), { cwd, input: 'correct horse\n' })
+  assert.equal(code, 0)
+  first.child.kill('SIGTERM')
+  await first.ended
+  const second = await startMain(t, { cwd })
+  assert.doesNotMatch(second.stdout(), /First admin/)
 })
 
 test('the secret is kept over a restart, so that nobody is logged out', async (t) => {

@@ -1,5 +1,6 @@
 import type { Operator } from '../../model/caller.ts'
-import { promoteByEmail } from '../../storage/repositories/admin.repository.ts'
+import type { Reads } from '../../storage/database.ts'
+import { findAnyAdmin, promoteByEmail } from '../../storage/repositories/admin.repository.ts'
 import { findUserByEmail, insertUser } from '../../storage/repositories/user.repository.ts'
 import type { DomainParts } from '../parts.ts'
 import { emailKey } from '../values/email.ts'
@@ -33,4 +34,8 @@ export async function ensureAdmin(
     if (promoted !== undefined) tx.record({ kind: 'user.promoted', target: promoted })
     return { promoted }
   })
+}
+
+export async function hasAdmin(reads: Reads): Promise<boolean> {
+  return (await findAnyAdmin(reads)) !== undefined
 }

@@ -9,7 +9,6 @@ import { basePath, sendPage } from './pages.ts'
 export type LandingOptions = {
   readonly apiTitle: string
   readonly version: string
-  /** Read for each answer: it may contain a port that is known only once the service listens. */
   readonly baseUrl: string
 }
 
@@ -29,9 +28,10 @@ const LandingView = Type.Object(
   { title: 'Landing', description: 'The name, the version and the addresses of the service.' },
 )
 
-/** The start page: what the service is, and links to its documentation. */
-export function landingRoutes(app: App, about: LandingOptions): void {
-  const page = landingPage(about.apiTitle, about.version, basePath(about.baseUrl))
+/** The start page: what the service is, and links to its documentation. `about` is called for each request: the port in the URL may be known only when the service listens. */
+export function landingRoutes(app: App, about: () => LandingOptions): void {
+  const { apiTitle, version, baseUrl } = about()
+  const page = landingPage(apiTitle, version, basePath(baseUrl))
 
   app.get(
     '/',
@@ -48,7 +48,7 @@ export function landingRoutes(app: App, about: LandingOptions): void {
     },
     async (request, reply) => {
       reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '))
-      return wantsHtml(request) ? sendPage(reply, 200, page) : landingView(about)
+      return wantsHtml(request) ? sendPage(reply, 200, page) : landingView(about())
     },
   )
 }

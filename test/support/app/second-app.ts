@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { buildApp } from '../../../src/app.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
+import { createPublicUrl } from '../../../src/process/public-url.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { TEST_SECRET, type TestApp } from './start-app.ts'
 
@@ -9,7 +10,13 @@ import { TEST_SECRET, type TestApp } from './start-app.ts'
 export async function secondApp(t: TestContext, { config, clock }: TestApp): Promise<App> {
   const db = await openDatabase(config.database)
   const secretKey = config.secretKey ?? new TextEncoder().encode(TEST_SECRET)
-  const app = buildApp(config, { db, secretKey, now: clock.now, logger: pino({ level: 'silent' }) })
+  const app = buildApp(config, {
+    db,
+    secretKey,
+    now: clock.now,
+    logger: pino({ level: 'silent' }),
+    publicUrl: createPublicUrl(config.baseUrl),
+  })
   t.after(async () => {
     await app.close()
     await db.close()

@@ -9,6 +9,7 @@ import { createFileTransport } from '../../../src/outbox/file.transport.ts'
 import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
 import { createEventLog } from '../../../src/process/event-log.ts'
 import { createLogger } from '../../../src/process/logger.ts'
+import { createPublicUrl } from '../../../src/process/public-url.ts'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
 import { createServices, type Services } from '../../../src/services.ts'
 import type { Database } from '../../../src/storage/database.ts'
@@ -55,8 +56,22 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const mailFolder = join(temporaryFolder(t), 'mail')
   const transport = createFileTransport(mailFolder, () => undefined)
   // Not started: it sends, one mail after the other, when the test opens the mailbox.
-  const mail = createMailDispatcher({ db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, concurrency: 1 })
-  const app = buildApp(config, { ...parts, logger, onEvent: createEventLog(logger), onMailQueued: mail.wake })
+  const mail = createMailDispatcher({
+    db,
+    tokens: services.tokens,
+    transport,
+    letterhead: () => config,
+    now: clock.now,
+    logger,
+    concurrency: 1,
+  })
+  const app = buildApp(config, {
+    ...parts,
+    logger,
+    publicUrl: createPublicUrl(config.baseUrl),
+    onEvent: createEventLog(logger),
+    onMailQueued: mail.wake,
+  })
   failOnUndeclared(app)
   t.after(async () => {
     await app.close()

@@ -14,7 +14,7 @@ const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: Date.n
 const services = createServices(parts)
 const logger = pino({ level: 'silent' })
 const transport = await openTransport(config, () => undefined)
-const dispatcher = createMailDispatcher({ ...parts, tokens: services.tokens, transport, letterhead: config, logger })
+const dispatcher = createMailDispatcher({ ...parts, tokens: services.tokens, transport, letterhead: () => config, logger })
 await services.accounts.register(ORIGIN, {
   email: process.env['EMAIL'] ?? '',
   password: 'correct horse',

@@ -92,6 +92,6 @@ export function openPostOffice(
 ): { dispatcher: Dispatcher; logged: string[] } {
   const logged: string[] = []
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
-  const parts = { db, tokens: services.tokens, transport, letterhead: config, now: clock.now, logger, ...options }
+  const parts = { db, tokens: services.tokens, transport, letterhead: () => config, now: clock.now, logger, ...options }
   return { dispatcher: createMailDispatcher(parts), logged }
 }
