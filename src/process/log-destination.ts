@@ -4,8 +4,8 @@ import type { DestinationStream } from 'pino'
 export type LogDestination = DestinationStream & {
   /** Resolves when every line has been written or dropped. Does not resolve while the reader of a pipe does not read. */
   flushed(): Promise<void>
-  /** True while the operating system has not returned from a write. */
-  isWriting(): boolean
+  /** Drops every waiting line. Resolves when no write is in progress, which a terminal that is paused may prevent for ever. */
+  close(): Promise<void>
 }
 
 const STDOUT = 1
@@ -22,17 +22,18 @@ export function createLogDestination(fd = STDOUT): LogDestination {
   let waitingCharacters = 0
   let batch = Buffer.alloc(0)
   let isWriting = false
+  let isClosed = false
   let retry: NodeJS.Timeout | undefined
   let waiters: (() => void)[] = []
 
   function writeNext(): void {
     if (isWriting || retry !== undefined) return
-    if (batch.length === 0) {
+    if (batch.length === 0 && !isClosed) {
       batch = Buffer.from(lines.join(''))
       lines = []
       waitingCharacters = 0
     }
-    if (batch.length === 0) {
+    if (batch.length === 0 || isClosed) {
       for (const resolve of waiters) resolve()
       waiters = []
       return
@@ -43,7 +44,7 @@ export function createLogDestination(fd = STDOUT): LogDestination {
 
   function onWritten(error: NodeJS.ErrnoException | null, written: number): void {
     isWriting = false
-    if (error?.code === 'EAGAIN') {
+    if (error?.code === 'EAGAIN' && !isClosed) {
       retry = setTimeout(() => {
         retry = undefined
         writeNext()
@@ -54,18 +55,26 @@ export function createLogDestination(fd = STDOUT): LogDestination {
     writeNext()
   }
 
+  function flushed(): Promise<void> {
+    return new Promise((resolve) => {
+      waiters.push(resolve)
+      writeNext()
+    })
+  }
+
   return {
     write(line) {
-      if (waitingCharacters + line.length > MAX_WAITING_CHARACTERS) return
+      if (isClosed || waitingCharacters + line.length > MAX_WAITING_CHARACTERS) return
       lines.push(line)
       waitingCharacters += line.length
       writeNext()
     },
-    flushed: () =>
-      new Promise((resolve) => {
-        waiters.push(resolve)
-        writeNext()
-      }),
-    isWriting: () => isWriting,
+    flushed,
+    close() {
+      isClosed = true
+      clearTimeout(retry)
+      retry = undefined
+      return flushed()
+    },
   }
 }

@@ -38,7 +38,7 @@ export function handleUncaughtErrors(service: RunningService, { logger, destinat
   process.on('unhandledRejection', (reason) => logger.error({ err: reason }, 'unhandled rejection'))
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught exception, stopping')
-    setTimeout(() => exitNow(1, destination), DRAIN_DEADLINE_MS).unref()
+    setTimeout(() => void exitNow(1, destination), DRAIN_DEADLINE_MS).unref()
     void shutDown(service).finally(() => exitAfterLog(1, destination))
   })
 }

@@ -31,7 +31,7 @@ async function startAlone(config: Config, log: ProcessLog, launch: Launch, greet
   onStopSignals(
     launch,
     (reason) => void stopService(service, log, reason),
-    () => exitNow(1, log.destination),
+    () => void exitNow(1, log.destination),
   )
   greet(boundPort(service.app.server))
 }

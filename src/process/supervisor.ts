@@ -79,7 +79,7 @@ export async function superviseWorkers(
   cluster.on('exit', onExit)
   onStopSignals(launch, stop, () => {
     killAll()
-    exitNow(1, destination)
+    void exitNow(1, destination)
   })
   fork()
   return ended

@@ -11,7 +11,8 @@ import { temporaryFolder } from '../support/databases/databases.ts'
 import { startMain } from '../support/processes/main-process.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const STOP_DEADLINE_MS = 15_000
+const START_DEADLINE_MS = 60_000
+const STOP_DEADLINE_MS = 30_000
 
 /** A request whose second half is sent when the test calls `finish`. */
 async function startRequest(port: number): Promise<{ finish(): Promise<string> }> {
@@ -145,7 +146,7 @@ async function npmStart(t: TestContext) {
   let printed = ''
   npm.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
   const pidOf = () => Number(/"pid":(\d+),[^\n]*"msg":"listening"/.exec(printed)?.[1])
-  await until('the service listens', () => pidOf() > 0 && printed.includes('listens on'), STOP_DEADLINE_MS)
+  await until('the service listens', () => pidOf() > 0 && printed.includes('listens on'), START_DEADLINE_MS)
   const servicePid = pidOf()
   t.after(() => {
     npm.kill('SIGKILL')
