@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { channel } from 'node:diagnostics_channel'
-import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { InjectOptions } from 'fastify'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
 import { forge, payloadOf } from '../support/app/forged-tokens.ts'
 import { OPERATOR } from '../support/app/origins.ts'
 import { newEmail, PASSWORD } from '../support/app/requests.ts'
+import { routesDuring } from '../support/app/routes.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 
@@ -192,19 +192,7 @@ test('every endpoint returns the status of the matrix to every caller', async (t
 })
 
 test('the matrix has every endpoint and no other', async (t) => {
-  const routes = new Set<string>()
-  // Fastify publishes a new instance before any route is added to it.
-  const initialized = channel('fastify.initialization')
-  const watch = (message: unknown) => {
-    const { fastify } = message as { fastify: FastifyInstance }
-    fastify.addHook('onRoute', ({ method, url, config }) => {
-      if (config?.allow === undefined) for (const name of [method].flat()) routes.add(`${name} ${url}`)
-    })
-  }
-  initialized.subscribe(watch)
-  await startApp(t)
-  initialized.unsubscribe(watch)
-
+  const { routes } = await routesDuring(() => startApp(t))
   const rows = new Set(readMatrix().map(({ endpoint }) => endpoint))
   const endpoints = [...routes].filter((route) => !route.startsWith('HEAD ') && !EXPLORER_FILE.test(route))
   assert.deepEqual(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ApiKey } from '../../model/api-key.ts'
+import type { ApiKey, KeyAccess } from '../../model/api-key.ts'
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { generateApiKey, hashApiKey } from '../../security/api-key-secret.ts'
@@ -18,7 +18,14 @@ import { changedFields } from '../changed-fields.ts'
 import type { DomainParts } from '../parts.ts'
 import { requireReader } from './callers.ts'
 
-export type NewApiKey = { readonly name: string; readonly scopes: readonly string[] }
+export type NewApiKey = {
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** `full` if it is left out. */
+  readonly access?: KeyAccess | undefined
+  /** Without it, the key does not expire. */
+  readonly expiresAt?: number | undefined
+}
 
 /** A key belongs to one user. For every other caller except admins it does not exist. */
 export type ApiKeys = {
@@ -52,7 +59,7 @@ export function createApiKeys({ reads, changes, now }: Pick<DomainParts, 'reads'
       if (first.keys.length === 0 && (await findUserById(reads, userId)) === undefined) throw new Refusal('user_not_found')
       return pagesFrom(reader, userId, first)
     },
-    async create(by, userId, { name, scopes }) {
+    async create(by, userId, { name, scopes, access = 'full', expiresAt }) {
       const secret = generateApiKey()
       const key: ApiKey = {
         id: randomUUID(),
@@ -60,8 +67,8 @@ export function createApiKeys({ reads, changes, now }: Pick<DomainParts, 'reads'
         createdAt: now(),
         isActive: true,
         scopes,
-        access: 'full',
-        expiresAt: undefined,
+        access,
+        expiresAt,
         prefix: secret.slice(0, PREFIX_LENGTH),
         lastUsedAt: undefined,
         retiringUntil: undefined,

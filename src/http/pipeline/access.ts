@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
+import type { KeyAccess } from '../../model/api-key.ts'
 import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { Access } from './declarations.ts'
+import { type AcceptedKeys, type Access, type Declared, readsOnly } from './declarations.ts'
 import type { Hook } from './steps.ts'
 
 declare module 'fastify' {
@@ -45,6 +46,23 @@ export function createGuards(authentication: Authentication): Guards {
       admin: permit(({ caller }) => caller.user.role === 'admin'),
     },
   }
+}
+
+const EVERY_ACCESS: readonly KeyAccess[] = ['full', 'read', 'identify']
+const ACCEPTED: Readonly<Record<AcceptedKeys, readonly KeyAccess[]>> = {
+  full: ['full'],
+  read: ['full', 'read'],
+  identify: ['full', 'identify'],
+  any: EVERY_ACCESS,
+}
+
+/** Refuses an API key that the route does not accept (403). A session may call every route of its user. */
+export function limitKeys(route: Declared): Hook | undefined {
+  const { acceptedKeys = 'full' } = route.config
+  // A key that may only read also calls a route that says who is calling, but with no other method than GET.
+  const accepted = acceptedKeys === 'identify' && readsOnly(route) ? EVERY_ACCESS : ACCEPTED[acceptedKeys]
+  if (accepted === EVERY_ACCESS) return undefined
+  return permit(({ caller }) => caller.key === undefined || accepted.includes(caller.key.access))
 }
 
 function permit(isPermitted: (request: FastifyRequest) => boolean): Hook {

@@ -1,11 +1,21 @@
 import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify'
 
+import type { KeyAccess } from '../../model/api-key.ts'
+
 /** Who may call a route. `self` is the user that the path names, or an admin. */
 export type Access = 'public' | 'user' | 'self' | 'admin'
+
+/**
+ * The API keys that a protected route accepts, besides every session: `full` only keys with full access, `read` also keys that may only
+ * read, `identify` also keys that may only identify their owner, `any` every key.
+ */
+export type AcceptedKeys = KeyAccess | 'any'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /** Required on every route that is not public. */
+    acceptedKeys?: AcceptedKeys
     /** Whether the route changes anything. */
     writes?: boolean
     /** The settings have disabled the path: it answers 404. */
@@ -19,11 +29,20 @@ export type Declared = RouteOptions & {
   readonly schema: FastifySchema & { readonly response: Readonly<Record<string, unknown>> }
 }
 
-/** A route that leaves out who may call it, whether it writes or what it answers does not start. */
+const READING_METHODS: ReadonlySet<unknown> = new Set(['GET', 'HEAD'])
+
+/** A route that leaves out who may call it, with which keys, whether it writes or what it answers does not start. */
 export function requireDeclarations(route: RouteOptions): Declared {
   const { method, url, config, schema } = route
   if (config?.access === undefined) throw new Error(`${method} ${url} declares no access`)
+  if (config.access !== 'public' && config.acceptedKeys === undefined) throw new Error(`${method} ${url} does not declare acceptedKeys`)
+  if (config.acceptedKeys === 'read' && !readsOnly(route)) throw new Error(`${method} ${url} accepts keys that may only read`)
   if (config.writes === undefined) throw new Error(`${method} ${url} does not declare whether it writes`)
   if (!schema?.response) throw new Error(`${method} ${url} declares no responses`)
   return route as Declared
+}
+
+/** Whether the route takes reading methods only. */
+export function readsOnly({ method }: RouteOptions): boolean {
+  return [method].flat().every((name) => READING_METHODS.has(name))
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
-import { createGuards } from './access.ts'
+import { createGuards, limitKeys } from './access.ts'
 import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } from './body.ts'
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
 import { type Declared, requireDeclarations } from './declarations.ts'
@@ -74,6 +74,7 @@ function createSteps({ authentication, metrics, limitMs }: PipelineParts) {
         isGuarded && identify,
         // What they may do (403).
         permissions[access],
+        isGuarded && limitKeys(route),
         hasDeadline && isGuarded && stopClock,
         !takesBody(route) && ignoreContentType,
       ),

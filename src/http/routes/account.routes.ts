@@ -67,13 +67,13 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/logout/',
     {
-      config: { access: 'user', writes: true },
+      config: { access: 'user', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'logout',
         summary: 'Log out',
         description: 'Ends the session of the access token, and its refresh token with it. An API key has no session to end.',
         tags: ['Accounts'],
-        response: { 204: Empty, ...refusals('no_session', 401, 413, 503) },
+        response: { 204: Empty, ...refusals('no_session', 401, 403, 413, 503) },
       },
     },
     async (request, reply) => {

@@ -15,13 +15,13 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.get(
     '/users/keys',
     {
-      config: { access: 'user', writes: false },
+      config: { access: 'user', acceptedKeys: 'read', writes: false },
       schema: {
         operationId: 'listApiKeys',
         summary: 'List your keys',
         description: 'In order of creation. The secrets are not shown.',
         tags: ['API keys'],
-        response: { 200: described(KeysView, 'Your keys.'), ...refusals(401, 'user_not_found', 503) },
+        response: { 200: described(KeysView, 'Your keys.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
     async ({ actor, caller }, reply) => sendList(reply, await apiKeys.list(actor, caller.user.id), keyView),
@@ -30,7 +30,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.post(
     '/users/keys',
     {
-      config: { access: 'user', writes: true },
+      config: { access: 'user', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'createApiKey',
         summary: 'Create a key',
@@ -39,7 +39,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         body: NewKeyBody,
         response: {
           200: described(NewKeyView, 'The key, with its secret.'),
-          ...refusals('too_many_keys', 401, 'user_not_found', 413, 503),
+          ...refusals('too_many_keys', 401, 403, 'user_not_found', 413, 503),
         },
       },
     },
@@ -53,14 +53,14 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.get(
     '/users/keys/:key_id',
     {
-      config: { access: 'user', writes: false },
+      config: { access: 'user', acceptedKeys: 'read', writes: false },
       schema: {
         operationId: 'getApiKey',
         summary: 'Get one of your keys',
         description: 'The secret is not shown. A key of another user is reported as not found.',
         tags: ['API keys'],
         params: KeyPath,
-        response: { 200: described(KeyView, 'The key.'), ...refusals(401, 'user_not_found', 'key_not_found', 503) },
+        response: { 200: described(KeyView, 'The key.'), ...refusals(401, 403, 'user_not_found', 'key_not_found', 503) },
       },
     },
     async ({ caller, params }) => keyView(await apiKeys.find(caller.user.id, params.key_id)),
@@ -69,7 +69,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.patch(
     '/users/keys/:key_id',
     {
-      config: { access: 'user', writes: true },
+      config: { access: 'user', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'updateApiKey',
         summary: 'Rename, disable or enable one of your keys',
@@ -77,7 +77,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         tags: ['API keys'],
         params: KeyPath,
         body: KeyChangesBody,
-        response: { 200: described(KeyView, 'The updated key.'), ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
+        response: { 200: described(KeyView, 'The updated key.'), ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
     async ({ actor, caller, params, body: { name, is_active } }) =>
@@ -87,14 +87,14 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
   app.delete(
     '/users/keys/:key_id',
     {
-      config: { access: 'user', writes: true },
+      config: { access: 'user', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'deleteApiKey',
         summary: 'Delete one of your keys',
         description: 'The key stops working at once and cannot be restored. A key of another user is reported as not found.',
         tags: ['API keys'],
         params: KeyPath,
-        response: { 204: Empty, ...refusals(401, 'user_not_found', 'key_not_found', 413, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
     async ({ actor, caller, params }, reply) => {
@@ -109,7 +109,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.get(
     '/users/keys/by-user/:user_id',
     {
-      config: { access: 'admin', writes: false },
+      config: { access: 'admin', acceptedKeys: 'read', writes: false },
       schema: {
         operationId: 'listApiKeysOfUser',
         summary: 'List the keys of a user',
@@ -125,7 +125,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.patch(
     '/users/keys/by-user/:user_id/:key_id',
     {
-      config: { access: 'admin', writes: true },
+      config: { access: 'admin', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'updateApiKeyOfUser',
         summary: 'Rename, disable or enable a key of a user',
@@ -146,7 +146,7 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
   app.delete(
     '/users/keys/by-user/:user_id/:key_id',
     {
-      config: { access: 'admin', writes: true },
+      config: { access: 'admin', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'deleteApiKeyOfUser',
         summary: 'Delete a key of a user',

@@ -18,7 +18,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.get(
     '/users/',
     {
-      config: { access: 'admin', writes: false },
+      config: { access: 'admin', acceptedKeys: 'read', writes: false },
       schema: {
         operationId: 'listUsers',
         summary: 'List all users, or show one',
@@ -40,7 +40,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.get(
     '/users/search',
     {
-      config: { access: 'admin', writes: false },
+      config: { access: 'admin', acceptedKeys: 'read', writes: false },
       schema: {
         operationId: 'searchUsers',
         summary: 'Search for users',
@@ -59,7 +59,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.post(
     '/users/:user_id/make-admin',
     {
-      config: { access: 'admin', writes: true },
+      config: { access: 'admin', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'makeAdmin',
         summary: 'Make a user an admin',
@@ -78,7 +78,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.post(
     '/users/:user_id/ban',
     {
-      config: { access: 'admin', writes: true },
+      config: { access: 'admin', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'banUser',
         summary: 'Ban a user',
@@ -97,7 +97,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.post(
     '/users/:user_id/unban',
     {
-      config: { access: 'admin', writes: true },
+      config: { access: 'admin', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'unbanUser',
         summary: 'Unban a user',
@@ -116,7 +116,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.delete(
     '/users/:user_id',
     {
-      config: { access: 'admin', writes: true },
+      config: { access: 'admin', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'deleteUser',
         summary: 'Delete a user',

@@ -8,7 +8,7 @@ export function userRoutes(app: App, users: Users): void {
   app.get(
     '/users/me',
     {
-      config: { access: 'user', writes: false, skipsDeadline: true },
+      config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
       schema: {
         operationId: 'getOwnProfile',
         summary: 'Get your own account',
@@ -23,7 +23,7 @@ export function userRoutes(app: App, users: Users): void {
   app.put(
     '/users/:user_id',
     {
-      config: { access: 'self', writes: true },
+      config: { access: 'self', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'editUser',
         summary: 'Edit an account',
@@ -47,7 +47,7 @@ export function userRoutes(app: App, users: Users): void {
   app.post(
     '/users/:user_id/password',
     {
-      config: { access: 'self', writes: true },
+      config: { access: 'self', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'changePassword',
         summary: 'Change a password',

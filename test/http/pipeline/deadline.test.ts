@@ -63,7 +63,12 @@ nodeTest('503: the time that it takes to know who calls counts', async (t) => {
   }
   const app = startLimited(
     t,
-    (routes) => void routes.get('/guarded', { config: { access: 'user', writes: false }, schema: { response: MAY_WAIT } }, () => FOR_EVER),
+    (routes) =>
+      void routes.get(
+        '/guarded',
+        { config: { access: 'user', acceptedKeys: 'read', writes: false }, schema: { response: MAY_WAIT } },
+        () => FOR_EVER,
+      ),
     { authentication },
   )
   refused(await app.inject({ url: '/guarded', headers: { 'x-api-key': 'any' } }), 503, 'Service Unavailable')

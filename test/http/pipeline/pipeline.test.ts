@@ -393,14 +393,28 @@ test('204: a preflight is answered for every path, without credentials', async (
   refused(await app.inject({ method: 'OPTIONS', url: '/notes/', headers: { origin: 'https://a.io' } }), 405, 'Method Not Allowed')
 })
 
-test('a route that does not say who may call it, or what it may answer, does not start', (t) => {
+test('a route that does not say who may call it, with which keys, or what it may answer, does not start', (t) => {
   const start = (options: object) => () => startSkeleton(t, (routes) => void routes.get('/odd', options, async () => ({})))
+  for (const access of ['user', 'self', 'admin'])
+    assert.throws(start({ config: { access, writes: false }, schema: { response: {} } }), {
+      message: 'GET /odd does not declare acceptedKeys',
+    })
   assert.throws(start({ schema: { response: {} } }), { message: 'GET /odd declares no access' })
   assert.throws(start({ config: { access: 'public' }, schema: { response: {} } }), {
     message: 'GET /odd does not declare whether it writes',
   })
   assert.throws(start({ config: PUBLIC }), { message: 'GET /odd declares no responses' })
   assert.throws(start({ config: PUBLIC, schema: {} }), { message: 'GET /odd declares no responses' })
+})
+
+test('a route of another method than GET that accepts keys that may only read does not start', (t) => {
+  for (const method of ['POST', ['GET', 'DELETE']]) {
+    const config = { access: 'user', acceptedKeys: 'read', writes: true } as const
+    const route = { method, url: '/odd', config, schema: { response: {} }, handler: async () => ({}) }
+    assert.throws(() => startSkeleton(t, (routes) => void routes.route(route)), {
+      message: `${method} /odd accepts keys that may only read`,
+    })
+  }
 })
 
 test('no refusal of any real route has the shape of the framework', async (t) => {

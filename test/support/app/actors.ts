@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import type { NewApiKey } from '../../../src/domain/sessions/api-keys.service.ts'
 import { openSession } from '../../../src/domain/sessions/open-session.ts'
 import type { Role } from '../../../src/model/user.ts'
 import { statement } from '../../../src/storage/database.ts'
@@ -44,8 +45,8 @@ export function admin(testApp: TestApp, options: ActorOptions = {}): Promise<Act
 export type KeyHolder = Actor & { readonly keyId: string; readonly key: string }
 
 /** The same user with an API key instead of a token. */
-export async function keyHolder({ services }: TestApp, owner: Actor): Promise<KeyHolder> {
-  const { id, secret } = await services.apiKeys.create(OPERATOR, owner.id, { name: 'key of a test', scopes: [] })
+export async function keyHolder({ services }: TestApp, owner: Actor, options: Partial<NewApiKey> = {}): Promise<KeyHolder> {
+  const { id, secret } = await services.apiKeys.create(OPERATOR, owner.id, { name: 'key of a test', scopes: [], ...options })
   return { ...owner, keyId: id, key: secret, headers: { 'x-api-key': secret } }
 }
 

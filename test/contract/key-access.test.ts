@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { LightMyRequestResponse } from 'fastify'
+import type { KeyAccess } from '../../src/model/api-key.ts'
+import { admin, keyHolder } from '../support/app/actors.ts'
+import { refused } from '../support/app/assertions.ts'
+import { operationsOf } from '../support/app/openapi.ts'
+import { routesDuring } from '../support/app/routes.ts'
+import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { test } from '../support/databases/databases.ts'
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const
+type Method = (typeof METHODS)[number]
+
+/** Routes that a key calls whatever its access. */
+const FOR_EVERY_KEY = ['DELETE /auth/key']
+const FOR_IDENTIFICATION = [
+  'GET /users/me',
+  'HEAD /users/me',
+  'GET /auth/check',
+  'HEAD /auth/check',
+  'POST /auth/introspect',
+  'POST /auth/token',
+  ...FOR_EVERY_KEY,
+]
+
+/** What the documentation promises of each access, apart from what the routes declare. */
+const MAY_CALL: Readonly<Record<KeyAccess, (route: string) => boolean>> = {
+  full: () => true,
+  read: (route) => /^(?:GET|HEAD) /.test(route) || FOR_EVERY_KEY.includes(route),
+  identify: (route) => FOR_IDENTIFICATION.includes(route),
+}
+
+const ALIASES: readonly ((path: string) => string)[] = [
+  (path) => path,
+  (path) => (path.endsWith('/') ? path.slice(0, -1) : `${path}/`),
+  (path) => `/api/v1${path}`,
+  (path) => `/api/v1${path.endsWith('/') ? path.slice(0, -1) : `${path}/`}`,
+]
+
+/** What a route answers to a key of this access: 405 where there is no such route, and 0 where the access of the key does not matter. */
+function expectedStatus(isRoute: boolean, access: KeyAccess, route: string): number {
+  if (!isRoute) return 405
+  return MAY_CALL[access](route) ? 0 : 403
+}
+
+for (const access of ['full', 'read', 'identify'] as const) {
+  test(`403: a key with ${access} access calls no route outside of it, by any method and under any alias of the path`, async (t) => {
+    const { routes, started: service } = await routesDuring(() => startApp(t))
+    for (const path of await protectedPaths(service)) {
+      // An admin, so that nothing but the access of the key can refuse the call.
+      const boss = await admin(service)
+      for (const method of METHODS) {
+        const expected = expectedStatus(routes.has(`${method} ${path}`), access, `${method} ${path}`)
+        for (const alias of ALIASES) {
+          // A new key each time: a route may end the key that calls it.
+          const { headers } = await keyHolder(service, boss, { access })
+          const url = alias(path)
+            .replace(':user_id', '987654')
+            .replace(/:\w+_id/, randomUUID())
+          const response = await service.app.inject({ method: method as Exclude<Method, 'TRACE'>, url, headers })
+          compare(response, expected, `${method} ${url}: ${response.statusCode} ${response.body}`)
+        }
+      }
+    }
+  })
+}
+
+function compare(response: LightMyRequestResponse, expected: number, place: string): void {
+  if (expected === 0) assert.ok(![401, 403, 405, 500].includes(response.statusCode), place)
+  else assert.equal(response.statusCode, expected, place)
+  if (expected === 403 && response.body !== '') refused(response, 403, 'Not enough permissions')
+}
+
+async function protectedPaths({ app }: TestApp): Promise<string[]> {
+  const operations = operationsOf((await app.inject('/openapi.json')).json())
+  const paths = operations.filter(({ operation }) => operation.security.length > 0).map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1'))
+  return [...new Set(paths)]
+}

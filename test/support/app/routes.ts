@@ -1,0 +1,19 @@
+import { channel } from 'node:diagnostics_channel'
+import type { FastifyInstance } from 'fastify'
+
+/** The routes that are added while a service starts, such as `GET /users/me`. Routes that only refuse methods are left out. */
+export async function routesDuring<Started>(start: () => Promise<Started>): Promise<{ routes: Set<string>; started: Started }> {
+  const routes = new Set<string>()
+  // Fastify announces a new instance before any route is added to it.
+  const initialized = channel('fastify.initialization')
+  const watch = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    fastify.addHook('onRoute', ({ method, url, config }) => {
+      if (config?.allow === undefined) for (const name of [method].flat()) routes.add(`${name} ${url}`)
+    })
+  }
+  initialized.subscribe(watch)
+  const started = await start()
+  initialized.unsubscribe(watch)
+  return { routes, started }
+}
