@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeFolder } from '../shared/make-folder.ts'
 import { MailError, type MailMessage, type MailTransport, toSendOptions } from './transport.ts'
 
-/** Keeps each mail as a file that a mail program opens, and tells its link: for trying the service out without a mail server. */
+/** Writes each mail to a file that a mail program can open, and prints its link: for trying the service without a mail server. */
 export function createFileTransport(folder: string, print: (line: string) => void): MailTransport {
   let count = 0
   return {
@@ -20,10 +20,10 @@ export function createFileTransport(folder: string, print: (line: string) => voi
 }
 
 async function compose(message: MailMessage): Promise<Buffer> {
-  // Loaded with the first mail: a service that sends none has no need of it.
+  // Loaded with the first mail, because not every service sends one.
   const { createTransport } = await import('nodemailer')
   const composer = createTransport({ streamTransport: true, buffer: true })
-  // The stream transport is asked for a buffer above.
+  // `buffer: true` makes the message a Buffer.
   const { message: content } = (await composer.sendMail(toSendOptions(message))) as { message: Buffer }
   return content
 }
@@ -32,7 +32,7 @@ async function write(folder: string, name: string, content: Buffer): Promise<voi
   const draft = join(folder, `.${name}.new`)
   try {
     makeFolder(folder)
-    // The link in it opens an account: it is for its owner's eyes alone.
+    // The link in the mail gives access to an account, so only the owner of the process may read the file.
     const file = await open(draft, 'wx', 0o600)
     try {
       await file.writeFile(content)
@@ -43,12 +43,12 @@ async function write(folder: string, name: string, content: Buffer): Promise<voi
     await rename(draft, join(folder, name))
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined)
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
     throw new MailError('server', `the mail could not be written as a file: ${code}`, { cause: error })
   }
 }
 
-/** In the order of sending; a recipient keeps only characters that are harmless in every file system. */
+/** Sorts in the order of sending. Characters of the recipient that are unsafe in a file system are replaced. */
 function fileName({ date, to }: MailMessage, count: number): string {
   const time = date.toISOString().replaceAll(':', '-')
   const recipient = to.replace(/[^A-Za-z0-9@.+_-]/g, '_').slice(0, 100)

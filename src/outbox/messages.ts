@@ -5,15 +5,15 @@ import { LIFETIME_MINUTES } from '../security/token.ts'
 import { htmlBody, type MailContent, textBody } from './template.ts'
 import type { Mailbox, MailMessage } from './transport.ts'
 
-/** What all mails have in common; from the settings. */
+/** The settings that appear in every mail. */
 export type Letterhead = { readonly apiTitle: string; readonly baseUrl: string; readonly mailFrom: string }
 
-/** Writes the mail that was asked for, to the address that the account has. */
+/** Writes a mail to the address of the account, as it was typed at registration. */
 export function writeMail(letterhead: Letterhead, mail: ClaimedMail, user: User, token: string, now: number): MailMessage {
   const { apiTitle, baseUrl, mailFrom } = letterhead
-  const { path, purpose, subject, ...words } = wordsFor(mail.kind, apiTitle, user)
+  const { path, purpose, subject, ...texts } = textsFor(mail.kind, apiTitle, user)
   const content: MailContent = {
-    ...words,
+    ...texts,
     title: apiTitle,
     greeting: greeting(user),
     link: `${baseUrl}${path}?code=${encodeURIComponent(token)}`,
@@ -33,14 +33,14 @@ export function writeMail(letterhead: Letterhead, mail: ClaimedMail, user: User,
   }
 }
 
-type Words = Pick<MailContent, 'heading' | 'intro' | 'action' | 'notes'> & {
+type Texts = Pick<MailContent, 'heading' | 'intro' | 'action' | 'notes'> & {
   readonly path: string
   readonly purpose: string
   readonly subject: string
 }
 
-function wordsFor(kind: MailKind, apiTitle: string, { email }: User): Words {
-  const lifetime = inWords(LIFETIME_MINUTES[kind])
+function textsFor(kind: MailKind, apiTitle: string, { email }: User): Texts {
+  const lifetime = formatDuration(LIFETIME_MINUTES[kind])
   switch (kind) {
     case 'verify':
       return {
@@ -71,24 +71,24 @@ function wordsFor(kind: MailKind, apiTitle: string, { email }: User): Words {
   }
 }
 
-// Anybody can register somebody else's address: a name that reads like a link, or like a message of its own, is not put into a mail.
-const NO_NAME_FOR_A_MAIL = /[/\\:@]|\.\S|.{41}/u
+// Anyone can register someone else's address. A name that looks like a link or a message is left out of the mail.
+const UNSAFE_NAME = /[/\\:@]|\.\S|.{41}/u
 
 function greeting({ firstName }: User): string {
-  return NO_NAME_FOR_A_MAIL.test(firstName) ? 'Hello,' : `Hello ${firstName},`
+  return UNSAFE_NAME.test(firstName) ? 'Hello,' : `Hello ${firstName},`
 }
 
-function inWords(minutes: number): string {
+function formatDuration(minutes: number): string {
   return minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`
 }
 
-/** `Name <address>`, the name in quotes where it needs them, or an address alone. The quotes are no part of the name. */
+/** Parses `Name <address>`, with or without quotes around the name, or a bare address. */
 export function parseMailbox(text: string): Mailbox {
   const [, quoted, plain = '', address = text] = /^(?:"([^"]*)"|(.*?))\s*<([^<>]+)>$/.exec(text) ?? []
   return { name: quoted ?? plain, address }
 }
 
-/** The same for each attempt at the same mail, so that a mail server can see that it has it already; it tells nothing else. */
+/** Every attempt at one mail has the same id, so that a mail server can recognise a duplicate. It reveals nothing else. */
 function messageId({ id, revision, kind, recipient, requestedAt }: ClaimedMail, { address }: Mailbox): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([id, revision, kind, recipient, requestedAt]))

@@ -4,24 +4,24 @@ import { parseSmtpServer } from '../config/smtp-url.ts'
 import { MailError, type MailErrorScope, type MailTransport, toSendOptions } from './transport.ts'
 
 export type SmtpTimeouts = {
-  /** For each of: connecting, the greeting, and any later silence. */
+  /** For each of: connecting, the greeting, and any later pause of the server. */
   readonly silenceMs: number
-  /** For a whole mail; a check, which may come before it, has half of it. A server that answers drop by drop is never silent. */
+  /** For a whole mail, and half of it for a check: a server that answers byte by byte never exceeds the other timeout. */
   readonly totalMs: number
 }
 
 const TIMEOUTS: SmtpTimeouts = { silenceMs: 10_000, totalMs: 30_000 }
 const MAX_CONNECTIONS = 4
-// Connections serve a burst and do not outlive it.
+// Connections are kept for a burst of mail only.
 const IDLE_MS = 5_000
 
 /** Sends through a mail server. With credentials, or with `?tls=required`, nothing is sent before the connection is encrypted. */
 export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOUTS): MailTransport {
   let pool = openPool(url, timeouts)
   let isClosed = false
-  const underWay = new Set<AbortController>()
+  const timers = new Set<AbortController>()
 
-  /** Mails in the other connections finish first; when their time is over too, none is left to wait for. */
+  /** Mails on other connections of the old pool may still finish, within the time that a mail has. */
   function replacePool(stale: typeof pool): void {
     if (stale !== pool) return
     pool = openPool(url, timeouts)
@@ -31,17 +31,17 @@ export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOU
 
   async function inTime(totalMs: number, work: (used: typeof pool) => Promise<unknown>): Promise<void> {
     const used = pool
-    const overtime = new AbortController()
-    underWay.add(overtime)
+    const timer = new AbortController()
+    timers.add(timer)
     try {
-      await Promise.race([work(used), expire(totalMs, overtime.signal)])
+      await Promise.race([work(used), expire(totalMs, timer.signal)])
     } catch (error) {
       if (isClosed) throw new MailError('server', 'the service is stopping')
-      if (error instanceof Overtime) replacePool(used)
-      throw toFault(error)
+      if (error instanceof TimeoutError) replacePool(used)
+      throw toMailError(error)
     } finally {
-      underWay.delete(overtime)
-      overtime.abort()
+      timers.delete(timer)
+      timer.abort()
     }
   }
 
@@ -51,7 +51,7 @@ export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOU
     async close() {
       isClosed = true
       pool.close({ force: true })
-      for (const overtime of underWay) overtime.abort()
+      for (const timer of timers) timer.abort()
     },
   }
 }
@@ -66,12 +66,12 @@ function openPool(url: string, { silenceMs }: SmtpTimeouts) {
     dnsTimeout: silenceMs,
     maxConnections: MAX_CONNECTIONS,
     idleTimeout: Math.min(IDLE_MS, silenceMs),
-    // Repeating is the outbox's business, but for a connection that the server has closed while it was idle.
+    // The outbox retries. The pool repeats a mail once only when the server has closed an idle connection.
     maxRequeues: 1,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  // A connection that fails between two mails concerns none of them.
+  // An idle connection that fails affects no mail.
   pool.on('error', () => undefined)
   return pool
 }
@@ -91,26 +91,26 @@ function connectionOptions(url: string) {
   }
 }
 
-class Overtime extends Error {}
+class TimeoutError extends Error {}
 
 async function expire(ms: number, signal: AbortSignal): Promise<never> {
   await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
-  throw new Overtime(`no end after ${ms} ms`)
+  throw new TimeoutError(`no end after ${ms} ms`)
 }
 
 type SmtpError = { readonly message?: string; readonly command?: string; readonly responseCode?: number; readonly response?: string }
 
-function toFault(error: unknown): MailError {
-  if (error instanceof Overtime) return new MailError('server', error.message)
-  // nodemailer gives its errors these fields; each may be missing.
+function toMailError(error: unknown): MailError {
+  if (error instanceof TimeoutError) return new MailError('server', error.message)
+  // nodemailer adds these fields to its errors; each may be missing.
   const { message = '', command = '', responseCode = 0, response = '' } = error as SmtpError
   if (message.includes('wrong version number'))
     return new MailError('server', 'the port does not speak TLS from the start: use smtp:// in SMTP_URL, or the port for smtps://')
   if ((command === 'STARTTLS' && responseCode > 0) || message.startsWith('EHLO failed but HELO'))
-    return new MailError('server', `${command} was answered: ${harmless(response)}; ${NO_TLS}`)
-  if (responseCode === 0) return new MailError('server', `no answer: ${harmless(message)}`)
-  // The answer to a wrong password may name the user.
-  const answer = command.startsWith('AUTH') ? String(responseCode) : harmless(response)
+    return new MailError('server', `${command} was answered: ${redacted(response)}; ${NO_TLS}`)
+  if (responseCode === 0) return new MailError('server', `no answer: ${redacted(message)}`)
+  // The reply to a wrong password may contain the user name.
+  const answer = command.startsWith('AUTH') ? String(responseCode) : redacted(response)
   return new MailError(scopeOf(command, responseCode, response), `${command} was answered: ${answer}`)
 }
 
@@ -118,21 +118,21 @@ const NO_TLS =
   'nothing was sent, because the server does not encrypt; use another port or smtps:// in SMTP_URL, or add ?tls=none to send in clear text'
 
 const NO_SUCH_MAILBOX = new Set([550, 551, 553])
-// 5.7 tells of a policy, such as a wrong password or sender: the operator's to mend, and then the mail goes out.
+// 5.7 is a policy error, such as a wrong password or sender: the operator can fix it, and then the mail is sent.
 const POLICY = /^\d{3}[ -]5\.7\./
 
 function scopeOf(command: string, responseCode: number, response: string): MailErrorScope {
-  // 421 ends the connection, whatever it was an answer to.
+  // 421 closes the connection, whichever command it replies to.
   if (responseCode === 421) return 'server'
   if (command === 'RCPT TO' && NO_SUCH_MAILBOX.has(responseCode) && !POLICY.test(response)) return 'recipient'
   return command === 'RCPT TO' || command === 'DATA' ? 'message' : 'server'
 }
 
-const HARMLESS_WORD = /^[A-Za-z0-9.,;!'()#-]{1,24}$/
+const SAFE_WORD = /^[A-Za-z0-9.,;!'()#-]{1,24}$/
 const MAX_REASON_LENGTH = 160
 
-/** A reply may quote the address or the link: words that could be either are left out. */
-function harmless(text: string): string {
-  const words = text.split(/\s+/).map((word) => (HARMLESS_WORD.test(word) ? word : '…'))
+/** A reply may quote the address or the link: words that could be part of either are left out. */
+function redacted(text: string): string {
+  const words = text.split(/\s+/).map((word) => (SAFE_WORD.test(word) ? word : '…'))
   return words.join(' ').slice(0, MAX_REASON_LENGTH)
 }

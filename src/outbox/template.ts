@@ -1,6 +1,6 @@
 import { type Html, html, renderHtml } from '../shared/html.ts'
 
-/** The words of a mail, without any markup. */
+/** The texts of a mail, without markup. */
 export type MailContent = {
   readonly title: string
   readonly heading: string
@@ -8,7 +8,7 @@ export type MailContent = {
   readonly intro: string
   readonly action: string
   readonly link: string
-  /** How long the link works, and what to do when the mail was not asked for. */
+  /** How long the link works, and what to do if the mail was not requested. */
   readonly notes: readonly string[]
   readonly footer: string
 }
@@ -20,8 +20,8 @@ export function textBody({ greeting, intro, link, notes, footer }: MailContent):
 }
 
 /**
- * Tables and inline styles are what every mail client understands; the style sheet adds what the better ones do: dark colours and narrow
- * screens. Nothing is loaded from anywhere.
+ * Every mail client supports tables and inline styles; the style sheet adds dark colours and narrow screens where it is supported. Nothing
+ * is loaded from the network.
  */
 export function htmlBody(content: MailContent): string {
   return renderHtml(mailPage(content))

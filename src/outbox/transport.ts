@@ -9,7 +9,7 @@ export type MailMessage = {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** What the mail is about, and the link that it carries, for a person who reads a terminal instead. */
+  /** The purpose and the link of the mail, for the output in a terminal. */
   readonly purpose: string
   readonly link: string
 }
@@ -19,15 +19,15 @@ export type Mailbox = { readonly name: string; readonly address: string }
 export type MailTransport = {
   /** Throws MailError when the mail was not accepted. */
   send(message: MailMessage): Promise<void>
-  /** Throws MailError when nothing could be sent now, and sends nothing. */
+  /** Sends nothing. Throws MailError when no mail can be sent now. */
   check(): Promise<void>
-  /** Ends at once whatever is under way: its sending fails. */
+  /** Aborts the sendings under way, which then throw. */
   close(): Promise<void>
 }
 
 /**
- * Why a mail was not accepted. `server`: nothing can be sent at present, whoever the recipient is. `message`: this one was turned
- * away, and may pass later. `recipient`: there is no such mailbox, and trying again does not help.
+ * Why a mail was not accepted. `server`: no mail can be sent now, to any recipient. `message`: this mail was rejected and may be accepted
+ * later. `recipient`: the mailbox does not exist, so that a retry does not help.
  */
 export type MailErrorScope = 'server' | 'message' | 'recipient'
 
@@ -35,14 +35,14 @@ export class MailError extends Error {
   override readonly name = 'MailError'
   readonly scope: MailErrorScope
 
-  /** The reason is kept and logged: it holds no address, link, user name or password. */
+  /** The reason is stored and logged: it must not contain an address, a link, a user name or a password. */
   constructor(scope: MailErrorScope, reason: string, options?: ErrorOptions) {
     super(reason, options)
     this.scope = scope
   }
 }
 
-/** What both transports hand to nodemailer. Addresses are given as objects and lists: as text they would be parsed, and one could become two. */
+/** The options of nodemailer for both transports. Addresses are passed as objects: as text they would be parsed, and one could become two. */
 export function toSendOptions({ messageId, date, from, to, subject, text, html }: MailMessage): SendMailOptions {
   return {
     messageId,
@@ -54,7 +54,7 @@ export function toSendOptions({ messageId, date, from, to, subject, text, html }
     text,
     html,
     textEncoding: 'quoted-printable',
-    // Keeps holiday replies away (RFC 3834; the second is what Exchange listens to).
+    // Suppresses automatic replies (RFC 3834; the second header is for Exchange).
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
     disableUrlAccess: true,

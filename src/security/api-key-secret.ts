@@ -7,7 +7,7 @@ const CHECKSUM_LENGTH = 6
 const SHAPE = /^lk_[\w-]{43}[0-9A-Za-z]{6}$/
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** A new key: a prefix that scanners recognise, 256 random bits, and a checksum that tells a mistyped key without a look-up. */
+/** A new key: a prefix that scanners recognise, 256 random bits, and a checksum that detects a mistyped key without a look-up. */
 export function generateApiKey(): string {
   const body = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url')
   return body + checksum(body)
@@ -17,7 +17,7 @@ export function isWellFormedApiKey(key: string): boolean {
   return SHAPE.test(key) && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)
 }
 
-/** What is stored. 256 random bits cannot be guessed, so that a fast hash is enough, and one key has one hash to look up. */
+/** Only the hash is stored. 256 random bits cannot be guessed, so that a fast hash without a salt is enough and can be looked up. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex')
 }

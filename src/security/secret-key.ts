@@ -9,7 +9,7 @@ export function generateSecretKey(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url')
 }
 
-/** The secret kept in a file of its own, made at the first call. Of several processes that start together, one makes it. */
+/** Reads the secret from its file, which the first call creates. Of several processes that start together, one creates it. */
 export function keptSecretKey(file: string): Uint8Array {
   return readKept(file) ?? makeKept(file)
 }
@@ -19,7 +19,7 @@ function readKept(file: string): Uint8Array | undefined {
     const text = readFileSync(file, 'utf8').trim()
     if (text.length < 32)
       throw new Error(
-        `${file} does not hold a secret key; restore it from a backup, or delete it to end all sessions and have a new one made`,
+        `${file} does not contain a secret key; restore it from a backup, or delete it to end all sessions and create a new one`,
       )
     return new TextEncoder().encode(text)
   } catch (error) {
@@ -33,7 +33,7 @@ function makeKept(file: string): Uint8Array {
   const draft = `${file}.${process.pid}.new`
   writeFileSync(draft, `${generateSecretKey()}\n`, { mode: 0o600, flush: true })
   try {
-    // A link appears whole and never replaces what is there: the first process wins, the others read its secret.
+    // A hard link is atomic and never replaces a file: the first process wins, the others read its secret.
     linkSync(draft, file)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
@@ -41,6 +41,6 @@ function makeKept(file: string): Uint8Array {
     rmSync(draft, { force: true })
   }
   const kept = readKept(file)
-  if (kept === undefined) throw new Error(`${file} vanished while it was made`)
+  if (kept === undefined) throw new Error(`${file} disappeared while it was created`)
   return kept
 }

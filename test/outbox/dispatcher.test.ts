@@ -15,14 +15,14 @@ import { createHeldTransport, createInstantTransport, openPostOffice, outboxRows
 const BAN = statement('update users set banned = true where id = $1')
 const HOUR_MS = 3_600_000
 const SERVER_DOWN = new MailError('server', 'no answer: ECONNREFUSED')
-const TURNED_AWAY = new MailError('message', 'RCPT TO was answered: 451 later')
+const REJECTED = new MailError('message', 'RCPT TO was answered: 451 later')
 const NO_MAILBOX = new MailError('recipient', 'RCPT TO was answered: 550 5.1.1 no such user')
 
 function ask(testApp: TestApp, email: string, kind: 'verify' | 'reset' = 'reset'): Promise<void> {
   return enqueueMail(testApp.db, kind, email.toLowerCase(), testApp.clock.now())
 }
 
-test('requests for a mail that is still pending become one mail', async (t) => {
+test('repeated requests for a pending mail send one mail', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   for (let count = 0; count < 5; count++) await ask(testApp, mia.email)
@@ -44,7 +44,7 @@ test('a verify and a reset mail to one address are two mails', async (t) => {
   assert.equal(testApp.services.tokens.read(reset?.code ?? '', 'reset').userId, mia.id)
 })
 
-test('an address without an account costs the same row, is sent nothing, and leaves no trace', async (t) => {
+test('an address without an account gets a row too, but no mail, and nothing is logged', async (t) => {
   const testApp = await startApp(t)
   const transport = createInstantTransport()
   const { dispatcher, logged } = openPostOffice(testApp, transport)
@@ -55,7 +55,7 @@ test('an address without an account costs the same row, is sent nothing, and lea
   assert.deepEqual({ sent: transport.sent, rows: await outboxRows(testApp), logged }, { sent: [], rows: [], logged: [] })
 })
 
-test('while the server is down, a mail to nobody waits like any other, and it goes in silence', async (t) => {
+test('while the server is down, a mail to an address without an account waits like any other, and is then dropped silently', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createInstantTransport()
@@ -74,7 +74,7 @@ test('while the server is down, a mail to nobody waits like any other, and it go
   assert.equal(logged.filter((line) => line.includes('given up')).length, 1)
 })
 
-test('a server that went down is asked for each mail to nobody, however lately it was there', async (t) => {
+test('an unwanted mail waits during an outage, even if the server was reached a moment ago', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createInstantTransport()
@@ -92,7 +92,7 @@ test('a server that went down is asked for each mail to nobody, however lately i
   assert.ok(!logged.join('').includes('mail can be sent again'))
 })
 
-test('a banned account is sent nothing, and a verified one no verify mail', async (t) => {
+test('a banned account gets no mail, and a verified one no verify mail', async (t) => {
   const testApp = await startApp(t)
   const banned = await member(testApp, { verified: false })
   const verified = await member(testApp)
@@ -104,7 +104,7 @@ test('a banned account is sent nothing, and a verified one no verify mail', asyn
   assert.deepEqual(await outboxRows(testApp), [])
 })
 
-test('mail goes to the stored address, as it was typed', async (t) => {
+test('mail is sent to the stored address, as it was typed', async (t) => {
   const testApp = await startApp(t)
   await member(testApp, { email: 'Mia.Muster@example.com' })
   await ask(testApp, 'mia.muster@example.com')
@@ -114,7 +114,7 @@ test('mail goes to the stored address, as it was typed', async (t) => {
   )
 })
 
-test('no mail is claimed twice by many claimers', async (t) => {
+test('concurrent claims never return the same mail', async (t) => {
   const testApp = await startApp(t)
   const count = 120
   for (let index = 0; index < count; index++) await ask(testApp, `user${index}@example.com`)
@@ -134,7 +134,7 @@ test('no mail is claimed twice by many claimers', async (t) => {
   assert.equal(new Set(claimed).size, count)
 })
 
-test('a request that comes in during the sending is served by a second mail, and only one', async (t) => {
+test('requests during the sending cause exactly one more mail', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createHeldTransport()
@@ -144,7 +144,7 @@ test('a request that comes in during the sending is served by a second mail, and
   await transport.untilPending(1)
   await ask(testApp, mia.email)
   await ask(testApp, mia.email)
-  assert.equal(await testApp.mailbox.countFor(mia.email), 0, 'the lease holds though the mail was asked for again')
+  assert.equal(await testApp.mailbox.countFor(mia.email), 0, 'the lease holds although the mail was requested again')
   transport.pending[0]?.accept()
   await transport.untilPending(1)
   transport.pending[0]?.accept()
@@ -153,7 +153,7 @@ test('a request that comes in during the sending is served by a second mail, and
   assert.deepEqual(await outboxRows(testApp), [])
 })
 
-test('a mail that failed waits longer each time, and is sent once the server is back', async (t) => {
+test('a mail that failed waits longer each time, and is sent once the server recovers', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createInstantTransport()
@@ -186,7 +186,7 @@ test('a mail that failed waits longer each time, and is sent once the server is 
   )
 })
 
-test('asking again for a mail that waits for its next attempt neither hastens nor doubles it', async (t) => {
+test('requesting a mail again while it waits for a retry neither speeds it up nor duplicates it', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createInstantTransport()
@@ -201,12 +201,12 @@ test('asking again for a mail that waits for its next attempt neither hastens no
   assert.deepEqual({ due: after?.due_at, attempts: after?.attempts }, { due: before?.due_at, attempts: 1 })
 })
 
-test('a mail is tried for a day after the latest request, then given up loudly, without its address', async (t) => {
+test('a mail is retried for a day after the latest request, then given up with an error in the log, without its address', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createInstantTransport()
   const { dispatcher, logged } = openPostOffice(testApp, transport)
-  transport.fault = TURNED_AWAY
+  transport.fault = REJECTED
   await ask(testApp, mia.email)
   testApp.clock.advance({ hours: 20 })
   await ask(testApp, mia.email)
@@ -219,16 +219,16 @@ test('a mail is tried for a day after the latest request, then given up loudly, 
   const error = logged.map((line) => JSON.parse(line)).find(({ level }) => level === 50)
   assert.deepEqual(
     { msg: error?.msg, kind: error?.kind, attempts: error?.attempts, reason: error?.reason },
-    { msg: 'a mail could not be delivered and is given up', kind: 'reset', attempts: 2, reason: TURNED_AWAY.message },
+    { msg: 'a mail could not be delivered and is given up', kind: 'reset', attempts: 2, reason: REJECTED.message },
   )
   assert.ok(!logged.join().includes(mia.email))
   transport.fault = undefined
   testApp.clock.advance({ days: 1 })
   await dispatcher.drain()
-  assert.equal(transport.sent.length, 0, 'what was given up is not tried again by itself')
+  assert.equal(transport.sent.length, 0, 'a mail that was given up is not retried by itself')
 })
 
-test('a recipient whom the server refuses for good is given up at once, and tried anew when asked again', async (t) => {
+test('a mail to a mailbox that does not exist is given up at once, and tried anew when it is requested again', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createInstantTransport()
@@ -245,7 +245,7 @@ test('a recipient whom the server refuses for good is given up at once, and trie
   assert.deepEqual(await outboxRows(testApp), [])
 })
 
-test('an address whose mail was given up is forgotten after 30 days', async (t) => {
+test('an address whose mail was given up is deleted after 30 days', async (t) => {
   const testApp = await startApp(t)
   const [mia, zoe] = [await member(testApp), await member(testApp)]
   const transport = createInstantTransport()
@@ -262,7 +262,7 @@ test('an address whose mail was given up is forgotten after 30 days', async (t) 
   )
 })
 
-test('no more than four mails are under way at once, and one that hangs holds up no other', async (t) => {
+test('at most four mails are sent at once, and one that hangs delays no other', async (t) => {
   const testApp = await startApp(t)
   for (let index = 0; index < 7; index++) await ask(testApp, (await member(testApp)).email)
   const transport = createHeldTransport()
@@ -279,7 +279,7 @@ test('no more than four mails are under way at once, and one that hangs holds up
   assert.equal(new Set(transport.sent.map(({ to }) => to)).size, 7)
 })
 
-test('a started dispatcher sends what waits, and what it is woken for; stopped, it lets go of what did not finish', async (t) => {
+test('a dispatcher sends pending mail at its start and when it is woken, and releases unfinished mail when it stops', async (t) => {
   const testApp = await startApp(t)
   const [mia, zoe, ann] = [await member(testApp), await member(testApp), await member(testApp)]
   const transport = createHeldTransport()
@@ -293,7 +293,7 @@ test('a started dispatcher sends what waits, and what it is woken for; stopped, 
   dispatcher.wake()
   await transport.untilPending(2)
   transport.pending[0]?.accept()
-  await until('the first mail is crossed out', async () => (await outboxRows(testApp)).length === 1)
+  await until('the first mail is removed', async () => (await outboxRows(testApp)).length === 1)
   await dispatcher.stop()
   await ask(testApp, ann.email)
   dispatcher.wake()
@@ -307,16 +307,16 @@ test('a started dispatcher sends what waits, and what it is woken for; stopped, 
   assert.equal(await testApp.mailbox.countFor(zoe.email), 1)
 })
 
-test('a database that is away stops neither the dispatcher nor the process', async (t) => {
+test('an outage of the database stops neither the dispatcher nor the process', async (t) => {
   const testApp = await startApp(t)
   const { dispatcher, logged } = openPostOffice(testApp, createInstantTransport())
   await testApp.db.close()
   await dispatcher.drain()
   await dispatcher.drain()
-  assert.equal(logged.length, 1, 'it is told once')
+  assert.equal(logged.length, 1, 'it is logged once')
 })
 
-test('a mail that was sent while the database went away is crossed out when it is back, and not sent twice', async (t) => {
+test('a mail that was sent during an outage of the database is removed afterwards, and not sent twice', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   await ask(testApp, mia.email)
@@ -336,7 +336,7 @@ test('a mail that was sent while the database went away is crossed out when it i
   assert.deepEqual(logged, [])
 })
 
-test('waking is the matter of a moment: the work begins after the caller has gone on', async (t) => {
+test('waking returns at once, and the work begins later', async (t) => {
   const testApp = await startApp(t)
   await ask(testApp, (await member(testApp)).email)
   const transport = createHeldTransport()
@@ -353,7 +353,7 @@ test('waking is the matter of a moment: the work begins after the caller has gon
   assert.deepEqual(await outboxRows(testApp), [])
 })
 
-nodeTest('the delay doubles up to a limit, loses up to half of itself at random, and grows for an old mail alone', () => {
+nodeTest('the delay doubles up to a limit, is shortened at random by up to half, and has a higher limit for an old rejected mail', () => {
   const longest = (scope: 'server' | 'message', ageMs: number) =>
     [0, 1, 2, 3, 10, 500].map((attempts) => retryDelayMs(scope, attempts, ageMs, () => 0))
   assert.deepEqual(longest('server', 0), [2000, 4000, 8000, 12_000, 12_000, 12_000])

@@ -29,11 +29,11 @@ async function startDoomed(t: ContractContext, { config }: TestApp, env: Record<
   }
 }
 
-test('a mail whose process is killed between the commit and the sending is sent by the next', async (t) => {
+test('a mail whose process is killed between the commit and the sending is sent by the next process', async (t) => {
   const testApp = await startApp(t)
   const doomed = await startDoomed(t, testApp)
   await doomed.kill()
-  // The other process lives by the real clock.
+  // The other process uses the real clock.
   testApp.clock.advance({ ms: ((await outboxRows(testApp))[0]?.due_at ?? 0) - testApp.clock.now() })
   assert.equal(await testApp.mailbox.countFor(EMAIL), 1)
   assert.equal(testApp.services.tokens.read(await testApp.mailbox.codeFor(EMAIL), 'verify').userId, 1)

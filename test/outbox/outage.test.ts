@@ -15,7 +15,7 @@ const BAN = statement('update users set banned = true where id = $1')
 const TOUCH = statement('update outbox set attempts = attempts where recipient = $1')
 const SERVER_DOWN = new MailError('server', 'no answer: ECONNREFUSED')
 const TAKES_NO_MAIL = new MailError('server', 'MAIL FROM was answered: 451 4.3.1 no space left')
-const TURNED_AWAY = new MailError('message', 'RCPT TO was answered: 451 later')
+const REJECTED = new MailError('message', 'RCPT TO was answered: 451 later')
 const FLOOD = 1000
 
 function ask(testApp: TestApp, email: string, kind: 'verify' | 'reset' = 'reset'): Promise<void> {
@@ -28,14 +28,14 @@ async function flood(testApp: TestApp, count: number): Promise<void> {
   })
 }
 
-/** A database that counts what it is asked, and may refuse to say who has an address. */
+/** A database that counts its statements, and can fail to look up accounts. */
 function watched(db: Database) {
   const counts = { lookUps: 0, claims: 0, statements: 0, isReadable: true }
   const watching: Database = {
     ...db,
     async first(asked, ...values) {
       counts.statements++
-      // One that cannot end fails, instead of going on for ever.
+      // An endless loop fails the test instead of running for ever.
       if (asked.sql.includes('from users') && ++counts.lookUps < 100 && !counts.isReadable) throw new Refusal('unavailable', 'damaged')
       return db.first(asked, ...values)
     },
@@ -52,7 +52,7 @@ function watched(db: Database) {
   return { db: watching, counts }
 }
 
-test('mails whose accounts cannot be looked up are put off, longer each time, which is told once; then they go out', async (t) => {
+test('mails whose accounts cannot be looked up are postponed, longer each time, with one line in the log, and sent afterwards', async (t) => {
   const testApp = await startApp(t)
   for (let count = 0; count < 6; count++) await ask(testApp, (await member(testApp)).email)
   const { db, counts } = watched(testApp.db)
@@ -81,7 +81,7 @@ test('mails whose accounts cannot be looked up are put off, longer each time, wh
   assert.deepEqual({ sent: transport.sent.length, rows: await outboxRows(testApp) }, { sent: 6, rows: [] })
 })
 
-test('between two rounds of sending the event loop turns', async (t) => {
+test('the event loop turns between two claims', async (t) => {
   const testApp = await startApp(t)
   for (let count = 0; count < 40; count++) await ask(testApp, (await member(testApp)).email)
   const { db, counts } = watched(testApp.db)
@@ -98,7 +98,7 @@ test('between two rounds of sending the event loop turns', async (t) => {
   assert.ok(counts.claims >= 10 && turns >= counts.claims - 1, `${turns} turns, ${counts.claims} claims`)
 })
 
-test('a flood of mails to nobody takes a few statements, and the mail behind it goes out', async (t) => {
+test('a flood of unwanted mails takes a few statements, and the mail behind it is sent', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   await flood(testApp, FLOOD)
@@ -114,7 +114,7 @@ test('a flood of mails to nobody takes a few statements, and the mail behind it 
   assert.ok(counts.statements < 40, `${counts.statements} statements`)
 })
 
-test('a flood of mails to nobody waits while the server is down, all of it', async (t) => {
+test('a flood of unwanted mails waits while the server is down', async (t) => {
   const testApp = await startApp(t)
   await flood(testApp, 300)
   const transport = createInstantTransport()
@@ -124,7 +124,7 @@ test('a flood of mails to nobody waits while the server is down, all of it', asy
   assert.equal((await outboxRows(testApp)).filter(({ attempts }) => attempts === 1).length, 300)
 })
 
-test('many at once: only mails that are due and that nobody waits for are taken out', async (t) => {
+test('only mails that are due and unwanted are removed', async (t) => {
   const testApp = await startApp(t)
   const [mia, banned, verified, fresh] = [
     await member(testApp),
@@ -141,7 +141,7 @@ test('many at once: only mails that are due and that nobody waits for are taken 
   await ask(testApp, 'nobody@example.com')
   const now = testApp.clock.now()
   await enqueueMail(testApp.db, 'reset', 'later@example.com', now + 1)
-  assert.equal(await removeUnwantedMails(testApp.db, now, 3), 2, 'it looks no further than it is told')
+  assert.equal(await removeUnwantedMails(testApp.db, now, 3), 2, 'the batch limits how many are examined')
   assert.equal(await removeUnwantedMails(testApp.db, now, 250), 2)
   assert.deepEqual(
     (await outboxRows(testApp)).map(({ recipient }) => recipient),
@@ -149,7 +149,7 @@ test('many at once: only mails that are due and that nobody waits for are taken 
   )
 })
 
-nodeTest('processes on one PostgreSQL pass over the mails that another has in hand, and wait for none', async (t) => {
+nodeTest('processes on one PostgreSQL skip the mails that another has locked, and never wait', async (t) => {
   const testApp = await startApp(t, { database: 'postgres' })
   for (const email of ['a@example.com', 'b@example.com', 'c@example.com']) await ask(testApp, email)
   const other = await openDatabase(testApp.config.database)
@@ -170,7 +170,7 @@ nodeTest('processes on one PostgreSQL pass over the mails that another has in ha
   )
 })
 
-test('who registers while mails to nobody are taken out has a mail waiting', async (t) => {
+test('a registration during the removal of unwanted mails keeps its mail', async (t) => {
   const testApp = await startApp(t)
   const other = await openDatabase(testApp.config.database)
   const now = testApp.clock.now()
@@ -196,10 +196,10 @@ async function measured({ db, clock }: TestApp) {
   return measureOutbox(db, clock.now(), clock.now() - 60_000)
 }
 
-test('how many mails wait is the same with and without an account, also when only a sending meets the fault', async (t) => {
+test('the number of waiting mails is the same with and without an account, also when only a sending fails', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
-  for (const fault of [TURNED_AWAY, TAKES_NO_MAIL])
+  for (const fault of [REJECTED, TAKES_NO_MAIL])
     for (const email of [mia.email, 'nobody@example.com']) {
       const transport = createInstantTransport()
       const { dispatcher, logged } = openPostOffice(testApp, { ...transport, check: async () => undefined })
@@ -210,13 +210,13 @@ test('how many mails wait is the same with and without an account, also when onl
         testApp.clock.advance({ seconds: 12 })
       }
       assert.deepEqual(await measured(testApp), { depth: 0, oldestAgeSeconds: 0 })
-      assert.equal(logged.length, email === mia.email ? 1 : 0, 'it is told once')
+      assert.equal(logged.length, email === mia.email ? 1 : 0, 'it is logged once')
       testApp.clock.advance({ hours: 2 })
       await dispatcher.drain()
       await ask(testApp, email)
       await dispatcher.drain()
       testApp.clock.advance({ seconds: 61 })
-      assert.deepEqual(await measured(testApp), { depth: 0, oldestAgeSeconds: 0 }, 'also when it was asked for again')
+      assert.deepEqual(await measured(testApp), { depth: 0, oldestAgeSeconds: 0 }, 'also when it was requested again')
       transport.fault = undefined
       testApp.clock.advance({ minutes: 5 })
       await dispatcher.drain()
@@ -224,7 +224,7 @@ test('how many mails wait is the same with and without an account, also when onl
     }
 })
 
-test('while the server is down, a mail counts among those that wait with and without an account', async (t) => {
+test('while the server is down, a waiting mail is counted with and without an account', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createInstantTransport()

@@ -15,7 +15,7 @@ const SHORT = { silenceMs: 150, totalMs: 600 }
 
 type Scene = { readonly testApp: TestApp; readonly mia: Actor }
 
-/** An account that has asked for a reset mail, which nobody has sent yet. */
+/** An account with a queued reset mail. */
 async function askedForReset(t: TestContext): Promise<Scene> {
   const testApp = await startApp(t, { env: { MAIL_FROM: 'Latchkey <noreply@id.example.com>' } })
   const mia = await member(testApp)
@@ -41,7 +41,7 @@ async function waits(testApp: TestApp, reason: RegExp): Promise<void> {
   assert.ok(delayMs >= 1000 && delayMs <= 2000, `${delayMs} ms`)
 }
 
-test('a mail is handed over whole, from MAIL_FROM, to exactly one recipient', async (t) => {
+test('a mail is sent from MAIL_FROM to exactly one recipient', async (t) => {
   const { testApp, mia } = await askedForReset(t)
   const peer = await startSmtpPeer(t)
   const logged = await tryToSend(t, testApp, peer.url)
@@ -65,7 +65,7 @@ test('a mail waits while the host name cannot be resolved', async (t) => {
   await waits(testApp, /^no answer: /)
 })
 
-test('a mail waits when smtps:// leads to a port that does not speak TLS, and the reason says what to change', async (t) => {
+test('a mail waits when smtps:// is used with a port without TLS, and the reason says what to change', async (t) => {
   const { testApp } = await askedForReset(t)
   const peer = await startSmtpPeer(t)
   await tryToSend(t, testApp, peer.url.replace('smtp:', 'smtps:'))
@@ -79,7 +79,7 @@ test('a mail waits when the server never greets', async (t) => {
   await waits(testApp, /^no answer: (?:Greeting never received|Timeout)/)
 })
 
-test('a mail waits when the server answers drop by drop, and the next one is not held up', async (t) => {
+test('a mail waits when the server answers byte by byte, and the next one is not delayed', async (t) => {
   const { testApp, mia } = await askedForReset(t)
   let isSlow = true
   const good = await startSmtpPeer(t)
@@ -116,7 +116,10 @@ test('a mail waits when the server says 451 to the recipient', async (t) => {
   const logged = await tryToSend(t, testApp, peer.url)
   await waits(testApp, /^RCPT TO was answered: 451 .*greylisted/)
   assert.ok(!logged.join().includes(mia.email))
-  assert.ok(!(await outboxRows(testApp))[0]?.last_error?.includes(mia.email), 'the reply is kept without the address that it quotes')
+  assert.ok(
+    !(await outboxRows(testApp))[0]?.last_error?.includes(mia.email),
+    'the stored reply does not contain the address that it quoted',
+  )
 })
 
 test('a mail waits when the server says 451 or 554 to the message', async (t) => {
@@ -140,7 +143,7 @@ test('a mailbox that does not exist is given up at once', async (t) => {
   }
 })
 
-test('a refusal that the operator can mend is not the end of a mail', async (t) => {
+test('a mail waits when the server rejects it for a reason that the operator can fix', async (t) => {
   for (const reply of ['550 5.7.1 relaying denied', '554 5.7.1 relay access denied', '530 5.7.0 log in first', '552 5.2.2 mailbox full']) {
     const { testApp } = await askedForReset(t)
     const peer = await startSmtpPeer(t, { refuseRecipient: () => reply })
@@ -166,7 +169,7 @@ test('a mail waits when the connection is cut in the middle of DATA, and is then
   assert.deepEqual(await outboxRows(testApp), [])
 })
 
-test('all mail is out within 30 seconds of the return of a server that was down for minutes', async (t) => {
+test('all mail is sent within 30 seconds after a server that was down for minutes recovers', async (t) => {
   const { testApp } = await askedForReset(t)
   const actors = [await member(testApp), await member(testApp), await member(testApp), await member(testApp), await member(testApp)]
   for (const { email } of actors) await enqueueMail(testApp.db, 'reset', email, testApp.clock.now())
@@ -185,10 +188,10 @@ test('all mail is out within 30 seconds of the return of a server that was down 
   }
   assert.equal(peer.deliveries.length, 6)
   assert.equal(new Set(peer.deliveries.map(({ to }) => String(to))).size, 6)
-  assert.ok(peer.connections() <= 5, 'connections are used for more than one mail, and all mails wait for one check')
+  assert.ok(peer.connections() <= 5, 'connections are reused, and all mails share one check')
 })
 
-/** Stops while a server that says nothing has been connected to, and gives the mail as it then is. */
+/** Stops while connected to a silent server, and returns the row of the mail. */
 async function stopDuringSilence(t: TestContext, testApp: TestApp) {
   const connected = Promise.withResolvers<void>()
   const peer = await startRawPeer(t, () => connected.resolve())
@@ -202,7 +205,7 @@ async function stopDuringSilence(t: TestContext, testApp: TestApp) {
   return row
 }
 
-test('a stop ends a sending that hangs, and the mail is due again', async (t) => {
+test('a stop aborts a sending that hangs, and the mail is due again', async (t) => {
   const { testApp } = await askedForReset(t)
   const row = await stopDuringSilence(t, testApp)
   assert.equal(row?.lease, null)
@@ -210,7 +213,7 @@ test('a stop ends a sending that hangs, and the mail is due again', async (t) =>
   assert.equal((await testApp.mailbox.messages()).length, 1)
 })
 
-test('a stop ends a check that hangs, and the mail is due again', async (t) => {
+test('a stop aborts a check that hangs, and the mail is due again', async (t) => {
   const { testApp } = await askedForReset(t)
   await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort(t)}`)
   testApp.clock.advance({ seconds: 2 })
@@ -327,7 +330,7 @@ test('?tls=none sends in clear text, with or without credentials, also to a serv
     }
 })
 
-test('user and password of SMTP_URL are decoded and used, and a wrong one is told without either', async (t) => {
+test('user and password of SMTP_URL are decoded and used, and neither is in the error for a wrong one', async (t) => {
   const { testApp } = await askedForReset(t)
   const peer = await startSmtpPeer(t, { login: { user: 'post@example.com', password: 'p@ss/w:rd' } })
   const at = (login: string) => `${peer.url.replace('//', `//${login}@`)}?tls=none`
@@ -342,7 +345,7 @@ test('user and password of SMTP_URL are decoded and used, and a wrong one is tol
   )
 })
 
-test('smtp:// is encrypted when the server offers it, smtps:// from the start; a certificate that nobody vouches for is refused', async (t) => {
+test('smtp:// is encrypted when the server offers it, smtps:// from the start; an untrusted certificate is refused', async (t) => {
   const certificate = makeCertificate(t)
   if (certificate === undefined) return t.skip('openssl is not installed')
   for (const fromTheStart of [false, true]) {

@@ -124,7 +124,7 @@ test('a file that is no database, and a kept secret that is none, are told in on
   assert.match(await failToStart(t, { PORT: '0', DATABASE_URL: 'sqlite:text.db' }, cwd), /cannot be used: file is not a database\n$/)
   mkdirSync(join(cwd, 'data'))
   writeFileSync(join(cwd, 'data/secret.key'), 'short')
-  assert.match(await failToStart(t, { PORT: '0' }, cwd), /^latchkey: SECRET_KEY: data\/secret\.key does not hold a secret key; .*\n$/)
+  assert.match(await failToStart(t, { PORT: '0' }, cwd), /^latchkey: SECRET_KEY: data\/secret\.key does not contain a secret key; .*\n$/)
 })
 
 test('a database that cannot be reached is told in one line, without its password', async (t) => {
