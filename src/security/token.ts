@@ -31,7 +31,7 @@ const USER_ID = /^[1-9]\d{0,14}$/
 // quarter of such a request (docs/decisions/0018-tokens.md).
 const MAX_REMEMBERED = 10_000
 
-type VerifiedToken = { readonly kind: string; readonly expiresAtS: number; readonly claims: Claims }
+type VerifiedToken = { readonly kind: string; readonly claims: Claims }
 
 /** Three base64url parts, 1024 characters at most: all that can be checked without the key. */
 export function isTokenShaped(text: string): boolean {
@@ -77,7 +77,7 @@ export function createTokens(secret: Uint8Array, now: () => number): Tokens {
     read(token, kind) {
       const verified = verifyOnce(token)
       if (verified.kind !== kind) throw new Refusal('token_invalid', `typ is not ${kind}`)
-      if (now() >= verified.expiresAtS * 1000) throw new Refusal('token_expired')
+      if (now() >= verified.claims.expiresAt) throw new Refusal('token_expired')
       return verified.claims
     },
   }
@@ -99,5 +99,5 @@ function parseClaims({ header, payload }: SignedParts): VerifiedToken {
     version: typeof ver === 'number' ? ver : undefined,
     expiresAt: exp * 1000,
   }
-  return { kind: typ, expiresAtS: exp, claims }
+  return { kind: typ, claims }
 }

@@ -5,6 +5,7 @@ import type { ClaimedMail, MailKind } from '../../src/model/mail.ts'
 import type { User } from '../../src/model/user.ts'
 import { parseMailbox, writeMail } from '../../src/outbox/messages.ts'
 import { toSendOptions } from '../../src/outbox/transport.ts'
+import { LIFETIME_MINUTES } from '../../src/security/token.ts'
 import { findUserById } from '../../src/storage/repositories/user.repository.ts'
 import { ORIGIN } from '../support/app/origins.ts'
 import { startApp } from '../support/app/start-app.ts'
@@ -132,6 +133,7 @@ test('a mail arrives with two parts, its headers, and one recipient', async (t) 
     userId: 1,
     sessionId: undefined,
     version: (await findUserById(db, 1))?.emailVersion,
+    expiresAt: Math.floor(clock.now() / 1000) * 1000 + LIFETIME_MINUTES.verify * 60_000,
   })
 })
 
