@@ -8,6 +8,7 @@ import { apiKeyRoutes } from './http/routes/api-key.routes.ts'
 import { healthRoutes } from './http/routes/health.routes.ts'
 import { metricsRoutes } from './http/routes/metrics.routes.ts'
 import { passwordResetRoutes } from './http/routes/password-reset.routes.ts'
+import { sessionRoutes } from './http/routes/session.routes.ts'
 import { userRoutes } from './http/routes/user.routes.ts'
 import { userAdministrationRoutes } from './http/routes/user-administration.routes.ts'
 import { verificationRoutes } from './http/routes/verification.routes.ts'
@@ -36,7 +37,7 @@ export function buildApp(config: Config, parts: AppParts): App {
   const passwords = parts.passwords ?? createPasswords()
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(parts, passwords)) : undefined
   const services = createServices({ ...parts, passwords, ...(metrics && { observer: metrics.observer }) })
-  const { authentication, accounts, sessions, passwordReset, users, userAdministration, apiKeys } = services
+  const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
   return createHttpApp(
@@ -49,6 +50,7 @@ export function buildApp(config: Config, parts: AppParts): App {
       verificationRoutes(app, accounts, pages)
       passwordResetRoutes(app, passwordReset, pages, frontendUrl)
       userRoutes(app, users)
+      sessionRoutes(app, userSessions)
       userAdministrationRoutes(app, userAdministration)
       apiKeyRoutes(app, apiKeys)
       metricsRoutes(app, metrics)

@@ -7,7 +7,9 @@ import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
 import { createKeyUse } from './domain/sessions/key-use.ts'
+import { createSessionUse, type SessionUse } from './domain/sessions/session-use.ts'
 import { createSessions, type Sessions } from './domain/sessions/sessions.service.ts'
+import { createUserSessions, type UserSessions } from './domain/sessions/user-sessions.service.ts'
 import type { Event } from './model/event.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens, type Tokens } from './security/token.ts'
@@ -20,6 +22,7 @@ export type Parts = {
   readonly now: () => number
   readonly passwords?: Passwords
   readonly observer?: Observer
+  readonly sessionUse?: SessionUse
   /** Called after each commit that queued a mail. */
   readonly onMailQueued?: () => void
   /** Called after the commit with each security-relevant change. */
@@ -34,24 +37,33 @@ export type Services = {
   readonly passwordReset: PasswordReset
   readonly users: Users
   readonly userAdministration: UserAdministration
+  readonly userSessions: UserSessions
   readonly apiKeys: ApiKeys
 }
 
 /** Builds the rules, for the service and for the command line alike. */
 export function createServices(parts: Parts): Services {
   const { db, secretKey, now, passwords = createPasswords(), observer = NO_OBSERVER } = parts
-  const { onMailQueued = () => undefined, onEvent = () => undefined } = parts
+  const { onMailQueued = () => undefined, onEvent = () => undefined, sessionUse = createSessionUse(db, now) } = parts
   const tokens = createTokens(secretKey, now)
   const reads = readsOf(db)
   const changes = createChanges({ db, now, onEvent })
   return {
     tokens,
-    authentication: createAuthentication({ reads, tokens, observer, now, recordKeyUse: createKeyUse(db, now) }),
+    authentication: createAuthentication({
+      reads,
+      tokens,
+      observer,
+      now,
+      recordKeyUse: createKeyUse(db, now),
+      noteSessionUse: sessionUse.note,
+    }),
     accounts: createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     sessions: createSessions({ reads, changes, tokens, passwords, observer, now }),
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ reads, changes, passwords, now }),
     userAdministration: createUserAdministration({ reads, changes, now }),
+    userSessions: createUserSessions({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now }),
   }
 }

@@ -24,6 +24,8 @@ export type Origin = {
   readonly via: 'http' | 'cli' | 'start'
   readonly requestId?: string | undefined
   readonly ip?: string | undefined
+  /** At most 200 characters. */
+  readonly userAgent?: string | undefined
   /** Aborts when the client disconnects or the deadline of the request passes; nothing is committed after that. */
   readonly signal?: AbortSignal | undefined
 }

@@ -25,6 +25,7 @@ export type Change = {
   /** The user whose account changed. */
   readonly target?: number
   readonly keyId?: string
+  readonly sessionId?: string
   /** The names of the fields that were set. */
   readonly changed?: readonly string[]
   readonly count?: number

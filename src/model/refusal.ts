@@ -10,6 +10,7 @@ export type RefusalCode =
   | 'not_permitted'
   | 'user_not_found'
   | 'key_not_found'
+  | 'session_not_found'
   | 'email_taken'
   | 'wrong_credentials'
   | 'login_banned'

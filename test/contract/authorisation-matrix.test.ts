@@ -36,6 +36,13 @@ POST   /users/:user_id/ban                      |   401     401     401     401 
 POST   /users/:user_id/unban                    |   401     401     401     401      401      401   | 403    403    204  |    403        204
 DELETE /users/:user_id                          |   401     401     401     401      401      401   | 403    403    204  |    403        204
 
+GET    /users/me/sessions                       |   401     401     401     401      401      401   | 200    200    200  |    200        200
+DELETE /users/me/sessions                       |   401     401     401     401      401      401   | 204    204    204  |    204        204
+DELETE /users/me/sessions/:session_id           |   401     401     401     401      401      401   | 204    404    404  |    204        404
+GET    /users/:user_id/sessions                 |   401     401     401     401      401      401   | 403    403    200  |    403        200
+DELETE /users/:user_id/sessions                 |   401     401     401     401      401      401   | 403    403    204  |    403        204
+DELETE /users/:user_id/sessions/:session_id     |   401     401     401     401      401      401   | 403    403    204  |    403        204
+
 GET    /users/keys                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
 POST   /users/keys                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
 GET    /users/keys/:key_id                      |   401     401     401     401      401      401   | 200    404    404  |    200        404
@@ -168,7 +175,10 @@ async function call(service: TestApp, endpoint: string, caller: CallerName) {
   const { subject, headers } = await SETUPS[caller](service)
   const { keyId } = await keyHolder(service, subject)
   const content = (await CONTENT[endpoint]?.({ service, subject, keyId })) ?? {}
-  const url = path.replace(':user_id', String(subject.id)).replace(':key_id', keyId)
+  const url = path
+    .replace(':user_id', String(subject.id))
+    .replace(':key_id', keyId)
+    .replace(':session_id', String(payloadOf(subject.token)['sid']))
   return service.app.inject({ method: method as 'GET', url, headers, ...content })
 }
 

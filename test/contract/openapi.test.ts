@@ -42,6 +42,12 @@ const SPECIFIED: readonly (readonly [string, string, Auth, ...number[]])[] = [
 const ADDITIONS: typeof SPECIFIED = [
   ['POST', '/logout/', 'User', 204],
   ['POST', '/verify/resend/', 'None', 200],
+  ['GET', '/users/me/sessions', 'User', 200],
+  ['DELETE', '/users/me/sessions', 'User', 204],
+  ['DELETE', '/users/me/sessions/{session_id}', 'User', 204],
+  ['GET', '/users/{user_id}/sessions', 'Admin', 200],
+  ['DELETE', '/users/{user_id}/sessions', 'Admin', 204],
+  ['DELETE', '/users/{user_id}/sessions/{session_id}', 'Admin', 204],
   ['GET', '/ready', 'None', 200],
   ['GET', '/', 'None', 200],
   ['GET', '/openapi.json', 'None', 200, 304],

@@ -3,6 +3,7 @@ import type { InjectOptions } from 'fastify'
 import type { App } from '../../src/http/pipeline/app-type.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type Actor, admin, type KeyHolder, keyHolder, member } from '../support/app/actors.ts'
+import { payloadOf } from '../support/app/forged-tokens.ts'
 import { operationsOf, readApiDocument } from '../support/app/openapi.ts'
 import { OPERATOR } from '../support/app/origins.ts'
 import { login, logout, newEmail, resetPassword } from '../support/app/requests.ts'
@@ -28,6 +29,11 @@ type Write = {
   request(stage: Stage): InjectOptions & { payload?: object }
 }
 
+/** The id of the session that a token names. */
+function sessionOf({ token }: Actor): string {
+  return String(payloadOf(token)['sid'])
+}
+
 /** Every protected route that writes. */
 const WRITES: Readonly<Record<string, Write>> = {
   'POST /logout/': { role: 'user', by: 'session', request: () => ({ url: '/logout/' }) },
@@ -43,6 +49,16 @@ const WRITES: Readonly<Record<string, Write>> = {
   'POST /users/{user_id}/ban': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/ban` }) },
   'POST /users/{user_id}/unban': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/unban` }) },
   'DELETE /users/{user_id}': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}` }) },
+  'DELETE /users/me/sessions': { role: 'user', request: () => ({ url: '/users/me/sessions' }) },
+  'DELETE /users/me/sessions/{session_id}': {
+    role: 'user',
+    request: ({ caller }) => ({ url: `/users/me/sessions/${sessionOf(caller)}` }),
+  },
+  'DELETE /users/{user_id}/sessions': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/sessions` }) },
+  'DELETE /users/{user_id}/sessions/{session_id}': {
+    role: 'admin',
+    request: ({ other }) => ({ url: `/users/${other.id}/sessions/${sessionOf(other)}` }),
+  },
   'POST /users/keys': { role: 'user', request: () => ({ url: '/users/keys', payload: { name: 'a way back in' } }) },
   'PATCH /users/keys/{key_id}': {
     role: 'user',

@@ -24,6 +24,7 @@ const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   not_permitted: 'this is not permitted',
   user_not_found: 'there is no such user',
   key_not_found: 'there is no such API key',
+  session_not_found: 'The user has no such session.',
   email_taken: 'an account with this e-mail address already exists',
   wrong_credentials: 'the e-mail address or the password is wrong',
   login_banned: 'the account is banned',

@@ -43,7 +43,7 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
         if (userId === undefined) throw new Refusal('email_taken')
         await enqueueMail(tx, 'verify', emailKey(profile.email), now())
         tx.record({ kind: 'user.registered', target: userId })
-        return openSession(tx, tokens, userId, now())
+        return openSession(tx, tokens, userId, origin, now())
       })
       onMailQueued()
       return pair

@@ -15,10 +15,12 @@ export type Authentication = {
 type Parts = Pick<DomainParts, 'reads' | 'tokens' | 'observer' | 'now'> & {
   /** Records that a key was used, without delaying the request. */
   readonly recordKeyUse: (owner: KeyOwner) => void
+  /** Notes that a session was used, without delaying the request. */
+  readonly noteSessionUse: (sessionId: string) => void
 }
 
 /** Identifies the caller. Banned and verified are read from the database each time: a change applies from the next request on. */
-export function createAuthentication({ reads, tokens, observer, now, recordKeyUse }: Parts): Authentication {
+export function createAuthentication({ reads, tokens, observer, now, recordKeyUse, noteSessionUse }: Parts): Authentication {
   function tokenRefused(reason: AuthFailureReason): Refusal {
     observer.authFailure('jwt', reason)
     return new Refusal('token_invalid', reason)
@@ -38,6 +40,7 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       if (user === undefined) throw tokenRefused('user_not_found')
       if (user.banned) throw tokenRefused('banned_user')
       if (!user.verified) throw tokenRefused('unverified_user')
+      noteSessionUse(sessionId)
       return { user, sessionId, key: undefined, expiresAt }
     },
     async byKey(secret) {

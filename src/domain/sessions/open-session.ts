@@ -13,10 +13,16 @@ export const MAX_SESSIONS = 100
 const DELETE_BATCH_SIZE = 500
 
 /** Opens a session and returns its two tokens. It ends when its refresh token expires, unless it is revoked earlier. */
-export async function openSession(tx: ChangeTransaction, tokens: Tokens, userId: number, now: number): Promise<TokenPair> {
+export async function openSession(
+  tx: ChangeTransaction,
+  tokens: Tokens,
+  userId: number,
+  { ip, userAgent }: Origin,
+  now: number,
+): Promise<TokenPair> {
   const id = randomBytes(ID_BYTES).toString('base64url')
-  await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + LIFETIME_MINUTES.refresh * 60_000 })
-  tx.record({ kind: 'session.created', target: userId })
+  await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + LIFETIME_MINUTES.refresh * 60_000, ip, userAgent })
+  tx.record({ kind: 'session.created', target: userId, sessionId: id })
   const ended = await deleteOldestSessions(tx, userId, MAX_SESSIONS, DELETE_BATCH_SIZE)
   if (ended > 0) tx.record({ kind: 'session.revoked', target: userId, count: ended })
   return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }

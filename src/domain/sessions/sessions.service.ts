@@ -46,7 +46,7 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
       const pair = await changes.withoutCaller(origin, async (tx) => {
         if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash)))
           throw loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
-        return openSession(tx, tokens, user.id, now())
+        return openSession(tx, tokens, user.id, origin, now())
       })
       observer.loginAttempt('success')
       return pair
@@ -63,7 +63,7 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
       const { user, sessionId } = actor.caller
       if (sessionId === undefined) throw new Refusal('no_session')
       await changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
-        if (await deleteSession(tx, sessionId, user.id)) tx.record({ kind: 'session.revoked', target: user.id })
+        if (await deleteSession(tx, sessionId, user.id, now())) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
       })
     },
   }

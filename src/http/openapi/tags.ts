@@ -3,8 +3,10 @@ export const TAGS = [
   { name: 'Accounts', description: 'Register, verify the address, log in, stay logged in, log out.' },
   { name: 'Password reset', description: 'Set a new password with a link that is sent by mail.' },
   { name: 'Users', description: 'Read and change your own account.' },
+  { name: 'Sessions', description: 'See where your account is logged in, and end sessions.' },
   { name: 'User administration', description: 'Read and change all accounts, as an admin.' },
   { name: 'API keys', description: 'Credentials for programs. They do not expire and have the permissions of their owner.' },
+  { name: 'Sessions of users', description: 'The sessions of any user, for admins.' },
   { name: 'API keys of users', description: 'The keys of any user, for admins.' },
   { name: 'Service', description: 'The state of the service, and its documentation.' },
 ] as const

@@ -37,6 +37,7 @@ export const ANSWERS = {
   not_permitted: { status: 403, detail: 'Not enough permissions' },
   user_not_found: { status: 404, detail: 'User not Found' },
   key_not_found: { status: 404, detail: 'API key not found' },
+  session_not_found: { status: 404, detail: 'Session not found' },
   email_taken: { status: 400, detail: 'A User with this email already exists' },
   wrong_credentials: { status: 400, detail: 'Wrong email or password' },
   login_banned: { status: 401, detail: 'This User is banned', headers: NO_CREDENTIAL },

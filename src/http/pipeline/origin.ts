@@ -15,6 +15,8 @@ declare module 'fastify' {
   }
 }
 
+const USER_AGENT_MAX_LENGTH = 200
+
 export function decorateOrigin(app: FastifyInstance): void {
   app.decorateRequest('arrival')
   app.decorateRequest('cancellation')
@@ -44,7 +46,8 @@ export function noteArrival(request: FastifyRequest, { raw }: FastifyReply, done
 
 function readOrigin(request: FastifyRequest): Origin {
   const ip = clientAddress(request)
-  return { via: 'http', requestId: request.id, ...(ip !== undefined && { ip }) }
+  const userAgent = request.headers['user-agent']?.slice(0, USER_AGENT_MAX_LENGTH)
+  return { via: 'http', requestId: request.id, ip, userAgent }
 }
 
 /** The address of the client. If the proxy names something that is not an address, its own address is used instead. */

@@ -32,3 +32,8 @@ const builders: Readonly<Record<Names, (...args: never[]) => object>> = {
  * TypeBox; a test compares what both make.
  */
 export const Type = builders as unknown as Pick<typeof TypeBox, Names>
+
+/** The value, or null. */
+export function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Unsafe<Static<Schema> | null>({ ...schema, nullable: true })
+}

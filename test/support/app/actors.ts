@@ -5,7 +5,7 @@ import { openSession } from '../../../src/domain/sessions/open-session.ts'
 import type { Role } from '../../../src/model/user.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { findUserById } from '../../../src/storage/repositories/user.repository.ts'
-import { OPERATOR } from './origins.ts'
+import { OPERATOR, ORIGIN } from './origins.ts'
 import type { TestApp } from './start-app.ts'
 
 export type Actor = {
@@ -63,7 +63,9 @@ async function actor({ db, clock, services }: TestApp, role: Role, options: Acto
   } = options
   const id = await services.accounts.create(OPERATOR, { email, password, firstName, lastName }, role)
   if (!verified) await db.run(UNVERIFY, id)
-  const { token, refresh } = await db.transaction((tx) => openSession({ ...tx, record: () => undefined }, services.tokens, id, clock.now()))
+  const { token, refresh } = await db.transaction((tx) =>
+    openSession({ ...tx, record: () => undefined }, services.tokens, id, ORIGIN, clock.now()),
+  )
   const { emailVersion, resetVersion } = (await findUserById(db, id)) ?? assert.fail('the account was not created')
   return {
     id,

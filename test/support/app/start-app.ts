@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { buildApp } from '../../../src/app.ts'
 import { type Config, loadConfig } from '../../../src/config/load.ts'
+import { createSessionUse, type SessionUse } from '../../../src/domain/sessions/session-use.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { ANSWERS } from '../../../src/http/pipeline/errors.ts'
 import type { RefusalCode } from '../../../src/model/refusal.ts'
@@ -25,6 +26,8 @@ export type TestApp = {
   readonly clock: TestClock
   /** The services of the domain, to arrange the state that a test starts from. */
   readonly services: Services
+  /** What the service has noted about the use of sessions. */
+  readonly sessionUse: SessionUse
   /** The mails that the service has sent. */
   readonly mailbox: Mailbox
   /** The lines of the log. */
@@ -52,6 +55,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords }
   const logged: string[] = []
   const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
+  const sessionUse = createSessionUse(db, clock.now)
   const services = createServices(parts)
   const mailFolder = join(temporaryFolder(t), 'mail')
   const transport = createFileTransport(mailFolder, () => undefined)
@@ -78,7 +82,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     await mail.stop()
     await db.close()
   })
-  return { app, config, db, clock, services, mailbox: createMailbox(mail, mailFolder), logged }
+  return { app, config, db, clock, services, sessionUse, mailbox: createMailbox(mail, mailFolder), logged }
 }
 
 /** A route declares every refusal that it returns. An undeclared one fails the test that caused it. */

@@ -1,0 +1,49 @@
+import type { Database } from '../../storage/database.ts'
+import { recordSessionUses } from '../../storage/repositories/session.repository.ts'
+
+export type SessionUse = {
+  /** Notes that a session is used. Returns at once. */
+  note(sessionId: string): void
+  /** Writes what was noted. */
+  flush(): Promise<void>
+}
+
+// Together less than the five minutes that `last_seen_at` may be behind.
+const NOTE_INTERVAL_MS = 4 * 60_000
+const FLUSH_DELAY_MS = 30_000
+const BATCH_SIZE = 200
+const MAX_REMEMBERED = 100_000
+
+/**
+ * Records when sessions were last seen, in batches outside of any request. A process remembers when it last noted a session, so that an
+ * authenticated request costs one look into a map.
+ */
+export function createSessionUse(db: Database, now: () => number): SessionUse {
+  const notedAt = new Map<string, number>()
+  const pending = new Map<string, number>()
+  let timer: NodeJS.Timeout | undefined
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    const uses = [...pending].map(([sessionId, seenAt]) => ({ sessionId, seenAt }))
+    pending.clear()
+    for (let start = 0; start < uses.length; start += BATCH_SIZE) {
+      const batch = uses.slice(start, start + BATCH_SIZE)
+      await db.transaction((tx) => recordSessionUses(tx, batch))
+    }
+  }
+
+  return {
+    note(sessionId) {
+      const seenAt = now()
+      if (seenAt - (notedAt.get(sessionId) ?? 0) < NOTE_INTERVAL_MS) return
+      if (notedAt.size >= MAX_REMEMBERED) notedAt.clear()
+      notedAt.set(sessionId, seenAt)
+      pending.set(sessionId, seenAt)
+      // A missing record does no harm, and requests that need the database report an outage.
+      timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_DELAY_MS).unref()
+    },
+    flush,
+  }
+}

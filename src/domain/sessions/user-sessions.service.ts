@@ -1,0 +1,44 @@
+import type { Actor, Operator } from '../../model/caller.ts'
+import { Refusal } from '../../model/refusal.ts'
+import type { ListedSession } from '../../model/session.ts'
+import { deleteSession, deleteSessionsOfUser, listSessions } from '../../storage/repositories/session.repository.ts'
+import { findUserById } from '../../storage/repositories/user.repository.ts'
+import type { DomainParts } from '../parts.ts'
+import { trimSessions } from './open-session.ts'
+
+/** The live sessions of one account, for its owner, an admin or an operator. */
+export type UserSessions = {
+  /** Newest first. */
+  list(userId: number): Promise<ListedSession[]>
+  revoke(by: Actor | Operator, userId: number, sessionId: string): Promise<void>
+  /** Ends every session except the caller's own. Returns how many were ended. */
+  revokeAll(by: Actor | Operator, userId: number): Promise<number>
+}
+
+// Far more than an account has, unless an older version opened them.
+const MAX_LISTED = 1000
+
+export function createUserSessions({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): UserSessions {
+  return {
+    async list(userId) {
+      const sessions = await listSessions(reads, userId, now(), MAX_LISTED)
+      if (sessions.length === 0 && (await findUserById(reads, userId)) === undefined) throw new Refusal('user_not_found')
+      return sessions
+    },
+    revoke: (by, userId, sessionId) =>
+      changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
+        if (!(await deleteSession(tx, sessionId, userId, now()))) throw new Refusal('session_not_found')
+        tx.record({ kind: 'session.revoked', target: userId, sessionId })
+      }),
+    async revokeAll(by, userId) {
+      const { caller, origin } = by
+      const ownSession = caller !== 'operator' && caller.user.id === userId ? caller.sessionId : undefined
+      await trimSessions({ reads, changes }, origin, userId)
+      return changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
+        const count = await deleteSessionsOfUser(tx, userId, ownSession)
+        if (count > 0) tx.record({ kind: 'session.revoked', target: userId, count })
+        return count
+      })
+    },
+  }
+}
