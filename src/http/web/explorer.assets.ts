@@ -38,7 +38,7 @@ dark.addEventListener('change', follow)
 const page = document.querySelector('#explorer')
 const documentUrl = new URL(page.dataset.document, location.href)
 const description = await (await fetch(documentUrl)).json()
-description.servers = [{ url: new URL('..', documentUrl).href.replace(/\\/$/, '') }]
+description.servers = [{ url: new URL('.', documentUrl).href.replace(/\\/$/, '') }]
 SwaggerUIBundle({
   spec: description,
   domNode: page,
@@ -56,7 +56,7 @@ SwaggerUIBundle({
 
 /** Without `disableTelemetry` Redoc reports its use to its vendor. Given a document instead of a URL, it shows no download link. */
 function redocStart(redocPath: string): string {
-  return `import { init } from '../../../${redocPath}'
+  return `import { init } from '../../${redocPath}'
 const page = document.querySelector('#explorer')
 const description = await (await fetch(new URL(page.dataset.document, location.href))).json()
 init(description, { disableTelemetry: true }, page)
