@@ -59,7 +59,7 @@ test('a finished answer does not abort the signal', async (t) => {
 
 test('a route that does not write has an origin without a signal', async (t) => {
   const { origins, url } = await listening(t)
-  const response = await fetch(`${url}/read`)
+  const response = await fetch(`${url}/read`, { headers: { 'user-agent': 'a test' } })
   await response.text()
-  assert.deepEqual(origins, [{ via: 'http', requestId: response.headers.get('x-request-id'), ip: '127.0.0.1' }])
+  assert.deepEqual(origins, [{ via: 'http', requestId: response.headers.get('x-request-id'), ip: '127.0.0.1', userAgent: 'a test' }])
 })
