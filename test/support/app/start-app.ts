@@ -72,6 +72,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const app = buildApp(config, {
     ...parts,
     logger,
+    sessionUse,
     publicUrl: createPublicUrl(config.baseUrl),
     onEvent: createEventLog(logger),
     onMailQueued: mail.wake,
