@@ -40,7 +40,8 @@ export type UserAdministration = {
 }
 
 const LIST_PAGE_SIZE = 250
-const DELETE_BATCH_SIZE = 500
+// On SQLite, which deletes on this thread, a batch of this size takes a few milliseconds.
+const DELETE_BATCH_SIZE = 100
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
 
@@ -122,19 +123,22 @@ export function createUserAdministration({ reads, changes, now }: Parts): UserAd
       })
     },
     async remove(administrator, userId, onProgress = () => undefined) {
-      // An account of an older version may own any number of rows. Deleting them in one statement would delay every other write.
-      const removeSome = () =>
-        changeAdmins(administrator, userId, async (tx, target) => {
+      // An account of an older version may own any number of rows. Deleting them in one statement would delay every other write. Once
+      // begun, the deletion is completed even if the client disconnects.
+      const { caller, origin } = administrator
+      const persistent = { caller, origin: { ...origin, signal: undefined } } as Administrator
+      const removeSome = (by: Administrator) =>
+        changeAdmins(by, userId, async (tx, target) => {
           await requireDeletable(tx, target)
           const keys = await deleteApiKeysOfUser(tx, userId, DELETE_BATCH_SIZE)
-          const rows = keys + (await deleteOldestSessions(tx, userId, 0, DELETE_BATCH_SIZE))
+          const rows = keys + (await deleteOldestSessions(tx, userId, { kept: 0, limit: DELETE_BATCH_SIZE }))
           if (rows >= DELETE_BATCH_SIZE) return rows
           await deleteUser(tx, userId)
           tx.record({ kind: 'user.deleted', target: userId })
           return rows
         })
       for (let deleted = 0, rows = DELETE_BATCH_SIZE; rows >= DELETE_BATCH_SIZE; ) {
-        rows = await removeSome()
+        rows = await removeSome(deleted === 0 ? administrator : persistent)
         deleted += rows
         if (rows >= DELETE_BATCH_SIZE) onProgress(deleted)
       }

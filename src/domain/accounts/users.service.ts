@@ -29,7 +29,7 @@ export function createUsers({ reads, changes, passwords, now }: Parts): Users {
     const passwordHash = password === undefined ? undefined : await passwords.hash(password, editor.origin.signal)
     const address = profile.email === undefined ? undefined : emailKey(profile.email)
     const changed = changedFields(profile)
-    if (passwordHash !== undefined) await trimSessions({ reads, changes }, editor.origin, userId)
+    if (passwordHash !== undefined) await trimSessions({ reads, changes }, editor.origin, userId, ownSession(editor, userId))
     try {
       return await changes.toAccount(editor, { userId, allowed: 'owner' }, async (tx) => {
         const user = await updateUser(tx, userId, { ...profile, emailKey: address, passwordHash })

@@ -23,7 +23,7 @@ export async function openSession(
   const id = randomBytes(ID_BYTES).toString('base64url')
   await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + LIFETIME_MINUTES.refresh * 60_000, ip, userAgent })
   tx.record({ kind: 'session.created', target: userId, sessionId: id })
-  const ended = await deleteOldestSessions(tx, userId, MAX_SESSIONS, DELETE_BATCH_SIZE)
+  const ended = await deleteOldestSessions(tx, userId, { kept: MAX_SESSIONS, limit: DELETE_BATCH_SIZE })
   if (ended > 0) tx.record({ kind: 'session.revoked', target: userId, count: ended })
   return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
 }
@@ -34,7 +34,8 @@ type TrimParts = Pick<DomainParts, 'reads' | 'changes'>
  * Ends the sessions of a user beyond the maximum, in batches. An account of an older version may have any number of sessions; deleting
  * them in one statement would delay every other write.
  */
-export async function trimSessions({ reads, changes }: TrimParts, origin: Origin, userId: number): Promise<void> {
-  while ((await countSessions(reads, userId)) > MAX_SESSIONS)
-    await changes.withoutCaller(origin, (tx) => deleteOldestSessions(tx, userId, MAX_SESSIONS, DELETE_BATCH_SIZE))
+export async function trimSessions({ reads, changes }: TrimParts, origin: Origin, userId: number, exceptSessionId?: string): Promise<void> {
+  const excess = { kept: MAX_SESSIONS, limit: DELETE_BATCH_SIZE, exceptSessionId }
+  while ((await countSessions(reads, userId)) > MAX_SESSIONS + 1)
+    await changes.withoutCaller(origin, (tx) => deleteOldestSessions(tx, userId, excess))
 }

@@ -33,7 +33,7 @@ export function createUserSessions({ reads, changes, now }: Pick<DomainParts, 'r
     async revokeAll(by, userId) {
       const { caller, origin } = by
       const ownSession = caller !== 'operator' && caller.user.id === userId ? caller.sessionId : undefined
-      await trimSessions({ reads, changes }, origin, userId)
+      await trimSessions({ reads, changes }, origin, userId, ownSession)
       return changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
         const count = await deleteSessionsOfUser(tx, userId, ownSession)
         if (count > 0) tx.record({ kind: 'session.revoked', target: userId, count })

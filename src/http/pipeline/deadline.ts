@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** For a hot route that runs a single statement: the statement has a timeout already, and a second timer would cost more than it. */
     skipsDeadline?: boolean
+    /** For a route whose work may take longer than that of others. */
+    deadlineMs?: number
   }
   interface FastifyRequest {
     /** How long it took to identify the caller. */

@@ -86,7 +86,7 @@ function createSteps({ authentication, metrics, limitMs }: PipelineParts) {
         !route.schema.querystring && checkQuery,
       ),
       // Fastify validates the path, the body and the query with the parsers of their schemas here (422).
-      handler: hasDeadline ? withDeadline(route.handler, limitMs) : route.handler,
+      handler: hasDeadline ? withDeadline(route.handler, route.config.deadlineMs ?? limitMs) : route.handler,
     }
   }
 }

@@ -116,7 +116,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.delete(
     '/users/:user_id',
     {
-      config: { access: 'admin', acceptedKeys: 'full', writes: true },
+      // A user of an older version may own very many keys.
+      config: { access: 'admin', acceptedKeys: 'full', writes: true, deadlineMs: 25_000 },
       schema: {
         operationId: 'deleteUser',
         summary: 'Delete a user',

@@ -31,7 +31,7 @@ const RECORD_USE = statement('update sessions set last_seen_at = $2 where id = $
 const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1')
 const DELETE_OLDEST = statement(`
   delete from sessions where id in (
-    select id from sessions where user_id = $1 order by created_at desc, id limit $2 offset $3)`)
+    select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 offset $3)`)
 const DELETE_EXPIRED = statement('delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)')
 
 export async function insertSession(tx: Transaction, session: Session): Promise<void> {
@@ -70,9 +70,15 @@ export async function countSessions(db: Reads, userId: number): Promise<number> 
   return (await db.first(COUNT, userId))?.count ?? 0
 }
 
+export type OldSessions = { readonly kept: number; readonly limit: number; readonly exceptSessionId?: string | undefined }
+
 /** Deletes the oldest sessions of a user beyond the newest `kept`, at most `limit` of them. Returns how many it deleted. */
-export async function deleteOldestSessions(tx: Transaction, userId: number, kept: number, limit: number): Promise<number> {
-  return tx.run(DELETE_OLDEST, userId, limit, kept)
+export async function deleteOldestSessions(
+  tx: Transaction,
+  userId: number,
+  { kept, limit, exceptSessionId = '' }: OldSessions,
+): Promise<number> {
+  return tx.run(DELETE_OLDEST, userId, limit, kept, exceptSessionId)
 }
 
 /** Deletes at most `limit` expired sessions. Returns how many it deleted. */

@@ -17,6 +17,7 @@ const ADD_KEYS = statement(`
 const ADD_SESSIONS = statement(`
   insert into sessions (id, user_id, created_at, expires_at)
   ${NUMBERS} select ${ROW_ID}, cast($1 as bigint), n, 9999999999999 from numbers`)
+const MAKE_NEWER = statement('update sessions set created_at = created_at + $2 where user_id = $1 and created_at < 1000')
 const COUNT_KEYS = statement<{ count: number }>('select count(*) as count from api_keys where user_id = $1')
 const COUNT_SESSIONS = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1')
 
@@ -90,6 +91,23 @@ test('a user with very many keys and sessions is deleted in small transactions, 
     assert.equal(progress.length > 2, way === 'operator')
     await assert.rejects(testApp.services.userAdministration.find(mia.id), { code: 'user_not_found' })
   }
+})
+
+test('a password change keeps the session that it comes from, however old that is', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  testApp.clock.advance({ minutes: 1 })
+  await testApp.db.run(ADD_SESSIONS, mia.id, 600)
+  await testApp.db.run(MAKE_NEWER, mia.id, testApp.clock.now())
+  const change = {
+    method: 'POST',
+    url: `/users/${mia.id}/password`,
+    headers: mia.headers,
+    payload: { password: 'a new password' },
+  } as const
+  assert.equal((await testApp.app.inject(change)).statusCode, 204)
+  assert.equal((await testApp.app.inject({ url: '/users/me', headers: mia.headers })).statusCode, 200)
+  assert.equal((await rowsOf(testApp, mia.id)).sessions, 1)
 })
 
 test('a password reset and a password change end very many sessions in small transactions', async (t) => {
