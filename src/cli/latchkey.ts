@@ -10,6 +10,7 @@ import { mailCommands } from './commands/mail.commands.ts'
 import { migrateDataCommands } from './commands/migrate-data.commands.ts'
 import { secretCommands } from './commands/secret.commands.ts'
 import { serviceCommands } from './commands/service.commands.ts'
+import { sessionCommands } from './commands/session.commands.ts'
 import { userCommands } from './commands/user.commands.ts'
 import { Interrupted } from './terminal/interruption.ts'
 import { explainRefusal } from './terminal/refusals.ts'
@@ -52,6 +53,7 @@ export function createProgram(): Command {
   doctorCommands(program)
   userCommands(program)
   keyCommands(program)
+  sessionCommands(program)
   mailCommands(program)
   secretCommands(program)
   backupCommands(program)

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../../model/api-key.ts'
 import type { OutboxMail } from '../../model/mail.ts'
+import type { ListedSession } from '../../model/session.ts'
 import type { User } from '../../model/user.ts'
 import type { Format } from './output.ts'
 import { printable } from './text.ts'
@@ -48,6 +49,24 @@ export const KEY_FORMAT: Format<ApiKey> = {
 
 export function keyLabel({ id, name }: ApiKey, owner: User): string {
   return `key ${id} (${printable(name)}) of ${userLabel(owner)}`
+}
+
+export const SESSION_FORMAT: Format<ListedSession> = {
+  columns: {
+    ID: ({ id }) => id,
+    'LOGGED IN': ({ createdAt }) => new Date(createdAt).toISOString(),
+    'LAST SEEN': ({ lastSeenAt }) => new Date(lastSeenAt).toISOString(),
+    IP: ({ ip }) => ip ?? '',
+    PROGRAM: ({ userAgent }) => userAgent ?? '',
+  },
+  json: ({ id, createdAt, lastSeenAt, expiresAt, ip, userAgent }) => ({
+    id,
+    created_at: new Date(createdAt).toISOString(),
+    last_seen_at: new Date(lastSeenAt).toISOString(),
+    expires_at: new Date(expiresAt).toISOString(),
+    ip: ip ?? null,
+    user_agent: userAgent ?? null,
+  }),
 }
 
 /** A key with its secret, which is shown once. */

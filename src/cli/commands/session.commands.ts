@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
+import { createUserSessions } from '../../domain/sessions/user-sessions.service.ts'
+import { counted } from '../../shared/counted.ts'
+import { createPrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
+import { SESSION_FORMAT, userLabel } from '../terminal/views.ts'
+import { findUser, USER_HINT } from './references.ts'
+import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
+
+type JsonOption = { readonly json?: true }
+
+export function sessionCommands(program: Command): void {
+  const session = program.command('session').description('see and end the sessions of accounts')
+
+  session
+    .command('list')
+    .description('list the live sessions of an account, newest first')
+    .argument('<user>', USER_HINT)
+    .option(...JSON_OPTION)
+    .action(listSessions)
+
+  session
+    .command('revoke')
+    .description('end one session of an account, or all of them; nothing is deleted that a login does not bring back')
+    .argument('<user>', USER_HINT)
+    .argument('[session-id]', 'the id of the session; without it, every session ends')
+    .option(...JSON_OPTION)
+    .action(revokeSessions)
+}
+
+async function listSessions(reference: string, { json }: JsonOption): Promise<void> {
+  await withDatabase(async (db) => {
+    const { id } = await findUser(createUserAdministration(partsOf(db)), reference)
+    await createPrinter(SESSION_FORMAT, json === true).list(onePage(await createUserSessions(partsOf(db)).list(id)))
+  })
+}
+
+async function revokeSessions(reference: string, sessionId: string | undefined, { json }: JsonOption): Promise<void> {
+  await withDatabase(async (db) => {
+    const user = await findUser(createUserAdministration(partsOf(db)), reference)
+    const sessions = createUserSessions(partsOf(db))
+    if (sessionId !== undefined) {
+      await sessions.revoke(OPERATOR, user.id, sessionId)
+      return print(json ? JSON.stringify({ revoked: 1 }) : `ended session ${sessionId} of ${userLabel(user)}`)
+    }
+    const revoked = await sessions.revokeAll(OPERATOR, user.id)
+    print(json ? JSON.stringify({ revoked }) : `ended ${counted(revoked, 'session')} of ${userLabel(user)}`)
+  })
+}
