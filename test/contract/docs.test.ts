@@ -77,7 +77,7 @@ test('docs/operations.md lists every command, and no other', () => {
     command.commands.length === 0 ? [words.join(' ')] : command.commands.flatMap((child) => leaves(child, [...words, child.name()]))
   // A row may list two commands that belong together; parameters are in capitals.
   const documented = rows('docs/operations.md', 'Command line').flatMap(([names = '']) =>
-    names.split(', ').map((name) => name.replace(/ [A-Z_]+/g, '')),
+    names.split(', ').map((name) => name.replace(/ \[?[A-Z_]+\]?/g, '')),
   )
   assert.deepEqual(documented.sort(), leaves(createProgram(), []).sort())
 })

@@ -1,7 +1,7 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { ListedSession } from '../../model/session.ts'
-import { deleteSession, deleteSessionsOfUser, listSessions } from '../../storage/repositories/session.repository.ts'
+import { countSessions, deleteSession, deleteSessionsOfUser, listSessions } from '../../storage/repositories/session.repository.ts'
 import { findUserById } from '../../storage/repositories/user.repository.ts'
 import type { DomainParts } from '../parts.ts'
 import { trimSessions } from './open-session.ts'
@@ -35,7 +35,9 @@ export function createUserSessions({ reads, changes, now }: Pick<DomainParts, 'r
       const ownSession = caller !== 'operator' && caller.user.id === userId ? caller.sessionId : undefined
       await trimSessions({ reads, changes }, origin, userId, ownSession)
       return changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
-        const count = await deleteSessionsOfUser(tx, userId, ownSession)
+        const live = await countSessions(tx, userId, now())
+        await deleteSessionsOfUser(tx, userId, ownSession)
+        const count = ownSession === undefined ? live : live - 1
         if (count > 0) tx.record({ kind: 'session.revoked', target: userId, count })
         return count
       })

@@ -28,7 +28,7 @@ const LIST = statement<SessionRow>(`
   select id, user_id, created_at, expires_at, ip, user_agent, last_seen_at from sessions
   where user_id = $1 and expires_at > $2 order by created_at desc, id limit $3`)
 const RECORD_USE = statement('update sessions set last_seen_at = $2 where id = $1 and (last_seen_at is null or last_seen_at < $2)')
-const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1')
+const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
 const DELETE_OLDEST = statement(`
   delete from sessions where id in (
     select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 offset $3)`)
@@ -49,9 +49,9 @@ export async function deleteSession(tx: Transaction, sessionId: string, userId: 
   return (await tx.run(DELETE, sessionId, userId, now)) > 0
 }
 
-/** Returns how many were deleted. */
-export async function deleteSessionsOfUser(tx: Transaction, userId: number, exceptSessionId?: string): Promise<number> {
-  return exceptSessionId === undefined ? tx.run(DELETE_OF_USER, userId) : tx.run(DELETE_OTHERS_OF_USER, userId, exceptSessionId)
+export async function deleteSessionsOfUser(tx: Transaction, userId: number, exceptSessionId?: string): Promise<void> {
+  if (exceptSessionId === undefined) await tx.run(DELETE_OF_USER, userId)
+  else await tx.run(DELETE_OTHERS_OF_USER, userId, exceptSessionId)
 }
 
 /** The live sessions of a user, newest first. */
@@ -66,8 +66,9 @@ export async function recordSessionUses(tx: Transaction, uses: readonly SessionU
   for (const { sessionId, seenAt } of uses) await tx.run(RECORD_USE, sessionId, seenAt)
 }
 
-export async function countSessions(db: Reads, userId: number): Promise<number> {
-  return (await db.first(COUNT, userId))?.count ?? 0
+/** Those that expire after a moment: all of them after 0. */
+export async function countSessions(db: Reads, userId: number, after = 0): Promise<number> {
+  return (await db.first(COUNT, userId, after))?.count ?? 0
 }
 
 export type OldSessions = { readonly kept: number; readonly limit: number; readonly exceptSessionId?: string | undefined }
