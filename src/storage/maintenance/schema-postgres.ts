@@ -9,32 +9,36 @@ const INSUFFICIENT_PRIVILEGE = '42501'
 /** The tables named in $2 of the schema named in $1, and everything that belongs to them or runs because of them. */
 const READ_OBJECTS = `
   with tables as (
-    select oid, relname::text as name from pg_class
+    select oid, relname::text as name, relrowsecurity from pg_class
     where relnamespace = $1::text::regnamespace and relkind = 'r' and relname::text = any (string_to_array($2, ','))
   )
-  select 'table ' || name as name, '' as definition from tables
+  select 'table ' || name as name,
+    concat_ws(' ', relrowsecurity, (select string_agg(inhrelid::regclass::text, ' ') from pg_inherits where inhparent = tables.oid)) as definition,
+    false as "isPlainIndex"
+  from tables
   union all
   select format('column %s of %s', attname, tables.name),
-    concat_ws(' ', format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated, pg_get_expr(adbin, adrelid))
+    concat_ws(' ', format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated, pg_get_expr(adbin, adrelid)), false
   from tables join pg_attribute on attrelid = tables.oid left join pg_attrdef on adrelid = attrelid and adnum = attnum
   where attnum > 0 and not attisdropped
   union all
-  select 'index ' || relname, pg_get_indexdef(indexrelid)
+  select 'index ' || relname, pg_get_indexdef(indexrelid),
+    not indisunique and not indisexclusion and indexprs is null and indpred is null
   from tables join pg_index on indrelid = tables.oid join pg_class on pg_class.oid = indexrelid
   union all
-  select format('constraint %s of %s', conname, tables.name), pg_get_constraintdef(pg_constraint.oid)
+  select format('constraint %s of %s', conname, tables.name), pg_get_constraintdef(pg_constraint.oid), false
   from tables join pg_constraint on conrelid = tables.oid
   union all
-  select format('trigger %s of %s', tgname, tables.name), concat_ws(' ', tgenabled, pg_get_triggerdef(pg_trigger.oid))
+  select format('trigger %s of %s', tgname, tables.name), concat_ws(' ', tgenabled, pg_get_triggerdef(pg_trigger.oid)), false
   from tables join pg_trigger on tgrelid = tables.oid where not tgisinternal
   union all
-  select format('rule %s of %s', rulename, tables.name), concat_ws(' ', ev_enabled, pg_get_ruledef(pg_rewrite.oid))
+  select format('rule %s of %s', rulename, tables.name), concat_ws(' ', ev_enabled, pg_get_ruledef(pg_rewrite.oid)), false
   from tables join pg_rewrite on ev_class = tables.oid
   union all
-  select format('policy %s of %s', polname, tables.name), concat_ws(' ', polcmd, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid))
+  select format('policy %s of %s', polname, tables.name), concat_ws(' ', polcmd, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)), false
   from tables join pg_policy on polrelid = tables.oid
   union all
-  select distinct 'function ' || pg_proc.oid::regprocedure::text, pg_get_functiondef(pg_proc.oid)
+  select distinct 'function ' || pg_proc.oid::regprocedure::text, pg_get_functiondef(pg_proc.oid), false
   from tables join pg_trigger on tgrelid = tables.oid join pg_proc on pg_proc.oid = tgfoid where not tgisinternal`
 
 /**
@@ -97,7 +101,7 @@ async function objectsOf(tx: Tx, schema: string, tables: readonly string[]): Pro
  * Removes the names of the schemas, so that two schemas can be compared: pg_trgm may be in either. Also removes the search path of a
  * function, which names the schema that it was created in.
  */
-function unqualified({ name, definition }: SchemaObject, schemas: readonly string[]): SchemaObject {
+function unqualified({ name, definition, isPlainIndex }: SchemaObject, schemas: readonly string[]): SchemaObject {
   const strip = (text: string) => schemas.reduce((rest, schema) => rest.replaceAll(`"${schema}".`, '').replaceAll(`${schema}.`, ''), text)
-  return { name: strip(name), definition: strip(definition.replace(/^ SET search_path TO .*$/m, '')) }
+  return { name: strip(name), definition: strip(definition.replace(/^ SET search_path TO .*$/m, '')), isPlainIndex }
 }

@@ -4,7 +4,11 @@ import { compareSchemas, type SchemaDifference, type SchemaObject } from './sche
 
 // SQLite creates the statistics by itself, in tables that nobody else can create.
 const READ_OBJECTS = `
-  select type || ' ' || name as name, tbl_name || ': ' || coalesce(sql, '') as definition from sqlite_schema
+  select type || ' ' || name as name, tbl_name || ': ' || coalesce(sql, '') as definition,
+    exists (
+      select 1 from pragma_index_list(tbl_name) as listed where listed.name = sqlite_schema.name and not listed."unique" and not listed.partial
+    ) and not exists (select 1 from pragma_index_info(sqlite_schema.name) as indexed where indexed.name is null) as isPlainIndex
+  from sqlite_schema
   where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))`
 
 /** Compares a database of this or an earlier version with what its migrations create. */

@@ -84,6 +84,32 @@ test('changed, missing and added objects are found, and an index of the operator
   )
 })
 
+test('an index that refuses or computes something is not harmless', async (t) => {
+  const { differences, execute } = await migrated(t)
+  await execute({
+    sqlite: `
+      create unique index one_ban on users (banned) where banned;
+      create unique index one_session on sessions (user_id);
+      create index no_ban on users (json_extract(case when banned then 'x' else '{}' end, '$.a'))`,
+    postgres: `
+      create unique index one_ban on users (banned) where banned;
+      create unique index one_session on sessions (user_id);
+      create index no_ban on users ((1 / (case when banned then 0 else 1 end)))`,
+  })
+  assert.deepEqual((await differences()).sort(), [
+    'index no_ban is not part of Latchkey',
+    'index one_ban is not part of Latchkey',
+    'index one_session is not part of Latchkey',
+  ])
+})
+
+test('tables that add rows to those of PostgreSQL, and row security, are found', async (t) => {
+  if (t.database === 'sqlite') return
+  const { differences, execute } = await migrated(t)
+  await execute({ sqlite: '', postgres: 'create table more_users () inherits (users); alter table api_keys enable row level security' })
+  assert.deepEqual((await differences()).sort(), ['table api_keys was changed', 'table users was changed'])
+})
+
 test('a check of the schema leaves nothing behind', async (t) => {
   const { differences, execute } = await migrated(t)
   await differences()
