@@ -6,6 +6,7 @@ import { createHttpApp } from './http/pipeline/create-app.ts'
 import { accountRoutes } from './http/routes/account.routes.ts'
 import { apiKeyRoutes } from './http/routes/api-key.routes.ts'
 import { healthRoutes } from './http/routes/health.routes.ts'
+import { identityRoutes } from './http/routes/identity/identity.routes.ts'
 import { metricsRoutes } from './http/routes/metrics.routes.ts'
 import { passwordResetRoutes } from './http/routes/password-reset.routes.ts'
 import { sessionRoutes } from './http/routes/session.routes.ts'
@@ -53,6 +54,7 @@ export function buildApp(config: Config, parts: AppParts): App {
       sessionRoutes(app, userSessions)
       userAdministrationRoutes(app, userAdministration)
       apiKeyRoutes(app, apiKeys)
+      identityRoutes(app)
       metricsRoutes(app, metrics)
       let instanceId: string | undefined
       // Read once, so that the heartbeat needs no database.

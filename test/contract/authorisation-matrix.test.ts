@@ -52,6 +52,8 @@ GET    /users/keys/by-user/:user_id             |   401     401     401     401 
 PATCH  /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    200  |    403        200
 DELETE /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    204  |    403        204
 
+GET    /auth/check                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
+
 GET    /heartbeat                               |   200     200     200     200      200      200   | 200    200    200  |    200        200
 GET    /ready                                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
 GET    /metrics                                 |   404     404     404     404      404      404   | 404    404    404  |    404        404

@@ -48,6 +48,7 @@ const ADDITIONS: typeof SPECIFIED = [
   ['GET', '/users/{user_id}/sessions', 'Admin', 200],
   ['DELETE', '/users/{user_id}/sessions', 'Admin', 204],
   ['DELETE', '/users/{user_id}/sessions/{session_id}', 'Admin', 204],
+  ['GET', '/auth/check', 'User', 200],
   ['GET', '/ready', 'None', 200],
   ['GET', '/', 'None', 200],
   ['GET', '/openapi.json', 'None', 200, 304],

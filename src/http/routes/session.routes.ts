@@ -20,7 +20,7 @@ function ownSessionRoutes(app: App, sessions: UserSessions): void {
         summary: 'List your sessions',
         description: 'Newest first. `current` marks the session of this request; with an API key, none is marked.',
         tags: ['Sessions'],
-        response: { 200: described(SessionsView, 'Your sessions.'), ...refusals(401, 'user_not_found', 503) },
+        response: { 200: described(SessionsView, 'Your sessions.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
     async ({ caller }) => sessionsView(await sessions.list(caller.user.id), caller.sessionId),
@@ -35,7 +35,7 @@ function ownSessionRoutes(app: App, sessions: UserSessions): void {
         summary: 'End your other sessions',
         description: 'Ends every session except the one of this request. With an API key, every session.',
         tags: ['Sessions'],
-        response: { 204: Empty, ...refusals(401, 'user_not_found', 413, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
     },
     async ({ actor, caller }, reply) => {
@@ -54,7 +54,7 @@ function ownSessionRoutes(app: App, sessions: UserSessions): void {
         description: 'Its tokens stop working with the next request.',
         tags: ['Sessions'],
         params: SessionPath,
-        response: { 204: Empty, ...refusals(401, 'user_not_found', 'session_not_found', 413, 503) },
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'session_not_found', 413, 503) },
       },
     },
     async ({ actor, caller, params }, reply) => {

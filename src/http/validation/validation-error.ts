@@ -61,7 +61,8 @@ export function above(maximum: number): IssueMessage {
 
 export function notOneOf(words: readonly string[]): IssueMessage {
   const quoted = words.map((word) => `'${word}'`)
-  return { type: 'enum', msg: `Input should be ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}` }
+  const last = quoted.pop()
+  return { type: 'enum', msg: `Input should be ${quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`}` }
 }
 
 export function noneOf(names: readonly string[]): IssueMessage {
