@@ -11,6 +11,7 @@ import { createSessionUse, type SessionUse } from './domain/sessions/session-use
 import { createSessions, type Sessions } from './domain/sessions/sessions.service.ts'
 import { createUserSessions, type UserSessions } from './domain/sessions/user-sessions.service.ts'
 import type { Event } from './model/event.ts'
+import type { Secrets } from './security/derived-keys.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens, type Tokens } from './security/token.ts'
 import { type Database, readsOf } from './storage/database.ts'
@@ -18,7 +19,7 @@ import { type Database, readsOf } from './storage/database.ts'
 /** What the rules are built from: in the service with the real clock, in a test with one that the test moves. */
 export type Parts = {
   readonly db: Database
-  readonly secretKey: Uint8Array
+  readonly secrets: Secrets
   readonly now: () => number
   readonly passwords?: Passwords
   readonly observer?: Observer
@@ -43,9 +44,9 @@ export type Services = {
 
 /** Builds the rules, for the service and for the command line alike. */
 export function createServices(parts: Parts): Services {
-  const { db, secretKey, now, passwords = createPasswords(), observer = NO_OBSERVER } = parts
+  const { db, secrets, now, passwords = createPasswords(), observer = NO_OBSERVER } = parts
   const { onMailQueued = () => undefined, onEvent = () => undefined, sessionUse = createSessionUse(db, now) } = parts
-  const tokens = createTokens(secretKey, now)
+  const tokens = createTokens(secrets, now)
   const reads = readsOf(db)
   const changes = createChanges({ db, now, onEvent })
   return {

@@ -1,4 +1,5 @@
 import { COMMAND } from '../shared/command.ts'
+import { parseFallbacks, parseSecretKey } from './secret-keys.ts'
 import {
   type Parsed,
   parseAdminEmail,
@@ -11,7 +12,6 @@ import {
   parseMailFrom,
   parseOrigins,
   parsePort,
-  parseSecretKey,
   parseSmtpUrl,
   parseTitle,
   parseWorkers,
@@ -27,6 +27,8 @@ export type Config = Readonly<{
   database: DatabaseTarget
   /** Absent with SQLite alone: then it is made at the first start and kept beside the database file. */
   secretKey: Uint8Array | undefined
+  /** Former secrets: tokens that one of them signed stay valid. */
+  secretKeyFallbacks: readonly Uint8Array[]
   baseUrl: string
   frontendUrl: string | undefined
   apiTitle: string
@@ -79,6 +81,7 @@ export function loadConfig(env: Environment): Config {
     port,
     database: Object.freeze(database),
     secretKey,
+    secretKeyFallbacks: Object.freeze(readFallbacks()),
     baseUrl: read('BASE_URL', `http://localhost:${port}`, parseHttpUrl),
     frontendUrl: read('FRONTEND_URL', undefined, parseHttpUrl),
     apiTitle: read('API_TITLE', 'Latchkey', parseTitle),
@@ -93,6 +96,16 @@ export function loadConfig(env: Environment): Config {
   }
   if (faults.length > 0) throw new ConfigFaults(faults)
   return Object.freeze(config)
+
+  function readFallbacks(): readonly Uint8Array[] {
+    const text = env['SECRET_KEY_FALLBACKS']
+    if (!text) return []
+    const fallbacks = parseFallbacks(text, env['SECRET_KEY'])
+    faults.push(...fallbacks.faults.map((fault) => `SECRET_KEY_FALLBACKS: ${fault}`))
+    // A kept secret has its former ones in a file beside it.
+    if (!env['SECRET_KEY']) faults.push('SECRET_KEY_FALLBACKS: is only used together with SECRET_KEY, which is not set')
+    return fallbacks.values
+  }
 
   function readAdmin(): Config['admin'] {
     const email = read('ADMIN_EMAIL', undefined, parseAdminEmail)

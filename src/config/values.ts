@@ -2,7 +2,6 @@ import { isIP } from 'node:net'
 import { parseEmail } from '../domain/values/email.ts'
 import { isPassword } from '../domain/values/limits.ts'
 import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
-import { COMMAND } from '../shared/command.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
 import type { DatabaseTarget, LogLevel } from './load.ts'
 import { parseSmtpServer } from './smtp-url.ts'
@@ -14,19 +13,6 @@ const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error'
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
 
 const MAX_WORKERS = 128
-const MIN_SECRET_BYTES = 32
-const MIN_SECRET_VARIETY = 8
-// What stands in examples for "put your own here".
-const SAMPLE_SECRET =
-  /change.?me|change.?this|your.{0,12}(?:secret|key)|replace.?(?:me|this|with)|insert.{0,12}here|placeholder|not.?secure|insecure/i
-// The keys of tutorials that are copied most; they look random, and everybody has them.
-const WELL_KNOWN_SECRETS = new Set([
-  'a-string-secret-at-least-256-bits-long',
-  'super-secret-jwt-token-with-at-least-32-characters-long',
-  '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
-  '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970',
-])
-const REPEATED_UNIT = /^(.{1,16})\1+$/s
 
 // An unquoted name holds no character that could end it, or begin another address.
 const MAILBOX = /^(?:(?:[^<>()[\]\\,;:@"]+|"[^"\\]+") ?<([^<>]+)>|([^<>]+))$/
@@ -64,20 +50,6 @@ export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
       'should be sqlite:path/to/file.db or postgres://user:password@host:port/database; special characters in user and password are percent-encoded; ' +
       '?sslmode= is disable, prefer, require, verify-ca or verify-full',
   }
-}
-
-export function parseSecretKey(text: string): Parsed<Uint8Array> {
-  const bytes = new TextEncoder().encode(text)
-  const advice = `make one with \`${COMMAND} secret generate\``
-  if (bytes.length < MIN_SECRET_BYTES) {
-    return { fault: `should be at least ${MIN_SECRET_BYTES} bytes, has ${bytes.length}; ${advice}` }
-  }
-  if (isGuessable(text)) return { fault: `is a sample or can be guessed; ${advice}` }
-  return { value: bytes }
-}
-
-function isGuessable(text: string): boolean {
-  return WELL_KNOWN_SECRETS.has(text) || SAMPLE_SECRET.test(text) || REPEATED_UNIT.test(text) || new Set(text).size < MIN_SECRET_VARIETY
 }
 
 export function parseHttpUrl(text: string): Parsed<string> {

@@ -1,6 +1,4 @@
-import { dirname, join } from 'node:path'
 import type { Config } from '../config/load.ts'
-import { keptSecretKey } from '../security/secret-key.ts'
 import type { Migration } from '../storage/migrations.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { migrate, type OutageObserver, openDatabase } from '../storage/open.ts'
@@ -16,23 +14,6 @@ export function openMigrated({ database }: Config, observer?: OutageObserver): P
     await migrate(database)
     return openDatabase(database, observer)
   })
-}
-
-/** The secret that tokens are signed with: the setting or, with SQLite, one that is kept beside the database file. */
-export function secretKeyOf({ database, secretKey }: Config): Uint8Array {
-  if (secretKey !== undefined) return secretKey
-  const file = secretKeyFile(database)
-  if (file === undefined) throw new Error('SECRET_KEY: is required with PostgreSQL')
-  try {
-    return keptSecretKey(file)
-  } catch (error) {
-    throw new Error(`SECRET_KEY: ${messageOf(error)}`, { cause: error })
-  }
-}
-
-/** The file beside a SQLite database in which the secret key is kept, unless it is set. */
-export function secretKeyFile(database: Config['database']): string | undefined {
-  return database.kind === 'sqlite' ? join(dirname(database.file), 'secret.key') : undefined
 }
 
 /** What goes wrong with a database, in words that name the setting or option that leads to it. */

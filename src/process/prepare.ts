@@ -6,7 +6,8 @@ import type { Operator } from '../model/caller.ts'
 import { createPasswords } from '../security/password.ts'
 import { readsOf } from '../storage/database.ts'
 import { createEventLog } from './event-log.ts'
-import { openMigrated, secretKeyOf } from './open-database.ts'
+import { openMigrated } from './open-database.ts'
+import { secretsOf } from './secrets.ts'
 
 const OPERATOR: Operator = { caller: 'operator', origin: { via: 'start' } }
 const PROMOTED =
@@ -16,7 +17,7 @@ const PROMOTED =
 export async function prepare(config: Config, logger: Logger): Promise<{ readonly hasAdmin: boolean }> {
   const db = await openMigrated(config)
   try {
-    secretKeyOf(config)
+    secretsOf(config)
     if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)) }
     const changes = createChanges({ db, now: Date.now, onEvent: createEventLog(logger) })
     const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)

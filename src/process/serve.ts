@@ -9,17 +9,17 @@ import { openTransport } from '../outbox/open-transport.ts'
 import { createTokens } from '../security/token.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { createEventLog } from './event-log.ts'
-import { secretKeyOf } from './open-database.ts'
 import { boundPort, type PublicUrl } from './public-url.ts'
+import { secretsOf } from './secrets.ts'
 import type { RunningService } from './shutdown.ts'
 import { createWorkerPeers } from './workers.ts'
 
 /** Builds the service, listens, and starts its background work. */
 export async function serve(config: Config, db: MonitoredDatabase, publicUrl: PublicUrl, logger: Logger): Promise<RunningService> {
-  const secretKey = secretKeyOf(config)
+  const secrets = secretsOf(config)
   const mail = createMailDispatcher({
     db,
-    tokens: createTokens(secretKey, Date.now),
+    tokens: createTokens(secrets, Date.now),
     transport: await openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
     letterhead: () => ({ apiTitle: config.apiTitle, mailFrom: config.mailFrom, baseUrl: publicUrl.get() }),
     now: Date.now,
@@ -27,7 +27,7 @@ export async function serve(config: Config, db: MonitoredDatabase, publicUrl: Pu
   })
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
   const onEvent = createEventLog(logger)
-  const app = buildApp(config, { db, secretKey, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, peers })
+  const app = buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, peers })
   await listen(app, config)
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()

@@ -1,5 +1,6 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 import { Refusal } from '../model/refusal.ts'
+import type { Secrets } from './derived-keys.ts'
 
 export type TokenKind = 'access' | 'refresh' | 'verify' | 'reset'
 
@@ -38,11 +39,10 @@ export function isTokenShaped(text: string): boolean {
   return text.length <= MAX_LENGTH && SHAPE.test(text)
 }
 
-export function createTokens(secret: Uint8Array, now: () => number): Tokens {
-  const key = Buffer.from(secret)
-  const sign = createSigner({ key, algorithm: 'HS256' })
-  // Expiry is checked in read(): after the kind, with our clock, and again whenever a remembered token is used.
-  const verifySignature = createVerifier({ key, algorithms: ['HS256'], complete: true, ignoreExpiration: true, ignoreNotBefore: true })
+/** Signs with the current secret, and accepts tokens that it or one of the fallbacks has signed. */
+export function createTokens(secrets: Secrets, now: () => number): Tokens {
+  const sign = createSigner({ key: Buffer.from(secrets[0]), algorithm: 'HS256' })
+  const verifiers = secrets.map(createSignatureVerifier)
   const remembered = new Map<string, VerifiedToken>()
 
   function issue(kind: TokenKind, userId: number, binding: object): string {
@@ -53,13 +53,11 @@ export function createTokens(secret: Uint8Array, now: () => number): Tokens {
   function verify(token: string): VerifiedToken {
     // Length and shape come before the signature, so that a huge string costs nothing (spec 2.3 rule 4).
     if (!isTokenShaped(token)) throw new Refusal('token_invalid', 'length or shape')
-    let parts: SignedParts
-    try {
-      parts = verifySignature(token)
-    } catch {
-      throw new Refusal('token_invalid', 'signature or encoding')
+    for (const verifySignature of verifiers) {
+      const parts = verifySignature(token)
+      if (parts !== undefined) return parseClaims(parts)
     }
-    return parseClaims(parts)
+    throw new Refusal('token_invalid', 'signature or encoding')
   }
 
   function verifyOnce(token: string): VerifiedToken {
@@ -84,6 +82,25 @@ export function createTokens(secret: Uint8Array, now: () => number): Tokens {
 }
 
 type SignedParts = { readonly header: Record<string, unknown>; readonly payload: Record<string, unknown> }
+
+/** Returns undefined for a token that this secret has not signed. */
+function createSignatureVerifier(secret: Uint8Array): (token: string) => SignedParts | undefined {
+  // Expiry is checked in read(): after the kind, with our clock, and again whenever a remembered token is used.
+  const verify = createVerifier({
+    key: Buffer.from(secret),
+    algorithms: ['HS256'],
+    complete: true,
+    ignoreExpiration: true,
+    ignoreNotBefore: true,
+  })
+  return (token) => {
+    try {
+      return verify(token)
+    } catch {
+      return undefined
+    }
+  }
+}
 
 function parseClaims({ header, payload }: SignedParts): VerifiedToken {
   const { typ, sub, exp, sid, ver } = payload as { typ?: unknown; sub?: unknown; exp?: unknown; sid?: unknown; ver?: unknown }

@@ -12,6 +12,8 @@ type Good = { readonly name: string; readonly text: string; readonly key: keyof 
 
 const POSTGRES = 'postgres://user:hunter22@db.example:5432/accounts'
 
+const FORMER = ['first-former-Zq3vT9xLk2mN8pR5wY7b', 'second-former-C4dF6gH1jS0uZq3vT9xL', 'third-former-k2mN8pR5wY7bC4dF6gH1'] as const
+
 function good(name: string, key: keyof Config, values: Readonly<Record<string, unknown>>): Good[] {
   return Object.entries(values).map(([text, value]) => ({ name, text, key, value }))
 }
@@ -52,6 +54,10 @@ const GOOD: readonly Good[] = [
     [TEST_SECRET]: new TextEncoder().encode(TEST_SECRET),
     'Schlüßel zählen in Bytes, nicht': new TextEncoder().encode('Schlüßel zählen in Bytes, nicht'),
     ' spaces at the ends are part of a key ': new TextEncoder().encode(' spaces at the ends are part of a key '),
+  }),
+  ...good('SECRET_KEY_FALLBACKS', 'secretKeyFallbacks', {
+    [FORMER[0]]: [new TextEncoder().encode(FORMER[0])],
+    [FORMER.join(',')]: FORMER.map((secret) => new TextEncoder().encode(secret)),
   }),
   ...good('BASE_URL', 'baseUrl', HTTP_URLS),
   ...good('FRONTEND_URL', 'frontendUrl', HTTP_URLS),
@@ -137,6 +143,16 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
     '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970',
   ],
+  SECRET_KEY_FALLBACKS: [
+    'hunter22',
+    'hunter22'.repeat(8),
+    'change-me-change-me-change-me-change-me',
+    TEST_SECRET,
+    `${FORMER[0]},${FORMER[0]}`,
+    `${FORMER[0]},`,
+    `${FORMER[0]}, ${FORMER[1]}`,
+    `${FORMER.join(',')},${FORMER[0]}4`,
+  ],
   BASE_URL: [
     'id.example.com',
     'ftp://id.example.com',
@@ -197,6 +213,7 @@ test('an empty environment gives the defaults', () => {
     port: 8000,
     database: { kind: 'sqlite', file: 'data/latchkey.db' },
     secretKey: undefined,
+    secretKeyFallbacks: [],
     baseUrl: 'http://localhost:8000',
     frontendUrl: undefined,
     apiTitle: 'Latchkey',
@@ -227,7 +244,7 @@ for (const [name, texts] of Object.entries(BAD)) {
     test(`${name} may not be ${JSON.stringify(text)}, and the fault says so in one line`, () => {
       const faults = faultsOf({ SECRET_KEY: TEST_SECRET, [name]: text })
       assert.equal(faults.length, 1)
-      assert.match(faults[0] ?? '', new RegExp(`^${name}: (should be|is) .{10,}$`))
+      assert.match(faults[0] ?? '', new RegExp(`^${name}: (secret \\d of \\d )?(should be|is) .{10,}$`))
     })
   }
 }
@@ -245,6 +262,28 @@ test('an admin needs an address and a password that register would take', () => 
 test('PostgreSQL needs a secret of its own, because several machines may serve', () => {
   assert.deepEqual(faultsOf({ DATABASE_URL: POSTGRES }), [
     'SECRET_KEY: is required with PostgreSQL; make one with `npm run latchkey -- secret generate`',
+  ])
+})
+
+test('each fallback that cannot be used is one line, without its value', () => {
+  const weak = 'change-me-change-me-change-me-change-me'
+  assert.deepEqual(faultsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: `hunter22,${weak},${TEST_SECRET}` }), [
+    'SECRET_KEY_FALLBACKS: secret 1 of 3 should be at least 32 bytes, has 8',
+    'SECRET_KEY_FALLBACKS: secret 2 of 3 is a sample or can be guessed',
+    'SECRET_KEY_FALLBACKS: secret 3 of 3 is the same as SECRET_KEY; list former secrets only',
+  ])
+  assert.deepEqual(faultsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: `${FORMER[0]},${FORMER[0]}, ${FORMER[1]}` }), [
+    'SECRET_KEY_FALLBACKS: secret 2 of 3 is listed twice',
+    'SECRET_KEY_FALLBACKS: secret 3 of 3 should be without spaces around it; separate secrets by a comma alone',
+  ])
+  assert.deepEqual(faultsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: [...FORMER, weak].join(',') }), [
+    'SECRET_KEY_FALLBACKS: should be at most 3 secrets, separated by commas, has 4',
+  ])
+})
+
+test('fallbacks without SECRET_KEY are refused, because they would be ignored', () => {
+  assert.deepEqual(faultsOf({ SECRET_KEY_FALLBACKS: FORMER[0] }), [
+    'SECRET_KEY_FALLBACKS: is only used together with SECRET_KEY, which is not set',
   ])
 })
 
@@ -271,7 +310,7 @@ test('the error for an unknown parameter of SMTP_URL names it and the one that e
 })
 
 test('no fault repeats a password or a secret', () => {
-  for (const name of ['DATABASE_URL', 'SECRET_KEY', 'SMTP_URL', 'BASE_URL']) {
+  for (const name of ['DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_FALLBACKS', 'SMTP_URL', 'BASE_URL']) {
     for (const text of BAD[name] ?? []) {
       assert.doesNotMatch(faultsOf({ SECRET_KEY: TEST_SECRET, [name]: text }).join('\n'), /hunter22/)
     }

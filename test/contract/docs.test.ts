@@ -65,11 +65,12 @@ test('docs/operations.md lists every setting with its default, and no other', ()
     ADMIN_EMAIL: config.admin?.email,
     ADMIN_PASSWORD: config.admin?.password,
     FRONTEND_URL: config.frontendUrl,
+    SECRET_KEY_FALLBACKS: config.secretKeyFallbacks[0],
     SMTP_URL: config.smtpUrl,
   }
   const documentedWithout = documented.filter(([, text]) => text === 'none').map(([name]) => name)
   assert.deepEqual(documentedWithout.sort(), Object.keys(withoutDefault))
-  assert.deepEqual(Object.values(withoutDefault), [undefined, undefined, undefined, undefined])
+  assert.ok(Object.values(withoutDefault).every((value) => value === undefined))
 })
 
 test('docs/operations.md lists every command, and no other', () => {

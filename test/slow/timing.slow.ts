@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test as nodeTest, type TestContext } from 'node:test'
+import { secretsOf } from '../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../src/security/password.ts'
 import { createServices } from '../../src/services.ts'
 import type { Database, Queries } from '../../src/storage/database.ts'
@@ -39,8 +40,7 @@ function overheard({ db, config, clock }: TestApp) {
     hash: noted((_password, _signal) => 'hash', passwords.hash),
     matches: noted((_password, _passwordHash, _signal) => 'compare', passwords.matches),
   }
-  const secretKey = config.secretKey ?? new Uint8Array()
-  return { heard, services: createServices({ db: listening, secretKey, now: clock.now, passwords: listeningPasswords }) }
+  return { heard, services: createServices({ db: listening, secrets: secretsOf(config), now: clock.now, passwords: listeningPasswords }) }
 }
 
 test('a login and a password reset execute the same statements and hashes with and without an account', async (t) => {

@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { withDotEnv } from '../../config/dotenv.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
-import { messageOf, secretKeyFile } from '../../process/open-database.ts'
+import { messageOf } from '../../process/open-database.ts'
+import { secretKeyFile } from '../../process/secrets.ts'
 import {
   type Counts,
   checkSqlite,

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/load.ts'
-import { parseSecretKey } from '../../config/values.ts'
-import { secretKeyFile } from '../../process/open-database.ts'
+import { parseSecretKey } from '../../config/secret-keys.ts'
+import { secretKeyFile } from '../../process/secrets.ts'
 import { counted } from '../../shared/counted.ts'
 import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
 

@@ -12,7 +12,7 @@ test('key create shows a key once, key list never, and key revoke deletes it', a
   const args = ['key', 'create', 'bob@example.com', '--name', ' ci ', '--scope', 'read', '--scope', 'write', '--json']
   const { key, ...view } = json(await line.run(args)) as { key: string; id: string; created_at: string }
   assert.deepEqual({ ...view, id: '', created_at: '' }, { id: '', name: 'ci', created_at: '', is_active: true, scopes: ['read', 'write'] })
-  const { authentication } = createServices({ db, secretKey: new TextEncoder().encode(TEST_SECRET), now: Date.now })
+  const { authentication } = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now })
   assert.equal((await authentication.byKey(key)).user.id, 2)
 
   assert.deepEqual(json(await line.run(['key', 'list', '2', '--json'])), [view])

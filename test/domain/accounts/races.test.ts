@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
+import { secretsOf } from '../../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
 import { createServices } from '../../../src/services.ts'
 import { statement } from '../../../src/storage/database.ts'
@@ -96,7 +97,7 @@ function withSlowHashing({ db, config, clock }: TestApp) {
       return passwords.hash(password, signal)
     },
   }
-  const services = createServices({ db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords: slow })
+  const services = createServices({ db, secrets: secretsOf(config), now: clock.now, passwords: slow })
   return { services, hashing: started.promise, continueHashing: allowed.resolve }
 }
 
@@ -132,6 +133,6 @@ async function twoProcesses(t: TestContext) {
   const processes = await Promise.all([startProcess(t, { DATABASE_URL: target.url }), startProcess(t, { DATABASE_URL: target.url })])
   const db = await openDatabase(target)
   t.after(() => db.close())
-  const services = createServices({ db, secretKey: new TextEncoder().encode(TEST_SECRET), now: Date.now })
+  const services = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now })
   return { urls: processes.map(({ url }) => url), db, services }
 }

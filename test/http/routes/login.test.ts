@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from '@node-rs/argon2'
+import { secretsOf } from '../../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
 import { createServices } from '../../../src/services.ts'
 import { statement } from '../../../src/storage/database.ts'
@@ -58,7 +59,7 @@ test('400: a password of more than 256 code points is refused without hashing', 
       return true
     },
   }
-  const parts = { db: service.db, now: service.clock.now, secretKey: service.config.secretKey ?? new Uint8Array(), passwords }
+  const parts = { db: service.db, now: service.clock.now, secrets: secretsOf(service.config), passwords }
   const { sessions } = createServices(parts)
   await assert.rejects(sessions.login(ORIGIN, mia.email, 'x'.repeat(257)), { code: 'wrong_credentials' })
   await sessions.login(ORIGIN, mia.email, '𝒳'.repeat(256))

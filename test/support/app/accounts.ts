@@ -10,7 +10,7 @@ import { TEST_SECRET } from './start-app.ts'
 export async function threeAccounts({ database }: CommandLine): Promise<Database> {
   const db = await database()
   const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const { accounts } = createServices({ db, secretKey: new TextEncoder().encode(TEST_SECRET), now: Date.now, passwords })
+  const { accounts } = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now, passwords })
   const people: [string, string, Role][] = [
     ['Ada', 'Ünal', 'admin'],
     ['Bob', 'Byrne-Jones', 'user'],

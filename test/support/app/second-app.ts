@@ -3,16 +3,16 @@ import { pino } from 'pino'
 import { buildApp } from '../../../src/app.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { createPublicUrl } from '../../../src/process/public-url.ts'
+import { secretsOf } from '../../../src/process/secrets.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
-import { TEST_SECRET, type TestApp } from './start-app.ts'
+import type { TestApp } from './start-app.ts'
 
 /** A second service on the same database with its own connections, like another process. */
 export async function secondApp(t: TestContext, { config, clock }: TestApp): Promise<App> {
   const db = await openDatabase(config.database)
-  const secretKey = config.secretKey ?? new TextEncoder().encode(TEST_SECRET)
   const app = buildApp(config, {
     db,
-    secretKey,
+    secrets: secretsOf(config),
     now: clock.now,
     logger: pino({ level: 'silent' }),
     publicUrl: createPublicUrl(config.baseUrl),

@@ -11,6 +11,7 @@ import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
 import { createEventLog } from '../../../src/process/event-log.ts'
 import { createLogger } from '../../../src/process/logger.ts'
 import { createPublicUrl } from '../../../src/process/public-url.ts'
+import { secretsOf } from '../../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
 import { createServices, type Services } from '../../../src/services.ts'
 import type { Database } from '../../../src/storage/database.ts'
@@ -52,7 +53,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const clock = createClock()
   // The real algorithm with parameters that are fast enough for hundreds of tests.
   const passwords = options.passwords ?? createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: clock.now, passwords }
+  const parts = { db, secrets: secretsOf(config), now: clock.now, passwords }
   const logged: string[] = []
   const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
   const sessionUse = createSessionUse(db, clock.now)

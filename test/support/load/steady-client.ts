@@ -34,7 +34,7 @@ export type SteadyClient = {
   check(url: string): Promise<void>
 }
 
-const tokens = createTokens(new TextEncoder().encode(TEST_SECRET), Date.now)
+const tokens = createTokens([new TextEncoder().encode(TEST_SECRET)], Date.now)
 
 const NEW_PASSWORD = 'a brand new password'
 

@@ -4,13 +4,14 @@ import { pino } from 'pino'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
 import { openTransport } from '../../../src/outbox/open-transport.ts'
+import { secretsOf } from '../../../src/process/secrets.ts'
 import { createServices } from '../../../src/services.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { ORIGIN } from '../app/origins.ts'
 
 const config = loadConfig(process.env)
 const db = await openDatabase(config.database)
-const parts = { db, secretKey: config.secretKey ?? new Uint8Array(), now: Date.now }
+const parts = { db, secrets: secretsOf(config), now: Date.now }
 const services = createServices(parts)
 const logger = pino({ level: 'silent' })
 const transport = await openTransport(config, () => undefined)

@@ -1,0 +1,55 @@
+import { COMMAND } from '../shared/command.ts'
+import type { Parsed } from './values.ts'
+
+const MIN_SECRET_BYTES = 32
+const MIN_SECRET_VARIETY = 8
+const MAX_FALLBACKS = 3
+// What stands in examples for "put your own here".
+const SAMPLE_SECRET =
+  /change.?me|change.?this|your.{0,12}(?:secret|key)|replace.?(?:me|this|with)|insert.{0,12}here|placeholder|not.?secure|insecure/i
+// The keys of tutorials that are copied most; they look random, and everybody has them.
+const WELL_KNOWN_SECRETS = new Set([
+  'a-string-secret-at-least-256-bits-long',
+  'super-secret-jwt-token-with-at-least-32-characters-long',
+  '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
+  '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970',
+])
+const REPEATED_UNIT = /^(.{1,16})\1+$/s
+
+export type ParsedFallbacks = { readonly values: readonly Uint8Array[]; readonly faults: readonly string[] }
+
+export function parseSecretKey(text: string): Parsed<Uint8Array> {
+  const bytes = new TextEncoder().encode(text)
+  const advice = `make one with \`${COMMAND} secret generate\``
+  if (bytes.length < MIN_SECRET_BYTES) {
+    return { fault: `should be at least ${MIN_SECRET_BYTES} bytes, has ${bytes.length}; ${advice}` }
+  }
+  if (isGuessable(text)) return { fault: `is a sample or can be guessed; ${advice}` }
+  return { value: bytes }
+}
+
+/** Former secrets, in the words of SECRET_KEY_FALLBACKS: each has to be as strong as a current one. */
+export function parseFallbacks(text: string, current: string | undefined): ParsedFallbacks {
+  const secrets = text.split(',')
+  if (secrets.length > MAX_FALLBACKS)
+    return { values: [], faults: [`should be at most ${MAX_FALLBACKS} secrets, separated by commas, has ${secrets.length}`] }
+  const parsed = secrets.map((secret, index) => parseFallback(secret, current, secrets.slice(0, index)))
+  return {
+    values: parsed.flatMap((secret) => ('value' in secret ? [secret.value] : [])),
+    faults: parsed.flatMap((secret, index) => ('fault' in secret ? [`secret ${index + 1} of ${secrets.length} ${secret.fault}`] : [])),
+  }
+}
+
+function parseFallback(secret: string, current: string | undefined, earlier: readonly string[]): Parsed<Uint8Array> {
+  // A space at the end of a SECRET_KEY is part of it. Here it is usually a mistake, which would end every session silently.
+  if (secret !== secret.trim()) return { fault: 'should be without spaces around it; separate secrets by a comma alone' }
+  if (secret === current) return { fault: 'is the same as SECRET_KEY; list former secrets only' }
+  if (earlier.includes(secret)) return { fault: 'is listed twice' }
+  const parsed = parseSecretKey(secret)
+  // A new secret would not help: the former one is the one that signed.
+  return 'fault' in parsed ? { fault: parsed.fault.split(';')[0] ?? parsed.fault } : parsed
+}
+
+function isGuessable(text: string): boolean {
+  return WELL_KNOWN_SECRETS.has(text) || SAMPLE_SECRET.test(text) || REPEATED_UNIT.test(text) || new Set(text).size < MIN_SECRET_VARIETY
+}

@@ -1,0 +1,22 @@
+import { dirname, join } from 'node:path'
+import type { Config } from '../config/load.ts'
+import type { Secrets } from '../security/derived-keys.ts'
+import { keptSecretKey } from '../security/secret-key.ts'
+import { messageOf } from './open-database.ts'
+
+/** The secrets of the settings or, with SQLite, those that are kept beside the database file. */
+export function secretsOf({ database, secretKey, secretKeyFallbacks }: Config): Secrets {
+  if (secretKey !== undefined) return [secretKey, ...secretKeyFallbacks]
+  const file = secretKeyFile(database)
+  if (file === undefined) throw new Error('SECRET_KEY: is required with PostgreSQL')
+  try {
+    return [keptSecretKey(file)]
+  } catch (error) {
+    throw new Error(`SECRET_KEY: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** The file beside a SQLite database in which the secret key is kept, unless it is set. */
+export function secretKeyFile(database: Config['database']): string | undefined {
+  return database.kind === 'sqlite' ? join(dirname(database.file), 'secret.key') : undefined
+}
