@@ -1,5 +1,5 @@
 import type { Database } from '../../storage/database.ts'
-import { recordSessionUses } from '../../storage/repositories/session.repository.ts'
+import { recordSessionUse } from '../../storage/repositories/session.repository.ts'
 
 export type SessionUse = {
   /** Notes that a session is used. Returns at once. */
@@ -11,7 +11,7 @@ export type SessionUse = {
 // Together less than the five minutes that `last_seen_at` may be behind.
 const NOTE_INTERVAL_MS = 4 * 60_000
 const FLUSH_DELAY_MS = 30_000
-const BATCH_SIZE = 200
+const BATCH_SIZE = 20
 const MAX_REMEMBERED = 100_000
 
 /**
@@ -30,7 +30,8 @@ export function createSessionUse(db: Database, now: () => number): SessionUse {
     pending.clear()
     for (let start = 0; start < uses.length; start += BATCH_SIZE) {
       const batch = uses.slice(start, start + BATCH_SIZE)
-      await db.transaction((tx) => recordSessionUses(tx, batch))
+      // One statement each: several rows locked by one transaction could deadlock with a process that sees them in another order.
+      await Promise.all(batch.map(({ sessionId, seenAt }) => recordSessionUse(db, sessionId, seenAt)))
     }
   }
 

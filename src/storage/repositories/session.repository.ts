@@ -59,11 +59,9 @@ export async function listSessions(db: Reads, userId: number, now: number, limit
   return (await db.all(LIST, userId, now, limit)).map(toListedSession)
 }
 
-export type SessionUse = { readonly sessionId: string; readonly seenAt: number }
-
 /** Never moves the time back: another process may have seen the session later. */
-export async function recordSessionUses(tx: Transaction, uses: readonly SessionUse[]): Promise<void> {
-  for (const { sessionId, seenAt } of uses) await tx.run(RECORD_USE, sessionId, seenAt)
+export async function recordSessionUse(db: Queries, sessionId: string, seenAt: number): Promise<void> {
+  await db.run(RECORD_USE, sessionId, seenAt)
 }
 
 /** Those that expire after a moment: all of them after 0. */
