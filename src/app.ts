@@ -33,7 +33,7 @@ export type AppParts = Parts & {
   readonly peers?: MetricsPeers | undefined
 }
 
-/** The composition root: joins the rules with the routes that lead to them. */
+/** The composition root: builds the services and connects the routes to them. */
 export function buildApp(config: Config, parts: AppParts): App {
   const passwords = parts.passwords ?? createPasswords()
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(parts, passwords)) : undefined
@@ -57,7 +57,7 @@ export function buildApp(config: Config, parts: AppParts): App {
       identityRoutes(app)
       metricsRoutes(app, metrics)
       let instanceId: string | undefined
-      // Read once, so that the heartbeat needs no database.
+      // Read once at the start, so that the heartbeat does not query the database.
       app.addHook('onReady', async () => {
         instanceId = await readInstanceId(parts.db).catch(() => undefined)
       })

@@ -16,7 +16,7 @@ import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens, type Tokens } from './security/token.ts'
 import { type Database, readsOf } from './storage/database.ts'
 
-/** What the rules are built from: in the service with the real clock, in a test with one that the test moves. */
+/** The dependencies of the services. Tests pass a clock that they control. */
 export type Parts = {
   readonly db: Database
   readonly secrets: Secrets
@@ -42,7 +42,7 @@ export type Services = {
   readonly apiKeys: ApiKeys
 }
 
-/** Builds the rules, for the service and for the command line alike. */
+/** Builds the services, both for the server and for the command line. */
 export function createServices(parts: Parts): Services {
   const { db, secrets, now, passwords = createPasswords(), observer = NO_OBSERVER } = parts
   const { onMailQueued = () => undefined, onEvent = () => undefined, sessionUse = createSessionUse(db, now) } = parts

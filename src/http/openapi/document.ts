@@ -6,7 +6,7 @@ import { TAGS, type Tag } from './tags.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** The name of the operation in generated clients; it never changes. */
+    /** The name of the operation in generated clients. It never changes. */
     operationId?: string
     summary?: string
     description?: string
@@ -43,14 +43,14 @@ const WHO: Readonly<Record<Access, string>> = {
 const ABOUT = `Accounts and API keys over HTTP and JSON.
 
 **Credentials.** Log in and send the \`token\` as \`Authorization: Bearer …\`, or create an API key and send it as \`X-API-Key: …\`.
-An account works once its address is verified.
+An account can be used once its e-mail address is verified.
 
 **Errors.** Every error is \`{"detail": …}\`: a message, or for 422 a list of validation issues. Unknown fields are ignored. A browser, which sends \`Accept: text/html\`, gets a page for 404, 405, 500 and 503.
 
-**Paths.** Every path also answers under \`/api/v1\`, and with or without the slash at its end.
+ **Paths.** Every path also works under \`/api/v1\`, with or without a trailing slash.
 The header \`X-Request-Id\` of each response identifies the request in the log of the service.`
 
-/** Describes the routes as OpenAPI. A route that the documentation would not explain is an error, so that the service does not start. */
+/** Describes the routes as OpenAPI. Throws, so that the service does not start, if a route lacks an operationId, summary, description or tags. */
 export function describeApi(routes: readonly Declared[], options: DocumentOptions): object {
   const shown = routes.filter(({ method, schema }) => !schema.hide && method !== 'HEAD')
   return describeOperations(shown.map(toOperation), options)
@@ -105,7 +105,7 @@ function describeParameters(place: 'path' | 'query', declared: unknown, componen
   })
 }
 
-/** A route takes JSON, unless it lists the kinds of body that it takes. */
+/** A route accepts JSON, unless it lists the content types that it accepts. */
 function describeBody(body: unknown, components: Components): object {
   const declared = body as DeclaredSchema & { readonly content?: Readonly<Record<string, { readonly schema: DeclaredSchema }>> }
   const content = declared.content ?? { 'application/json': { schema: declared } }

@@ -4,7 +4,7 @@ import { ANSWERS, type Answer, INTERNAL, NOT_FOUND, TOO_LARGE } from '../pipelin
 import { type Components, type DeclaredSchema, sampleOf } from './schemas.ts'
 import { validationExamples } from './validation-examples.ts'
 
-/** What a route may answer, and how a response is called that many routes share. */
+/** The responses that many routes share, by status: their names in the document, and the answers that they include. */
 const COMMON: Readonly<Record<number, { readonly name: string; readonly description: string; readonly answers: Record<string, Answer> }>> =
   {
     401: {
@@ -12,23 +12,27 @@ const COMMON: Readonly<Record<number, { readonly name: string; readonly descript
       description: 'The credentials are missing or invalid.',
       answers: pick('not_authenticated', 'token_invalid', 'token_expired', 'key_invalid', 'key_inactive', 'key_expired'),
     },
-    403: { name: 'NotPermitted', description: 'The caller has no permission for this.', answers: pick('not_permitted') },
+    403: { name: 'NotPermitted', description: 'The caller does not have permission.', answers: pick('not_permitted') },
     404: { name: 'NotFound', description: 'The path does not exist.', answers: { not_found: NOT_FOUND } },
     413: { name: 'TooLarge', description: 'The body is larger than 64 KiB.', answers: { too_large: TOO_LARGE } },
     500: { name: 'Failed', description: 'An unexpected error. The log of the service has the reason.', answers: { internal: INTERNAL } },
-    503: { name: 'Unavailable', description: 'The service is temporarily unavailable. Try again.', answers: pick('unavailable') },
+    503: {
+      name: 'Unavailable',
+      description: 'The service is temporarily unavailable. Retry after the time in `Retry-After`.',
+      answers: pick('unavailable'),
+    },
   }
 
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
   302: 'The page is at another address.',
-  304: 'The copy of the client is current.',
+  304: 'The cached copy of the client is current.',
   400: 'The request is valid, but cannot be carried out.',
   401: 'The token or the account is not accepted.',
   404: 'Not found.',
   422: 'The request is invalid.',
 }
 
-/** By the name that answers give them: the name that people know, and what they mean. */
+/** The headers of answers, by their lower-case names: the usual spelling, and the description. */
 const HEADERS: Readonly<Record<string, readonly [string, object]>> = {
   'www-authenticate': [
     'WWW-Authenticate',
@@ -36,7 +40,7 @@ const HEADERS: Readonly<Record<string, readonly [string, object]>> = {
   ],
   'retry-after': ['Retry-After', { description: 'Seconds to wait before trying again.', schema: { type: 'integer' }, example: 2 }],
 }
-const LOCATION = { description: 'Where the page is.', schema: { type: 'string', format: 'uri' } }
+const LOCATION = { description: 'The address of the page.', schema: { type: 'string', format: 'uri' } }
 
 export type Responses = {
   describe(schema: FastifySchema): Record<string, object>
@@ -47,7 +51,7 @@ export function createResponses(components: Components): Responses {
   const shared: Record<string, object> = {}
 
   function describe(schema: FastifySchema): Record<string, object> {
-    // Every route declares its responses as an object by status: access.ts demands them, replies.ts makes them.
+    // Every route declares its responses as an object by status: declarations.ts requires them, replies.ts builds them.
     const declared = schema.response as Record<string, DeclaredSchema>
     return Object.fromEntries(
       Object.entries(declared).map(([status, view]) => [status, describeOne(Number(status), view, schema)] as const),
@@ -61,7 +65,7 @@ export function createResponses(components: Components): Responses {
     const common = codes?.length ? undefined : COMMON[status]
     if (common === undefined) return refused(status, DESCRIPTIONS[status] ?? '', pick(...(codes ?? [])), view, schema)
     const response = refused(status, common.description, common.answers, view, schema)
-    // A route that also answers with pages has responses of its own.
+    // A route that also answers with pages does not share its responses with other routes.
     if (schema.page) return response
     shared[common.name] = response
     return { $ref: `#/components/responses/${common.name}` }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
-/** A schema as routes declare it: JSON Schema, and the keywords of our own that parsing.ts knows. */
+/** A schema as routes declare it: JSON Schema with the extensions that parsing.ts implements. */
 export type DeclaredSchema = {
   readonly title?: string
   readonly description?: string
@@ -23,7 +23,7 @@ export type DeclaredSchema = {
 }
 
 export type Components = {
-  /** The schema in the words of OpenAPI. One that has a title is kept under it, and referred to: clients get a type of that name. */
+  /** Translates a schema to OpenAPI. A schema with a title becomes a component, so that generated clients have a type of that name. */
   refer(schema: DeclaredSchema): object
   readonly schemas: Record<string, object>
 }
@@ -35,12 +35,12 @@ export function createComponents(): Components {
     const translated = translate(schema)
     if (title === undefined) return translated
     const known = schemas[title]
-    if (known !== undefined && !isDeepStrictEqual(known, translated)) throw new Error(`two schemas are called ${title}`)
+    if (known !== undefined && !isDeepStrictEqual(known, translated)) throw new Error(`two different schemas have the title ${title}`)
     schemas[title] = translated
     return { $ref: `#/components/schemas/${title}` }
   }
 
-  /** Without its default: generators of types take a field that has one for a required field. Its description names the default instead. */
+  /** Omits the default: type generators treat a field with a default as required. The description names the default instead. */
   function referField({ default: _, ...field }: DeclaredSchema): object {
     return refer(field)
   }
@@ -53,7 +53,7 @@ export function createComponents(): Components {
       ...(properties && { properties: mapValues(properties, referField) }),
       ...(items && { items: refer(items) }),
       ...(anyOf && { anyOf: anyOf.map(refer) }),
-      // Unknown fields are ignored, so that this says a little less than the rule.
+      // An approximation: the service ignores unknown fields, but they count towards minProperties.
       ...(atLeastOne && { minProperties: 1 }),
     }
   }
@@ -61,7 +61,7 @@ export function createComponents(): Components {
   return { refer, schemas }
 }
 
-/** A value of a schema, put together from the examples of its parts. */
+/** An example of a schema, assembled from the examples of its parts. */
 export function sampleOf(schema: DeclaredSchema): unknown {
   if (schema.answer?.example !== undefined) return schema.answer.example
   const [example = schema.const ?? schema.default] = schema.examples ?? schema.enum ?? []

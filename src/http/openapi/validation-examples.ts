@@ -4,7 +4,7 @@ import { InvalidRequest, type Location, MESSAGES, type ValidationIssue } from '.
 
 type ValidationExample = { readonly summary: string; readonly value: { readonly detail: readonly ValidationIssue[] } }
 
-// The only validation error of a route that takes no input.
+// The only validation error of a route without input.
 const REPEATED: ValidationExample = {
   summary: 'A parameter that is sent twice',
   value: { detail: [{ loc: ['query', 'page'], ...MESSAGES.repeated }] },
@@ -27,9 +27,9 @@ export function validationExamples(schema: FastifySchema): Record<string, Valida
   return found.length > 0 ? Object.fromEntries(found) : { repeated: REPEATED }
 }
 
-/** Where a route takes several kinds of body, the JSON one. */
+/** The object schema of a part of a request. If a route accepts several content types, the one for JSON. */
 function objectSchema(declared: unknown): ObjectSchema | undefined {
-  // A part of a request is declared as an object, or as content by media type: create-app.ts hands nothing else to the parser.
+  // A part of a request is declared as an object, or as content by media type: create-app.ts passes nothing else to the parser.
   const schema = declared as (ObjectSchema & { content?: Record<string, { schema: ObjectSchema }> }) | undefined
   return schema?.content?.['application/json']?.schema ?? schema
 }

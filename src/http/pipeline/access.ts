@@ -14,9 +14,9 @@ declare module 'fastify' {
 }
 
 export type Guards = {
-  /** Sets the caller of a request from its credentials, or refuses it (401). */
+  /** Identifies the caller from the credentials, or refuses the request (401). */
   readonly identify: Hook
-  /** Refuses a caller that may not use the route (403). A route for any user has nothing to check. */
+  /** Refuses a caller without permission for the route (403). A route that is open to every user needs no check. */
   readonly permissions: Readonly<Record<Access, Hook | undefined>>
 }
 
@@ -56,10 +56,10 @@ const ACCEPTED: Readonly<Record<AcceptedKeys, readonly KeyAccess[]>> = {
   any: EVERY_ACCESS,
 }
 
-/** Refuses an API key that the route does not accept (403). A session may call every route of its user. */
+/** Refuses an API key that the route does not accept (403). Sessions are not restricted. */
 export function limitKeys(route: Declared): Hook | undefined {
   const { acceptedKeys = 'full' } = route.config
-  // A key that may only read also calls a route that says who is calling, but with no other method than GET.
+  // A read-only key may also call a route that identifies the caller, but with GET only.
   const accepted = acceptedKeys === 'identify' && readsOnly(route) ? EVERY_ACCESS : ACCEPTED[acceptedKeys]
   if (accepted === EVERY_ACCESS) return undefined
   return permit(({ caller }) => caller.key === undefined || accepted.includes(caller.key.access))

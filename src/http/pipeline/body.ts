@@ -18,7 +18,7 @@ const URLENCODED_TYPE = 'application/x-www-form-urlencoded'
 const MULTIPART_TYPE = 'multipart/form-data'
 const END_OF_PART_HEADERS = '\r\n\r\n'
 
-/** Every body is read as bytes; the step of the route parses the kinds that the route declares. */
+/** Every body is read as bytes. The step of the route parses the content types that the route declares. */
 export function decorateBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
@@ -32,9 +32,9 @@ export function takesBody({ schema }: Declared): boolean {
   return schema.body !== undefined
 }
 
-/** Checks the path, then parses the bytes of the body, for the schema to validate. */
+/** Checks the path, then parses the body, which the schema validates afterwards. */
 export function checkBody({ schema }: Declared): Hook {
-  // A route declares one schema, which is for JSON, or one for each content type.
+  // A route declares either one schema, for JSON, or one for each content type.
   const { content } = schema.body as { content?: object }
   const mediaTypes = Object.keys(content ?? { [JSON_TYPE]: {} })
   return (request, _reply, done) => {
@@ -53,7 +53,7 @@ export function checkBody({ schema }: Declared): Hook {
 }
 
 function readBody({ body, mediaType = '', headers }: FastifyRequest, mediaTypes: readonly string[]): unknown {
-  // Without any body no parser has run.
+  // No parser runs for a request without a body.
   if (!Buffer.isBuffer(body)) throw invalidBody(MESSAGES.missing)
   if (!mediaTypes.includes(mediaType)) throw invalidBody(MESSAGES.contentType)
   if (body.length === 0) throw invalidBody(MESSAGES.missing)
@@ -110,7 +110,7 @@ function parseForm(text: string): Record<string, unknown> {
   )
 }
 
-/** Whether a text contains a mark more than `count` times. Stops reading there. */
+/** Whether a text contains a mark more than `count` times. Stops searching as soon as it does. */
 function hasMoreThan(count: number, text: string, mark: string): boolean {
   return text.split(mark, count + 2).length > count + 1
 }

@@ -39,24 +39,24 @@ const JSON_TYPE = 'application/json'
 const REQUEST_LOG_LEVELS = new Set(['debug', 'trace'])
 const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
-/** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes that it gets is complete when it has returned. */
+/** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes passed to it is complete once it has returned. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
   const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
-    // Fastify would make a logger for each request, which costs more than most of what it is asked for. One serves all, and a line
-    // names its request.
+    // Fastify would create a logger for each request, which costs more than handling most requests. All requests share one logger, and
+    // each line contains the request id.
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    // Longer than any path that a request line may hold: a long id is answered as an id.
+    // Longer than any path that a request line can contain, so that an overlong id still reaches its route.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384, querystringParser: parseQuery },
     rewriteUrl(request) {
       request.method = routedMethod(request.method)
       return withoutVersion(request.url ?? '/')
     },
     genReqId: createRequestIds(trustProxy),
-    // One hop: what the proxy itself has seen comes last, and whatever stands before that is a claim of its client.
+    // One hop: the proxy appends the address that it sees. The entries before it come from the client and cannot be trusted.
     trustProxy: trustProxy && ((_address, hop) => hop === 0),
     // A path that cannot be decoded runs no hook and reaches no error handler.
     frameworkErrors: (error, request, reply) => {
@@ -68,7 +68,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
 
   app.setValidatorCompiler(({ schema, httpPart = 'body', contentType = JSON_TYPE }) => {
     const location = LOCATIONS[httpPart] ?? 'body'
-    // A form is a body of text, as a query is.
+    // The fields of a form arrive as text, like those of a query.
     const isText = location !== 'body' || contentType !== JSON_TYPE
     const parse = compileParser(schema as ObjectSchema, location, isText)
     return (input: unknown) => ({ value: parse(input) })
@@ -91,7 +91,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
   return app
 }
 
-/** Every path answers under /api/v1 as well. A client may send the whole address where it means the path (RFC 9112, 3.2.2). */
+/** Every path also works under /api/v1. A client may send an absolute URL instead of a path (RFC 9112, 3.2.2). */
 function withoutVersion(target: string): string {
   const url = target.startsWith('/') ? target : target.replace(ABSOLUTE_FORM, '')
   if (!url.startsWith(VERSION_PREFIX)) return url
@@ -100,7 +100,7 @@ function withoutVersion(target: string): string {
   return rest.startsWith('/') ? rest : url
 }
 
-/** Ids that are unique over processes; behind a trusted proxy, the proxy's own. */
+/** Request ids that are unique across processes. Behind a trusted proxy, the id that the proxy sends. */
 function createRequestIds(trustProxy: boolean): (request: { headers: Record<string, string | string[] | undefined> }) => string {
   const processPart = randomBytes(6).toString('base64url')
   let count = 0

@@ -4,9 +4,9 @@ import type { Declared } from './declarations.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** For a hot route that runs a single statement: the statement has a timeout already, and a second timer would cost more than it. */
+    /** For a hot route that runs a single statement. The statement already has a timeout, so the cost of a second timer is not worth it. */
     skipsDeadline?: boolean
-    /** For a route whose work may take longer than that of others. */
+    /** For a route that may take longer than others. */
     deadlineMs?: number
   }
   interface FastifyRequest {
@@ -15,20 +15,20 @@ declare module 'fastify' {
   }
 }
 
-// Every client gets an answer within three seconds. The difference is for a busy machine and for the network.
+// Every client gets a response within three seconds. The margin allows for a busy machine and the network.
 const LIMIT_MS = 2500
 
 /*
- * One deadline for everything that a request waits for in turn: authentication, the password queue, statements, a transaction. Each of
- * these has its own timeout, but their sum would be too long. The time that a client takes to send its body does not count, so there are
- * two parts: the clock runs while the caller is identified, and the handler gets what is left.
+ * One deadline for everything that a request waits for: authentication, the password queue, statements, a transaction. Each of these
+ * has its own timeout, but their sum would be too long. The time that a client takes to send its body does not count, so the deadline
+ * has two parts: the clock runs while the caller is identified, and the handler gets the remaining time.
  */
 
 export function decorateDeadline(app: FastifyInstance): void {
   app.decorateRequest('guardedMs', 0)
 }
 
-/** A route that may find the database or the password queue busy declares 503. Other routes have nothing to wait for. */
+/** A route that may wait for the database or the password queue declares 503. Other routes need no deadline. */
 export function isLimited({ config, schema }: Declared): boolean {
   return !config.skipsDeadline && 503 in schema.response
 }
@@ -48,9 +48,9 @@ export function withDeadline(handler: RouteHandlerMethod, limitMs = LIMIT_MS): R
   return async function (request, reply) {
     const { promise: expired, reject } = Promise.withResolvers<never>()
     const expire = () => {
-      // A list that has begun continues.
+      // A list that is already being sent continues.
       if (reply.raw.headersSent) return
-      reject(new Refusal('unavailable', `the request was not done within ${limitMs} ms`))
+      reject(new Refusal('unavailable', `the request took longer than ${limitMs} ms`))
       request.cancellation?.abort()
     }
     const timer = setTimeout(expire, Math.max(0, limitMs - request.guardedMs))

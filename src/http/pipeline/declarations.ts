@@ -23,7 +23,7 @@ declare module 'fastify' {
   }
 }
 
-/** A route that says everything that the pipeline needs to know. */
+/** A route with every declaration that the pipeline needs. */
 export type Declared = RouteOptions & {
   readonly config: FastifyContextConfig & { readonly access: Access; readonly writes: boolean }
   readonly schema: FastifySchema & { readonly response: Readonly<Record<string, unknown>> }
@@ -31,7 +31,7 @@ export type Declared = RouteOptions & {
 
 const READING_METHODS: ReadonlySet<unknown> = new Set(['GET', 'HEAD'])
 
-/** A route that leaves out who may call it, with which keys, whether it writes or what it answers does not start. */
+/** Stops the start if a route does not declare its access, the keys that it accepts, whether it writes, or its responses. */
 export function requireDeclarations(route: RouteOptions): Declared {
   const { method, url, config, schema } = route
   if (config?.access === undefined) throw new Error(`${method} ${url} declares no access`)
@@ -42,7 +42,7 @@ export function requireDeclarations(route: RouteOptions): Declared {
   return route as Declared
 }
 
-/** Whether the route takes reading methods only. */
+/** Whether the route accepts GET and HEAD only. */
 export function readsOnly({ method }: RouteOptions): boolean {
   return [method].flat().every((name) => READING_METHODS.has(name))
 }

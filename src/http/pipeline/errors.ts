@@ -5,7 +5,7 @@ import { InvalidRequest, MESSAGES, type ValidationIssue } from '../validation/va
 import { wantsHtml } from './client.ts'
 import { logRefusal } from './request-log.ts'
 
-/** The page of an error, for people. */
+/** The HTML page for an error. */
 export type ErrorPage = (status: number, requestId: string) => { readonly headers: Readonly<Record<string, string>>; readonly html: Html }
 
 declare module 'fastify' {
@@ -28,7 +28,7 @@ const TRY_AGAIN = { 'retry-after': '2' }
 export const ANSWERS = {
   not_authenticated: { status: 401, detail: 'Not authenticated. Use either JWT token or API key.', headers: NO_CREDENTIAL },
   token_invalid: { status: 401, detail: 'That token is Invalid', headers: BAD_CREDENTIAL },
-  // The same answer as for an invalid token: only the person who opens the link is told more, on a page.
+  // The same answer as for an invalid token. Only the page that the link opens says more.
   already_verified: { status: 401, detail: 'That token is Invalid', headers: BAD_CREDENTIAL },
   token_expired: { status: 401, detail: 'That token has Expired', headers: BAD_CREDENTIAL },
   key_invalid: { status: 401, detail: 'Invalid API key', headers: BAD_CREDENTIAL },
@@ -83,11 +83,11 @@ export function sendError(error: Error, request: FastifyRequest, reply: FastifyR
   return sendAnswer(request, reply, answer, answer === NOT_FOUND || answer.status >= 500)
 }
 
-/** The answer to an error. The reason goes to the log alone: the message of an unexpected error may contain anything. */
+/** The answer to an error. The reason is only logged, because the message of an unexpected error may contain anything. */
 export function answerError(error: Error, request: FastifyRequest): Answer {
-  // The client disconnected while it sent its body. Nobody reads the answer, and nothing has failed.
+  // The client disconnected while it was sending its body. The answer is never read, and nothing has failed.
   if (error instanceof Error && error === request.raw.errored) return BAD_REQUEST
-  // The client disconnected while the request was handled: neither an error nor an outage.
+  // The client disconnected while the request was being handled: neither an error nor an outage.
   if (error instanceof Abandoned) return ANSWERS.unavailable
   const answer = answerFor(error)
   const { url, config } = request.routeOptions
@@ -97,7 +97,7 @@ export function answerError(error: Error, request: FastifyRequest): Answer {
   return answer
 }
 
-// Anything can be thrown, whatever its type says, and has to become an answer.
+// The type is unknown because JavaScript can throw any value, and every one needs an answer.
 function answerFor(error: unknown): Answer {
   if (error instanceof Refusal) return ANSWERS[error.code]
   if (error instanceof InvalidRequest) return { status: 422, detail: error.issues }
@@ -105,7 +105,7 @@ function answerFor(error: unknown): Answer {
   return FRAMEWORK_ANSWERS[code] ?? INTERNAL
 }
 
-/** Sends JSON to programs. A browser gets a page with the same status where the answer says nothing about a request of the API. */
+/** Sends JSON. A browser gets a page with the same status if `hasPage` is set: the error is then not specific to an API request. */
 function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer, hasPage: boolean): FastifyReply {
   const { status, detail, headers } = answer
   if (headers) reply.headers(headers)

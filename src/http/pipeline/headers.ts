@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** On every response. What serves pages loosens the policy for itself alone. */
+/** Set on every response. A page replaces the content security policy with its own. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -17,7 +17,7 @@ const EXPOSED_HEADERS = 'Retry-After, WWW-Authenticate, X-Request-Id'
 
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply) => void
 
-/** Sets what every response carries, whatever becomes of the request. What only browsers read goes only to them. */
+/** Sets the headers of every response, errors included. Headers that only browsers read are sent only to browsers. */
 export function createHeaders(corsOrigins: '*' | readonly string[]): SetHeaders {
   return (request, reply) => {
     reply.headers(SECURITY_HEADERS)

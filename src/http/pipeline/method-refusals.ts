@@ -6,7 +6,7 @@ import type { Hook } from './steps.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The methods that the path takes, on the route that refuses all others. */
+    /** Set on a route that refuses methods: the methods that its path accepts. */
     allow?: string
   }
 }
@@ -15,7 +15,7 @@ export function supportMethods(app: FastifyInstance): void {
   for (const method of ROUTED_METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
 }
 
-/** Adds, for each path, a route that refuses the methods that the path does not take (405). */
+/** Adds a route for each path that refuses the methods that the path does not accept (405). */
 export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declared[]): void {
   const methodsByUrl = Map.groupBy(routes, ({ url }) => url)
   for (const [url, declared] of methodsByUrl) {
@@ -32,7 +32,7 @@ export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declar
   }
 }
 
-/** Refuses before anything of a body is read, as for a path that does not exist. */
+/** Refuses before the body is read, as for a path that does not exist. */
 export function refuseMethod(allow: string): Hook {
   return (request, reply) => void sendMethodNotAllowed(request, reply, allow)
 }

@@ -8,7 +8,7 @@ declare module 'fastify' {
     readonly origin: Origin
     /** The caller and the origin. On routes that are not public. */
     readonly actor: Actor
-    /** Taken on arrival where the route writes, on first use elsewhere: read `origin`. */
+    /** Set on arrival if the route writes, otherwise on first use. Read `origin` instead. */
     arrival: Origin | undefined
     /** Cancels the work of a route that writes. */
     cancellation: AbortController | undefined
@@ -33,7 +33,7 @@ export function decorateOrigin(app: FastifyInstance): void {
   })
 }
 
-/** Notes the origin of a write before anything else runs: a client that disconnects later no longer has an address. */
+/** Records the origin of a write before any other step: once a client has disconnected, its address is gone. */
 export function noteArrival(request: FastifyRequest, { raw }: FastifyReply, done: () => void): void {
   const cancellation = new AbortController()
   raw.once('close', () => {
@@ -50,7 +50,7 @@ function readOrigin(request: FastifyRequest): Origin {
   return { via: 'http', requestId: request.id, ip, userAgent }
 }
 
-/** The address of the client. If the proxy names something that is not an address, its own address is used instead. */
+/** The address of the client. If the proxy sends something that is not an address, the address of the proxy is used. */
 function clientAddress({ ip, socket }: FastifyRequest): string | undefined {
   return isIP(ip) === 0 ? socket.remoteAddress : ip
 }

@@ -4,10 +4,10 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 export type OutageLog = (request: Pick<FastifyRequest, 'id' | 'routeOptions'>, error: Error) => void
 
 const QUIET_MS = 1000
-// There are few reasons. The limit protects the memory if a reason ever contains text of a client.
+// There are few reasons. The limit bounds the memory in case a reason ever contains text from a client.
 const MAX_REASONS = 100
 
-/** An outage refuses hundreds of requests a second for one reason. This logs one line a second for each reason, with the number of others. */
+/** During an outage, hundreds of requests a second fail for one reason. This logs one line a second per reason, with the number of others. */
 export function createOutageLog(logger: FastifyBaseLogger, nowMs = () => performance.now()): OutageLog {
   const reasons = new Map<string, { readonly loggedAtMs: number; others: number }>()
   return ({ id, routeOptions }, { message }) => {

@@ -20,8 +20,8 @@ export type PipelineParts = {
 }
 
 /**
- * What happens to a request, from top to bottom in the order in which it happens. Before it, http-server.ts has applied the limits of
- * the server (400, 408, 417, 431) and the router has looked for a route. Returns the routes as they are added.
+ * The steps of a request, from top to bottom in the order of execution. Before them, http-server.ts applies the limits of the server
+ * (400, 408, 417, 431) and the router looks for a route. Returns the routes as they are added.
  */
 export function installPipeline(app: FastifyInstance, parts: PipelineParts): readonly Declared[] {
   const routes: Declared[] = []
@@ -51,7 +51,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
   return routes
 }
 
-/** Makes, from what a route declares, the steps that its requests take. */
+/** Builds the steps of a route from its declarations. */
 function createSteps({ authentication, metrics, limitMs }: PipelineParts) {
   const { identify, permissions } = createGuards(authentication)
 
@@ -63,10 +63,10 @@ function createSteps({ authentication, metrics, limitMs }: PipelineParts) {
       onRequest: present<Hook>(
         // Metrics: the count begins here and ends with the response.
         metrics?.stepFor(route),
-        // A method that the path does not take (405), or a path that the settings have disabled (404).
+        // A method that the path does not accept (405), or a path that the settings disable (404).
         allow !== undefined && refuseMethod(allow),
         isDisabled && refuseDisabled,
-        // Cancellation: where a write comes from, and the signal that stops it.
+        // Cancellation: the origin of a write, and the signal that stops it.
         writes && noteArrival,
         // Deadline: the time that it takes to identify the caller counts.
         hasDeadline && isGuarded && startClock,

@@ -6,8 +6,8 @@ const REPEATED: readonly string[] = []
 const BYTE = /[\x80-\xff]/g
 
 /**
- * The parameters of a query, as text. This runs before the caller is identified, so it refuses nothing: a repeated name has a list as
- * its value, and text that cannot be decoded is null, for the parser of the route to report.
+ * Parses a query into text parameters. This runs before the caller is identified, so it never refuses: a repeated parameter becomes
+ * a list and undecodable text becomes null, and the parser of the route reports them.
  */
 export function parseQuery(text: string): Record<string, unknown> {
   const pairs = text.split('&', MAX_PARAMETERS + 1)
@@ -37,7 +37,7 @@ function decode(text: string): string | null {
 
 const parseNothing = compileParser({}, 'query')
 
-/** Holds a route that declares no query to the rules for every query: no parameter twice, none that cannot be decoded. */
+/** Checks the query of a route that declares none: no parameter may be repeated or undecodable. */
 export function checkQuery(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   if (request.raw.url?.includes('?')) parseNothing(request.query)
   done()

@@ -3,44 +3,44 @@ import { type Static, type TSchema, Type } from '../validation/schema.ts'
 import { ANSWERS } from './errors.ts'
 
 export const RefusalView = Type.Object(
-  { detail: Type.String({ description: 'What is wrong, in words.', examples: ['That token is Invalid'] }) },
+  { detail: Type.String({ description: 'What went wrong, for people.', examples: ['That token is Invalid'] }) },
   { title: 'ErrorResponse', description: 'The body of every error except 422.' },
 )
 
 const ValidationIssueView = Type.Object(
   {
     loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), {
-      description: 'Where it is: `body`, `query` or `path`, then the name of the field, then the place in a list.',
+      description: 'The location: `body`, `query` or `path`, then the name of the field, then the index in a list.',
       examples: [['body', 'password']],
     }),
-    msg: Type.String({ description: 'What is wrong, in words.', examples: ['String should have at least 8 characters'] }),
+    msg: Type.String({ description: 'What is wrong, for people.', examples: ['String should have at least 8 characters'] }),
     type: Type.String({ description: 'The kind of issue, for programs.', examples: ['string_too_short'] }),
   },
-  { title: 'ValidationIssue', description: 'One thing that is wrong with a request.' },
+  { title: 'ValidationIssue', description: 'One problem in a request.' },
 )
 
 export const ValidationErrorView = Type.Object(
   { detail: Type.Array(ValidationIssueView, { description: 'All validation issues of the body, or of the path or the query.' }) },
-  { title: 'ValidationError', description: 'The request is not well formed. No value that was sent is repeated.' },
+  { title: 'ValidationError', description: 'The request is invalid. Submitted values are never repeated.' },
 )
 
 /** A response without a body. */
-export const Empty = Type.Unsafe<undefined>({ description: 'Done. There is no body.' })
+export const Empty = Type.Unsafe<undefined>({ description: 'Done. The response has no body.' })
 
-/** A page. */
-export const HtmlView = Type.String({ contentMediaType: 'text/html', description: 'A page for people.' })
+/** An HTML page. */
+export const HtmlView = Type.String({ contentMediaType: 'text/html', description: 'An HTML page.' })
 
 /** The text format of Prometheus. */
 export const MetricsView = Type.String({ contentMediaType: 'text/plain', description: 'The metrics, in the text format of Prometheus.' })
 
-/** A view in the words of one route: what it means as an answer there, and how it looks. For the documentation alone. */
+/** A view with the description and the example of one route. Only the documentation uses them. */
 export function described<View extends TSchema>(view: View, description: string, example?: Static<View>): View {
   return { ...view, answer: { description, example } }
 }
 
 /**
- * Refusals that mean the same on every route. 401 stands for the credentials of a route that is not public, 404 for a
- * path that the settings have taken away.
+ * Refusals that mean the same on every route: 401 for missing or invalid credentials on a route that is not public, 404 for a path
+ * that the settings disable.
  */
 export type CommonStatus = 401 | 403 | 404 | 413 | 503
 
@@ -48,9 +48,8 @@ type StatusOf<Declared extends RefusalCode | CommonStatus> = Declared extends Re
 type Refusals<Status> = Record<(Status & number) | 500, typeof RefusalView> & Record<422, typeof ValidationErrorView>
 
 /**
- * The refusals that a route declares: those of its own by their codes, the common ones by their status. Any route may be
- * asked with a query that is not well formed, and any may fail, so that 422 and 500 are among them always. The codes stay beside
- * the schema, in `refusals`, for the documentation.
+ * The refusals that a route declares: its specific ones by code, the common ones by status. 422 and 500 are always included, because
+ * any route may receive an invalid query, and any may fail. The property `refusals` keeps the codes for the documentation.
  */
 export function refusals<const Declared extends readonly (RefusalCode | CommonStatus)[]>(
   ...declared: Declared
@@ -67,6 +66,6 @@ export function refusals<const Declared extends readonly (RefusalCode | CommonSt
     status,
     status === 422 ? ValidationErrorView : { ...RefusalView, refusals: codes },
   ])
-  // The entries are those that the type names: one for each status, and 500.
+  // The entries match the type: one for each declared status, 422 and 500.
   return Object.fromEntries(views) as Refusals<StatusOf<Declared[number]>>
 }

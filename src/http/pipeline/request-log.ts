@@ -12,7 +12,7 @@ declare module 'fastify' {
 const USER_ID = /^\d{1,16}$/
 const KEY_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** Logs a refusal: who asked for what, and why it was refused. A change is logged with its event, after the commit. */
+/** Logs a refusal: the caller, the route and the reason. A change is logged through its event, after the commit. */
 export function logRefusal(error: Error, status: number, request: FastifyRequest): void {
   request.logger.info(
     {
@@ -28,7 +28,7 @@ export function logRefusal(error: Error, status: number, request: FastifyRequest
   )
 }
 
-/** The id of the user or key that the path names. A refused request may not be validated yet: only a valid id is logged. */
+/** The id of the user or key in the path. A refused request may not have been validated yet, so only a valid id is logged. */
 function targetOf({ params }: FastifyRequest): number | string | undefined {
   // A request without a route has no parameters.
   const { user_id, key_id } = (params ?? {}) as { user_id?: number | string; key_id?: string }
@@ -36,7 +36,7 @@ function targetOf({ params }: FastifyRequest): number | string | undefined {
   return USER_ID.test(String(user_id)) ? Number(user_id) : undefined
 }
 
-/** Logs a line for each request, for debugging. The path is left out: it may hold a code. */
+/** Logs each request at debug level. The path is left out, because it may contain a code. */
 export function installRequestLog(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, { statusCode, elapsedTime }) => {
     const { id, method, routeOptions } = request

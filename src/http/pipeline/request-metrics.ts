@@ -6,12 +6,12 @@ import type { Hook } from './steps.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Left out of the request metrics: watching the service does not count as using it. */
+    /** Excludes the route from the request metrics: monitoring requests are not usage. */
     isUncounted?: boolean
   }
 }
 
-/** What is counted for one route, looked up once. */
+/** The counters of one route, looked up once. */
 type RouteCounters = {
   readonly handler: string
   readonly requestSize: Summary
@@ -21,17 +21,17 @@ type RouteCounters = {
 
 const BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const NO_ROUTE = 'none'
-// As other servers call it when the client has gone before its answer.
+// The status that nginx uses for a client that disconnects before the response.
 const CLIENT_CLOSED_REQUEST = 499
 
 export type RequestMetrics = {
-  /** Counts a request whose path no route has. */
+  /** Counts a request whose path matches no route. */
   countUnmatched(request: FastifyRequest, reply: FastifyReply): void
-  /** The step that counts the requests of one route. It holds the counters of its route, so that no request looks them up. */
+  /** The step that counts the requests of one route. It keeps the counters of its route, so requests need no lookup. */
   stepFor(route: Declared): Hook | undefined
 }
 
-/** Counts requests by route, never by path: a path is made up by whoever asks, and there is no end of them. */
+/** Counts requests by route, never by path: clients can send any path, so the number of series would be unbounded. */
 export function createRequestMetrics(registry: Registry, namespace: string): RequestMetrics {
   const requests = registry.counter(`${namespace}_http_requests_total`, 'Requests, by route, method and class of status.', [
     'handler',
@@ -64,13 +64,13 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
   function track(counters: RouteCounters, request: FastifyRequest, reply: FastifyReply): void {
     const startedAtMs = performance.now()
     inProgress++
-    // The end of the response, or of the connection: whichever comes, it comes once.
+    // Emitted exactly once, at the end of the response or of the connection.
     reply.raw.on('close', () => {
       inProgress--
       const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_CLOSED_REQUEST
       seriesOf(counters, shownMethod(request.method), status).value++
       duration.observe((performance.now() - startedAtMs) / 1000)
-      // What was read, not what the client says that it sends.
+      // The bytes that were read, not the Content-Length that the client claims.
       counters.requestSize.observe(request.bodyBytes)
       counters.responseSize.observe(responseBytes(reply))
     })
@@ -96,7 +96,7 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
   }
 }
 
-/** The length of a stream is not known beforehand: it is counted on its way. */
+/** A stream has no Content-Length; its bytes are counted as they are sent. */
 function responseBytes(reply: FastifyReply): number {
   return Number(reply.getHeader('content-length') ?? reply.streamedBytes)
 }

@@ -1,4 +1,4 @@
-// The router keeps a tree of paths for each method. All methods that no route takes share one tree, which saves most of its memory.
+// The router keeps a tree of paths for each method. Methods that no route accepts share one tree, which saves most of the memory.
 const OTHER_METHOD = 'TRACE'
 export const ROUTED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', OTHER_METHOD]
 
@@ -7,7 +7,7 @@ export function routedMethod(method = OTHER_METHOD): string {
   return ROUTED_METHODS.includes(method) ? method : OTHER_METHOD
 }
 
-/** The method for counters and logs. */
+/** The method as metrics and logs show it. */
 export function shownMethod(method: string): string {
   return method === OTHER_METHOD ? 'OTHER' : method
 }

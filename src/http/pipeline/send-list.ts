@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** How much of a list was made for the client. */
+    /** How many bytes of a list were produced so far. */
     streamedBytes: number
   }
 }
@@ -12,11 +12,11 @@ declare module 'fastify' {
 type Pages<Item> = AsyncIterable<readonly Item[]>
 
 /**
- * Sends a list of any length as JSON, a page at a time and no faster than the client reads. A stream is sent as it is: it has the
- * declared shape, though never the whole of it at once, so that its type says nothing.
+ * Streams a list of any length as JSON, one page at a time and no faster than the client reads. Fastify sends a stream without
+ * serialising it, so the return type is `never`: it satisfies the response type that the route declares.
  */
 export function sendList<Item>(reply: FastifyReply, pages: Pages<Item>, view: (item: Item) => object): never {
-  // Nothing is read for a HEAD, which would throw all of it away.
+  // A HEAD request has no response body, so nothing is read for it.
   const text = reply.request.method === 'HEAD' ? [] : counted(reply, listText(pages, view))
   return reply.type('application/json; charset=utf-8').send(Readable.from(text, { objectMode: false })) as never
 }
@@ -28,24 +28,24 @@ async function* counted(reply: FastifyReply, text: AsyncIterable<string>): Async
   }
 }
 
-/** The text of a JSON list, a page at a time. When a page fails, the text ends without its bracket and the connection with it. */
+/** The text of a JSON list, one page at a time. If reading a page fails, the closing bracket is missing and the connection is closed. */
 async function* listText<Item>(pages: Pages<Item>, view: (item: Item) => object): AsyncIterable<string> {
   let separator = '['
   for await (const page of pages) {
     yield separator + page.map((item) => JSON.stringify(view(item))).join(',')
     separator = ','
-    await ownTurn()
+    await nextListTurn()
   }
   yield separator === '[' ? '[]' : ']'
 }
 
-let line: Promise<unknown> = Promise.resolve()
+let queue: Promise<unknown> = Promise.resolve()
 
 /**
- * All lists stand in one line and take one page in a turn of the event loop, so that every other request has its turn in between: a
- * database that answers at once, over a connection that takes everything, would never let go of it.
+ * Lists queue up, and each turn of the event loop produces one page. Otherwise a fast database and a fast client would occupy the
+ * event loop until a list ends, and other requests would have to wait.
  */
-function ownTurn(): Promise<unknown> {
-  line = line.then(() => nextTurn())
-  return line
+function nextListTurn(): Promise<unknown> {
+  queue = queue.then(() => nextTurn())
+  return queue
 }

@@ -36,7 +36,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
       schema: {
         operationId: 'login',
         summary: 'Log in',
-        description: 'Starts a session. It ends after 30 days or with a logout.',
+        description: 'Starts a session. It ends after 30 days, or when the user logs out.',
         tags: ['Accounts'],
         body: LoginBody,
         response: {
@@ -71,7 +71,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
       schema: {
         operationId: 'logout',
         summary: 'Log out',
-        description: 'Ends the session of the access token, and its refresh token with it. An API key has no session to end.',
+        description: 'Ends the session: its access tokens and its refresh token stop working. An API key has no session to end.',
         tags: ['Accounts'],
         response: { 204: Empty, ...refusals('no_session', 401, 403, 413, 503) },
       },

@@ -30,16 +30,19 @@ const AccessToken = Type.String({
 export const TokenPairView = Type.Object(
   {
     token: AccessToken,
-    refresh: Type.String({ description: 'Gives a new access token at `/refresh/`, for 30 days.', examples: [TOKEN_EXAMPLE] }),
+    refresh: Type.String({
+      description: 'The refresh token: exchange it for a new access token at `/refresh/`. It is valid for 30 days.',
+      examples: [TOKEN_EXAMPLE],
+    }),
   },
   { title: 'TokenPair', description: 'The two tokens of a session.' },
 )
 export const TokenView = Type.Object({ token: AccessToken }, { title: 'AccessToken', description: 'A new access token.' })
 export const DetailView = Type.Object(
-  { detail: Type.String({ description: 'What was done, in words.', examples: ['User successfully Verified'] }) },
+  { detail: Type.String({ description: 'What was done, for people.', examples: ['User successfully Verified'] }) },
   { title: 'Detail', description: 'The result of the request.' },
 )
 export const MessageView = Type.Object(
-  { message: Type.String({ description: 'What was done, in words.', examples: ['Password successfully reset'] }) },
+  { message: Type.String({ description: 'What was done, for people.', examples: ['Password successfully reset'] }) },
   { title: 'Message', description: 'The result of the request.' },
 )

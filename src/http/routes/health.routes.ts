@@ -18,7 +18,7 @@ export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId:
       },
     },
     async (_request, reply) => {
-      // The doctor compares it with the database of its settings: another service may have the port.
+      // The doctor compares this id with its own database, because another service may be listening on the port.
       const id = instanceId()
       if (id !== undefined) reply.header(INSTANCE_HEADER, id)
       return { status: 'ok' as const }

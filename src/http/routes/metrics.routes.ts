@@ -4,7 +4,7 @@ import { MetricsView, refusals } from '../pipeline/replies.ts'
 
 const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Without metrics the path does not exist (spec 4.5). */
+/** If metrics are disabled, the path answers 404 (spec 4.5). */
 export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
   app.get(
     '/metrics',

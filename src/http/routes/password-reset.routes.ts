@@ -17,7 +17,7 @@ const REQUESTED = 'Password reset email sent if user exists'
 const RESET = 'Password successfully reset'
 const CODE_REQUIRED = 'Reset code is required'
 const FAILED = 'The password cannot be reset'
-const ADVICE = 'A link works once, for 30 minutes. Request a new password reset mail and use the link in it.'
+const ADVICE = 'Each link works once, within 30 minutes. Request a new password reset mail and open the link in it.'
 
 export function passwordResetRoutes(app: App, passwordReset: PasswordReset, pages: Pages, frontendUrl: string | undefined): void {
   app.post(
@@ -46,7 +46,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       schema: {
         operationId: 'resetPasswordPage',
         summary: 'Open the reset page',
-        description: 'The target of the link in the reset mail: the built-in form or, where FRONTEND_URL is set, a redirect to your own.',
+        description: 'The target of the link in the reset mail: the built-in form or, if FRONTEND_URL is set, a redirect to your frontend.',
         tags: ['Password reset'],
         page: true,
         querystring: ResetPageQuery,
@@ -76,7 +76,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
         operationId: 'resetPassword',
         summary: 'Set a new password',
         description:
-          'The code of the mail works once, for 30 minutes. All sessions of the account end; its API keys stay. Forms get a page as the response.',
+          'The code from the mail works once, within 30 minutes. All sessions of the account end; its API keys stay valid. The response to a form is a page.',
         tags: ['Password reset'],
         page: true,
         body: ResetContent,
@@ -88,7 +88,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       errorHandler: pageErrors(isForm, failedFormPage),
     },
     async (request, reply) => {
-      // Each accepted content type has its schema, and both result in this shape.
+      // Each accepted content type has its own schema, and both parse to this type.
       const { code, new_password, confirm_password } = request.body as ResetInput
       if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
       await passwordReset.reset(request.origin, code, new_password)
@@ -97,7 +97,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
     },
   )
 
-  /** The form for a valid token; for any other, a page that says what is wrong, with status 200 (spec 4.2). */
+  /** The form for a valid token, otherwise a page that explains the problem. Both have status 200 (spec 4.2). */
   async function resetPage(code: string, request: FastifyRequest): Promise<Html> {
     if (code === '') return pages.problem(FAILED, CODE_REQUIRED, ADVICE)
     try {
@@ -119,7 +119,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   }
 }
 
-/** The message of the first issue, with the name that the form gives the field. */
+/** The message of the first issue. It names the field as the form does. */
 function formMessage(answer: Answer): string {
   const issue = typeof answer.detail === 'string' ? undefined : answer.detail[0]
   if (issue?.loc[1] === 'code') return issue.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)

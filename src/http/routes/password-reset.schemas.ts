@@ -1,7 +1,7 @@
 import { GivenPassword, NewPassword, ResetCode } from '../validation/fields.ts'
 import { Type } from '../validation/schema.ts'
 
-/** Without a code the page says so; it is not for the query to refuse (spec 4.2). */
+/** The code is optional, because a missing code leads to a page, not to a validation error (spec 4.2). */
 export const ResetPageQuery = Type.Object({ code: Type.Optional(ResetCode) })
 
 const ResetBody = Type.Object(
@@ -12,7 +12,7 @@ const ResetForm = Type.Object(
   {
     code: ResetCode,
     new_password: NewPassword,
-    confirm_password: Type.Optional({ ...GivenPassword, description: 'The new password once more, when a form asks for it twice.' }),
+    confirm_password: Type.Optional({ ...GivenPassword, description: 'The new password again, to catch typing errors.' }),
   },
   { title: 'PasswordResetForm', description: 'The code of a reset link and the new password, as a form.' },
 )
@@ -25,5 +25,5 @@ export const ResetContent = {
   },
 }
 
-/** What the validation of either form of the body leaves. */
+/** The parsed body, sent as JSON or as a form. */
 export type ResetInput = { readonly code: string; readonly new_password: string; readonly confirm_password?: string }

@@ -33,7 +33,7 @@ function ownSessionRoutes(app: App, sessions: UserSessions): void {
       schema: {
         operationId: 'revokeOtherSessions',
         summary: 'End your other sessions',
-        description: 'Ends every session except the one of this request. With an API key, every session.',
+        description: 'Ends every session except the one of this request. With an API key, ends all of them.',
         tags: ['Sessions'],
         response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
       },
@@ -89,7 +89,7 @@ function sessionsOfUserRoutes(app: App, sessions: UserSessions): void {
       schema: {
         operationId: 'revokeSessionsOfUser',
         summary: 'End the sessions of a user',
-        description: 'Ends every session of the user. An admin who names themself keeps the session of this request.',
+        description: 'Ends every session of the user. Admins who end their own sessions keep the one of this request.',
         tags: ['Sessions of users'],
         params: UserPath,
         response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },

@@ -12,10 +12,12 @@ export const SessionView = Type.Object(
   {
     id: SessionId,
     created_at: Type.String({ ...TIMESTAMP, description: 'When the user logged in, in UTC.' }),
-    last_seen_at: Type.String({ ...TIMESTAMP, description: 'When the session was last used, in UTC. At most five minutes behind.' }),
-    expires_at: Type.String({ ...TIMESTAMP, description: 'When the session ends, in UTC, unless it is revoked before.' }),
-    ip: nullable(Type.String({ description: 'The address of the login.', examples: ['203.0.113.9'] })),
-    user_agent: nullable(Type.String({ description: 'The program of the login, at most 200 characters.', examples: ['Mozilla/5.0'] })),
+    last_seen_at: Type.String({ ...TIMESTAMP, description: 'When the session was last used, in UTC. Up to five minutes out of date.' }),
+    expires_at: Type.String({ ...TIMESTAMP, description: 'When the session ends, in UTC, unless it is revoked earlier.' }),
+    ip: nullable(Type.String({ description: 'The IP address of the login.', examples: ['203.0.113.9'] })),
+    user_agent: nullable(
+      Type.String({ description: 'The User-Agent header of the login, cut to 200 characters.', examples: ['Mozilla/5.0'] }),
+    ),
     current: Type.Boolean({ description: 'Whether this request was made with the session.', examples: [true] }),
   },
   { title: 'Session', description: 'One login or registration.' },

@@ -22,7 +22,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       schema: {
         operationId: 'listUsers',
         summary: 'List all users, or show one',
-        description: 'In order of id. With `user_id`, the one user instead of a list.',
+        description: 'In order of id. With `user_id`, the response is that user instead of a list.',
         tags: ['User administration'],
         querystring: UserQuery,
         response: {
@@ -82,7 +82,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       schema: {
         operationId: 'banUser',
         summary: 'Ban a user',
-        description: 'Takes effect with the next request: no login, session, API key or password reset works.',
+        description: 'Takes effect with the next request: logins, sessions, API keys and password resets are refused.',
         tags: ['User administration'],
         params: UserPath,
         response: { 204: Empty, ...refusals('ban_self', 401, 403, 'user_not_found', 413, 503) },
@@ -116,7 +116,7 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
   app.delete(
     '/users/:user_id',
     {
-      // A user of an older version may own very many keys.
+      // Older versions did not limit the number of keys, so a user may own very many.
       config: { access: 'admin', acceptedKeys: 'full', writes: true, deadlineMs: 25_000 },
       schema: {
         operationId: 'deleteUser',

@@ -3,7 +3,7 @@ import type { App } from '../pipeline/app-type.ts'
 import { described, Empty, refusals } from '../pipeline/replies.ts'
 import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
 
-/** The routes for one's own account. */
+/** The routes for the account of the caller. */
 export function userRoutes(app: App, users: Users): void {
   app.get(
     '/users/me',
@@ -51,7 +51,7 @@ export function userRoutes(app: App, users: Users): void {
       schema: {
         operationId: 'changePassword',
         summary: 'Change a password',
-        description: 'All other sessions of the account end; its API keys stay.',
+        description: 'All other sessions of the account end; its API keys stay valid.',
         tags: ['Users'],
         params: UserPath,
         body: PasswordBody,

@@ -8,10 +8,10 @@ export const UserId = Type.Integer({ description: 'The id of a user.', examples:
 export const UserPath = Type.Object({ user_id: UserId })
 export const UserQuery = Type.Object({ user_id: Type.Optional({ ...UserId, description: 'The id of the one user to show.' }) })
 
-// The names of an object are text to TypeScript; these are the ones that it has.
+// Object.keys returns string[]; these are the keys of this object.
 const FIELD_NAMES = Object.keys(SEARCH_FIELDS) as (keyof typeof SEARCH_FIELDS)[]
 
-/** However large: a page past the end is empty, and says which one it is. */
+/** A page number of any size: a page past the end is empty, and repeats its number. */
 function pageNumber(options: Parameters<typeof Type.Integer>[0]) {
   return Type.Unsafe<number | bigint>(Type.Integer(options))
 }
@@ -19,23 +19,28 @@ function pageNumber(options: Parameters<typeof Type.Integer>[0]) {
 export const SearchQuery = Type.Object({
   search_term: Type.String({
     maxLength: SEARCH_TERM_MAX_LENGTH,
-    description: 'What to look for, in any case. An empty term matches everyone.',
+    description: 'The text to search for. Case does not matter. An empty term matches every user.',
     examples: ['mia'],
   }),
-  field: Type.Optional(Type.Enum(FIELD_NAMES, { default: SEARCH_DEFAULTS.field, description: 'Where to look.' })),
+  field: Type.Optional(Type.Enum(FIELD_NAMES, { default: SEARCH_DEFAULTS.field, description: 'The field to search.' })),
   exact_match: Type.Optional(
-    Type.Boolean({ default: SEARCH_DEFAULTS.isExact, description: 'Whether the whole field has to be the term.' }),
+    Type.Boolean({ default: SEARCH_DEFAULTS.isExact, description: 'Whether the term has to match the whole field.' }),
   ),
   page: Type.Optional(
     pageNumber({
       minimum: 1,
       default: SEARCH_DEFAULTS.page,
       unbounded: true,
-      description: 'The page, from 1. A page past the end is empty.',
+      description: 'The number of the page, from 1. A page past the end is empty.',
     }),
   ),
   size: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: SEARCH_MAX_SIZE, default: SEARCH_DEFAULTS.size, description: 'How many users a page holds.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: SEARCH_MAX_SIZE,
+      default: SEARCH_DEFAULTS.size,
+      description: 'The maximum number of users on a page.',
+    }),
   ),
 })
 
@@ -46,7 +51,7 @@ export const EditBody = Type.Object(
     first_name: Type.Optional(FirstName),
     last_name: Type.Optional(LastName),
   },
-  { title: 'UserEdit', description: 'What is left out stays as it is. At least one field is required.', atLeastOne: true },
+  { title: 'UserEdit', description: 'Omitted fields keep their values. At least one field is required.', atLeastOne: true },
 )
 export const PasswordBody = Type.Object({ password: NewPassword }, { title: 'NewPassword', description: 'The new password of an account.' })
 
@@ -63,23 +68,23 @@ export const UserView = Type.Object(
   {
     id: UserId,
     ...PROFILE_FIELDS,
-    role: Type.Enum(['user', 'admin'], { description: 'What the user may do.' }),
-    banned: Type.Boolean({ description: 'Whether the user is shut out.', examples: [false] }),
-    verified: Type.Boolean({ description: 'Whether the address is verified.', examples: [true] }),
+    role: Type.Enum(['user', 'admin'], { description: 'The role of the user.' }),
+    banned: Type.Boolean({ description: 'Whether the user is banned.', examples: [false] }),
+    verified: Type.Boolean({ description: 'Whether the e-mail address is verified.', examples: [true] }),
   },
-  { title: 'User', description: 'What admins see of a user.' },
+  { title: 'User', description: 'A user, as admins see it.' },
 )
 export const FoundUsersView = Type.Object(
   {
     items: Type.Array(UserView, { description: 'The users of this page, in order of id.' }),
-    total: Type.Integer({ description: 'How many were found.', examples: [1] }),
-    page: pageNumber({ description: 'The page that was asked for, from 1.', examples: [1] }),
-    size: Type.Integer({ description: 'How many users a page holds.', examples: [50] }),
-    pages: Type.Integer({ description: 'How many pages there are; 0 when nobody was found.', examples: [1] }),
+    total: Type.Integer({ description: 'The number of users found.', examples: [1] }),
+    page: pageNumber({ description: 'The number of this page, from 1.', examples: [1] }),
+    size: Type.Integer({ description: 'The maximum number of users on a page.', examples: [50] }),
+    pages: Type.Integer({ description: 'The number of pages; 0 if no user was found.', examples: [1] }),
   },
-  { title: 'FoundUsers', description: 'One page of what a search has found.' },
+  { title: 'FoundUsers', description: 'One page of search results.' },
 )
-/** One user when the query names one, all of them otherwise. */
+/** One user if the query names one, otherwise all users. */
 export const UserOrUsersView = Type.Union([Type.Array(UserView), UserView])
 
 export function profileView({ email, firstName, lastName }: User): Static<typeof ProfileView> {

@@ -10,10 +10,9 @@ import { DetailView, EmailBody, MessageView, VerifyQuery } from './account.schem
 const VERIFIED = 'User successfully Verified'
 const RESENT = 'Verification email sent if user exists and is not verified'
 
-const EXPIRED_ADVICE =
-  'A verification link works for 24 hours. Request a new verification mail where you signed up, and use the link in it.'
-const INVALID_ADVICE = 'Open the whole link from the latest verification mail, or request a new mail where you signed up.'
-const GONE_ADVICE = 'It was deleted. Sign up again to create a new one.'
+const EXPIRED_ADVICE = 'Verification links work for 24 hours. Request a new verification mail where you signed up, and open the link in it.'
+const INVALID_ADVICE = 'Open the complete link from your latest verification mail, or request a new mail where you signed up.'
+const GONE_ADVICE = 'The account was deleted. Sign up again to create a new one.'
 
 export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): void {
   app.get(
@@ -23,7 +22,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
       schema: {
         operationId: 'verify',
         summary: 'Verify an address',
-        description: 'The target of the link in the verification mail. The code works once, for 24 hours. Browsers get a page.',
+        description: 'The target of the link in the verification mail. The code works once, within 24 hours. Browsers get a page.',
         tags: ['Accounts'],
         page: true,
         querystring: VerifyQuery,

@@ -10,7 +10,7 @@ export type ServerLimits = {
   readonly keepAliveTimeout: number
   readonly connectionsCheckingInterval: number
   readonly maxHeaderSize: number
-  /** For how long a client may read nothing of its answer. */
+  /** How long a client may go without reading its response. */
   readonly stallTimeout: number
 }
 
@@ -31,11 +31,11 @@ const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
-/** What is known about one connection. */
+/** The state of one connection. */
 type Connection = {
-  /** The latest request was refused as ambiguous: the bytes after it may be its smuggled half, and are ignored. */
+  /** The latest request was refused as ambiguous. The bytes after it are ignored, because they may be a smuggled request. */
   isRefused: boolean
-  /** Requests that wait behind another one for their answer. */
+  /** Pipelined requests that wait for an earlier response. */
   waiting: number
   latest: ServerResponse | undefined
 }
@@ -52,7 +52,7 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
     return created
   }
 
-  /** Answers in turn: a request before it on the same connection may still wait for its own answer. Then the connection is closed. */
+  /** Refuses a request, after the responses to earlier requests on the same connection. Then the connection is closed. */
   function refuse(connection: Connection, response: ServerResponse, status: number): void {
     connection.isRefused = true
     const { headers, body } = rawAnswer(status)
@@ -60,8 +60,8 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
   }
 
   /**
-   * Counts a request that came before the one in front of it was answered. Node runs every request of one read before other
-   * connections have a turn, and keeps the answers until the client reads them.
+   * Counts a pipelined request: it arrived before an earlier one was answered. Node runs all requests of one read before it serves other
+   * connections, and buffers the responses until the client reads them.
    */
   function isTooMany(connection: Connection, response: ServerResponse): boolean {
     if (connection.waiting + 1 >= MAX_UNANSWERED) return true
@@ -71,12 +71,12 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
   }
 
   const allLimits = { ...LIMITS, ...limits }
-  // A missing Host is answered below, in the format of this service.
+  // A missing Host header is refused below, in the error format of this service.
   const server = createServer({ ...allLimits, requireHostHeader: false }, (request, response) => {
     const connection = connectionOf(request.socket)
     if (connection.isRefused) return
     connection.latest = response
-    // A response has its socket from the start, unless it has to wait for another.
+    // A response without a socket waits for an earlier one.
     if (response.socket === null && isTooMany(connection, response)) {
       connection.isRefused = true
       request.socket.destroy()
@@ -97,7 +97,7 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
   return server
 }
 
-/** Host missing or given twice, an invalid target, or a body whose end two readers could see in different places. */
+/** A missing or repeated Host header, an invalid target, or a body whose end two parsers could find in different places. */
 function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
   if (isTargetWrong(url)) return true
   let hosts = 0
@@ -108,13 +108,13 @@ function isAmbiguous({ url = '', rawHeaders, headers, httpVersionMajor, httpVers
   const isOld = httpVersionMajor === 1 && httpVersionMinor === 0
   const isHostWrong = isOld ? hosts > 1 : hosts !== 1
   const transferEncoding = headers['transfer-encoding']
-  // HTTP/1.0 has no chunks: a proxy that speaks it sees another end (RFC 9112, 6.1).
+  // HTTP/1.0 has no chunked encoding, so an HTTP/1.0 proxy would find another end of the body (RFC 9112, 6.1).
   return isHostWrong || (transferEncoding !== undefined && (isOld || transferEncoding.toLowerCase() !== 'chunked'))
 }
 
 /**
- * A fragment, which no client sends and some readers cut off, or a backslash in the path, which some readers turn into a slash. Other
- * characters that RFC 9112 forbids, such as < and ", are sent in queries by curl and browsers, and are accepted.
+ * A fragment, which no client sends and some parsers remove, or a backslash in the path, which some parsers turn into a slash. Other
+ * characters that RFC 9112 forbids, such as < and ", are accepted, because curl and browsers send them in queries.
  */
 function isTargetWrong(target: string): boolean {
   const backslash = target.indexOf('\\')
@@ -123,7 +123,7 @@ function isTargetWrong(target: string): boolean {
 
 /** Answers bytes that never became a request, and closes the connection. */
 function closeWith(socket: Duplex, status: number, connection: Connection): void {
-  // After CONNECT nothing else listens, and a client that resets the connection must not end the process.
+  // After CONNECT there is no other error listener, and a client that resets the connection must not end the process.
   socket.on('error', () => socket.destroy())
   if (!socket.writable || isServing(connection)) {
     socket.destroy()
@@ -134,7 +134,7 @@ function closeWith(socket: Duplex, status: number, connection: Connection): void
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy())
 }
 
-/** Whether a valid request waits for its answer: the client would take the answer to the invalid bytes for it. */
+/** Whether a valid request is still unanswered: the client would mistake the answer to the invalid bytes for its response. */
 function isServing({ latest }: Connection): boolean {
   if (latest === undefined || latest.writableFinished) return false
   return latest.socket === null || latest.headersSent || latest.req.complete

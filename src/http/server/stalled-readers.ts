@@ -4,9 +4,9 @@ import type { Socket } from 'node:net'
 type Limits = { readonly stallTimeout: number; readonly connectionsCheckingInterval: number }
 
 /**
- * Closes connections whose client requests and then does not read: each would hold a descriptor, and the rest of its answer, for ever.
- * A client that reads slowly keeps its connection: Node's socket timeout sees that a write makes progress. But any byte that arrives
- * restarts that timeout, so nothing is read from a client while an answer waits for it.
+ * Closes connections whose client sends requests but does not read the responses. Each would hold a file descriptor and a buffered
+ * response forever. A slow reader keeps its connection, because Node restarts the socket timeout whenever a write makes progress. Any
+ * received byte restarts it as well, so nothing is read from a client while a response is waiting to be sent.
  */
 export function endStalledReaders(server: Server, { stallTimeout, connectionsCheckingInterval }: Limits): void {
   const sockets = new Set<Socket>()
@@ -15,7 +15,7 @@ export function endStalledReaders(server: Server, { stallTimeout, connectionsChe
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  // Looking at all sockets from time to time costs a request nothing.
+  // A periodic check of all sockets adds no cost to a request.
   const timer = setInterval(() => {
     for (const socket of sockets) if (socket.writableNeedDrain && !socket.isPaused()) pauseUntilDrained(socket)
   }, connectionsCheckingInterval).unref()

@@ -3,8 +3,8 @@ import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/val
 import { above, below, type IssueMessage, MESSAGES, notOneOf, tooLong, tooManyItems, tooShort } from './validation-error.ts'
 
 /**
- * The part of JSON Schema that requests are described in. A keyword outside it stops the start, so that nothing
- * can be declared that is not checked. `trimmed`, `atLeastOne` and `unbounded` are ours.
+ * The subset of JSON Schema that request schemas may use. The service does not start if a schema has any other keyword, so every
+ * declared rule is enforced. `trimmed`, `atLeastOne` and `unbounded` are our own extensions.
  */
 export type FieldSchema = {
   readonly type?: string
@@ -16,14 +16,14 @@ export type FieldSchema = {
   readonly maxLength?: number
   readonly minimum?: number
   readonly maximum?: number
-  /** What is too large for a number is kept as a bigint. */
+  /** An integer that a number cannot hold exactly becomes a bigint. */
   readonly unbounded?: boolean
   readonly maxItems?: number
   readonly items?: FieldSchema
   readonly default?: unknown
 }
 
-/** Notes what is wrong with a field, or with one item of a list, and stands in for the value that there is none of. */
+/** Records an issue of a field, or of one item of a list. Returns undefined, in place of the parsed value. */
 export type Report = (message: IssueMessage, item?: number) => undefined
 type FieldParser = (input: unknown, report: Report) => unknown
 
@@ -47,7 +47,7 @@ const FIELD_KEYWORDS = new Set([
 ])
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** `isText` where the field comes as text: from a path, a query or a form. */
+/** `isText` is set if the value arrives as text: in a path, a query or a form. */
 export function compileField(schema: FieldSchema, isText: boolean): FieldParser {
   requireKnown(schema, FIELD_KEYWORDS)
   const parse = compileType(schema, isText)
@@ -58,7 +58,7 @@ export function compileField(schema: FieldSchema, isText: boolean): FieldParser 
   }
 }
 
-/** What holds for each parameter of a query or a form: it is given once (not a list), and can be decoded (not null). */
+/** The checks for every parameter of a query or a form: it appears once (not a list) and can be decoded (not null). */
 export function messageAboutText(input: unknown): IssueMessage | undefined {
   if (Array.isArray(input)) return MESSAGES.repeated
   return input === null ? MESSAGES.undecodable : undefined
@@ -70,14 +70,14 @@ function compileType(schema: FieldSchema, isText: boolean): FieldParser {
   if (schema.type === 'boolean') return isText ? parseBooleanText : parseBoolean
   if (schema.type === 'integer' && isText) return compileInteger(schema)
   if (schema.type === 'array' && schema.items && !isText) return compileList(schema.items, schema.maxItems ?? Number.POSITIVE_INFINITY)
-  throw new Error(`a request cannot be described by ${JSON.stringify(schema)}`)
+  throw new Error(`request schemas do not support ${JSON.stringify(schema)}`)
 }
 
 function compileString({ format, trimmed, minLength = 0, maxLength = Number.POSITIVE_INFINITY }: FieldSchema): FieldParser {
   if (format === 'uuid') return parseUuid
   if (format === 'email') return parseEmailField
   const isAllowed = format === 'password' ? (text: string) => text.isWellFormed() : isCleanText
-  if (format !== undefined && format !== 'password') throw new Error(`a request cannot be described by format ${format}`)
+  if (format !== undefined && format !== 'password') throw new Error(`request schemas do not support the format ${format}`)
   return (input, report) => {
     if (typeof input !== 'string') return report(MESSAGES.stringType)
     if (!isAllowed(input)) return report(MESSAGES.forbiddenCharacter)
@@ -100,9 +100,9 @@ function parseUuid(input: unknown, report: Report): unknown {
   return typeof input === 'string' && UUID.test(input) ? input.toLowerCase() : report(MESSAGES.uuidParsing)
 }
 
-function compileEnum(words: readonly string[]): FieldParser {
-  const message = notOneOf(words)
-  return (input, report) => (typeof input === 'string' && words.includes(input) ? input : report(message))
+function compileEnum(values: readonly string[]): FieldParser {
+  const message = notOneOf(values)
+  return (input, report) => (typeof input === 'string' && values.includes(input) ? input : report(message))
 }
 
 function parseBoolean(input: unknown, report: Report): unknown {
@@ -117,7 +117,7 @@ function compileInteger({ minimum = 0, maximum = Number.POSITIVE_INFINITY, unbou
   return (input, report) => {
     if (typeof input !== 'string' || !/^\d+$/.test(input)) return report(MESSAGES.integerParsing)
     if (unbounded && Number(input) > Number.MAX_SAFE_INTEGER) return BigInt(input)
-    // Past 2^53 one number stands for many; no id or size is that large, so that the largest exact one serves for all.
+    // Numbers above 2^53 are not exact. No id or size is that large, so all of them become the largest exact integer.
     const value = Math.min(Number(input), Number.MAX_SAFE_INTEGER)
     if (value < minimum) return report(below(minimum))
     if (value > maximum) return report(above(maximum))
@@ -136,5 +136,5 @@ function compileList(items: FieldSchema, maxItems: number): FieldParser {
 
 export function requireKnown(schema: object, keywords: ReadonlySet<string>): void {
   const unknown = Object.keys(schema).find((keyword) => !keywords.has(keyword))
-  if (unknown !== undefined) throw new Error(`a request cannot be described by the keyword ${unknown}`)
+  if (unknown !== undefined) throw new Error(`request schemas do not support the keyword ${unknown}`)
 }

@@ -8,18 +8,18 @@ export type ObjectSchema = {
   readonly atLeastOne?: boolean
 }
 
-/** Stands for a query or a form with too many parameters. */
+/** The parsed form of a query or a form with too many parameters. */
 export const TOO_MANY_PARAMETERS: Record<string, unknown> = Object.freeze(Object.create(null))
 
-// Clients make up the names of undeclared parameters, and may send many.
+// A client may send any number of undeclared parameters, with names of any length.
 const MAX_OTHERS_REPORTED = 20
 const MAX_NAME_LENGTH = 64
 
 const OBJECT_KEYWORDS = new Set(['type', 'properties', 'required', 'atLeastOne', 'description', 'examples', 'title', '$id'])
 
 /**
- * Makes, from a schema, the function that turns one part of a request into a value of that schema. The value holds the
- * declared fields and nothing else: a field that is not declared cannot be applied by accident.
+ * Compiles a schema into a function that parses one part of a request. The result contains the declared fields only, so an
+ * undeclared field cannot be applied by accident.
  */
 export function compileParser(schema: ObjectSchema, location: Location, isText = location !== 'body'): (input: unknown) => unknown {
   requireKnown(schema, OBJECT_KEYWORDS)
@@ -50,7 +50,7 @@ export function compileParser(schema: ObjectSchema, location: Location, isText =
     return value
   }
 
-  /** An undeclared parameter is ignored, unless it is repeated or cannot be decoded: then the request is not what its sender meant. */
+  /** Undeclared parameters are ignored. One that is repeated or cannot be decoded is an error: the client meant something else. */
   function checkOthers(input: object, issues: ValidationIssue[]): void {
     const others: ValidationIssue[] = []
     for (const [name, raw] of Object.entries(input)) {
@@ -73,7 +73,7 @@ export function compileParser(schema: ObjectSchema, location: Location, isText =
   }
 }
 
-/** What was sent under this name: never something inherited, such as `constructor`. */
+/** The value that was sent under this name, never an inherited property such as `constructor`. */
 function ownField(input: object, name: string, isNullable: boolean): unknown {
   const raw: unknown = Object.getOwnPropertyDescriptor(input, name)?.value
   return raw === null && isNullable ? undefined : raw

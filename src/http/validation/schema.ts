@@ -6,7 +6,7 @@ export type TSchema = AnySchema
 type Options = Readonly<Record<string, unknown>>
 type Names = 'Array' | 'Boolean' | 'Enum' | 'Integer' | 'Literal' | 'Object' | 'Optional' | 'String' | 'Union' | 'Unknown' | 'Unsafe'
 
-// Not part of the schema, and copied with it.
+// A symbol is copied along with a schema, but never appears in its JSON.
 const OPTIONAL = Symbol('optional')
 
 const builders: Readonly<Record<Names, (...args: never[]) => object>> = {
@@ -27,9 +27,9 @@ const builders: Readonly<Record<Names, (...args: never[]) => object>> = {
 }
 
 /**
- * TypeBox as far as the routes need it: its types, and objects of JSON Schema. Its own code, of which nothing else would be used,
- * is some hundreds of modules that every start would read and keep in memory. The cast says that these few functions are those of
- * TypeBox; a test compares what both make.
+ * The part of TypeBox that the routes use: its types, and functions that build JSON Schema. Importing TypeBox itself would load
+ * several hundred modules at every start for these few functions. The cast gives them the types of TypeBox; a test compares their
+ * results with those of TypeBox.
  */
 export const Type = builders as unknown as Pick<typeof TypeBox, Names>
 

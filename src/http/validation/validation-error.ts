@@ -3,7 +3,7 @@ import { counted } from '../../shared/counted.ts'
 export type Location = 'body' | 'query' | 'path'
 export type ValidationIssue = { readonly loc: readonly (string | number)[]; readonly msg: string; readonly type: string }
 
-/** An invalid request: 422, with all validation issues of the part of the request that is invalid. */
+/** An invalid request (422), with all validation issues of the invalid part of the request. */
 export class InvalidRequest extends Error {
   readonly issues: readonly ValidationIssue[]
 
@@ -14,7 +14,7 @@ export class InvalidRequest extends Error {
   }
 }
 
-/** The type and the message of an issue. Both follow Pydantic 2, which clients of this API know; no message repeats what was sent. */
+/** The type and the message of an issue. Both follow Pydantic 2, as clients expect. No message repeats a submitted value. */
 export type IssueMessage = Omit<ValidationIssue, 'loc'>
 
 /** The maximum number of parameters of a query or a form. */

@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Something that is the same for everybody. It is read, and compressed, when the first one asks for it. */
+/** A response that is the same for every client. It is read and compressed on the first request. */
 export type Asset = {
   readonly contentType: string
   readonly cacheControl: string
@@ -12,15 +12,15 @@ export type Asset = {
 type Encoding = 'br' | 'gzip' | 'identity'
 
 const COMPRESSORS: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>> = {
-  // The highest quality takes seconds; this one is smaller than gzip, and as fast.
+  // The highest quality takes seconds. This one is as fast as gzip, and its result is smaller.
   br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
   gzip: promisify<Buffer, Buffer>(gzip),
   identity: async (bytes) => bytes,
 }
 
-/** Its path names its version, so that a browser need never ask again. */
+/** For a path that contains its version: browsers never need to request it again. */
 export const FOREVER = 'public, max-age=31536000, immutable'
-/** A browser may keep it, and asks each time whether it is still good. */
+/** A browser may cache it, but revalidates it on each use. */
 export const REVALIDATED = 'no-cache'
 
 export function createAsset(contentType: string, cacheControl: string, read: () => Promise<Buffer>): Asset {
@@ -31,7 +31,7 @@ export function createAsset(contentType: string, cacheControl: string, read: () 
     bytes(encoding) {
       const known = kept.get(encoding) ?? read().then(COMPRESSORS[encoding])
       kept.set(encoding, known)
-      // A failure is not kept: the next one to ask tries again.
+      // A failure is not cached: the next request tries again.
       known.catch(() => kept.delete(encoding))
       return known
     },
@@ -49,7 +49,7 @@ export async function sendAsset(request: FastifyRequest, reply: FastifyReply, as
   return reply.send(await asset.bytes(encoding))
 }
 
-/** What a browser says; a client that says anything finer gets the bytes as they are. */
+/** Recognises the forms of Accept-Encoding that browsers send. Any other client gets uncompressed bytes. */
 function acceptedEncoding(accepted: string | undefined): Encoding {
   const encodings = (accepted ?? '').split(',').map((encoding) => encoding.trim().toLowerCase())
   if (encodings.includes('br')) return 'br'

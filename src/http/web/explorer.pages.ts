@@ -5,15 +5,15 @@ import type { ExplorerAsset } from './explorer.assets.ts'
 export type ExplorerPage = {
   readonly title: string
   readonly styles: readonly ExplorerAsset[]
-  /** Scripts that leave something behind for the start, which is a module and runs last. */
+  /** Scripts that define globals for the start script, which is a module and therefore runs last. */
   readonly libraries: readonly ExplorerAsset[]
   readonly start: ExplorerAsset
   readonly icon: ExplorerAsset
-  /** Redoc makes style sheets, with a font in them, as it draws: their hashes are not known before. */
+  /** Redoc creates style sheets with embedded fonts at run time, so their hashes cannot be listed in the policy. */
   readonly drawsOwnStyle: boolean
 }
 
-/** Files of the service and nothing else: no inline script, no other host, no frame around it. */
+/** Allows only files of this service: no inline scripts, no other hosts, no framing. */
 export function explorerHeaders({ drawsOwnStyle }: ExplorerPage): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
@@ -29,7 +29,7 @@ export function explorerHeaders({ drawsOwnStyle }: ExplorerPage): Readonly<Recor
   return { 'content-security-policy': policy.join('; '), 'cache-control': REVALIDATED }
 }
 
-/** `root` leads from the page to the root of the service: a proxy may have put the page below any path. */
+/** `root` is the relative path from the page to the root of the service, because a proxy may serve it below any path. */
 export function explorerPage({ title, styles, libraries, start, icon }: ExplorerPage, root: './' | '../'): Html {
   return html`<!doctype html>
 <html lang="en">

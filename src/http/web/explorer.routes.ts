@@ -10,7 +10,7 @@ import { type ExplorerPage, explorerHeaders, explorerPage } from './explorer.pag
 
 const DocumentView = Type.Unsafe<unknown>({ type: 'object', description: 'An OpenAPI 3.1 document.', examples: [{ openapi: '3.1.1' }] })
 
-/** The documentation, for programs and for people. `describe` is called once, when every route is known. */
+/** The OpenAPI document and the explorers. `describe` is called when all routes are known. */
 export function explorerRoutes(app: App, apiTitle: string, describe: () => object): void {
   const assets = createExplorerAssets()
   for (const { path, asset } of Object.values(assets)) {
@@ -64,7 +64,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
     apiDocument = { etag, asset: createAsset('application/json; charset=utf-8', REVALIDATED, async () => text) }
   }
   app.addHook('onReady', writeDocument)
-  // It names the address of the service, which may hold a port that is known from now on.
+  // The document contains the address of the service, whose port may only be known once the service listens.
   app.addHook('onListen', writeDocument)
   app.get(
     '/openapi.json',
@@ -86,7 +86,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
   )
 }
 
-/** The way from the page to the root: a slash at its end makes one step more of it. */
+/** The relative path from the page to the root. A trailing slash adds one level. */
 function rootOf({ originalUrl }: FastifyRequest): './' | '../' {
   return /^[^?]*\/(?:\?|$)/.test(originalUrl) ? '../' : './'
 }

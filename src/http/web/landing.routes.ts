@@ -16,8 +16,8 @@ const LandingView = Type.Object(
   {
     name: Type.String({ description: 'The name of this service.', examples: ['Latchkey'] }),
     version: Type.String({ description: 'The version of the service.', examples: ['0.7.0'] }),
-    docs: Type.String({ format: 'uri', description: 'The explorer.', examples: ['https://accounts.example.com/docs'] }),
-    redoc: Type.String({ format: 'uri', description: 'The reference.', examples: ['https://accounts.example.com/redoc'] }),
+    docs: Type.String({ format: 'uri', description: 'The API explorer.', examples: ['https://accounts.example.com/docs'] }),
+    redoc: Type.String({ format: 'uri', description: 'The API reference.', examples: ['https://accounts.example.com/redoc'] }),
     openapi: Type.String({ format: 'uri', description: 'The OpenAPI document.', examples: ['https://accounts.example.com/openapi.json'] }),
     heartbeat: Type.String({
       format: 'uri',
@@ -28,7 +28,10 @@ const LandingView = Type.Object(
   { title: 'Landing', description: 'The name, the version and the addresses of the service.' },
 )
 
-/** The start page: what the service is, and links to its documentation. `about` is called for each request: the port in the URL may be known only when the service listens. */
+/**
+ * The start page, with links to the documentation. `about` is called for each request, because the port in the URL may only be known
+ * once the service listens.
+ */
 export function landingRoutes(app: App, about: () => LandingOptions): void {
   const { apiTitle, version, baseUrl } = about()
   const page = landingPage(apiTitle, version, basePath(baseUrl))

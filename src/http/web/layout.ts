@@ -27,7 +27,7 @@ a { color: var(--accent) }
 
 const STYLE_HASH = createHash('sha256').update(renderHtml(STYLE)).digest('base64')
 
-/** No scripts, no frames, no other host: the only style sheet is allowed by its hash. */
+/** No scripts, no frames, no other hosts. The only style sheet is allowed by its hash. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
 }

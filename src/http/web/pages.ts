@@ -6,9 +6,9 @@ import { htmlPage, PAGE_HEADERS } from './layout.ts'
 export type PageOptions = { readonly apiTitle: string; readonly baseUrl: string; readonly frontendUrl: string | undefined }
 
 export type Pages = {
-  /** Says what is done, and leads on. */
+  /** Confirms a result and links to the frontend. */
   done(title: string, text: string): Html
-  /** Says what is wrong and what to do next. */
+  /** Explains a problem and what to do next. */
   problem(title: string, message: string, advice: string): Html
   readonly error: ErrorPage
   resetForm(code: string, problem?: string): Html
@@ -17,7 +17,7 @@ export type Pages = {
 type Texts = { readonly title: string; readonly message: string; readonly advice: string }
 
 const ERROR_TEXTS: Readonly<Record<number, Texts>> = {
-  404: { title: 'Page not found', message: 'There is no page at this address.', advice: 'Check the address for typing errors.' },
+  404: { title: 'Page not found', message: 'There is no page at this address.', advice: 'Check the address for typos.' },
   503: {
     title: 'Temporarily unavailable',
     message: 'The service cannot answer right now.',
@@ -25,14 +25,14 @@ const ERROR_TEXTS: Readonly<Record<number, Texts>> = {
   },
 }
 const REFUSED: Texts = {
-  title: 'This address cannot be opened like this',
+  title: 'This request is not supported',
   message: 'The address exists, but it does not accept this kind of request.',
-  advice: 'Follow the link that brought you here again.',
+  advice: 'Go back and try the link again.',
 }
 const FAILED: Texts = {
   title: 'Something went wrong',
   message: 'The service could not handle this request.',
-  advice: 'Try again later. If it happens again, send the request id below to the operator.',
+  advice: 'Try again later. If the problem persists, send the request ID below to the operator of this service.',
 }
 
 export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions): Pages {
@@ -48,7 +48,7 @@ export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions): Pa
     error(status, requestId) {
       const { title, message, advice } = ERROR_TEXTS[status] ?? (status >= 500 ? FAILED : REFUSED)
       const toStart = toFrontend ?? html`\n<p><a href="${root}/">Go to the start page</a></p>`
-      const id = status >= 500 ? html`\n<p class="hint">Request id: ${requestId}</p>` : undefined
+      const id = status >= 500 ? html`\n<p class="hint">Request ID: ${requestId}</p>` : undefined
       const content = html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${toStart}${id}`
       return { headers: PAGE_HEADERS, html: htmlPage(apiTitle, title, content) }
     },
@@ -80,7 +80,7 @@ export function sendPage(reply: FastifyReply, status: number, page: Html): Fasti
 
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-/** Answers the errors of a route with a page where a person reads it, and with JSON elsewhere. The status is the same. */
+/** Answers the errors of a route with a page if a person reads the response, otherwise with JSON. The status is the same. */
 export function pageErrors(
   isForPerson: (request: FastifyRequest) => boolean,
   render: (answer: Answer, request: FastifyRequest) => Html,

@@ -39,7 +39,9 @@ test('a schema with a title becomes a component, wherever it stands; one without
 test('two schemas of one title stop the start', () => {
   const { refer } = createComponents()
   refer(Type.Object({ one: Type.String() }, { title: 'Word' }))
-  assert.throws(() => refer(Type.Object({ other: Type.String() }, { title: 'Word' })), { message: 'two schemas are called Word' })
+  assert.throws(() => refer(Type.Object({ other: Type.String() }, { title: 'Word' })), {
+    message: 'two different schemas have the title Word',
+  })
 })
 
 test('the keywords of our own are put in the words of OpenAPI, or left out', () => {

@@ -181,7 +181,7 @@ test('where at least one field is needed, none is a fault, and an unknown one is
 
 test('a keyword that would not be checked stops the start', () => {
   for (const field of [Type.String({ pattern: '^a' }), Type.Integer({ multipleOf: 2 }), Type.Array(Type.String(), { uniqueItems: true })]) {
-    assert.throws(() => compileParser({ properties: { field } } as ObjectSchema, 'query'), /a request cannot be described by/)
+    assert.throws(() => compileParser({ properties: { field } } as ObjectSchema, 'query'), /request schemas do not support/)
   }
   assert.throws(() => compileParser({ properties: {}, additionalProperties: false } as ObjectSchema, 'body'), /additionalProperties/)
   assert.throws(() => compileParser({ properties: { field: { type: 'string', format: 'ipv4' } } }, 'body'), /format ipv4/)

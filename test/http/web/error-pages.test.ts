@@ -16,7 +16,7 @@ test('404, 405: a browser gets a page with the same status and headers, a progra
     ['GET', '/nothing/<b>', 404, 'Not Found', 'Page not found'],
     ['GET', '/%', 404, 'Not Found', 'Page not found'],
     ['GET', '/metrics', 404, 'Not Found', 'Page not found'],
-    ['POST', '/heartbeat', 405, 'Method Not Allowed', 'This address cannot be opened like this'],
+    ['POST', '/heartbeat', 405, 'Method Not Allowed', 'This request is not supported'],
   ] as const
   for (const [method, url, status, detail, title] of cases) {
     const program = await app.inject({ method, url })
@@ -55,7 +55,7 @@ test('500, 503: a browser gets a page with the request id and without the reason
   ] as const) {
     const { statusCode, headers, body } = await app.inject({ url, headers: BROWSER })
     assert.deepEqual([statusCode, headers['retry-after']], [status, status === 503 ? '2' : undefined])
-    assert.ok(body.includes(`<h1>${title}</h1>`) && body.includes(`Request id: ${headers['x-request-id']}`), body)
+    assert.ok(body.includes(`<h1>${title}</h1>`) && body.includes(`Request ID: ${headers['x-request-id']}`), body)
     assert.ok(body.includes('href="https://app.example.com/&quot;"') && !body.includes('secret'))
     assert.deepEqual(Object.keys((await app.inject(url)).json()), ['detail'])
   }
