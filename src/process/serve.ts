@@ -9,10 +9,10 @@ import { openTransport } from '../outbox/open-transport.ts'
 import { createTokens } from '../security/token.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { createEventLog } from './event-log.ts'
+import type { RunningService } from './lifecycle/shutdown.ts'
+import { createWorkerPeers } from './lifecycle/workers.ts'
 import { boundPort, type PublicUrl } from './public-url.ts'
 import { secretsOf } from './secrets.ts'
-import type { RunningService } from './shutdown.ts'
-import { createWorkerPeers } from './workers.ts'
 
 /** Builds the service, listens, and starts its background work. */
 export async function serve(config: Config, db: MonitoredDatabase, publicUrl: PublicUrl, logger: Logger): Promise<RunningService> {

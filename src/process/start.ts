@@ -1,17 +1,17 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config/load.ts'
-import { exitAfterLog, exitNow } from './exit.ts'
+import { exitAfterLog, exitNow } from './lifecycle/exit.ts'
+import { handleUncaughtErrors, type ProcessLog, stopService } from './lifecycle/shutdown.ts'
+import { type Launch, onStopSignals } from './lifecycle/signals.ts'
+import { superviseWorkers } from './lifecycle/supervisor.ts'
+import { listenForStop } from './lifecycle/workers.ts'
 import { createLogDestination } from './log-destination.ts'
 import { createLogger } from './logger.ts'
 import { openMigrated } from './open-database.ts'
 import { prepare } from './prepare.ts'
 import { boundPort, createPublicUrl } from './public-url.ts'
 import { serve } from './serve.ts'
-import { handleUncaughtErrors, type ProcessLog, stopService } from './shutdown.ts'
-import { type Launch, onStopSignals } from './signals.ts'
-import { superviseWorkers } from './supervisor.ts'
 import { welcome } from './welcome.ts'
-import { listenForStop } from './workers.ts'
 
 /** Starts the service: migrations first, then listening. With several workers, this process supervises them. */
 export async function startService(config: Config, launch: Launch): Promise<void> {

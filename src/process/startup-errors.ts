@@ -1,5 +1,5 @@
 import { ConfigFaults } from '../config/load.ts'
-import { WorkerFailed } from './supervisor.ts'
+import { WorkerFailed } from './lifecycle/supervisor.ts'
 
 /** What stopped a process from starting, for the person who started it: one line for each fault, and no stack. */
 export function explain(error: unknown): readonly string[] {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/latchkey.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { ANSWERS } from '../../src/http/pipeline/errors.ts'
+import { ANSWERS } from '../../src/http/answers/errors.ts'
 import { MESSAGES } from '../../src/http/validation/validation-error.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -8,9 +8,9 @@ import { operationsOf, readApiDocument } from '../support/app/openapi.ts'
 import { OPERATOR } from '../support/app/origins.ts'
 import { login, logout, newEmail, resetPassword } from '../support/app/requests.ts'
 import { secondApp } from '../support/app/second-app.ts'
-import { stall } from '../support/app/stalled-request.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
+import { stall } from '../support/load/stalled-request.ts'
 
 /** The accounts of a case: the caller, who is an admin with a key, another user with a key, and the admin who revokes. */
 type Stage = {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { parseEmail } from '../../domain/values/email.ts'
 import { counted } from '../../shared/counted.ts'
+import { SomeFailed } from '../bulk/bulk.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding, Verdict } from '../doctor/finding.ts'
 import { JSON_OPTION, print } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { SomeFailed } from './bulk.ts'
 
 type DoctorOptions = { readonly json?: true; readonly sendTo?: string }
 

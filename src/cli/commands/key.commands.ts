@@ -5,15 +5,15 @@ import { isScope, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limit
 import type { ApiKey } from '../../model/api-key.ts'
 import type { User } from '../../model/user.ts'
 import type { Database } from '../../storage/database.ts'
+import { type BulkOptions, type Change, runBulk, type Subject } from '../bulk/bulk.ts'
+import { findUser, USER_HINT } from '../bulk/references.ts'
+import { DRY_RUN_OPTION } from '../bulk/rehearsal.ts'
 import { YES_OPTION } from '../terminal/confirm.ts'
 import { checkInput, checkName } from '../terminal/input.ts'
 import { createPrinter, JSON_OPTION } from '../terminal/output.ts'
 import { requireOptions } from '../terminal/required-options.ts'
 import { KEY_FORMAT, keyLabel, NEW_KEY_FORMAT } from '../terminal/views.ts'
-import { type BulkOptions, type Change, runBulk, type Subject } from './bulk.ts'
-import { findUser, USER_HINT } from './references.ts'
-import { DRY_RUN_OPTION } from './rehearsal.ts'
-import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
 type JsonOption = { readonly json?: true }
 type CreateOptions = JsonOption & { readonly name: string; readonly scope: readonly string[] }

@@ -2,14 +2,14 @@ import type { Command } from 'commander'
 import { createMailAdministration, type MailAdministration } from '../../domain/mail-administration.service.ts'
 import type { OutboxMail } from '../../model/mail.ts'
 import type { Database } from '../../storage/database.ts'
+import { type BulkOptions, type Change, runBulk, type Subject } from '../bulk/bulk.ts'
+import { DRY_RUN_OPTION } from '../bulk/rehearsal.ts'
 import { YES_OPTION } from '../terminal/confirm.ts'
 import { createPrinter, JSON_OPTION, print } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { printable } from '../terminal/text.ts'
 import { MAIL_FORMAT, mailLabel, mailState } from '../terminal/views.ts'
-import { type BulkOptions, type Change, runBulk, type Subject } from './bulk.ts'
-import { DRY_RUN_OPTION } from './rehearsal.ts'
-import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
 type ListOptions = { readonly json?: true; readonly failed?: true }
 type MailChange = Omit<Change<OutboxMail>, 'apply'> & {

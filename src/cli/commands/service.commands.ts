@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { withDotEnv } from '../../config/dotenv.ts'
 import { loadConfig } from '../../config/load.ts'
+import { isStartedByNpm } from '../../process/lifecycle/parent.ts'
 import { migrateDatabase } from '../../process/open-database.ts'
-import { isStartedByNpm } from '../../process/parent.ts'
 import { JSON_OPTION, print } from '../terminal/output.ts'
 
 export function serviceCommands(program: Command): void {

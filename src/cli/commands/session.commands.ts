@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
 import { createUserSessions } from '../../domain/sessions/user-sessions.service.ts'
 import { counted } from '../../shared/counted.ts'
+import { findUser, USER_HINT } from '../bulk/references.ts'
 import { createPrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
 import { SESSION_FORMAT, userLabel } from '../terminal/views.ts'
-import { findUser, USER_HINT } from './references.ts'
-import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
 type JsonOption = { readonly json?: true }
 

@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { createUserAdministration, type UserAdministration } from '../../domain/accounts/user-administration.service.ts'
 import type { User } from '../../model/user.ts'
 import type { Database } from '../../storage/database.ts'
+import { type BulkOptions, type Change, type OnProgress, runBulk, type Subject } from '../bulk/bulk.ts'
+import { findUser, USERS_HINT } from '../bulk/references.ts'
+import { DRY_RUN_OPTION } from '../bulk/rehearsal.ts'
 import { YES_OPTION } from '../terminal/confirm.ts'
 import { JSON_OPTION } from '../terminal/output.ts'
 import { USER_FORMAT, userLabel } from '../terminal/views.ts'
-import { type BulkOptions, type Change, type OnProgress, runBulk, type Subject } from './bulk.ts'
-import { findUser, USERS_HINT } from './references.ts'
-import { DRY_RUN_OPTION } from './rehearsal.ts'
-import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
 type UserChange = Omit<Change<User>, 'apply'> & {
   readonly description: string

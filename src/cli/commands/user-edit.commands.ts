@@ -5,6 +5,7 @@ import { createUsers } from '../../domain/accounts/users.service.ts'
 import type { Profile, User } from '../../model/user.ts'
 import { createPasswords } from '../../security/password.ts'
 import type { Database } from '../../storage/database.ts'
+import { findUser, USER_HINT } from '../bulk/references.ts'
 import {
   type Check,
   checkEmail,
@@ -18,8 +19,7 @@ import {
 import { createPrinter, JSON_OPTION, print } from '../terminal/output.ts'
 import { requireOneOf, requireOptions } from '../terminal/required-options.ts'
 import { USER_FORMAT, userLabel } from '../terminal/views.ts'
-import { findUser, USER_HINT } from './references.ts'
-import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
 type JsonOption = { readonly json?: true }
 type EditOptions = JsonOption & { readonly email?: string; readonly firstName?: string; readonly lastName?: string }

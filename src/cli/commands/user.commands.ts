@@ -2,13 +2,13 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createUserAdministration, type UserAdministration } from '../../domain/accounts/user-administration.service.ts'
 import { isSearchTerm, SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../domain/values/search.ts'
 import { counted } from '../../shared/counted.ts'
+import { findUser, USER_HINT } from '../bulk/references.ts'
 import { checkInput } from '../terminal/input.ts'
 import { createPrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
 import { USER_FORMAT } from '../terminal/views.ts'
-import { findUser, USER_HINT } from './references.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 import { userChangeCommands } from './user-change.commands.ts'
 import { userEditCommands } from './user-edit.commands.ts'
-import { OPERATOR, partsOf, withDatabase } from './with-database.ts'
 
 type JsonOption = { readonly json?: true }
 type SearchOptions = JsonOption & {

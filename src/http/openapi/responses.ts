@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import type { RefusalCode } from '../../model/refusal.ts'
-import { ANSWERS, type Answer, INTERNAL, NOT_FOUND, TOO_LARGE } from '../pipeline/errors.ts'
+import { ANSWERS, type Answer, INTERNAL, NOT_FOUND, TOO_LARGE } from '../answers/errors.ts'
 import { type Components, type DeclaredSchema, sampleOf } from './schemas.ts'
 import { validationExamples } from './validation-examples.ts'
 

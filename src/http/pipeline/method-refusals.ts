@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { sendMethodNotAllowed } from '../answers/errors.ts'
 import type { Declared } from './declarations.ts'
-import { sendMethodNotAllowed } from './errors.ts'
 import { ROUTED_METHODS } from './routed-methods.ts'
 import type { Hook } from './steps.ts'
 

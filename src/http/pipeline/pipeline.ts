@@ -1,15 +1,15 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
+import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
+import type { RequestMetrics } from '../observation/request-metrics.ts'
 import { createGuards, limitKeys } from './access.ts'
 import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } from './body.ts'
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
 import { type Declared, requireDeclarations } from './declarations.ts'
-import { installErrorAnswers, sendNotFound } from './errors.ts'
 import { answerPreflight, isPreflight, type SetHeaders } from './headers.ts'
 import { refuseMethod } from './method-refusals.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
 import { checkQuery } from './query.ts'
-import type { RequestMetrics } from './request-metrics.ts'
 import { type Hook, present } from './steps.ts'
 
 export type PipelineParts = {

@@ -38,7 +38,7 @@ dark.addEventListener('change', follow)
 const page = document.querySelector('#explorer')
 const documentUrl = new URL(page.dataset.document, location.href)
 const description = await (await fetch(documentUrl)).json()
-description.servers = [{ url: new URL('.', documentUrl).href.replace(/\\/$/, '') }]
+description.servers = [{ url: new URL('./', documentUrl).href.replace(/\\/$/, '') }]
 SwaggerUIBundle({
   spec: description,
   domNode: page,

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
-import { type Answer, answerError, type ErrorPage, sendError } from '../pipeline/errors.ts'
+import { type Answer, answerError, type ErrorPage, sendError } from '../answers/errors.ts'
 import { htmlPage, PAGE_HEADERS } from './layout.ts'
 
 export type PageOptions = { readonly apiTitle: string; readonly baseUrl: string; readonly frontendUrl: string | undefined }

@@ -5,8 +5,8 @@ import { test as plainTest } from 'node:test'
 import { examine } from '../../../src/cli/doctor/examine.ts'
 import { checkDisk } from '../../../src/cli/doctor/file.checks.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { problems, validSettings } from '../../support/app/doctor.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
+import { problems, validSettings } from '../../support/processes/doctor.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 
 plainTest('doctor reports an invalid secret.key, and files that other users can read or replace', async (t) => {

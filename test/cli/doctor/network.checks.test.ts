@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test as plainTest } from 'node:test'
 import { examine } from '../../../src/cli/doctor/examine.ts'
-import { problems, validSettings, webServer } from '../../support/app/doctor.ts'
+import { problems, validSettings, webServer } from '../../support/processes/doctor.ts'
 import { closedPort } from '../../support/servers/smtp-peer.ts'
 
 plainTest('doctor reports a port that another program uses, and addresses that lead nowhere or elsewhere', async (t) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
+import { refusals } from '../../../src/http/answers/replies.ts'
 import { describeApi } from '../../../src/http/openapi/document.ts'
 import { createComponents, sampleOf } from '../../../src/http/openapi/schemas.ts'
-import { refusals } from '../../../src/http/pipeline/replies.ts'
 import { explorerRoutes } from '../../../src/http/web/explorer.routes.ts'
 import { startSkeleton } from '../../support/app/http-app.ts'
 

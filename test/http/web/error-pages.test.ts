@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusals } from '../../../src/http/pipeline/replies.ts'
+import { refusals } from '../../../src/http/answers/replies.ts'
 import { Type } from '../../../src/http/validation/schema.ts'
 import { createPages } from '../../../src/http/web/pages.ts'
 import { Refusal } from '../../../src/model/refusal.ts'

@@ -1,6 +1,6 @@
 import { requireIdentity } from '../../../domain/identity/requirements.ts'
+import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
-import { described, refusals } from '../../pipeline/replies.ts'
 import { CheckQuery, IdentityView, identityHeaders, identityView, toRequirements } from './identity.schemas.ts'
 
 /** For services and proxies that ask who is calling. */

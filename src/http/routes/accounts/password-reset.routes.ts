@@ -1,0 +1,129 @@
+import type { FastifyRequest } from 'fastify'
+import type { PasswordReset } from '../../../domain/accounts/password-reset.service.ts'
+import { Refusal } from '../../../model/refusal.ts'
+import { isTokenShaped } from '../../../security/token.ts'
+import type { Html } from '../../../shared/html.ts'
+import { wantsHtml } from '../../answers/client.ts'
+import { ANSWERS, type Answer, answerError } from '../../answers/errors.ts'
+import { described, HtmlView, refusals } from '../../answers/replies.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import { isForm } from '../../pipeline/body.ts'
+import { InvalidRequest } from '../../validation/validation-error.ts'
+import { messageOf, type Pages, pageErrors, sendPage } from '../../web/pages.ts'
+import { EmailBody, MessageView } from './account.schemas.ts'
+import { ResetContent, type ResetInput, ResetPageQuery } from './password-reset.schemas.ts'
+
+const REQUESTED = 'Password reset email sent if user exists'
+const RESET = 'Password successfully reset'
+const CODE_REQUIRED = 'Reset code is required'
+const FAILED = 'The password cannot be reset'
+const ADVICE = 'Each link works once, within 30 minutes. Request a new password reset mail and open the link in it.'
+
+export function passwordResetRoutes(app: App, passwordReset: PasswordReset, pages: Pages, frontendUrl: string | undefined): void {
+  app.post(
+    '/forgot-password/',
+    {
+      config: { access: 'public', writes: true },
+      schema: {
+        operationId: 'forgotPassword',
+        summary: 'Request a password reset mail',
+        description: 'The response is the same for every address, so that it does not reveal who has an account.',
+        tags: ['Password reset'],
+        body: EmailBody,
+        response: { 200: described(MessageView, 'The request is accepted.', { message: REQUESTED }), ...refusals(413, 503) },
+      },
+    },
+    async (request) => {
+      await passwordReset.request(request.origin, request.body.email)
+      return { message: REQUESTED }
+    },
+  )
+
+  app.get(
+    '/reset-password/',
+    {
+      config: { access: 'public', writes: false },
+      schema: {
+        operationId: 'resetPasswordPage',
+        summary: 'Open the reset page',
+        description: 'The target of the link in the reset mail: the built-in form or, if FRONTEND_URL is set, a redirect to your frontend.',
+        tags: ['Password reset'],
+        page: true,
+        querystring: ResetPageQuery,
+        response: {
+          200: described(HtmlView, 'The form, or a page that says what is wrong with the code.'),
+          302: described(HtmlView, '`{FRONTEND_URL}/reset-password?code=…`'),
+          ...refusals(503),
+        },
+      },
+      // A mail scanner that sends HEAD must not test the token.
+      exposeHeadRoute: false,
+      errorHandler: pageErrors(wantsHtml, (answer) => pages.problem(FAILED, messageOf(answer), ADVICE)),
+    },
+    async (request, reply) => {
+      const code = request.query.code ?? ''
+      if (frontendUrl !== undefined && isTokenShaped(code))
+        return reply.redirect(`${frontendUrl}/reset-password?code=${encodeURIComponent(code)}`, 302)
+      return sendPage(reply, 200, await resetPage(code, request))
+    },
+  )
+
+  app.post(
+    '/reset-password/',
+    {
+      config: { access: 'public', writes: true },
+      schema: {
+        operationId: 'resetPassword',
+        summary: 'Set a new password',
+        description:
+          'The code from the mail works once, within 30 minutes. All sessions of the account end; its API keys stay valid. The response to a form is a page.',
+        tags: ['Password reset'],
+        page: true,
+        body: ResetContent,
+        response: {
+          200: described(MessageView, 'The new password is set.', { message: RESET }),
+          ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 503),
+        },
+      },
+      errorHandler: pageErrors(isForm, failedFormPage),
+    },
+    async (request, reply) => {
+      // Each accepted content type has its own schema, and both parse to this type.
+      const { code, new_password, confirm_password } = request.body as ResetInput
+      if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
+      await passwordReset.reset(request.origin, code, new_password)
+      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now log in with your new password.'))
+      return { message: RESET }
+    },
+  )
+
+  /** The form for a valid token, otherwise a page that explains the problem. Both have status 200 (spec 4.2). */
+  async function resetPage(code: string, request: FastifyRequest): Promise<Html> {
+    if (code === '') return pages.problem(FAILED, CODE_REQUIRED, ADVICE)
+    try {
+      await passwordReset.check(code)
+      return pages.resetForm(code)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
+      // A deleted user is shown as an invalid token.
+      const shown = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
+      return pages.problem(FAILED, messageOf(answerError(shown, request)), ADVICE)
+    }
+  }
+
+  /** An invalid password can be corrected in the form; an invalid token cannot. */
+  function failedFormPage(answer: Answer, { body }: FastifyRequest): Html {
+    const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+    const isCorrectable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
+    return isCorrectable ? pages.resetForm(code, formMessage(answer)) : pages.problem(FAILED, formMessage(answer), ADVICE)
+  }
+}
+
+/** The message of the first issue. It names the field as the form does. */
+function formMessage(answer: Answer): string {
+  const issue = typeof answer.detail === 'string' ? undefined : answer.detail[0]
+  if (issue?.loc[1] === 'code') return issue.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
+  return messageOf(answer).replace(/^String should/, 'The new password should')
+}
+
+const PASSWORDS_DIFFER = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, The two passwords are not the same' }

@@ -1,0 +1,66 @@
+import type { Users } from '../../../domain/accounts/users.service.ts'
+import { described, Empty, refusals } from '../../answers/replies.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
+
+/** The routes for the account of the caller. */
+export function userRoutes(app: App, users: Users): void {
+  app.get(
+    '/users/me',
+    {
+      config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
+      schema: {
+        operationId: 'getOwnProfile',
+        summary: 'Get your own account',
+        description: 'The account that the token or the API key belongs to.',
+        tags: ['Users'],
+        response: { 200: described(ProfileView, 'Your account.'), ...refusals(401, 503) },
+      },
+    },
+    async (request) => profileView(request.caller.user),
+  )
+
+  app.put(
+    '/users/:user_id',
+    {
+      config: { access: 'self', acceptedKeys: 'full', writes: true },
+      schema: {
+        operationId: 'editUser',
+        summary: 'Edit an account',
+        description:
+          'A new e-mail address takes effect at once and counts as verified. A new password ends all other sessions of the account.',
+        tags: ['Users'],
+        params: UserPath,
+        body: EditBody,
+        response: {
+          200: described(ProfileView, 'The updated account.'),
+          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 503),
+        },
+      },
+    },
+    async ({ actor, params, body }) => {
+      const { email, password, first_name, last_name } = body
+      return profileView(await users.edit(actor, params.user_id, { email, password, firstName: first_name, lastName: last_name }))
+    },
+  )
+
+  app.post(
+    '/users/:user_id/password',
+    {
+      config: { access: 'self', acceptedKeys: 'full', writes: true },
+      schema: {
+        operationId: 'changePassword',
+        summary: 'Change a password',
+        description: 'All other sessions of the account end; its API keys stay valid.',
+        tags: ['Users'],
+        params: UserPath,
+        body: PasswordBody,
+        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+      },
+    },
+    async ({ actor, params, body }, reply) => {
+      await users.changePassword(actor, params.user_id, body.password)
+      return reply.code(204).send()
+    },
+  )
+}

@@ -1,0 +1,111 @@
+import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
+import type { FoundUsers, User, UserSearch } from '../../../model/user.ts'
+import { Email, FirstName, LastName, NewPassword } from '../../validation/fields.ts'
+import { type Static, Type } from '../../validation/schema.ts'
+
+export const UserId = Type.Integer({ description: 'The id of a user.', examples: [7] })
+
+export const UserPath = Type.Object({ user_id: UserId })
+export const UserQuery = Type.Object({ user_id: Type.Optional({ ...UserId, description: 'The id of the one user to show.' }) })
+
+// Object.keys returns string[]; these are the keys of this object.
+const FIELD_NAMES = Object.keys(SEARCH_FIELDS) as (keyof typeof SEARCH_FIELDS)[]
+
+/** A page number of any size: a page past the end is empty, and repeats its number. */
+function pageNumber(options: Parameters<typeof Type.Integer>[0]) {
+  return Type.Unsafe<number | bigint>(Type.Integer(options))
+}
+
+export const SearchQuery = Type.Object({
+  search_term: Type.String({
+    maxLength: SEARCH_TERM_MAX_LENGTH,
+    description: 'The text to search for. Case does not matter. An empty term matches every user.',
+    examples: ['mia'],
+  }),
+  field: Type.Optional(Type.Enum(FIELD_NAMES, { default: SEARCH_DEFAULTS.field, description: 'The field to search.' })),
+  exact_match: Type.Optional(
+    Type.Boolean({ default: SEARCH_DEFAULTS.isExact, description: 'Whether the term has to match the whole field.' }),
+  ),
+  page: Type.Optional(
+    pageNumber({
+      minimum: 1,
+      default: SEARCH_DEFAULTS.page,
+      unbounded: true,
+      description: 'The number of the page, from 1. A page past the end is empty.',
+    }),
+  ),
+  size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: SEARCH_MAX_SIZE,
+      default: SEARCH_DEFAULTS.size,
+      description: 'The maximum number of users on a page.',
+    }),
+  ),
+})
+
+export const EditBody = Type.Object(
+  {
+    email: Type.Optional(Email),
+    password: Type.Optional(NewPassword),
+    first_name: Type.Optional(FirstName),
+    last_name: Type.Optional(LastName),
+  },
+  { title: 'UserEdit', description: 'Omitted fields keep their values. At least one field is required.', atLeastOne: true },
+)
+export const PasswordBody = Type.Object({ password: NewPassword }, { title: 'NewPassword', description: 'The new password of an account.' })
+
+const PROFILE_FIELDS = {
+  email: Type.String({ description: 'The e-mail address.', examples: ['mia@example.com'] }),
+  first_name: Type.String({ description: 'The first name.', examples: ['Mia'] }),
+  last_name: Type.String({ description: 'The last name.', examples: ['Muster'] }),
+}
+
+/** The basic view. */
+export const ProfileView = Type.Object(PROFILE_FIELDS, { title: 'Profile', description: 'What users see of themselves.' })
+/** The full view, for admins. */
+export const UserView = Type.Object(
+  {
+    id: UserId,
+    ...PROFILE_FIELDS,
+    role: Type.Enum(['user', 'admin'], { description: 'The role of the user.' }),
+    banned: Type.Boolean({ description: 'Whether the user is banned.', examples: [false] }),
+    verified: Type.Boolean({ description: 'Whether the e-mail address is verified.', examples: [true] }),
+  },
+  { title: 'User', description: 'A user, as admins see it.' },
+)
+export const FoundUsersView = Type.Object(
+  {
+    items: Type.Array(UserView, { description: 'The users of this page, in order of id.' }),
+    total: Type.Integer({ description: 'The number of users found.', examples: [1] }),
+    page: pageNumber({ description: 'The number of this page, from 1.', examples: [1] }),
+    size: Type.Integer({ description: 'The maximum number of users on a page.', examples: [50] }),
+    pages: Type.Integer({ description: 'The number of pages; 0 if no user was found.', examples: [1] }),
+  },
+  { title: 'FoundUsers', description: 'One page of search results.' },
+)
+/** One user if the query names one, otherwise all users. */
+export const UserOrUsersView = Type.Union([Type.Array(UserView), UserView])
+
+export function profileView({ email, firstName, lastName }: User): Static<typeof ProfileView> {
+  return { email, first_name: firstName, last_name: lastName }
+}
+
+export function userView({ id, email, firstName, lastName, role, banned, verified }: User): Static<typeof UserView> {
+  return { id, email, first_name: firstName, last_name: lastName, role, banned, verified }
+}
+
+export function toUserSearch(query: Static<typeof SearchQuery>): UserSearch {
+  const { field, isExact, page, size } = SEARCH_DEFAULTS
+  return {
+    term: query.search_term,
+    field: SEARCH_FIELDS[query.field ?? field],
+    isExact: query.exact_match ?? isExact,
+    page: query.page ?? page,
+    size: query.size ?? size,
+  }
+}
+
+export function foundUsersView({ users, total }: FoundUsers, { page, size }: UserSearch): Static<typeof FoundUsersView> {
+  return { items: users.map(userView), total, page, size, pages: Math.ceil(total / size) }
+}

@@ -1,0 +1,61 @@
+import type { Logger } from 'pino'
+import type { Housekeeping } from '../../domain/housekeeping.ts'
+import type { App } from '../../http/pipeline/app-type.ts'
+import { drain } from '../../http/server/drain.ts'
+import type { Dispatcher } from '../../outbox/dispatcher.ts'
+import type { Database } from '../../storage/database.ts'
+import type { LogDestination } from '../log-destination.ts'
+import { exitAfterLog, exitNow } from './exit.ts'
+
+const DRAIN_DEADLINE_MS = 10_000
+const SWEEP_INTERVAL_MS = 50
+
+export type RunningService = {
+  readonly app: App
+  readonly mail: Dispatcher
+  readonly housekeeping: Housekeeping
+  readonly db: Database
+}
+
+/** Where a process logs, and what has to be written before it ends. */
+export type ProcessLog = { readonly logger: Logger; readonly destination: LogDestination }
+
+/** Shuts the service down gracefully and ends the process. */
+export async function stopService(service: RunningService, { logger, destination }: ProcessLog, reason: string): Promise<never> {
+  logger.info({ signal: reason }, 'stopping')
+  try {
+    await shutDown(service)
+    logger.info('stopped')
+    return await exitAfterLog(0, destination)
+  } catch (error) {
+    logger.error({ err: error }, 'stopped with an error')
+    return exitAfterLog(1, destination)
+  }
+}
+
+/** A rejected promise without a handler is logged, and the service continues. A thrown error leaves unknown state, so the service stops. */
+export function handleUncaughtErrors(service: RunningService, { logger, destination }: ProcessLog): void {
+  process.on('unhandledRejection', (reason) => logger.error({ err: reason }, 'unhandled rejection'))
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'uncaught exception, stopping')
+    setTimeout(() => void exitNow(1, destination), DRAIN_DEADLINE_MS).unref()
+    void shutDown(service).finally(() => exitAfterLog(1, destination))
+  })
+}
+
+/** Stops accepting connections, finishes the requests and mails in flight, and closes the database. */
+async function shutDown({ app, mail, housekeeping, db }: RunningService): Promise<void> {
+  housekeeping.stop()
+  await Promise.all([stopServing(app), mail.stop()])
+  await db.close()
+}
+
+async function stopServing(app: App): Promise<void> {
+  const deadline = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+  await drain(app.server)
+  // A keep-alive connection would stay open for a next request, which the service no longer accepts.
+  const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_INTERVAL_MS)
+  await app.close()
+  clearTimeout(deadline)
+  clearInterval(sweep)
+}

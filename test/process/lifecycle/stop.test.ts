@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { until } from '../../support/app/eventually.ts'
+import { temporaryFolder } from '../../support/databases/databases.ts'
+import { startMain } from '../../support/processes/main-process.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const START_DEADLINE_MS = 60_000
+const STOP_DEADLINE_MS = 30_000
+
+/** A request whose second half is sent when the test calls `finish`. */
+async function startRequest(port: number): Promise<{ finish(): Promise<string> }> {
+  const body = '{"email":"mia@example.com","password":"wrong horse"}'
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const received = readAll(socket)
+  const head = `POST /login/ HTTP/1.1\r\nHost: a.io\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  socket.write(head + body.slice(0, 10))
+  // The service has read the head once it answers a later request.
+  await fetch(`http://127.0.0.1:${port}/heartbeat`)
+  return {
+    finish() {
+      socket.write(body.slice(10))
+      return received
+    },
+  }
+}
+
+// A terminal that is closed sends SIGHUP.
+for (const name of ['SIGTERM', 'SIGHUP'] as const) {
+  test(`${name}: the service stops accepting connections, finishes the request in flight, and exits with 0`, async (t) => {
+    const service = await startMain(t, { cwd: temporaryFolder(t) })
+    const request = await startRequest(service.port)
+    service.child.kill(name)
+    await service.untilSaid(/"msg":"stopping"/)
+    // Existing connections are still served; a new one is not.
+    await until('new connections are rejected', () => isRejected(service.port))
+    const answeredAt = performance.now()
+    const answer = await request.finish()
+    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*\{"detail":"Wrong email or password"\}$/)
+    const { code, signal, stdout, stderr } = await service.ended
+    assert.deepEqual([code, signal, stderr], [0, null, ''])
+    // Well before the deadline that ends unfinished requests.
+    assert.ok(performance.now() - answeredAt < 5000)
+    assert.match(stdout, /"msg":"stopping"[\s\S]*"msg":"stopped"/)
+  })
+}
+
+async function isRejected(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  const isRefused = await once(socket, 'connect').then(
+    () => false,
+    () => true,
+  )
+  socket.destroy()
+  return isRefused
+}
+
+test('a second signal ends the service at once', async (t) => {
+  const service = await startMain(t, { cwd: temporaryFolder(t) })
+  await startRequest(service.port)
+  service.child.kill('SIGINT')
+  await service.untilSaid(/"msg":"stopping"/)
+  const startedAt = performance.now()
+  service.child.kill('SIGINT')
+  const { code } = await service.ended
+  assert.equal(code, 1)
+  assert.ok(performance.now() - startedAt < 3000)
+})
+
+test('SIGTERM: requests on connections that are not accepted yet are all answered', async (t) => {
+  const { child, port, ended } = await startMain(t, { cwd: temporaryFolder(t) })
+  child.kill('SIGSTOP')
+  const sockets = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'))
+  await Promise.all(
+    sockets.map(async (socket) => {
+      await once(socket, 'connect')
+      socket.write('GET /heartbeat HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    }),
+  )
+  const answers = Promise.all(sockets.map((socket) => readAll(socket)))
+  child.kill('SIGTERM')
+  child.kill('SIGCONT')
+  const correct = (await answers).filter((answer) => answer.startsWith('HTTP/1.1 200 OK\r\n') && answer.endsWith('{"status":"ok"}'))
+  assert.equal(correct.length, 100)
+  assert.equal((await ended).code, 0)
+})
+
+test('a closed stdout neither stops the service nor keeps it from stopping, 20 times', async (t) => {
+  for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 4 }, (_, index) => stopWithClosedOutput(t, index)))
+})
+
+async function stopWithClosedOutput(t: TestContext, requests: number): Promise<void> {
+  const { child, url } = await startMain(t, { cwd: temporaryFolder(t) })
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+  for (let count = 0; count < requests; count++) assert.equal((await fetch(`${url}/logout/`, { method: 'POST' })).status, 401)
+  assert.equal((await fetch(`${url}/heartbeat`)).status, 200)
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(STOP_DEADLINE_MS) }), [0, null])
+}
+
+test('a stdout that is not read neither stops the service nor keeps it from stopping', async (t) => {
+  const { child, url } = await startMain(t, { cwd: temporaryFolder(t) })
+  child.stdout?.pause()
+  // Far more lines than a pipe holds.
+  for (let round = 0; round < 28; round++) {
+    const responses = await Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/logout/`, { method: 'POST' })))
+    for (const { status } of responses) assert.equal(status, 401)
+  }
+  assert.equal((await fetch(`${url}/heartbeat`)).status, 200)
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(STOP_DEADLINE_MS) }), [0, null])
+})
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  test(`${signal} to npm start ends the service, 3 times`, async (t) => {
+    for (let round = 0; round < 3; round++) {
+      const { npm, servicePid } = await npmStart(t)
+      npm.kill(signal)
+      await until('the service has ended', () => !isAlive(servicePid), STOP_DEADLINE_MS)
+      await until('npm has ended', () => npm.exitCode !== null || npm.signalCode !== null, STOP_DEADLINE_MS)
+    }
+  })
+}
+
+test('SIGINT twice at once, as npm and the terminal send it on Ctrl+C, is a graceful shutdown', async (t) => {
+  const { npm, servicePid, output } = await npmStart(t)
+  process.kill(servicePid, 'SIGINT')
+  npm.kill('SIGINT')
+  await once(npm, 'close', { signal: AbortSignal.timeout(STOP_DEADLINE_MS) })
+  assert.match(output(), /"msg":"stopping"[\s\S]*"msg":"stopped"/)
+})
+
+/** The service as `npm start` runs it, and the process id of the service itself. */
+async function npmStart(t: TestContext) {
+  const { PATH, HOME } = process.env
+  const env = { PATH, HOME, PORT: '0', DATABASE_URL: `sqlite:${join(temporaryFolder(t), 'latchkey.db')}` }
+  const npm = spawn('npm', ['start'], { cwd: ROOT, env })
+  let printed = ''
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
+  const pidOf = () => Number(/"pid":(\d+),[^\n]*"msg":"listening"/.exec(printed)?.[1])
+  await until('the service listens', () => pidOf() > 0 && printed.includes('listens on'), START_DEADLINE_MS)
+  const servicePid = pidOf()
+  t.after(() => {
+    npm.kill('SIGKILL')
+    if (isAlive(servicePid)) process.kill(servicePid, 'SIGKILL')
+  })
+  return { npm, servicePid, output: () => printed }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+test('an uncaught error is logged, and the service finishes what is in flight and exits with 1', async (t) => {
+  const throwOnSignal = `process.on('SIGUSR2', () => { throw new Error('uncaught in this test') })`
+  const nodeFlags = ['--import', `data:text/javascript,${encodeURIComponent(throwOnSignal)}`]
+  const service = await startMain(t, { cwd: temporaryFolder(t), nodeFlags })
+  const request = await startRequest(service.port)
+  service.child.kill('SIGUSR2')
+  await service.untilSaid(/uncaught in this test/)
+  assert.match(await request.finish(), /Wrong email or password/)
+  assert.equal((await service.ended).code, 1)
+})
+
+test('an unhandled rejection is logged, and the service continues', async (t) => {
+  const rejectOnSignal = `process.on('SIGUSR2', () => { void Promise.reject(new Error('unhandled in this test')) })`
+  const nodeFlags = ['--import', `data:text/javascript,${encodeURIComponent(rejectOnSignal)}`]
+  const service = await startMain(t, { cwd: temporaryFolder(t), nodeFlags })
+  service.child.kill('SIGUSR2')
+  await service.untilSaid(/unhandled in this test/)
+  assert.equal((await fetch(`${service.url}/heartbeat`)).status, 200)
+})

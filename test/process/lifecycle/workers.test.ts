@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { test as nodeTest } from 'node:test'
+import { until } from '../../support/app/eventually.ts'
+import { newEmail, register } from '../../support/app/requests.ts'
+import { TEST_SECRET } from '../../support/app/start-app.ts'
+import { freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
+import { finished, MAIN, startNode } from '../../support/processes/processes.ts'
+import { startProcess } from '../../support/processes/service-process.ts'
+
+const DEADLINE_MS = 30_000
+
+type Metrics = Map<string, number>
+
+async function scrape(url: string): Promise<Metrics> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]))
+}
+
+/** One request on a connection of its own, so that the workers take turns. */
+async function get(url: string): Promise<number> {
+  const response = await fetch(url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(5000) })
+  await response.arrayBuffer()
+  return response.status
+}
+
+test('several workers share one port, one database and one set of metrics, and stop together', async (t) => {
+  const target = await freshDatabase(t, t.database)
+  const env = { WORKERS: '3', METRICS_ENABLED: 'true', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const service = await startProcess(t, env)
+  await until('three workers listen', () => service.output().split('"msg":"listening"').length === 4, DEADLINE_MS)
+  const statuses = await Promise.all(Array.from({ length: 30 }, () => get(`${service.url}/ready`)))
+  assert.deepEqual(new Set(statuses), new Set([200]))
+  const counted = (await scrape(service.url)).get('latchkey_http_requests_total{handler="/ready",method="GET",status="2xx"}')
+  assert.equal(counted, 30)
+
+  const emails = Array.from({ length: 12 }, () => newEmail())
+  // Three at a time: on a busy machine more of them would wait too long for their password hash.
+  for (let index = 0; index < emails.length; index += 3)
+    await Promise.all(
+      emails.slice(index, index + 3).map(async (email) => {
+        const { payload } = register({ email })
+        const response = await fetch(`${service.url}/register/`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', connection: 'close' },
+          body: String(payload),
+        })
+        assert.equal(response.status, 201)
+      }),
+    )
+  await until('every mail is sent', () => emails.every((email) => service.output().includes(`Mail to ${email}`)), DEADLINE_MS)
+  for (const email of emails) assert.equal(service.output().split(`Mail to ${email}`).length, 2, 'a mail is sent once')
+
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'exit'), [0, null])
+  assert.equal(service.output().split('"stopped"').length, 4)
+})
+
+nodeTest('workers that die while their metrics are gathered take nobody with them', async (t) => {
+  const service = await startProcess(t, { WORKERS: '3', METRICS_ENABLED: 'true' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
+  const [silent, ...askers] = listeners()
+  assert.ok(silent)
+  // One that does not answer keeps the gathering open until those who asked for it are gone.
+  process.kill(silent, 'SIGSTOP')
+  const scrapes = Array.from({ length: 20 }, () => get(`${service.url}/metrics`).catch(() => 0))
+  const beats = () =>
+    get(`${service.url}/heartbeat`).then(
+      (status) => status === 200,
+      () => false,
+    )
+  for (let count = 0; count < 6; count++) await until('a heart beats behind the scrapes', beats, DEADLINE_MS)
+  for (const pid of askers) process.kill(pid, 'SIGKILL')
+  await Promise.all(scrapes)
+  // A free port is kept for as long as somebody listens on it.
+  await until('the two are replaced', () => listeners().length === 5, DEADLINE_MS)
+  process.kill(silent, 'SIGKILL')
+  await until('all three are replaced', () => listeners().length === 6, DEADLINE_MS)
+  assert.equal(await get(`${service.url}/metrics`), 200)
+  assert.doesNotMatch(service.output(), /MaxListeners|Unhandled/)
+})
+
+nodeTest('a worker that dies is replaced, and the others serve meanwhile', async (t) => {
+  const service = await startProcess(t, { WORKERS: '2' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
+  const [victim] = listeners()
+  assert.ok(victim)
+  process.kill(victim, 'SIGKILL')
+  await until('its death is told', () => service.output().includes('a worker has died and is replaced'), DEADLINE_MS)
+  assert.equal(await get(`${service.url}/heartbeat`), 200)
+  await until('another listens', () => listeners().length === 3, DEADLINE_MS)
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'exit'), [0, null])
+})
+
+nodeTest('a signal that reaches the workers too, as from a terminal that is closed, stops all of them in order', async (t) => {
+  const service = await startProcess(t, { WORKERS: '2' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
+  for (const pid of listeners()) process.kill(pid, 'SIGHUP')
+  service.process.kill('SIGHUP')
+  assert.deepEqual(await once(service.process, 'exit'), [0, null])
+  assert.equal(service.output().split('"stopped"').length, 3)
+})
+
+nodeTest('a worker that hangs is killed when its time to stop is over, and the service ends with 1', async (t) => {
+  const service = await startProcess(t, { WORKERS: '3' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
+  const [, hung = 0] = listeners()
+  t.after(() => isAlive(hung) && process.kill(hung, 'SIGKILL'))
+  process.kill(hung, 'SIGSTOP')
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) }), [1, null])
+  assert.equal(service.output().split('"stopped"').length, 3, 'the others stop as ever')
+  assert.match(service.output(), new RegExp(`"workers":\\[${hung}\\],"msg":"workers that did not stop are killed"`))
+  assert.ok(!isAlive(hung))
+})
+
+nodeTest('a service that is stopped while its workers start ends with 0', async (t) => {
+  // The first worker listens and greets; the others are being born at that moment.
+  const service = await startProcess(t, { WORKERS: '4' })
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'exit', { signal: AbortSignal.timeout(DEADLINE_MS) }), [0, null])
+})
+
+nodeTest('a service that is stopped before its first worker listens ends with 0, and without a complaint', async (t) => {
+  const child = startNode(t, MAIN, [], { cwd: temporaryFolder(t), env: { PORT: '0', WORKERS: '2', SECRET_KEY: TEST_SECRET } })
+  const ended = finished(child)
+  const childrenOf = (pid: number) => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  await until('the first worker is born', () => childrenOf(child.pid ?? 0) !== '', DEADLINE_MS)
+  child.kill('SIGTERM')
+  const { code, stderr } = await ended
+  assert.deepEqual([code, stderr], [0, ''])
+})
+
+nodeTest('workers do not outlive the process that started them', async (t) => {
+  const service = await startProcess(t, { WORKERS: '2' })
+  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
+  service.process.kill('SIGKILL')
+  await until('both are gone', () => listeners().every((pid) => !isAlive(pid)), DEADLINE_MS)
+})
+
+nodeTest('a port that is taken is told once, and the process ends with 1', async (t) => {
+  const first = await startProcess(t)
+  const port = new URL(first.url).port
+  await assert.rejects(startProcess(t, { WORKERS: '2', PORT: port }), (error: Error) => {
+    assert.equal(error.message.match(/PORT: \d+ on 127\.0\.0\.1 is in use by another program/g)?.length, 1)
+    return true
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
