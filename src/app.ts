@@ -54,7 +54,7 @@ export function buildApp(config: Config, parts: AppParts): App {
       sessionRoutes(app, userSessions)
       userAdministrationRoutes(app, userAdministration)
       apiKeyRoutes(app, apiKeys)
-      identityRoutes(app)
+      identityRoutes(app, services.introspection)
       metricsRoutes(app, metrics)
       let instanceId: string | undefined
       // Read once at the start, so that the heartbeat does not query the database.

@@ -3,6 +3,7 @@ import { createPasswordReset, type PasswordReset } from './domain/accounts/passw
 import { createUserAdministration, type UserAdministration } from './domain/accounts/user-administration.service.ts'
 import { createUsers, type Users } from './domain/accounts/users.service.ts'
 import { createChanges } from './domain/changes.ts'
+import { createIntrospection, type Introspection } from './domain/identity/introspection.service.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
@@ -40,6 +41,7 @@ export type Services = {
   readonly userAdministration: UserAdministration
   readonly userSessions: UserSessions
   readonly apiKeys: ApiKeys
+  readonly introspection: Introspection
 }
 
 /** Builds the services, both for the server and for the command line. */
@@ -66,5 +68,6 @@ export function createServices(parts: Parts): Services {
     userAdministration: createUserAdministration({ reads, changes, now }),
     userSessions: createUserSessions({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now }),
+    introspection: createIntrospection({ reads, tokens, now }),
   }
 }

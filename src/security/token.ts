@@ -13,6 +13,7 @@ export type Claims = {
   readonly version: number | undefined
   /** In milliseconds. */
   readonly expiresAt: number
+  readonly issuedAt: number | undefined
 }
 
 export type Tokens = {
@@ -103,7 +104,7 @@ function createSignatureVerifier(secret: Uint8Array): (token: string) => SignedP
 }
 
 function parseClaims({ header, payload }: SignedParts): VerifiedToken {
-  const { typ, sub, exp, sid, ver } = payload as { typ?: unknown; sub?: unknown; exp?: unknown; sid?: unknown; ver?: unknown }
+  const { typ, sub, exp, iat, sid, ver } = payload as Record<'typ' | 'sub' | 'exp' | 'iat' | 'sid' | 'ver', unknown>
   // A critical extension must be understood, and none is (RFC 7515, 4.1.11). fast-jwt accepts `crit: null`.
   if ('crit' in header) throw new Refusal('token_invalid', 'crit')
   if (typeof typ !== 'string') throw new Refusal('token_invalid', 'typ is missing')
@@ -115,6 +116,7 @@ function parseClaims({ header, payload }: SignedParts): VerifiedToken {
     sessionId: typeof sid === 'string' && SESSION_ID.test(sid) ? sid : undefined,
     version: typeof ver === 'number' ? ver : undefined,
     expiresAt: exp * 1000,
+    issuedAt: typeof iat === 'number' ? iat * 1000 : undefined,
   }
   return { kind: typ, claims }
 }

@@ -53,6 +53,7 @@ PATCH  /users/keys/by-user/:user_id/:key_id     |   401     401     401     401 
 DELETE /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    204  |    403        204
 
 GET    /auth/check                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
+POST   /auth/introspect                         |   401     401     401     401      401      401   | 200    200    200  |    200        200
 
 GET    /heartbeat                               |   200     200     200     200      200      200   | 200    200    200  |    200        200
 GET    /ready                                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
@@ -121,6 +122,7 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'GET /users/search': async () => ({ query: { search_term: 'mia' } }),
   'PUT /users/:user_id': async () => ({ payload: { first_name: 'Maria' } }),
   'POST /users/:user_id/password': async () => ({ payload: { password: 'a new password' } }),
+  'POST /auth/introspect': async ({ subject }) => ({ payload: { token: subject.token } }),
   'POST /users/keys': async () => ({ payload: { name: 'another key' } }),
   'PATCH /users/keys/:key_id': async () => ({ payload: { name: 'renamed' } }),
   'PATCH /users/keys/by-user/:user_id/:key_id': async () => ({ payload: { name: 'renamed' } }),

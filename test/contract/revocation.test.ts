@@ -34,7 +34,7 @@ function sessionOf({ token }: Actor): string {
   return String(payloadOf(token)['sid'])
 }
 
-/** Every protected route that writes. */
+/** Every protected route that writes or takes a body, which may arrive long after the credential. */
 const WRITES: Readonly<Record<string, Write>> = {
   'POST /logout/': { role: 'user', by: 'session', request: () => ({ url: '/logout/' }) },
   'PUT /users/{user_id}': {
@@ -59,6 +59,7 @@ const WRITES: Readonly<Record<string, Write>> = {
     role: 'admin',
     request: ({ other }) => ({ url: `/users/${other.id}/sessions/${sessionOf(other)}` }),
   },
+  'POST /auth/introspect': { role: 'user', request: ({ other }) => ({ url: '/auth/introspect', payload: { token: other.token } }) },
   'POST /users/keys': { role: 'user', request: () => ({ url: '/users/keys', payload: { name: 'a way back in' } }) },
   'PATCH /users/keys/{key_id}': {
     role: 'user',

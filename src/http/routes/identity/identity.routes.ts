@@ -1,10 +1,12 @@
+import type { Introspection } from '../../../domain/identity/introspection.service.ts'
 import { requireIdentity } from '../../../domain/identity/requirements.ts'
 import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { CheckQuery, IdentityView, identityHeaders, identityView, toRequirements } from './identity.schemas.ts'
+import { IntrospectionBody, IntrospectionView, introspectionView } from './introspection.schemas.ts'
 
 /** For services and proxies that ask who is calling. */
-export function identityRoutes(app: App): void {
+export function identityRoutes(app: App, introspection: Introspection): void {
   app.get(
     '/auth/check',
     {
@@ -25,5 +27,23 @@ export function identityRoutes(app: App): void {
       reply.headers(identityHeaders(caller))
       return identityView(caller)
     },
+  )
+
+  app.post(
+    '/auth/introspect',
+    {
+      config: { access: 'user', acceptedKeys: 'identify', writes: false },
+      schema: {
+        operationId: 'introspectCredential',
+        summary: 'Ask about a token or an API key',
+        description:
+          'As in RFC 7662. For a service that received a credential and has its own. It does not count as a use of the credential. ' +
+          '`token_type_hint` is accepted and ignored.',
+        tags: ['Identity'],
+        body: IntrospectionBody,
+        response: { 200: described(IntrospectionView, 'What is known about the credential.'), ...refusals(401, 403, 413, 503) },
+      },
+    },
+    async ({ caller, body }) => introspectionView(await introspection.introspect(caller, body.token)),
   )
 }

@@ -1,0 +1,46 @@
+import type { Caller } from '../../model/caller.ts'
+import { Refusal } from '../../model/refusal.ts'
+import { isWellFormedApiKey } from '../../security/api-key-secret.ts'
+import { NO_OBSERVER } from '../observer.ts'
+import type { DomainParts } from '../parts.ts'
+import { createAuthentication } from '../sessions/authentication.service.ts'
+import { requireCaller } from '../sessions/callers.ts'
+
+/** A credential that works at this moment, and when it was issued if that is known. */
+export type ActiveCredential = { readonly owner: Caller; readonly issuedAt: number | undefined }
+
+export type Introspection = {
+  /** Returns undefined for everything that is not an access token or an API key that works at this moment. */
+  introspect(caller: Caller, credential: string): Promise<ActiveCredential | undefined>
+}
+
+export function createIntrospection({ reads, tokens, now }: Pick<DomainParts, 'reads' | 'tokens' | 'now'>): Introspection {
+  // The rules of authentication without its side effects: a question about a credential is neither a use nor a failed login of its owner.
+  const ignore = () => undefined
+  const { byKey, byToken } = createAuthentication({
+    reads,
+    tokens,
+    now,
+    observer: NO_OBSERVER,
+    recordKeyUse: ignore,
+    noteSessionUse: ignore,
+  })
+
+  async function find(credential: string): Promise<ActiveCredential> {
+    if (isWellFormedApiKey(credential)) return { owner: await byKey(credential), issuedAt: undefined }
+    return { owner: await byToken(credential), issuedAt: tokens.read(credential, 'access').issuedAt }
+  }
+
+  return {
+    async introspect(caller, credential) {
+      // The body may arrive long after the headers. A caller who was banned meanwhile learns nothing.
+      await requireCaller(reads, caller, now())
+      try {
+        return await find(credential)
+      } catch (error) {
+        if (error instanceof Refusal && error.code !== 'unavailable') return undefined
+        throw error
+      }
+    },
+  }
+}
