@@ -49,7 +49,7 @@ export function createPasswordReset({ reads, changes, tokens, passwords, observe
     async reset(origin, token, newPassword) {
       const { userId, version } = await accept(token)
       const passwordHash = await passwords.hash(newPassword, origin.signal)
-      await trimSessions({ reads, changes }, origin, userId)
+      await trimSessions(reads, (work) => changes.withoutCaller(origin, work), userId)
       await changes.withoutCaller(origin, async (tx) => {
         if (!(await resetPassword(tx, userId, passwordHash, version))) throw refused('invalid_token')
         await deleteSessionsOfUser(tx, userId)

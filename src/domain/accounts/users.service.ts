@@ -5,6 +5,7 @@ import { UniqueViolation } from '../../storage/database.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/session.repository.ts'
 import { findUserById, updateUser } from '../../storage/repositories/user.repository.ts'
 import { changedFields } from '../changed-fields.ts'
+import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 import { requireReader } from '../sessions/callers.ts'
 import { trimSessions } from '../sessions/open-session.ts'
@@ -29,9 +30,11 @@ export function createUsers({ reads, changes, passwords, now }: Parts): Users {
     const passwordHash = password === undefined ? undefined : await passwords.hash(password, editor.origin.signal)
     const address = profile.email === undefined ? undefined : emailKey(profile.email)
     const changed = changedFields(profile)
-    if (passwordHash !== undefined) await trimSessions({ reads, changes }, editor.origin, userId, ownSession(editor, userId))
+    const change = <Result>(work: (tx: ChangeTransaction) => Promise<Result>) =>
+      changes.toAccount(editor, { userId, allowed: 'owner' }, work)
+    if (passwordHash !== undefined) await trimSessions(reads, change, userId, ownSession(editor, userId))
     try {
-      return await changes.toAccount(editor, { userId, allowed: 'owner' }, async (tx) => {
+      return await change(async (tx) => {
         const user = await updateUser(tx, userId, { ...profile, emailKey: address, passwordHash })
         if (user === undefined) throw new Refusal('user_not_found')
         if (changed.length > 0) tx.record({ kind: 'user.edited', target: userId, changed })

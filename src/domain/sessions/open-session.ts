@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Origin } from '../../model/caller.ts'
 import { LIFETIME_MINUTES, type Tokens } from '../../security/token.ts'
+import type { Reads } from '../../storage/database.ts'
 import { countSessions, deleteOldestSessions, insertSession } from '../../storage/repositories/session.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
-import type { DomainParts } from '../parts.ts'
 
 export type TokenPair = { readonly token: string; readonly refresh: string }
 
@@ -28,14 +28,14 @@ export async function openSession(
   return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
 }
 
-type TrimParts = Pick<DomainParts, 'reads' | 'changes'>
+/** Runs one transaction of a change that ends sessions, with the checks of that change. */
+type EndSessions = (work: (tx: ChangeTransaction) => Promise<number>) => Promise<unknown>
 
 /**
  * Ends the sessions of a user beyond the maximum, in batches. An account of an older version may have any number of sessions; deleting
  * them in one statement would delay every other write.
  */
-export async function trimSessions({ reads, changes }: TrimParts, origin: Origin, userId: number, exceptSessionId?: string): Promise<void> {
+export async function trimSessions(reads: Reads, endSessions: EndSessions, userId: number, exceptSessionId?: string): Promise<void> {
   const excess = { kept: MAX_SESSIONS, limit: DELETE_BATCH_SIZE, exceptSessionId }
-  while ((await countSessions(reads, userId)) > MAX_SESSIONS + 1)
-    await changes.withoutCaller(origin, (tx) => deleteOldestSessions(tx, userId, excess))
+  while ((await countSessions(reads, userId)) > MAX_SESSIONS + 1) await endSessions((tx) => deleteOldestSessions(tx, userId, excess))
 }

@@ -3,6 +3,7 @@ import { Refusal } from '../../model/refusal.ts'
 import type { ListedSession } from '../../model/session.ts'
 import { countSessions, deleteSession, deleteSessionsOfUser, listSessions } from '../../storage/repositories/session.repository.ts'
 import { findUserById } from '../../storage/repositories/user.repository.ts'
+import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 import { trimSessions } from './open-session.ts'
 
@@ -31,10 +32,11 @@ export function createUserSessions({ reads, changes, now }: Pick<DomainParts, 'r
         tx.record({ kind: 'session.revoked', target: userId, sessionId })
       }),
     async revokeAll(by, userId) {
-      const { caller, origin } = by
+      const { caller } = by
       const ownSession = caller !== 'operator' && caller.user.id === userId ? caller.sessionId : undefined
-      await trimSessions({ reads, changes }, origin, userId, ownSession)
-      return changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
+      const change = <Result>(work: (tx: ChangeTransaction) => Promise<Result>) => changes.toAccount(by, { userId, allowed: 'owner' }, work)
+      await trimSessions(reads, change, userId, ownSession)
+      return change(async (tx) => {
         const live = await countSessions(tx, userId, now())
         await deleteSessionsOfUser(tx, userId, ownSession)
         const count = ownSession === undefined ? live : live - 1

@@ -126,3 +126,16 @@ test('a password reset and a password change end very many sessions in small tra
     assert.ok(seen.most > 0 && seen.most <= 500, `${seen.most} rows were deleted in one transaction`)
   }
 })
+
+test('a caller who was banned since authentication ends no session, not even one beyond the maximum', async (t) => {
+  const testApp = await startApp(t)
+  const { services } = testApp
+  const [boss, mia] = [await admin(testApp), await member(testApp)]
+  await admin(testApp)
+  await testApp.db.run(ADD_SESSIONS, mia.id, MAX_SESSIONS + 50)
+  const before = await rowsOf(testApp, mia.id)
+  const banned = { caller: await services.authentication.byToken(boss.token), origin: ORIGIN }
+  await services.userAdministration.ban(OPERATOR, boss.id)
+  await assert.rejects(services.userSessions.revokeAll(banned, mia.id), { code: 'token_invalid' })
+  assert.deepEqual(await rowsOf(testApp, mia.id), before)
+})
