@@ -31,8 +31,8 @@ async function runWrk(load: Load, folder: string): Promise<LoadResult> {
   writeFileSync(script, wrkScript(load))
   const { connections, seconds, url } = load
   const { stdout } = await run('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, url])
-  const [requests, microseconds, p99, faults] = (/^counted (.*)$/m.exec(stdout)?.[1] ?? '').split(' ').map(Number)
-  return result(load, Number(requests) / (Number(microseconds) / 1e6), Number(p99) / 1000, Number(faults))
+  const [requests, microseconds, p99, errors] = (/^counted (.*)$/m.exec(stdout)?.[1] ?? '').split(' ').map(Number)
+  return result(load, Number(requests) / (Number(microseconds) / 1e6), Number(p99) / 1000, Number(errors))
 }
 
 // JSON text is Lua text too, for what stands in it here.
@@ -67,7 +67,7 @@ async function runAutocannon(load: Load): Promise<LoadResult> {
   return result(load, requests.average, latency.p99, non2xx + errors)
 }
 
-function result({ url, method = 'GET' }: Load, requestsPerSecond: number, p99Ms: number, faults: number): LoadResult {
-  if (faults > 0 || !(requestsPerSecond > 0)) throw new Error(`${method} ${url}: ${faults} answers were not good ones`)
+function result({ url, method = 'GET' }: Load, requestsPerSecond: number, p99Ms: number, errors: number): LoadResult {
+  if (errors > 0 || !(requestsPerSecond > 0)) throw new Error(`${method} ${url}: ${errors} responses were errors`)
   return { requestsPerSecond, p99Ms }
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseTarget } from '../src/config/load.ts'
+import type { DatabaseTarget } from '../src/storage/database-target.ts'
 import { migrate } from '../src/storage/open.ts'
 import { startPostgres } from '../test/support/databases/postgres-server.ts'
 import { logIn } from './client.ts'

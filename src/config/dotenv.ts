@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { ConfigFaults, type Environment } from './load.ts'
+import { ConfigError, type Environment } from './load.ts'
 
 /** The environment of a process, and below it the .env file of its working folder: what is set in both comes from the environment. */
 export function withDotEnv(env: Environment, file = '.env'): Environment {
@@ -13,6 +13,6 @@ function readDotEnv(file: string): Environment {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ENOENT') return {}
-    throw new ConfigFaults([`${file}: cannot be read (${String(code)})`])
+    throw new ConfigError([`${file}: cannot be read (${String(code)})`])
   }
 }

@@ -1,7 +1,9 @@
 import { COMMAND } from '../shared/command.ts'
+import type { DatabaseTarget } from '../storage/database-target.ts'
+import type { Parsed } from './parsed.ts'
 import { parseFallbacks, parseSecretKey } from './secret-keys.ts'
 import {
-  type Parsed,
+  type LogLevel,
   parseAdminEmail,
   parseAdminPassword,
   parseBoolean,
@@ -16,10 +18,6 @@ import {
   parseTitle,
   parseWorkers,
 } from './values.ts'
-
-export type DatabaseTarget = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
-
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 export type Config = Readonly<{
   host: string
@@ -44,21 +42,21 @@ export type Config = Readonly<{
 }>
 
 /** Every setting that is wrong, each in a line that names it. */
-export class ConfigFaults extends Error {
-  readonly faults: readonly string[]
+export class ConfigError extends Error {
+  readonly errors: readonly string[]
 
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'))
-    this.name = 'ConfigFaults'
-    this.faults = faults
+  constructor(errors: readonly string[]) {
+    super(errors.join('\n'))
+    this.name = 'ConfigError'
+    this.errors = errors
   }
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Reads the settings from an environment; throws ConfigFaults with every fault at once. */
+/** Reads the settings from an environment; throws ConfigError with all errors. */
 export function loadConfig(env: Environment): Config {
-  const faults: string[] = []
+  const errors: string[] = []
 
   function read<Value>(name: string, fallback: Value, parse: (text: string) => Parsed<Value>): Value {
     const text = env[name]
@@ -66,7 +64,7 @@ export function loadConfig(env: Environment): Config {
     if (text === undefined || text === '') return fallback
     const parsed = parse(text)
     if ('value' in parsed) return parsed.value
-    faults.push(`${name}: ${parsed.fault}`)
+    errors.push(`${name}: ${parsed.error}`)
     return fallback
   }
 
@@ -74,7 +72,7 @@ export function loadConfig(env: Environment): Config {
   const database = read<DatabaseTarget>('DATABASE_URL', { kind: 'sqlite', file: 'data/latchkey.db' }, parseDatabaseUrl)
   const secretKey = read('SECRET_KEY', undefined, parseSecretKey)
   if (database.kind === 'postgres' && !env['SECRET_KEY']) {
-    faults.push(`SECRET_KEY: is required with PostgreSQL; make one with \`${COMMAND} secret generate\``)
+    errors.push(`SECRET_KEY: is required with PostgreSQL; make one with \`${COMMAND} secret generate\``)
   }
   const config: Config = {
     host: read('HOST', '127.0.0.1', parseHost),
@@ -94,24 +92,24 @@ export function loadConfig(env: Environment): Config {
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
     workers: read('WORKERS', 1, parseWorkers),
   }
-  if (faults.length > 0) throw new ConfigFaults(faults)
+  if (errors.length > 0) throw new ConfigError(errors)
   return Object.freeze(config)
 
   function readFallbacks(): readonly Uint8Array[] {
     const text = env['SECRET_KEY_FALLBACKS']
     if (!text) return []
     const fallbacks = parseFallbacks(text, env['SECRET_KEY'])
-    faults.push(...fallbacks.faults.map((fault) => `SECRET_KEY_FALLBACKS: ${fault}`))
+    errors.push(...fallbacks.errors.map((error) => `SECRET_KEY_FALLBACKS: ${error}`))
     // A kept secret has its former ones in a file beside it.
-    if (!env['SECRET_KEY']) faults.push('SECRET_KEY_FALLBACKS: is only used together with SECRET_KEY, which is not set')
+    if (!env['SECRET_KEY']) errors.push('SECRET_KEY_FALLBACKS: is only used together with SECRET_KEY, which is not set')
     return fallbacks.values
   }
 
   function readAdmin(): Config['admin'] {
     const email = read('ADMIN_EMAIL', undefined, parseAdminEmail)
     const password = read('ADMIN_PASSWORD', undefined, parseAdminPassword)
-    if (env['ADMIN_EMAIL'] && !env['ADMIN_PASSWORD']) faults.push('ADMIN_PASSWORD: is required with ADMIN_EMAIL')
-    if (env['ADMIN_PASSWORD'] && !env['ADMIN_EMAIL']) faults.push('ADMIN_EMAIL: is required with ADMIN_PASSWORD')
+    if (env['ADMIN_EMAIL'] && !env['ADMIN_PASSWORD']) errors.push('ADMIN_PASSWORD: is required with ADMIN_EMAIL')
+    if (env['ADMIN_PASSWORD'] && !env['ADMIN_EMAIL']) errors.push('ADMIN_EMAIL: is required with ADMIN_PASSWORD')
     return email === undefined || password === undefined ? undefined : { email, password }
   }
 }

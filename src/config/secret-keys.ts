@@ -1,5 +1,5 @@
 import { COMMAND } from '../shared/command.ts'
-import type { Parsed } from './values.ts'
+import type { Parsed } from './parsed.ts'
 
 const MIN_SECRET_BYTES = 32
 const MIN_SECRET_VARIETY = 8
@@ -16,15 +16,15 @@ const WELL_KNOWN_SECRETS = new Set([
 ])
 const REPEATED_UNIT = /^(.{1,16})\1+$/s
 
-export type ParsedFallbacks = { readonly values: readonly Uint8Array[]; readonly faults: readonly string[] }
+export type ParsedFallbacks = { readonly values: readonly Uint8Array[]; readonly errors: readonly string[] }
 
 export function parseSecretKey(text: string): Parsed<Uint8Array> {
   const bytes = new TextEncoder().encode(text)
   const advice = `make one with \`${COMMAND} secret generate\``
   if (bytes.length < MIN_SECRET_BYTES) {
-    return { fault: `should be at least ${MIN_SECRET_BYTES} bytes, has ${bytes.length}; ${advice}` }
+    return { error: `should be at least ${MIN_SECRET_BYTES} bytes, has ${bytes.length}; ${advice}` }
   }
-  if (isGuessable(text)) return { fault: `is a sample or can be guessed; ${advice}` }
+  if (isGuessable(text)) return { error: `is a sample or can be guessed; ${advice}` }
   return { value: bytes }
 }
 
@@ -32,22 +32,22 @@ export function parseSecretKey(text: string): Parsed<Uint8Array> {
 export function parseFallbacks(text: string, current: string | undefined): ParsedFallbacks {
   const secrets = text.split(',')
   if (secrets.length > MAX_FALLBACKS)
-    return { values: [], faults: [`should be at most ${MAX_FALLBACKS} secrets, separated by commas, has ${secrets.length}`] }
+    return { values: [], errors: [`should be at most ${MAX_FALLBACKS} secrets, separated by commas, has ${secrets.length}`] }
   const parsed = secrets.map((secret, index) => parseFallback(secret, current, secrets.slice(0, index)))
   return {
     values: parsed.flatMap((secret) => ('value' in secret ? [secret.value] : [])),
-    faults: parsed.flatMap((secret, index) => ('fault' in secret ? [`secret ${index + 1} of ${secrets.length} ${secret.fault}`] : [])),
+    errors: parsed.flatMap((secret, index) => ('error' in secret ? [`secret ${index + 1} of ${secrets.length} ${secret.error}`] : [])),
   }
 }
 
 function parseFallback(secret: string, current: string | undefined, earlier: readonly string[]): Parsed<Uint8Array> {
   // A space at the end of a SECRET_KEY is part of it. Here it is usually a mistake, which would end every session silently.
-  if (secret !== secret.trim()) return { fault: 'should be without spaces around it; separate secrets by a comma alone' }
-  if (secret === current) return { fault: 'is the same as SECRET_KEY; list former secrets only' }
-  if (earlier.includes(secret)) return { fault: 'is listed twice' }
+  if (secret !== secret.trim()) return { error: 'should be without spaces around it; separate secrets by a comma alone' }
+  if (secret === current) return { error: 'is the same as SECRET_KEY; list former secrets only' }
+  if (earlier.includes(secret)) return { error: 'is listed twice' }
   const parsed = parseSecretKey(secret)
   // A new secret would not help: the former one is the one that signed.
-  return 'fault' in parsed ? { fault: parsed.fault.split(';')[0] ?? parsed.fault } : parsed
+  return 'error' in parsed ? { error: parsed.error.split(';')[0] ?? parsed.error } : parsed
 }
 
 function isGuessable(text: string): boolean {

@@ -1,4 +1,4 @@
-import type { Parsed } from './values.ts'
+import type { Parsed } from './parsed.ts'
 
 /** `required`: nothing is sent without TLS. `offered`: STARTTLS is used if the server offers it. `none`: clear text. */
 export type SmtpTls = 'required' | 'offered' | 'none'
@@ -17,11 +17,11 @@ const TLS_FORM = 'should be without parameters other than ?tls=required or ?tls=
 
 export function parseSmtpServer(text: string): Parsed<SmtpServer> {
   const url = parseForm(text)
-  if (url === undefined) return { fault: FORM }
+  if (url === undefined) return { error: FORM }
   const tls = parseTls(url)
-  if ('fault' in tls) return tls
+  if ('error' in tls) return tls
   const implicitTls = url.protocol === 'smtps:'
-  if (implicitTls && tls.value === 'none') return { fault: 'should be smtp:// with ?tls=none, because smtps:// is always encrypted' }
+  if (implicitTls && tls.value === 'none') return { error: 'should be smtp:// with ?tls=none, because smtps:// is always encrypted' }
   const login = url.username === '' ? undefined : { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) }
   return {
     value: {
@@ -46,8 +46,8 @@ function parseForm(text: string): URL | undefined {
 /** An unknown parameter is an error: one that is silently dropped could be the one that was meant to encrypt. */
 function parseTls({ searchParams }: URL): Parsed<'required' | 'none' | undefined> {
   const unknown = [...searchParams.keys()].find((name) => name !== 'tls')
-  if (unknown !== undefined) return { fault: `${TLS_FORM}, has "${unknown}"` }
+  if (unknown !== undefined) return { error: `${TLS_FORM}, has "${unknown}"` }
   const [tls, ...others] = searchParams.getAll('tls')
   if (others.length === 0 && (tls === undefined || tls === 'required' || tls === 'none')) return { value: tls }
-  return { fault: TLS_FORM }
+  return { error: TLS_FORM }
 }

@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 import { parseEmail } from '../domain/values/email.ts'
 import { isPassword } from '../domain/values/limits.ts'
 import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
+import type { DatabaseTarget } from '../storage/database-target.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
-import type { DatabaseTarget, LogLevel } from './load.ts'
+import type { Parsed } from './parsed.ts'
 import { parseSmtpServer } from './smtp-url.ts'
 
-/** One setting: its value, or what is wrong with it. Where a setting holds a secret, the fault does not repeat it. */
-export type Parsed<Value> = { readonly value: Value } | { readonly fault: string }
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] satisfies LogLevel[]
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
@@ -21,24 +21,24 @@ const MAIL_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za
 export function parseHost(text: string): Parsed<string> {
   const host = /^\[(.+)\]$/.exec(text)?.[1] ?? text
   if (isIP(host) > 0 || (host === text && HOST_NAME.test(host))) return { value: host }
-  return { fault: `should be a host name or an IP address, such as 127.0.0.1 or ::, is "${text}"` }
+  return { error: `should be a host name or an IP address, such as 127.0.0.1 or ::, is "${text}"` }
 }
 
 export function parsePort(text: string): Parsed<number> {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return { value: port }
-  return { fault: `should be a whole number from 0 to 65535, is "${text}"` }
+  return { error: `should be a whole number from 0 to 65535, is "${text}"` }
 }
 
 export function parseWorkers(text: string): Parsed<number> {
   const count = Number(text)
   if (/^\d{1,3}$/.test(text) && count >= 1 && count <= MAX_WORKERS) return { value: count }
-  return { fault: `should be a whole number from 1 to ${MAX_WORKERS}, is "${text}"` }
+  return { error: `should be a whole number from 1 to ${MAX_WORKERS}, is "${text}"` }
 }
 
 export function parseBoolean(text: string): Parsed<boolean> {
   const value = parseBooleanWord(text)
-  return value === undefined ? { fault: `should be true or false, is "${text}"` } : { value }
+  return value === undefined ? { error: `should be true or false, is "${text}"` } : { value }
 }
 
 export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
@@ -46,7 +46,7 @@ export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
   if (file !== undefined && file !== ':memory:' && !file.startsWith('//')) return { value: { kind: 'sqlite', file } }
   if (parsePostgresUrl(text) !== undefined) return { value: { kind: 'postgres', url: text } }
   return {
-    fault:
+    error:
       'should be sqlite:path/to/file.db or postgres://user:password@host:port/database; special characters in user and password are percent-encoded; ' +
       '?sslmode= is disable, prefer, require, verify-ca or verify-full',
   }
@@ -56,13 +56,13 @@ export function parseHttpUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
   const isPlain = /^https?:\/\/[^/\\]/i.test(text) && !/[?#\s\\]/.test(text)
   if (url !== null && isPlain && !url.username && !url.password) return { value: url.href.replace(/\/+$/, '') }
-  return { fault: 'should be an http:// or https:// URL without user, query and fragment' }
+  return { error: 'should be an http:// or https:// URL without user, query and fragment' }
 }
 
 export function parseTitle(text: string): Parsed<string> {
   const title = text.trim()
   if (title.length > 0 && codePointLength(title) <= 100 && isCleanText(title)) return { value: title }
-  return { fault: 'should be 1 to 100 characters in one line' }
+  return { error: 'should be 1 to 100 characters in one line' }
 }
 
 export function parseSmtpUrl(text: string): Parsed<string> {
@@ -73,17 +73,17 @@ export function parseSmtpUrl(text: string): Parsed<string> {
 export function parseMailFrom(text: string): Parsed<string> {
   const [, named, bare] = MAILBOX.exec(text) ?? []
   if (isCleanText(text) && MAIL_ADDRESS.test(named ?? bare ?? '')) return { value: text }
-  return { fault: `should be an address, Name <address> or "Name, Inc." <address>, is ${JSON.stringify(text)}` }
+  return { error: `should be an address, Name <address> or "Name, Inc." <address>, is ${JSON.stringify(text)}` }
 }
 
 export function parseAdminEmail(text: string): Parsed<string> {
   const email = parseEmail(text)
-  return email === undefined ? { fault: `should be an e-mail address, is "${text}"` } : { value: email }
+  return email === undefined ? { error: `should be an e-mail address, is "${text}"` } : { value: email }
 }
 
 export function parseAdminPassword(text: string): Parsed<string> {
   if (isPassword(text)) return { value: text }
-  return { fault: `should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters, has ${codePointLength(text)}` }
+  return { error: `should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters, has ${codePointLength(text)}` }
 }
 
 export function parseOrigins(text: string): Parsed<'*' | readonly string[]> {
@@ -91,7 +91,7 @@ export function parseOrigins(text: string): Parsed<'*' | readonly string[]> {
   const items = text.split(',').map((item) => item.trim())
   const wrong = items.find((item) => originOf(item) === undefined)
   if (wrong === undefined) return { value: [...new Set(items.flatMap((item) => originOf(item) ?? []))] }
-  return { fault: `should be * or a comma list of origins such as https://app.example.com; "${wrong}" is none` }
+  return { error: `should be * or a comma list of origins such as https://app.example.com; "${wrong}" is none` }
 }
 
 /** As a browser writes it: lower case, without a port that goes without saying. */
@@ -104,5 +104,5 @@ export function parseLogLevel(text: string): Parsed<LogLevel> {
   const level = text.toLowerCase()
   // The list holds every LogLevel and nothing else.
   if (LOG_LEVELS.includes(level)) return { value: level as LogLevel }
-  return { fault: `should be one of ${LOG_LEVELS.join(', ')}, is "${text}"` }
+  return { error: `should be one of ${LOG_LEVELS.join(', ')}, is "${text}"` }
 }

@@ -79,7 +79,7 @@ function openPool(url: string, { silenceMs }: SmtpTimeouts) {
 /** Passed field by field, because nodemailer takes settings of all kinds from the query of a URL. */
 function connectionOptions(url: string) {
   const parsed = parseSmtpServer(url)
-  if ('fault' in parsed) throw new Error(`SMTP_URL: ${parsed.fault}`)
+  if ('error' in parsed) throw new Error(`SMTP_URL: ${parsed.error}`)
   const { host, port, implicitTls, tls, login } = parsed.value
   return {
     host,

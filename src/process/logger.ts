@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
-import type { LogLevel } from '../config/load.ts'
+import type { LogLevel } from '../config/values.ts'
 
 // No code logs these on purpose; this protects against mistakes. The `code` of an error is not secret, the `code` of a request is.
 const SECRET_NAMES = ['authorization', '["x-api-key"]', 'password', 'new_password', 'token', 'refresh', 'key', 'secretKey']

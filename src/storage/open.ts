@@ -1,4 +1,4 @@
-import type { DatabaseTarget } from '../config/load.ts'
+import type { DatabaseTarget } from './database-target.ts'
 import type { Migration } from './migrations.ts'
 import { type MonitoredDatabase, monitored } from './monitored.ts'
 import { openPostgres } from './postgres/driver.ts'

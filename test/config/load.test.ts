@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withDotEnv } from '../../src/config/dotenv.ts'
-import { type Config, ConfigFaults, loadConfig } from '../../src/config/load.ts'
+import { type Config, ConfigError, loadConfig } from '../../src/config/load.ts'
 import { generateSecretKey } from '../../src/security/secret-key.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
@@ -241,81 +241,81 @@ for (const { name, text, key, value } of GOOD) {
 
 for (const [name, texts] of Object.entries(BAD)) {
   for (const text of texts) {
-    test(`${name} may not be ${JSON.stringify(text)}, and the fault says so in one line`, () => {
-      const faults = faultsOf({ SECRET_KEY: TEST_SECRET, [name]: text })
-      assert.equal(faults.length, 1)
-      assert.match(faults[0] ?? '', new RegExp(`^${name}: (secret \\d of \\d )?(should be|is) .{10,}$`))
+    test(`${name} may not be ${JSON.stringify(text)}, and the error is one line that names it`, () => {
+      const errors = errorsOf({ SECRET_KEY: TEST_SECRET, [name]: text })
+      assert.equal(errors.length, 1)
+      assert.match(errors[0] ?? '', new RegExp(`^${name}: (secret \\d of \\d )?(should be|is) .{10,}$`))
     })
   }
 }
 
-test('an admin needs an address and a password that register would take', () => {
+test('an admin needs an address and a password that registration accepts', () => {
   const admin = { ADMIN_EMAIL: 'root@Example.com', ADMIN_PASSWORD: 'correct horse' }
   assert.deepEqual(loadConfig(admin).admin, { email: 'root@example.com', password: 'correct horse' })
-  assert.deepEqual(faultsOf({ ...admin, ADMIN_EMAIL: 'root' }), ['ADMIN_EMAIL: should be an e-mail address, is "root"'])
-  assert.deepEqual(faultsOf({ ...admin, ADMIN_PASSWORD: 'short' }), ['ADMIN_PASSWORD: should be 8 to 256 characters, has 5'])
-  assert.deepEqual(faultsOf({ ...admin, ADMIN_PASSWORD: 'x'.repeat(257) }), ['ADMIN_PASSWORD: should be 8 to 256 characters, has 257'])
-  assert.deepEqual(faultsOf({ ADMIN_EMAIL: admin.ADMIN_EMAIL }), ['ADMIN_PASSWORD: is required with ADMIN_EMAIL'])
-  assert.deepEqual(faultsOf({ ADMIN_PASSWORD: admin.ADMIN_PASSWORD }), ['ADMIN_EMAIL: is required with ADMIN_PASSWORD'])
+  assert.deepEqual(errorsOf({ ...admin, ADMIN_EMAIL: 'root' }), ['ADMIN_EMAIL: should be an e-mail address, is "root"'])
+  assert.deepEqual(errorsOf({ ...admin, ADMIN_PASSWORD: 'short' }), ['ADMIN_PASSWORD: should be 8 to 256 characters, has 5'])
+  assert.deepEqual(errorsOf({ ...admin, ADMIN_PASSWORD: 'x'.repeat(257) }), ['ADMIN_PASSWORD: should be 8 to 256 characters, has 257'])
+  assert.deepEqual(errorsOf({ ADMIN_EMAIL: admin.ADMIN_EMAIL }), ['ADMIN_PASSWORD: is required with ADMIN_EMAIL'])
+  assert.deepEqual(errorsOf({ ADMIN_PASSWORD: admin.ADMIN_PASSWORD }), ['ADMIN_EMAIL: is required with ADMIN_PASSWORD'])
 })
 
-test('PostgreSQL needs a secret of its own, because several machines may serve', () => {
-  assert.deepEqual(faultsOf({ DATABASE_URL: POSTGRES }), [
+test('SECRET_KEY is required with PostgreSQL, because several machines may serve', () => {
+  assert.deepEqual(errorsOf({ DATABASE_URL: POSTGRES }), [
     'SECRET_KEY: is required with PostgreSQL; make one with `npm run latchkey -- secret generate`',
   ])
 })
 
 test('each fallback that cannot be used is one line, without its value', () => {
   const weak = 'change-me-change-me-change-me-change-me'
-  assert.deepEqual(faultsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: `hunter22,${weak},${TEST_SECRET}` }), [
+  assert.deepEqual(errorsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: `hunter22,${weak},${TEST_SECRET}` }), [
     'SECRET_KEY_FALLBACKS: secret 1 of 3 should be at least 32 bytes, has 8',
     'SECRET_KEY_FALLBACKS: secret 2 of 3 is a sample or can be guessed',
     'SECRET_KEY_FALLBACKS: secret 3 of 3 is the same as SECRET_KEY; list former secrets only',
   ])
-  assert.deepEqual(faultsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: `${FORMER[0]},${FORMER[0]}, ${FORMER[1]}` }), [
+  assert.deepEqual(errorsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: `${FORMER[0]},${FORMER[0]}, ${FORMER[1]}` }), [
     'SECRET_KEY_FALLBACKS: secret 2 of 3 is listed twice',
     'SECRET_KEY_FALLBACKS: secret 3 of 3 should be without spaces around it; separate secrets by a comma alone',
   ])
-  assert.deepEqual(faultsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: [...FORMER, weak].join(',') }), [
+  assert.deepEqual(errorsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: [...FORMER, weak].join(',') }), [
     'SECRET_KEY_FALLBACKS: should be at most 3 secrets, separated by commas, has 4',
   ])
 })
 
 test('fallbacks without SECRET_KEY are refused, because they would be ignored', () => {
-  assert.deepEqual(faultsOf({ SECRET_KEY_FALLBACKS: FORMER[0] }), [
+  assert.deepEqual(errorsOf({ SECRET_KEY_FALLBACKS: FORMER[0] }), [
     'SECRET_KEY_FALLBACKS: is only used together with SECRET_KEY, which is not set',
   ])
 })
 
-test('a generated secret is always good', () => {
+test('a generated secret is always accepted', () => {
   for (let round = 0; round < 100; round++) loadConfig({ SECRET_KEY: generateSecretKey() })
 })
 
-test('every fault is told at once', () => {
+test('all errors are reported together', () => {
   const everyOneBad = Object.fromEntries(Object.entries(BAD).map(([name, [text]]) => [name, text]))
-  const faults = faultsOf({ ...everyOneBad, ADMIN_EMAIL: 'root', ADMIN_PASSWORD: 'short' })
+  const errors = errorsOf({ ...everyOneBad, ADMIN_EMAIL: 'root', ADMIN_PASSWORD: 'short' })
   assert.deepEqual(
-    faults.map((fault) => fault.slice(0, fault.indexOf(':'))).sort(),
+    errors.map((error) => error.slice(0, error.indexOf(':'))).sort(),
     [...Object.keys(BAD), 'ADMIN_EMAIL', 'ADMIN_PASSWORD'].sort(),
   )
 })
 
 test('the error for an unknown parameter of SMTP_URL names it and the one that exists', () => {
-  assert.deepEqual(faultsOf({ SMTP_URL: 'smtp://user:hunter22@mail.example?requireTLS=true' }), [
+  assert.deepEqual(errorsOf({ SMTP_URL: 'smtp://user:hunter22@mail.example?requireTLS=true' }), [
     'SMTP_URL: should be without parameters other than ?tls=required or ?tls=none, has "requireTLS"',
   ])
-  assert.deepEqual(faultsOf({ SMTP_URL: 'smtp://mail.example?tls=never' }), [
+  assert.deepEqual(errorsOf({ SMTP_URL: 'smtp://mail.example?tls=never' }), [
     'SMTP_URL: should be without parameters other than ?tls=required or ?tls=none',
   ])
 })
 
-test('no fault repeats a password or a secret', () => {
+test('no error repeats a password or a secret', () => {
   for (const name of ['DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_FALLBACKS', 'SMTP_URL', 'BASE_URL']) {
     for (const text of BAD[name] ?? []) {
-      assert.doesNotMatch(faultsOf({ SECRET_KEY: TEST_SECRET, [name]: text }).join('\n'), /hunter22/)
+      assert.doesNotMatch(errorsOf({ SECRET_KEY: TEST_SECRET, [name]: text }).join('\n'), /hunter22/)
     }
   }
-  assert.doesNotMatch(faultsOf({ ADMIN_EMAIL: 'a@b.io', ADMIN_PASSWORD: 'hunter2' }).join('\n'), /hunter2/)
+  assert.doesNotMatch(errorsOf({ ADMIN_EMAIL: 'a@b.io', ADMIN_PASSWORD: 'hunter2' }).join('\n'), /hunter2/)
 })
 
 test('the settings cannot be changed after they were read', () => {
@@ -330,19 +330,19 @@ test('a .env file is read, and the environment wins over it', (t) => {
   assert.deepEqual([config.port, config.apiTitle, config.host], [9001, 'From file', '127.0.0.1'])
 })
 
-test('a missing .env file is no fault, one that cannot be read is', (t) => {
+test('a missing .env file is not an error, but an unreadable one is', (t) => {
   const folder = temporaryFolder(t)
   assert.deepEqual(withDotEnv({ PORT: '1' }, join(folder, 'none')), { PORT: '1' })
   mkdirSync(join(folder, '.env'))
-  assert.throws(() => withDotEnv({}, join(folder, '.env')), { name: 'ConfigFaults', message: /\.env: cannot be read \(EISDIR\)$/ })
+  assert.throws(() => withDotEnv({}, join(folder, '.env')), { name: 'ConfigError', message: /\.env: cannot be read \(EISDIR\)$/ })
 })
 
-function faultsOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+function errorsOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   try {
     loadConfig(env)
   } catch (error) {
-    if (error instanceof ConfigFaults) return error.faults
+    if (error instanceof ConfigError) return error.errors
     throw error
   }
-  throw new assert.AssertionError({ message: `no fault was found in ${JSON.stringify(env)}` })
+  throw new assert.AssertionError({ message: `no error was found in ${JSON.stringify(env)}` })
 }

@@ -60,7 +60,7 @@ test('while the server is down, a mail to an address without an account waits li
   const mia = await member(testApp)
   const transport = createInstantTransport()
   const { dispatcher, logged } = openPostOffice(testApp, transport)
-  transport.fault = SERVER_DOWN
+  transport.error = SERVER_DOWN
   await ask(testApp, mia.email)
   await ask(testApp, 'nobody@example.com')
   await dispatcher.drain()
@@ -81,7 +81,7 @@ test('an unwanted mail waits during an outage, even if the server was reached a 
   const { dispatcher, logged } = openPostOffice(testApp, transport)
   await ask(testApp, mia.email)
   await dispatcher.drain()
-  transport.fault = SERVER_DOWN
+  transport.error = SERVER_DOWN
   await ask(testApp, mia.email)
   await dispatcher.drain()
   for (let count = 0; count < 3; count++) {
@@ -158,7 +158,7 @@ test('a mail that failed waits longer each time, and is sent once the server rec
   const mia = await member(testApp)
   const transport = createInstantTransport()
   const { dispatcher, logged } = openPostOffice(testApp, transport, { random: () => 0 })
-  transport.fault = SERVER_DOWN
+  transport.error = SERVER_DOWN
   await ask(testApp, mia.email)
   const delays: number[] = []
   for (let attempt = 1; attempt <= 6; attempt++) {
@@ -175,7 +175,7 @@ test('a mail that failed waits longer each time, and is sent once the server rec
     testApp.clock.advance({ ms: 1 })
   }
   assert.deepEqual(delays, [2000, 4000, 8000, 12_000, 12_000, 12_000])
-  transport.fault = undefined
+  transport.error = undefined
   await dispatcher.drain()
   assert.equal(transport.sent.length, 1)
   assert.deepEqual(await outboxRows(testApp), [])
@@ -191,7 +191,7 @@ test('requesting a mail again while it waits for a retry neither speeds it up no
   const mia = await member(testApp)
   const transport = createInstantTransport()
   const { dispatcher } = openPostOffice(testApp, transport)
-  transport.fault = SERVER_DOWN
+  transport.error = SERVER_DOWN
   await ask(testApp, mia.email)
   await dispatcher.drain()
   const [before] = await outboxRows(testApp)
@@ -206,7 +206,7 @@ test('a mail is retried for a day after the latest request, then given up with a
   const mia = await member(testApp)
   const transport = createInstantTransport()
   const { dispatcher, logged } = openPostOffice(testApp, transport)
-  transport.fault = REJECTED
+  transport.error = REJECTED
   await ask(testApp, mia.email)
   testApp.clock.advance({ hours: 20 })
   await ask(testApp, mia.email)
@@ -222,7 +222,7 @@ test('a mail is retried for a day after the latest request, then given up with a
     { msg: 'a mail could not be delivered and is given up', kind: 'reset', attempts: 2, reason: REJECTED.message },
   )
   assert.ok(!logged.join().includes(mia.email))
-  transport.fault = undefined
+  transport.error = undefined
   testApp.clock.advance({ days: 1 })
   await dispatcher.drain()
   assert.equal(transport.sent.length, 0, 'a mail that was given up is not retried by itself')
@@ -233,12 +233,12 @@ test('a mail to a mailbox that does not exist is given up at once, and tried ane
   const mia = await member(testApp)
   const transport = createInstantTransport()
   const { dispatcher } = openPostOffice(testApp, transport)
-  transport.fault = NO_MAILBOX
+  transport.error = NO_MAILBOX
   await ask(testApp, mia.email)
   await dispatcher.drain()
   const [row] = await outboxRows(testApp)
   assert.deepEqual({ failed: row?.failed_at, error: row?.last_error }, { failed: testApp.clock.now(), error: NO_MAILBOX.message })
-  transport.fault = undefined
+  transport.error = undefined
   await ask(testApp, mia.email)
   await dispatcher.drain()
   assert.equal(transport.sent.length, 1)
@@ -250,7 +250,7 @@ test('an address whose mail was given up is deleted after 30 days', async (t) =>
   const [mia, zoe] = [await member(testApp), await member(testApp)]
   const transport = createInstantTransport()
   const { dispatcher } = openPostOffice(testApp, transport)
-  transport.fault = NO_MAILBOX
+  transport.error = NO_MAILBOX
   await ask(testApp, mia.email)
   await dispatcher.drain()
   testApp.clock.advance({ days: 30 })

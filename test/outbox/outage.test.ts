@@ -119,7 +119,7 @@ test('a flood of unwanted mails waits while the server is down', async (t) => {
   await flood(testApp, 300)
   const transport = createInstantTransport()
   const { dispatcher } = openPostOffice(testApp, transport)
-  transport.fault = SERVER_DOWN
+  transport.error = SERVER_DOWN
   await dispatcher.drain()
   assert.equal((await outboxRows(testApp)).filter(({ attempts }) => attempts === 1).length, 300)
 })
@@ -199,11 +199,11 @@ async function measured({ db, clock }: TestApp) {
 test('the number of waiting mails is the same with and without an account, also when only a sending fails', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
-  for (const fault of [REJECTED, TAKES_NO_MAIL])
+  for (const error of [REJECTED, TAKES_NO_MAIL])
     for (const email of [mia.email, 'nobody@example.com']) {
       const transport = createInstantTransport()
       const { dispatcher, logged } = openPostOffice(testApp, { ...transport, check: async () => undefined })
-      transport.fault = fault
+      transport.error = error
       await ask(testApp, email)
       for (let count = 0; count < 8; count++) {
         await dispatcher.drain()
@@ -217,7 +217,7 @@ test('the number of waiting mails is the same with and without an account, also 
       await dispatcher.drain()
       testApp.clock.advance({ seconds: 61 })
       assert.deepEqual(await measured(testApp), { depth: 0, oldestAgeSeconds: 0 }, 'also when it was requested again')
-      transport.fault = undefined
+      transport.error = undefined
       testApp.clock.advance({ minutes: 5 })
       await dispatcher.drain()
       assert.deepEqual(await outboxRows(testApp), [])
@@ -229,7 +229,7 @@ test('while the server is down, a waiting mail is counted with and without an ac
   const mia = await member(testApp)
   const transport = createInstantTransport()
   const { dispatcher } = openPostOffice(testApp, transport)
-  transport.fault = SERVER_DOWN
+  transport.error = SERVER_DOWN
   await ask(testApp, mia.email)
   await ask(testApp, 'nobody@example.com')
   for (let count = 0; count < 6; count++) {

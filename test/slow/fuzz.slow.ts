@@ -126,11 +126,11 @@ function assertGrammar(status: number, answer: Record<string, unknown>, what: st
     assert.equal(typeof answer['detail'], 'string', what)
     return
   }
-  const faults = answer['detail'] as Record<string, unknown>[]
-  assert.ok(Array.isArray(faults) && faults.length > 0, what)
-  for (const fault of faults) {
-    assert.deepEqual(Object.keys(fault).sort(), ['loc', 'msg', 'type'], what)
-    assert.ok(['body', 'query', 'path'].includes(String((fault['loc'] as unknown[])[0])), what)
-    assert.ok(typeof fault['msg'] === 'string' && typeof fault['type'] === 'string', what)
+  const issues = answer['detail'] as Record<string, unknown>[]
+  assert.ok(Array.isArray(issues) && issues.length > 0, what)
+  for (const issue of issues) {
+    assert.deepEqual(Object.keys(issue).sort(), ['loc', 'msg', 'type'], what)
+    assert.ok(['body', 'query', 'path'].includes(String((issue['loc'] as unknown[])[0])), what)
+    assert.ok(typeof issue['msg'] === 'string' && typeof issue['type'] === 'string', what)
   }
 }

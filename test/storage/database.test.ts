@@ -6,11 +6,11 @@ import { test as plainTest, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
-import type { DatabaseTarget } from '../../src/config/load.ts'
 import { emailKey } from '../../src/domain/values/email.ts'
 import { Refusal } from '../../src/model/refusal.ts'
 import type { Session } from '../../src/model/session.ts'
 import { type Database, declaredStatements, statement, type Transaction, UniqueViolation } from '../../src/storage/database.ts'
+import type { DatabaseTarget } from '../../src/storage/database-target.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
 import { findSessionUser, insertSession } from '../../src/storage/repositories/session.repository.ts'
 import { insertUser } from '../../src/storage/repositories/user.repository.ts'
@@ -192,7 +192,7 @@ test('a lock excludes every other process until the transaction ends', async (t)
   assert.deepEqual(order, ['first', 'second'])
 })
 
-test('a value that has to be unique is told apart from other faults', async (t) => {
+test('a unique violation is distinguished from other errors', async (t) => {
   const { db } = await migrated(t)
   await addUser(db, 'a@x.io')
   const session = { id: 's', userId: 1, createdAt: 0, expiresAt: 0 }

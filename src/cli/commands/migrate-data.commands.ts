@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { withDotEnv } from '../../config/dotenv.ts'
-import type { DatabaseTarget } from '../../config/load.ts'
 import { parseDatabaseUrl } from '../../config/values.ts'
 import { inWordsOf } from '../../process/open-database.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
+import type { DatabaseTarget } from '../../storage/database-target.ts'
 import { inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { useOf } from '../../storage/maintenance/sqlite-copy.ts'
 import { type TransferSide, transfer } from '../../storage/maintenance/transfer.ts'
@@ -61,7 +61,7 @@ async function readUrl(option: string, given: string): Promise<string> {
 
 function parseTarget(option: string, url: string): DatabaseTarget {
   const parsed = parseDatabaseUrl(url)
-  if ('fault' in parsed) throw new InvalidInput([`${option}: ${parsed.fault}`])
+  if ('error' in parsed) throw new InvalidInput([`${option}: ${parsed.error}`])
   return parsed.value
 }
 

@@ -1,5 +1,5 @@
 import { withDotEnv } from '../../config/dotenv.ts'
-import { type Config, ConfigFaults, type Environment, loadConfig } from '../../config/load.ts'
+import { type Config, ConfigError, type Environment, loadConfig } from '../../config/load.ts'
 import { checkDatabase } from './database.checks.ts'
 import { checkDisk, checkModes, checkSecret } from './file.checks.ts'
 import { type Finding, failure, inTime, ok } from './finding.ts'
@@ -43,7 +43,7 @@ function readSettings(env: Environment): Config | readonly Finding[] {
   try {
     return loadConfig(withDotEnv(env))
   } catch (error) {
-    if (!(error instanceof ConfigFaults)) throw error
-    return error.faults.map((line) => failure('settings', line, 'Fix it in the environment or in .env. Nothing else was checked.'))
+    if (!(error instanceof ConfigError)) throw error
+    return error.errors.map((line) => failure('settings', line, 'Fix it in the environment or in .env. Nothing else was checked.'))
   }
 }

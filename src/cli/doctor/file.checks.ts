@@ -48,7 +48,7 @@ export function checkSecret({ database, secretKey }: Config): Finding[] {
   if ('value' in parsed) return [ok('secret', `${file} has ${parsed.value.length} bytes`)]
   const advice =
     'Restore the file from your backup. If you delete it, the next start creates a new one, which ends all sessions and mailed links.'
-  return [failure('secret', `the content of ${file} ${parsed.fault.split(';')[0]}`, advice)]
+  return [failure('secret', `the content of ${file} ${parsed.error.split(';')[0]}`, advice)]
 }
 
 /** Checks that other users of this machine can neither read nor replace private files. */

@@ -1,16 +1,14 @@
 import type { Operator, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { Profile, Role } from '../../model/user.ts'
+import type { Role } from '../../model/user.ts'
 import { enqueueMail } from '../../storage/repositories/outbox.repository.ts'
-import { findUserById, insertUser, markVerified } from '../../storage/repositories/user.repository.ts'
+import { findUserById, markVerified } from '../../storage/repositories/user.repository.ts'
 import type { AuthFailureReason } from '../observer.ts'
 import type { DomainParts } from '../parts.ts'
 import { openSession, type TokenPair } from '../sessions/open-session.ts'
 import { readToken } from '../sessions/read-token.ts'
 import { emailKey } from '../values/email.ts'
-import { createUser } from './user-creation.ts'
-
-export type Registration = Profile & { readonly password: string }
+import { addAccount, createUser, type Registration } from './user-creation.ts'
 
 export type Accounts = {
   /** Creates an unverified account, queues its verification mail and opens a session that works once the account is verified. */
@@ -32,17 +30,8 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
     async register(origin, { password, ...profile }) {
       const passwordHash = await passwords.hash(password, origin.signal)
       const pair = await changes.withoutCaller(origin, async (tx) => {
-        const userId = await insertUser(tx, {
-          ...profile,
-          emailKey: emailKey(profile.email),
-          passwordHash,
-          role: 'user',
-          verified: false,
-          createdAt: now(),
-        })
-        if (userId === undefined) throw new Refusal('email_taken')
+        const userId = await addAccount(tx, { ...profile, passwordHash, role: 'user', verified: false, createdAt: now() })
         await enqueueMail(tx, 'verify', emailKey(profile.email), now())
-        tx.record({ kind: 'user.registered', target: userId })
         return openSession(tx, tokens, userId, origin, now())
       })
       onMailQueued()

@@ -1,10 +1,19 @@
 import type { Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { Role } from '../../model/user.ts'
+import type { Profile, Role } from '../../model/user.ts'
 import { insertUser } from '../../storage/repositories/user.repository.ts'
+import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 import { emailKey } from '../values/email.ts'
-import type { Registration } from './accounts.service.ts'
+
+export type Registration = Profile & { readonly password: string }
+
+export type NewAccount = Profile & {
+  readonly passwordHash: string
+  readonly role: Role
+  readonly verified: boolean
+  readonly createdAt: number
+}
 
 type Parts = Pick<DomainParts, 'changes' | 'passwords' | 'now'>
 
@@ -16,11 +25,13 @@ export async function createUser(
   role: Role,
 ): Promise<number> {
   const passwordHash = await passwords.hash(password, origin.signal)
-  return changes.withoutCaller(origin, async (tx) => {
-    const account = { ...profile, emailKey: emailKey(profile.email), passwordHash, role, verified: true, createdAt: now() }
-    const userId = await insertUser(tx, account)
-    if (userId === undefined) throw new Refusal('email_taken')
-    tx.record({ kind: 'user.registered', target: userId })
-    return userId
-  })
+  return changes.withoutCaller(origin, (tx) => addAccount(tx, { ...profile, passwordHash, role, verified: true, createdAt: now() }))
+}
+
+/** Inserts an account and records the event. Returns its id; refuses an address that is taken. */
+export async function addAccount(tx: ChangeTransaction, account: NewAccount): Promise<number> {
+  const userId = await insertUser(tx, { ...account, emailKey: emailKey(account.email) })
+  if (userId === undefined) throw new Refusal('email_taken')
+  tx.record({ kind: 'user.registered', target: userId })
+  return userId
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { DatabaseTarget } from '../../config/load.ts'
+import type { DatabaseTarget } from '../database-target.ts'
 import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from '../migrations.ts'
 import { withConnection } from '../postgres/connections.ts'
 import type { SchemaDifference } from './schema-comparison.ts'

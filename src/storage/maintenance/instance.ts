@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { DatabaseTarget } from '../../config/load.ts'
+import type { DatabaseTarget } from '../database-target.ts'
 import { withConnection } from '../postgres/connections.ts'
 
 const READ = 'select id from instance'

@@ -155,7 +155,7 @@ test('200: the version prefix alone is the root, with and without a query', asyn
   }
 })
 
-test('422: a body that is no JSON object, each in the words of its fault', async (t) => {
+test('422: a body that is not a JSON object, with a message for each kind', async (t) => {
   const { app, seen } = notes(t)
   const cases: readonly (readonly [string, string | Buffer | undefined, Record<string, string>, string])[] = [
     ['no body', undefined, {}, 'missing'],

@@ -9,7 +9,7 @@ type Case = readonly [input: unknown, expected: unknown]
 
 const LONE_SURROGATE = 'a\ud800b'
 
-/** What comes of one field: its value, or the type of its fault. */
+/** The outcome for one field: its value, or the types of its validation issues. */
 function parseField(field: object, location: Location, input: unknown): unknown {
   const parse = compileParser({ properties: { field }, required: ['field'] } as ObjectSchema, location)
   try {
@@ -143,7 +143,7 @@ table('a list tells which of its items are wrong', Type.Array(Type.String({ minL
   [{ 0: 'a', length: 1 }, 'field list_type'],
 ])
 
-test('every fault is told at once, in the order of the schema, with the words of Pydantic', () => {
+test('all validation issues are reported together, in the order of the schema, with the messages of Pydantic', () => {
   const parse = compileParser(
     Type.Object({ email: Type.String({ format: 'email' }), password: Type.String({ minLength: 8 }), name: Type.String() }) as ObjectSchema,
     'body',
@@ -157,7 +157,7 @@ test('every fault is told at once, in the order of the schema, with the words of
   })
 })
 
-test('a default stands in for what is left out, and null counts as left out where a schema says so', () => {
+test('a missing field gets its default, and null counts as missing where the schema says so', () => {
   const parse = compileParser(
     { properties: { size: { type: 'boolean', default: true }, scopes: { type: 'boolean', nullable: true } } } as ObjectSchema,
     'body',
@@ -169,7 +169,7 @@ test('a default stands in for what is left out, and null counts as left out wher
   })
 })
 
-test('where at least one field is needed, none is a fault, and an unknown one is none', () => {
+test('where at least one field is required, an empty object is invalid, and unknown fields do not count', () => {
   const parse = compileParser({ properties: { a: Type.String(), b: Type.String() }, atLeastOne: true } as ObjectSchema, 'body')
   assert.deepEqual(parse({ b: 'x', c: 'y' }), { b: 'x' })
   for (const input of [{}, { c: 'y' }]) {

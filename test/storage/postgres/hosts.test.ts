@@ -25,9 +25,9 @@ async function behind(t: TestContext, ...ports: number[]): Promise<Database> {
 async function servedWithin(db: Database, ms: number): Promise<void> {
   const deadline = performance.now() + ms
   for (;;) {
-    const fault = await ping(db).catch((error: unknown) => error)
-    if (fault === undefined) return
-    if (!(fault instanceof Refusal) || performance.now() > deadline) throw fault
+    const error = await ping(db).catch((reason: unknown) => reason)
+    if (error === undefined) return
+    if (!(error instanceof Refusal) || performance.now() > deadline) throw error
     await sleep(20)
   }
 }

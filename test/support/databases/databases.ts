@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import postgres from 'postgres'
-import type { DatabaseTarget } from '../../../src/config/load.ts'
+import type { DatabaseTarget } from '../../../src/storage/database-target.ts'
 
 export type DatabaseKind = DatabaseTarget['kind']
 

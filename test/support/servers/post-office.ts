@@ -25,7 +25,7 @@ export function outboxRows({ db }: TestApp) {
 export type HeldTransport = MailTransport & {
   readonly sent: MailMessage[]
   /** The running deliveries, oldest first. */
-  readonly pending: { accept(): void; refuse(fault: MailError): void }[]
+  readonly pending: { accept(): void; refuse(error: MailError): void }[]
   /** Resolves when that many deliveries are running. */
   untilPending(count: number): Promise<void>
 }
@@ -46,9 +46,9 @@ export function createHeldTransport(): HeldTransport {
           sent.push(message)
           resolve()
         },
-        refuse(fault: MailError) {
+        refuse(error: MailError) {
           leave()
-          reject(fault)
+          reject(error)
         },
       }
       pending.push(held)
@@ -67,17 +67,17 @@ export function createHeldTransport(): HeldTransport {
 }
 
 /** A transport that accepts or rejects a mail at once. */
-export function createInstantTransport(): MailTransport & { readonly sent: MailMessage[]; fault: MailError | undefined } {
+export function createInstantTransport(): MailTransport & { readonly sent: MailMessage[]; error: MailError | undefined } {
   const sent: MailMessage[] = []
   const transport = {
     sent,
-    fault: undefined as MailError | undefined,
+    error: undefined as MailError | undefined,
     async send(message: MailMessage) {
-      if (transport.fault) throw transport.fault
+      if (transport.error) throw transport.error
       sent.push(message)
     },
     async check() {
-      if (transport.fault) throw transport.fault
+      if (transport.error) throw transport.error
     },
     close: async () => undefined,
   }
