@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/latchkey.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { ANSWERS } from '../../src/http/answers/errors.ts'
-import { MESSAGES } from '../../src/http/validation/validation-error.ts'
+import { ROOT, read, rows } from '../support/documents.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DOCUMENTS = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   ...readdirSync(join(ROOT, 'docs'), { recursive: true })
@@ -21,22 +18,6 @@ const DOCUMENTS = [
 const CURRENT_DOCUMENTS = DOCUMENTS.filter((document) => document !== 'CHANGELOG.md')
 // The sections of a decision record, in this order.
 const SECTIONS = ['## Problem', '## Alternatives', '## Decision', '## Price']
-
-function read(document: string): string {
-  return readFileSync(join(ROOT, document), 'utf8')
-}
-
-/** Returns the cells of each row of the first table under a heading. */
-function rows(document: string, heading: string): string[][] {
-  const section = read(document).split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
-  const lines = section.split('\n').filter((line) => line.startsWith('| '))
-  return lines.slice(1).map((line) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim().replaceAll('`', '')),
-  )
-}
 
 test('docs/operations.md lists every setting with its default, and no other', () => {
   const requested = new Set<string>()
@@ -81,19 +62,6 @@ test('docs/operations.md lists every command, and no other', () => {
     names.split(', ').map((name) => name.replace(/ \[?[A-Z_]+\]?/g, '')),
   )
   assert.deepEqual(documented.sort(), leaves(createProgram(), []).sort())
-})
-
-test('docs/errors.md lists every refusal with its status and its message, and no other', () => {
-  const documented = rows('docs/errors.md', 'Refusals').map(([status, detail, code]) => ({ code, status: Number(status), detail }))
-  const answers = Object.entries(ANSWERS).map(([code, { status, detail }]) => ({ code, status, detail }))
-  const byCode = (one: { code?: string | undefined }, other: { code?: string | undefined }) =>
-    String(one.code).localeCompare(String(other.code))
-  assert.deepEqual(documented.sort(byCode), answers.sort(byCode))
-})
-
-test('docs/errors.md lists every type of validation error', () => {
-  const text = read('docs/errors.md')
-  for (const { type } of Object.values(MESSAGES)) assert.ok(text.includes(`\`${type}\``), `${type} is missing`)
 })
 
 /** The anchor that a heading gets: lower case, words joined by hyphens, other characters removed. */

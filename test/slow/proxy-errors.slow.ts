@@ -41,11 +41,15 @@ function certificateFor(t: TestContext, command: string): Certificate | undefine
   return certificate
 }
 
-type Expected = readonly [status: number, detail: string, retryAfter?: string]
+type Expected = readonly [status: number, code: string, detail: string, retryAfter?: string]
 
 /** Asserts that an error of the proxy has the status, the body and the headers of an error of the service. */
-function assertServiceFormat(response: ProxyResponse, [status, detail, retryAfter]: Expected, expected: Record<string, unknown>): void {
-  assert.deepEqual([response.status, response.body], [status, JSON.stringify({ detail })])
+function assertServiceFormat(
+  response: ProxyResponse,
+  [status, code, detail, retryAfter]: Expected,
+  expected: Record<string, unknown>,
+): void {
+  assert.deepEqual([response.status, response.headers['x-error-code'], response.body], [status, code, JSON.stringify({ detail })])
   assert.deepEqual(pick(response.headers), expected, String(status))
   assert.deepEqual([response.headers['retry-after'], response.headers['strict-transport-security']], [retryAfter, 'max-age=31536000'])
   assert.match(String(response.headers['x-request-id']), /^[\w:]+$/)
@@ -72,21 +76,26 @@ test('nginx with deploy/nginx.conf answers errors of its own in the format of th
   const proxy = await startNginx(t, await startFailingUpstream(t), certificate, { 'proxy_read_timeout 35s': 'proxy_read_timeout 1s' })
   const { port } = proxy
   const check = (response: ProxyResponse, ...row: Expected) => assertServiceFormat(response, row, expected)
-  check(await rejectedLogin(proxy), 429, 'Too many requests', '6')
-  check(await send(port, 'GET', '/metrics', FROM_BROWSER), 404, 'Not Found')
-  check(await send(port, 'GET', '/latchkey-error', FROM_BROWSER), 404, 'Not Found')
-  check(await send(port, 'PUT', '/users/1', FROM_BROWSER, 'x'.repeat(64 * 1024 + 1)), 413, 'Request body is too large')
-  check(await send(port, 'GET', '/', { ...FROM_BROWSER, cookie: 'x'.repeat(9000) }), 431, 'Request Header Fields Too Large')
-  check(await send(port, 'GET', '/hangs', FROM_BROWSER), 504, 'Gateway Timeout', '2')
-  check(await send(port, 'GET', '/breaks', FROM_BROWSER), 502, 'Bad Gateway', '2')
+  check(await rejectedLogin(proxy), 429, 'too_many_requests', 'Too many requests', '6')
+  check(await send(port, 'GET', '/metrics', FROM_BROWSER), 404, 'path_not_found', 'Not Found')
+  check(await send(port, 'GET', '/latchkey-error', FROM_BROWSER), 404, 'path_not_found', 'Not Found')
+  check(await send(port, 'PUT', '/users/1', FROM_BROWSER, 'x'.repeat(64 * 1024 + 1)), 413, 'body_too_large', 'Request body is too large')
+  check(
+    await send(port, 'GET', '/', { ...FROM_BROWSER, cookie: 'x'.repeat(9000) }),
+    431,
+    'headers_too_large',
+    'Request Header Fields Too Large',
+  )
+  check(await send(port, 'GET', '/hangs', FROM_BROWSER), 504, 'gateway_timeout', 'Gateway Timeout', '2')
+  check(await send(port, 'GET', '/breaks', FROM_BROWSER), 502, 'bad_gateway', 'Bad Gateway', '2')
   // nginx reads no headers after a request line that is too long or not HTTP.
   const unknownOrigin = { ...expected, 'access-control-allow-origin': undefined, 'access-control-expose-headers': undefined }
   const longUrl = await send(port, 'GET', `/?${'x'.repeat(9000)}`, FROM_BROWSER)
-  assertServiceFormat(longUrl, [414, 'URI Too Long'], unknownOrigin)
-  assertServiceFormat(await sendBytes(port, BAD_BYTES), [400, 'Bad Request'], unknownOrigin)
-  assertServiceFormat(await sendBytes(port, BAD_BYTES.replace('\u0001', ''), false), [400, 'Bad Request'], expected)
+  assertServiceFormat(longUrl, [414, 'uri_too_long', 'URI Too Long'], unknownOrigin)
+  assertServiceFormat(await sendBytes(port, BAD_BYTES), [400, 'bad_request', 'Bad Request'], unknownOrigin)
+  assertServiceFormat(await sendBytes(port, BAD_BYTES.replace('\u0001', ''), false), [400, 'bad_request', 'Bad Request'], expected)
   const withoutService = await startNginx(t, await freePort(), certificate)
-  check(await send(withoutService.port, 'GET', '/', FROM_BROWSER), 502, 'Bad Gateway', '2')
+  check(await send(withoutService.port, 'GET', '/', FROM_BROWSER), 502, 'bad_gateway', 'Bad Gateway', '2')
 })
 
 test('HAProxy with deploy/haproxy.cfg answers errors of its own in the format of the service, with CORS headers', async (t) => {
@@ -97,17 +106,17 @@ test('HAProxy with deploy/haproxy.cfg answers errors of its own in the format of
   const proxy = await startHaproxy(t, [upstream, upstream], certificate, { 'timeout server 35s': 'timeout server 1s' })
   const { port } = proxy
   const check = (response: ProxyResponse, ...row: Expected) => assertServiceFormat(response, row, expected)
-  check(await rejectedLogin(proxy), 429, 'Too many requests', '6')
-  check(await send(port, 'GET', '/metrics', FROM_BROWSER), 404, 'Not Found')
-  check(await send(port, 'GET', '/hangs', FROM_BROWSER), 504, 'Gateway Timeout', '2')
-  check(await send(port, 'GET', '/breaks', FROM_BROWSER), 502, 'Bad Gateway', '2')
+  check(await rejectedLogin(proxy), 429, 'too_many_requests', 'Too many requests', '6')
+  check(await send(port, 'GET', '/metrics', FROM_BROWSER), 404, 'path_not_found', 'Not Found')
+  check(await send(port, 'GET', '/hangs', FROM_BROWSER), 504, 'gateway_timeout', 'Gateway Timeout', '2')
+  check(await send(port, 'GET', '/breaks', FROM_BROWSER), 502, 'bad_gateway', 'Bad Gateway', '2')
   // The exception that the configuration names.
   assert.equal((await sendBytes(port, BAD_BYTES)).status, 400)
   const withoutService = await startHaproxy(t, [await freePort(), await freePort()], certificate)
-  check(await send(withoutService.port, 'GET', '/', FROM_BROWSER), 503, 'Service Unavailable', '2')
+  check(await send(withoutService.port, 'GET', '/', FROM_BROWSER), 503, 'unavailable', 'Service Unavailable', '2')
 })
 
-type BrowserView = { readonly status: number; readonly retryAfter: string | null; readonly body: unknown }
+type BrowserView = { readonly status: number; readonly code: string | null; readonly retryAfter: string | null; readonly body: unknown }
 
 /** Logs in from a page of another origin until the proxy rejects it, then sends a body that is too large. Returns what the page can read. */
 async function readInBrowser(t: TestContext, pageUrl: string, url: string): Promise<BrowserView[]> {
@@ -118,7 +127,8 @@ async function readInBrowser(t: TestContext, pageUrl: string, url: string): Prom
     const call = async (method: string, path: string, body: object) => {
       const headers = { 'content-type': 'application/json' }
       const response = await fetch(service + path, { method, headers, body: JSON.stringify(body) })
-      return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.json() }
+      const { status, headers: received } = response
+      return { status, code: received.get('x-error-code'), retryAfter: received.get('retry-after'), body: await response.json() }
     }
     let rejected = await call('POST', '/login/', {})
     for (let count = 0; count < 30 && rejected.status !== 429; count++) rejected = await call('POST', '/login/', {})
@@ -133,9 +143,14 @@ test('a page of another origin reads the errors of both proxies in a browser', a
   const upstream = Number(new URL(url).port)
   // Any server that sends no policy of its own can serve the page.
   const pageUrl = `http://localhost:${await startFailingUpstream(t)}/`
-  const rejected = { status: 429, retryAfter: '6', body: { detail: 'Too many requests' } }
-  const tooLarge = { status: 413, retryAfter: null, body: { detail: 'Request body is too large' } }
-  const notAuthenticated = { status: 401, retryAfter: null, body: { detail: 'Not authenticated. Use either JWT token or API key.' } }
+  const rejected = { status: 429, code: 'too_many_requests', retryAfter: '6', body: { detail: 'Too many requests' } }
+  const tooLarge = { status: 413, code: 'body_too_large', retryAfter: null, body: { detail: 'Request body is too large' } }
+  const notAuthenticated = {
+    status: 401,
+    code: 'not_authenticated',
+    retryAfter: null,
+    body: { detail: 'Not authenticated. Use either JWT token or API key.' },
+  }
   const nginx = await startNginx(t, upstream, certificate)
   assert.deepEqual(await readInBrowser(t, pageUrl, `https://127.0.0.1:${nginx.port}`), [rejected, tooLarge])
   const haproxy = await startHaproxy(t, [upstream, upstream], certificate)

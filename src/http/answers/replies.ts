@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../../model/refusal.ts'
 import { type Static, type TSchema, Type } from '../validation/schema.ts'
-import { ANSWERS } from './errors.ts'
+import { ANSWERS, type ErrorCode } from './answers.ts'
 
 export const RefusalView = Type.Object(
   { detail: Type.String({ description: 'What went wrong, for people.', examples: ['That token is Invalid'] }) },
@@ -39,32 +39,39 @@ export function described<View extends TSchema>(view: View, description: string,
 }
 
 /**
- * Refusals that mean the same on every route: 401 for missing or invalid credentials on a route that is not public, 404 for a path
+ * Errors that mean the same on every route: 401 for missing or invalid credentials on a route that is not public, 404 for a path
  * that the settings disable.
  */
-export type CommonStatus = 401 | 403 | 404 | 413 | 503
+export const COMMON_CODES = {
+  401: ['not_authenticated', 'token_invalid', 'token_expired', 'key_invalid', 'key_inactive', 'key_expired'],
+  403: ['not_permitted'],
+  404: ['path_not_found'],
+  413: ['body_too_large'],
+  422: ['invalid_request'],
+  500: ['internal_error'],
+  503: ['unavailable'],
+} as const satisfies Readonly<Record<number, readonly ErrorCode[]>>
+
+type CommonStatus = keyof typeof COMMON_CODES
+/** Any route may receive an invalid query, and any may fail. */
+const ALWAYS = [422, 500] as const
 
 type StatusOf<Declared extends RefusalCode | CommonStatus> = Declared extends RefusalCode ? (typeof ANSWERS)[Declared]['status'] : Declared
 type Refusals<Status> = Record<(Status & number) | 500, typeof RefusalView> & Record<422, typeof ValidationErrorView>
 
 /**
- * The refusals that a route declares: its specific ones by code, the common ones by status. 422 and 500 are always included, because
- * any route may receive an invalid query, and any may fail. The property `refusals` keeps the codes for the documentation.
+ * The errors that a route declares: its specific ones by code, the common ones by status. The property `codes` keeps the codes of each
+ * status for the documentation.
  */
 export function refusals<const Declared extends readonly (RefusalCode | CommonStatus)[]>(
   ...declared: Declared
 ): Refusals<StatusOf<Declared[number]>> {
-  const codesByStatus = new Map<number, RefusalCode[]>([
-    [422, []],
-    [500, []],
-  ])
-  for (const item of declared) {
-    if (typeof item === 'number') codesByStatus.set(item, [])
-    else codesByStatus.set(ANSWERS[item].status, [...(codesByStatus.get(ANSWERS[item].status) ?? []), item])
-  }
-  const views = [...codesByStatus].map(([status, codes]) => [
+  const items: readonly (RefusalCode | CommonStatus)[] = [...declared, ...ALWAYS]
+  const codes = items.flatMap((item): readonly ErrorCode[] => (typeof item === 'number' ? COMMON_CODES[item] : [ANSWERS[item].code]))
+  const byStatus = Map.groupBy(new Set(codes), (code) => ANSWERS[code].status)
+  const views = [...byStatus].map(([status, ofStatus]) => [
     status,
-    status === 422 ? ValidationErrorView : { ...RefusalView, refusals: codes },
+    { ...(status === 422 ? ValidationErrorView : RefusalView), codes: ofStatus },
   ])
   // The entries match the type: one for each declared status, 422 and 500.
   return Object.fromEntries(views) as Refusals<StatusOf<Declared[number]>>

@@ -1,27 +1,23 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifySchema } from 'fastify'
-import type { RefusalCode } from '../../model/refusal.ts'
-import { ANSWERS, type Answer, INTERNAL, NOT_FOUND, TOO_LARGE } from '../answers/errors.ts'
+import { ANSWERS, type ErrorCode } from '../answers/answers.ts'
+import { COMMON_CODES } from '../answers/replies.ts'
 import { type Components, type DeclaredSchema, sampleOf } from './schemas.ts'
 import { validationExamples } from './validation-examples.ts'
 
-/** The responses that many routes share, by status: their names in the document, and the answers that they include. */
-const COMMON: Readonly<Record<number, { readonly name: string; readonly description: string; readonly answers: Record<string, Answer> }>> =
-  {
-    401: {
-      name: 'NotAuthenticated',
-      description: 'The credentials are missing or invalid.',
-      answers: pick('not_authenticated', 'token_invalid', 'token_expired', 'key_invalid', 'key_inactive', 'key_expired'),
-    },
-    403: { name: 'NotPermitted', description: 'The caller does not have permission.', answers: pick('not_permitted') },
-    404: { name: 'NotFound', description: 'The path does not exist.', answers: { not_found: NOT_FOUND } },
-    413: { name: 'TooLarge', description: 'The body is larger than 64 KiB.', answers: { too_large: TOO_LARGE } },
-    500: { name: 'Failed', description: 'An unexpected error. The log of the service has the reason.', answers: { internal: INTERNAL } },
-    503: {
-      name: 'Unavailable',
-      description: 'The service is temporarily unavailable. Retry after the time in `Retry-After`.',
-      answers: pick('unavailable'),
-    },
-  }
+/** Responses that many routes share: the name of the component, and its description. */
+const COMMON: Readonly<Record<number, { readonly name: string; readonly description: string; readonly codes: readonly ErrorCode[] }>> = {
+  401: { name: 'NotAuthenticated', description: 'The credentials are missing or invalid.', codes: COMMON_CODES[401] },
+  403: { name: 'NotPermitted', description: 'The caller does not have permission.', codes: COMMON_CODES[403] },
+  404: { name: 'NotFound', description: 'The path does not exist.', codes: COMMON_CODES[404] },
+  413: { name: 'TooLarge', description: 'The body is larger than 64 KiB.', codes: COMMON_CODES[413] },
+  500: { name: 'Failed', description: 'An unexpected error. The log of the service has the reason.', codes: COMMON_CODES[500] },
+  503: {
+    name: 'Unavailable',
+    description: 'The service is temporarily unavailable. Retry after the time in `Retry-After`.',
+    codes: COMMON_CODES[503],
+  },
+}
 
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
   302: 'The page is at another address.',
@@ -32,7 +28,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   422: 'The request is invalid.',
 }
 
-/** The headers of answers, by their lower-case names: the usual spelling, and the description. */
+/** By the name in `ANSWERS`: the usual spelling, and the description. */
 const HEADERS: Readonly<Record<string, readonly [string, object]>> = {
   'www-authenticate': [
     'WWW-Authenticate',
@@ -59,12 +55,13 @@ export function createResponses(components: Components): Responses {
   }
 
   function describeOne(status: number, view: DeclaredSchema, schema: FastifySchema): object {
-    if (status === 422) return withContent(status, view, validationExamples(schema), schema)
     if (status < 400) return succeeded(status, view, schema)
-    const codes = view.refusals as readonly RefusalCode[] | undefined
-    const common = codes?.length ? undefined : COMMON[status]
-    if (common === undefined) return refused(status, DESCRIPTIONS[status] ?? '', pick(...(codes ?? [])), view, schema)
-    const response = refused(status, common.description, common.answers, view, schema)
+    const codes = view.codes ?? []
+    const headers = describeHeaders(codes)
+    if (status === 422) return { ...withContent(status, view, validationExamples(schema), schema), headers }
+    const common = COMMON[status]
+    if (common === undefined || !isDeepStrictEqual(codes, common.codes)) return refused(status, DESCRIPTIONS[status], view, schema)
+    const response = refused(status, common.description, view, schema)
     // A route that also answers with pages does not share its responses with other routes.
     if (schema.page) return response
     shared[common.name] = response
@@ -79,16 +76,12 @@ export function createResponses(components: Components): Responses {
     return withContent(status, view, undefined, schema, description)
   }
 
-  function refused(status: number, description: string, answers: Record<string, Answer>, view: DeclaredSchema, schema: FastifySchema) {
-    const headers = Object.fromEntries(
-      Object.values(answers)
-        .flatMap(({ headers = {} }) => Object.keys(headers))
-        .flatMap((name) => (HEADERS[name] ? [HEADERS[name]] : [])),
-    )
+  function refused(status: number, description: string | undefined, view: DeclaredSchema, schema: FastifySchema) {
+    const codes = view.codes ?? []
     const examples = Object.fromEntries(
-      Object.entries(answers).map(([code, { detail }]) => [code, { summary: String(detail), value: { detail } }]),
+      codes.map((code) => [code, { summary: String(ANSWERS[code].detail), value: { detail: ANSWERS[code].detail } }]),
     )
-    return { ...withContent(status, view, examples, schema, description), ...(Object.keys(headers).length > 0 && { headers }) }
+    return { ...withContent(status, view, examples, schema, description), headers: describeHeaders(codes) }
   }
 
   function withContent(status: number, view: DeclaredSchema, examples: object | undefined, schema: FastifySchema, description?: string) {
@@ -100,6 +93,11 @@ export function createResponses(components: Components): Responses {
   return { describe, shared }
 }
 
-function pick(...codes: readonly RefusalCode[]): Record<string, Answer> {
-  return Object.fromEntries(codes.map((code) => [code, ANSWERS[code]]))
+/** The headers of the responses with these codes. */
+function describeHeaders(codes: readonly ErrorCode[]): Record<string, object> {
+  const names = new Set(codes.flatMap((code) => Object.keys(ANSWERS[code].headers)))
+  const known = Object.entries(HEADERS).filter(([name]) => names.has(name))
+  const description = 'What is wrong, for programs. A code never changes.'
+  const codeHeader = { description, required: true, schema: { type: 'string', enum: codes }, example: codes[0] }
+  return { 'X-Error-Code': codeHeader, ...Object.fromEntries(known.map(([, header]) => header)) }
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ErrorCode } from '../answers/answers.ts'
 
 /** A schema as routes declare it: JSON Schema with the extensions that parsing.ts implements. */
 export type DeclaredSchema = {
@@ -18,7 +19,8 @@ export type DeclaredSchema = {
   readonly unbounded?: boolean
   readonly nullable?: boolean
   readonly atLeastOne?: boolean
-  readonly refusals?: readonly string[]
+  /** The codes of an error response. */
+  readonly codes?: readonly ErrorCode[]
   readonly answer?: { readonly description: string; readonly example: unknown }
 }
 
@@ -46,7 +48,7 @@ export function createComponents(): Components {
   }
 
   function translate(schema: DeclaredSchema): object {
-    const { trimmed, unbounded, nullable, atLeastOne, refusals, answer, properties, items, anyOf, type, ...plain } = schema
+    const { trimmed, unbounded, nullable, atLeastOne, codes, answer, properties, items, anyOf, type, ...plain } = schema
     return {
       ...(type && { type: nullable ? [type, 'null'] : type }),
       ...plain,

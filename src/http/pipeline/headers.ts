@@ -13,7 +13,7 @@ const PREFLIGHT_HEADERS = {
   'access-control-allow-headers': 'Authorization, Content-Type, X-API-Key',
   'access-control-max-age': '600',
 }
-const EXPOSED_HEADERS = 'Retry-After, WWW-Authenticate, X-Request-Id'
+const EXPOSED_HEADERS = 'Retry-After, WWW-Authenticate, X-Error-Code, X-Request-Id'
 
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply) => void
 

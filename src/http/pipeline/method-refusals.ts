@@ -26,7 +26,7 @@ export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declar
       url,
       exposeHeadRoute: false,
       config: { access: 'public', writes: false, allow },
-      schema: { response: { 405: {} } },
+      schema: { response: { 405: { codes: ['method_not_allowed'] } } },
       handler: (request, reply) => sendMethodNotAllowed(request, reply, allow),
     })
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { ANSWERS, type Answer } from '../answers/answers.ts'
 import { SECURITY_HEADERS } from '../pipeline/headers.ts'
 import { createServer, STATUS_CODES } from './node-http.ts'
 import { endStalledReaders } from './stalled-readers.ts'
@@ -25,10 +26,10 @@ const LIMITS: ServerLimits = {
 
 const MAX_UNANSWERED = 32
 
-const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
+const CLIENT_ERROR_ANSWERS: Readonly<Record<string, Answer>> = {
+  HPE_HEADER_OVERFLOW: ANSWERS.headers_too_large,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ANSWERS.body_too_large,
+  ERR_HTTP_REQUEST_TIMEOUT: ANSWERS.request_timeout,
 }
 
 /** The state of one connection. */
@@ -53,10 +54,10 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
   }
 
   /** Refuses a request, after the responses to earlier requests on the same connection. Then the connection is closed. */
-  function refuse(connection: Connection, response: ServerResponse, status: number): void {
+  function refuse(connection: Connection, response: ServerResponse, answer: Answer): void {
     connection.isRefused = true
-    const { headers, body } = rawAnswer(status)
-    response.writeHead(status, { ...headers, connection: 'close' }).end(body)
+    const { headers, body } = rawAnswer(answer)
+    response.writeHead(answer.status, { ...headers, connection: 'close' }).end(body)
   }
 
   /**
@@ -80,18 +81,18 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
     if (response.socket === null && isTooMany(connection, response)) {
       connection.isRefused = true
       request.socket.destroy()
-    } else if (isAmbiguous(request)) refuse(connection, response, 400)
+    } else if (isAmbiguous(request)) refuse(connection, response, ANSWERS.bad_request)
     else handle(request, response)
   })
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const connection = connectionOf(request.socket)
     if (connection.isRefused) return
     connection.latest = response
-    refuse(connection, response, 417)
+    refuse(connection, response, ANSWERS.expectation_failed)
   })
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => closeWith(socket, 400, connectionOf(socket)))
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => closeWith(socket, ANSWERS.bad_request, connectionOf(socket)))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    closeWith(socket, STATUS_OF_CLIENT_ERROR[error.code ?? ''] ?? 400, connectionOf(socket))
+    closeWith(socket, CLIENT_ERROR_ANSWERS[error.code ?? ''] ?? ANSWERS.bad_request, connectionOf(socket))
   })
   endStalledReaders(server, allLimits)
   return server
@@ -122,16 +123,16 @@ function isTargetWrong(target: string): boolean {
 }
 
 /** Answers bytes that never became a request, and closes the connection. */
-function closeWith(socket: Duplex, status: number, connection: Connection): void {
+function closeWith(socket: Duplex, answer: Answer, connection: Connection): void {
   // After CONNECT there is no other error listener, and a client that resets the connection must not end the process.
   socket.on('error', () => socket.destroy())
   if (!socket.writable || isServing(connection)) {
     socket.destroy()
     return
   }
-  const { headers, body } = rawAnswer(status)
+  const { headers, body } = rawAnswer(answer)
   const lines = Object.entries({ ...headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy())
+  socket.end(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy())
 }
 
 /** Whether a valid request is still unanswered: the client would mistake the answer to the invalid bytes for its response. */
@@ -140,11 +141,16 @@ function isServing({ latest }: Connection): boolean {
   return latest.socket === null || latest.headersSent || latest.req.complete
 }
 
-/** The answer to a request that never reached a route. */
-function rawAnswer(status: number): { headers: Readonly<Record<string, string>>; body: string } {
-  const body = JSON.stringify({ detail: STATUS_CODES[status] })
+/** The response to a request that never reached a route. */
+function rawAnswer({ detail, headers }: Answer): { headers: Readonly<Record<string, string>>; body: string } {
+  const body = JSON.stringify({ detail })
   return {
-    headers: { ...SECURITY_HEADERS, 'content-type': 'application/json; charset=utf-8', 'content-length': String(body.length) },
+    headers: {
+      ...SECURITY_HEADERS,
+      ...headers,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(body.length),
+    },
     body,
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
-import { type Answer, answerError, type ErrorPage, sendError } from '../answers/errors.ts'
+import type { Answer } from '../answers/answers.ts'
+import { answerError, type ErrorPage, sendError } from '../answers/errors.ts'
 import { htmlPage, PAGE_HEADERS } from './layout.ts'
 
 export type PageOptions = { readonly apiTitle: string; readonly baseUrl: string; readonly frontendUrl: string | undefined }
@@ -89,7 +90,7 @@ export function pageErrors(
     if (!isForPerson(request)) return sendError(error, request, reply)
     const answer = answerError(error, request)
     const page = answer.status >= 500 ? request.server.errorPage?.(answer.status, request.id).html : undefined
-    return sendPage(reply.headers(answer.headers ?? {}), answer.status, page ?? render(answer, request))
+    return sendPage(reply.headers(answer.headers), answer.status, page ?? render(answer, request))
   }
 }
 

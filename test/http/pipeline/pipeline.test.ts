@@ -362,7 +362,7 @@ test('CORS: every origin may read by default, and credentials are never allowed'
   const { app } = notes(t)
   const { headers } = await app.inject({ url: '/notes/', headers: { origin: 'https://a.io' } })
   assert.equal(headers['access-control-allow-origin'], '*')
-  assert.equal(headers['access-control-expose-headers'], 'Retry-After, WWW-Authenticate, X-Request-Id')
+  assert.equal(headers['access-control-expose-headers'], 'Retry-After, WWW-Authenticate, X-Error-Code, X-Request-Id')
   assert.equal(headers['access-control-allow-credentials'], undefined)
 })
 

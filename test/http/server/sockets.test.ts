@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { text as readAll } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
+import { ANSWERS, type ErrorCode } from '../../../src/http/answers/answers.ts'
 import { sendList } from '../../../src/http/answers/send-list.ts'
 import { SECURITY_HEADERS } from '../../../src/http/pipeline/headers.ts'
 import type { ServerLimits } from '../../../src/http/server/http-server.ts'
@@ -84,7 +85,8 @@ function parseAnswers(text: string): Answer[] {
   return answers
 }
 
-function refusedOnly(answers: readonly Answer[], status: number, detail: string): void {
+function refusedOnly(answers: readonly Answer[], code: ErrorCode): void {
+  const { status, detail } = ANSWERS[code]
   assert.deepEqual(
     answers.map((answer) => ({ status: answer.status, body: answer.body })),
     [{ status, body: JSON.stringify({ detail }) }],
@@ -93,6 +95,7 @@ function refusedOnly(answers: readonly Answer[], status: number, detail: string)
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) assert.equal(headers[name], value)
   assert.equal(headers['content-type'], 'application/json; charset=utf-8')
   assert.equal(headers['connection'], 'close')
+  assert.equal(headers['x-error-code'], code)
 }
 
 const AMBIGUOUS: Readonly<Record<string, string>> = {
@@ -130,7 +133,7 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
 for (const [name, bytes] of Object.entries(AMBIGUOUS)) {
   test(`400: ${name}; nothing of it runs, nor what follows, and the connection is closed`, async (t) => {
     const { port, ran } = await listening(t)
-    refusedOnly(await talk(port, bytes), 400, 'Bad Request')
+    refusedOnly(await talk(port, bytes), 'bad_request')
     assert.deepEqual(ran, [])
   })
 }
@@ -203,28 +206,35 @@ test('garbage behind a request that is being served is never taken for its answe
 
 test('431: headers that are too large', async (t) => {
   const { port, ran } = await listening(t)
-  refusedOnly(await talk(port, `GET /first HTTP/1.1\r\n${HOST}X: ${'x'.repeat(20_000)}\r\n\r\n`), 431, 'Request Header Fields Too Large')
-  refusedOnly(await talk(port, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`), 431, 'Request Header Fields Too Large')
+  refusedOnly(await talk(port, `GET /first HTTP/1.1\r\n${HOST}X: ${'x'.repeat(20_000)}\r\n\r\n`), 'headers_too_large')
+  refusedOnly(await talk(port, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`), 'headers_too_large')
+  assert.deepEqual(ran, [])
+})
+
+test('413: chunk extensions that are too large', async (t) => {
+  const { port, ran } = await listening(t)
+  const head = `POST /first HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
+  refusedOnly(await talk(port, `${head}2;x=${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`), 'body_too_large')
   assert.deepEqual(ran, [])
 })
 
 test('408: headers that do not come', async (t) => {
   const { port, ran } = await listening(t, { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 })
-  refusedOnly(await talk(port, 'GET /first HTTP/1.1\r\nHost: a'), 408, 'Request Timeout')
+  refusedOnly(await talk(port, 'GET /first HTTP/1.1\r\nHost: a'), 'request_timeout')
   assert.deepEqual(ran, [])
 })
 
 test('408: a body that does not come', async (t) => {
   const { port, ran } = await listening(t, { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 })
   const head = `POST /first HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n`
-  refusedOnly(await talk(port, `${head}{"a"`), 408, 'Request Timeout')
+  refusedOnly(await talk(port, `${head}{"a"`), 'request_timeout')
   assert.deepEqual(ran, [])
 })
 
 test('417: an expectation that nobody knows', async (t) => {
   const { port, ran } = await listening(t)
   const bytes = `POST /first HTTP/1.1\r\n${HOST}Expect: a miracle\r\nContent-Length: 2\r\n\r\n{}${SMUGGLED}`
-  refusedOnly(await talk(port, bytes), 417, 'Expectation Failed')
+  refusedOnly(await talk(port, bytes), 'expectation_failed')
   assert.deepEqual(ran, [])
 })
 
@@ -233,6 +243,7 @@ test('404: the asterisk is no path, and the whole address is the path in it', as
   const closing = `${HOST}Connection: close\r\n\r\n`
   const [asterisk] = await talk(port, `OPTIONS * HTTP/1.1\r\n${closing}`)
   assert.deepEqual([asterisk?.status, asterisk?.body], [404, '{"detail":"Not Found"}'])
+  assert.equal(asterisk?.headers['x-error-code'], 'path_not_found')
   const [absolute] = await talk(port, `GET http://other.io/api/v1/first HTTP/1.1\r\n${closing}`)
   assert.deepEqual([absolute?.status, ran], [200, ['/first']])
 })

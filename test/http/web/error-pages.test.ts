@@ -26,6 +26,7 @@ test('404, 405: a browser gets a page with the same status and headers, a progra
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
     assert.match(String(page.headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-[^']+';/)
     assert.equal(page.headers.allow, program.headers.allow)
+    assert.equal(page.headers['x-error-code'], program.headers['x-error-code'])
     assert.ok(page.body.includes(`<h1>${title}</h1>`), page.body)
     assert.ok(page.body.includes('<title>') && page.body.includes('Acme &amp; &lt;Sons&gt;'))
     assert.ok(page.body.includes('href="/auth/"') && !page.body.includes('<b>'))
@@ -55,6 +56,7 @@ test('500, 503: a browser gets a page with the request id and without the reason
   ] as const) {
     const { statusCode, headers, body } = await app.inject({ url, headers: BROWSER })
     assert.deepEqual([statusCode, headers['retry-after']], [status, status === 503 ? '2' : undefined])
+    assert.equal(headers['x-error-code'], status === 503 ? 'unavailable' : 'internal_error')
     assert.ok(body.includes(`<h1>${title}</h1>`) && body.includes(`Request ID: ${headers['x-request-id']}`), body)
     assert.ok(body.includes('href="https://app.example.com/&quot;"') && !body.includes('secret'))
     assert.deepEqual(Object.keys((await app.inject(url)).json()), ['detail'])

@@ -7,6 +7,7 @@ import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { createHttpApp } from '../../../src/http/pipeline/create-app.ts'
 import type { ServerLimits } from '../../../src/http/server/http-server.ts'
 import { Refusal } from '../../../src/model/refusal.ts'
+import { requireCodes } from './declared-errors.ts'
 
 export type SkeletonOptions = {
   readonly corsOrigins?: '*' | readonly string[]
@@ -40,5 +41,6 @@ export function startSkeleton(t: TestContext, addRoutes: Parameters<typeof creat
     addRoutes,
   )
   t.after(() => app.close())
+  requireCodes(t, app)
   return app
 }

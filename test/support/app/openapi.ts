@@ -13,7 +13,12 @@ type Schema = {
   readonly properties?: Record<string, Schema>
 }
 type Content = Record<string, { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> }>
-type Response = { readonly $ref?: string; readonly description: string; readonly content?: Content }
+type Response = {
+  readonly $ref?: string
+  readonly description: string
+  readonly content?: Content
+  readonly headers?: Record<string, { schema: Schema }>
+}
 
 export type Operation = {
   readonly operationId: string

@@ -5,6 +5,7 @@ import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { createPublicUrl } from '../../../src/process/public-url.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
+import { requireDeclaredErrors } from './declared-errors.ts'
 import type { TestApp } from './start-app.ts'
 
 /** A second service on the same database with its own connections, like another process. */
@@ -21,5 +22,6 @@ export async function secondApp(t: TestContext, { config, clock }: TestApp): Pro
     await app.close()
     await db.close()
   })
+  requireDeclaredErrors(t, app)
   return app
 }

@@ -3,9 +3,7 @@ import type { TestContext } from 'node:test'
 import { buildApp } from '../../../src/app.ts'
 import { type Config, loadConfig } from '../../../src/config/load.ts'
 import { createSessionUse, type SessionUse } from '../../../src/domain/sessions/session-use.ts'
-import { ANSWERS } from '../../../src/http/answers/errors.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
-import type { RefusalCode } from '../../../src/model/refusal.ts'
 import { createFileTransport } from '../../../src/outbox/file.transport.ts'
 import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
 import { createEventLog } from '../../../src/process/event-log.ts'
@@ -18,6 +16,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/databases.ts'
 import { createClock, type TestClock } from './clock.ts'
+import { requireDeclaredErrors } from './declared-errors.ts'
 import { createMailbox, type Mailbox } from './mailbox.ts'
 
 export type TestApp = {
@@ -78,27 +77,11 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     onEvent: createEventLog(logger),
     onMailQueued: mail.wake,
   })
-  failOnUndeclared(app)
   t.after(async () => {
     await app.close()
     await mail.stop()
     await db.close()
   })
+  requireDeclaredErrors(t, app)
   return { app, config, db, clock, services, sessionUse, mailbox: createMailbox(mail, mailFolder), logged }
-}
-
-/** A route declares every refusal that it returns. An undeclared one fails the test that caused it. */
-function failOnUndeclared(app: App): void {
-  app.addHook('onSend', async (request, reply, payload) => {
-    const declared = request.routeOptions.schema?.response as Record<string, { refusals?: RefusalCode[] }> | undefined
-    if (declared === undefined || reply.statusCode === 204) return payload
-    const place = `${request.method} ${request.routeOptions.url} returned ${reply.statusCode}`
-    const view = declared[reply.statusCode]
-    if (view === undefined) throw new Error(`${place}, which it does not declare`)
-    const details = view.refusals?.map((code) => JSON.stringify({ detail: ANSWERS[code].detail })) ?? []
-    const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
-    if (details.length > 0 && isJson && !details.includes(String(payload)))
-      throw new Error(`${place} ${payload}, which it does not declare`)
-    return payload
-  })
 }

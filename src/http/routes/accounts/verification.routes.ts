@@ -1,7 +1,7 @@
 import type { Accounts } from '../../../domain/accounts/accounts.service.ts'
 import type { Html } from '../../../shared/html.ts'
+import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/client.ts'
-import { ANSWERS, type Answer } from '../../answers/errors.ts'
 import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { messageOf, type Pages, pageErrors, sendPage } from '../../web/pages.ts'
