@@ -17,10 +17,10 @@ import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages } from './http/web/pages.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
-import { boundPort, type PublicUrl } from './process/public-url.ts'
-import { readVersion } from './process/version.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
+import { boundPort, type PublicUrl } from './shared/public-url.ts'
+import { readVersion } from './shared/version.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
 import { readInstanceId } from './storage/repositories/instance.repository.ts'
 import { measureOutbox } from './storage/repositories/outbox.repository.ts'
@@ -34,19 +34,22 @@ export type AppParts = Parts & {
 }
 
 /** The composition root: builds the services and connects the routes to them. */
-export function buildApp(config: Config, parts: AppParts): App {
+export async function buildApp(config: Config, parts: AppParts): Promise<App> {
+  const { db, publicUrl, secrets, now, sessionUse, onMailQueued, onEvent } = parts
   const passwords = parts.passwords ?? createPasswords()
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(parts, passwords)) : undefined
-  const services = createServices({ ...parts, passwords, ...(metrics && { observer: metrics.observer }) })
+  const services = createServices({ db, secrets, now, passwords, observer: metrics?.observer, sessionUse, onMailQueued, onEvent })
   const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
+  // Read once, so that the heartbeat does not query the database.
+  const instanceId = await readInstanceId(db)
   return createHttpApp(
     { logger: parts.logger, authentication, corsOrigins, trustProxy, metrics, errorPage: pages.error },
     (app, routes) => {
-      app.addHook('onListen', async () => parts.publicUrl.setPort(boundPort(app.server)))
+      app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
       const version = readVersion()
-      const about = () => ({ apiTitle, version, baseUrl: parts.publicUrl.get() })
+      const about = () => ({ apiTitle, version, baseUrl: publicUrl.get() })
       accountRoutes(app, accounts, sessions)
       verificationRoutes(app, accounts, pages)
       passwordResetRoutes(app, passwordReset, pages, frontendUrl)
@@ -56,16 +59,7 @@ export function buildApp(config: Config, parts: AppParts): App {
       apiKeyRoutes(app, apiKeys)
       identityRoutes(app, services.introspection)
       metricsRoutes(app, metrics)
-      let instanceId: string | undefined
-      // Read once at the start, so that the heartbeat does not query the database.
-      app.addHook('onReady', async () => {
-        instanceId = await readInstanceId(parts.db).catch(() => undefined)
-      })
-      healthRoutes(
-        app,
-        () => ping(parts.db),
-        () => instanceId,
-      )
+      healthRoutes(app, () => ping(db), instanceId)
       landingRoutes(app, about)
       explorerRoutes(app, apiTitle, () => describeApi(routes, about()))
     },

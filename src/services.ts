@@ -22,13 +22,13 @@ export type Parts = {
   readonly db: Database
   readonly secrets: Secrets
   readonly now: () => number
-  readonly passwords?: Passwords
-  readonly observer?: Observer
-  readonly sessionUse?: SessionUse
+  readonly passwords?: Passwords | undefined
+  readonly observer?: Observer | undefined
+  readonly sessionUse?: SessionUse | undefined
   /** Called after each commit that queued a mail. */
-  readonly onMailQueued?: () => void
+  readonly onMailQueued?: (() => void) | undefined
   /** Called after the commit with each security-relevant change. */
-  readonly onEvent?: (event: Event) => void
+  readonly onEvent?: ((event: Event) => void) | undefined
 }
 
 export type Services = {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import { messageOf } from '../process/open-database.ts'
-import { readVersion } from '../process/version.ts'
+import { explainSystemError } from '../shared/system-errors.ts'
+import { readVersion } from '../shared/version.ts'
 import { SomeFailed } from './bulk/bulk.ts'
 import { backupCommands } from './commands/backup.commands.ts'
 import { doctorCommands } from './commands/doctor.commands.ts'
@@ -88,7 +88,7 @@ export async function main(): Promise<void> {
   process.stdout.on('error', (error: Error & { readonly code?: string }) => {
     // A reader such as `head` closes the pipe early, which is not an error. Everything else is.
     if (error.code === 'EPIPE' || process.exitCode === REFUSED) return
-    printError(`the output could not be written: ${messageOf(error)}`)
+    printError(`the output could not be written: ${explainSystemError(error)}`)
     process.exitCode = REFUSED
   })
   process.exitCode = (await run(process.argv.slice(2))) || process.exitCode

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../config/load.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { keptSecretKey } from '../security/secret-key.ts'
-import { messageOf } from './open-database.ts'
+import { explainSystemError } from '../shared/system-errors.ts'
 
 /** The secrets of the settings or, with SQLite, those that are kept beside the database file. */
 export function secretsOf({ database, secretKey, secretKeyFallbacks }: Config): Secrets {
@@ -12,7 +12,7 @@ export function secretsOf({ database, secretKey, secretKeyFallbacks }: Config): 
   try {
     return [keptSecretKey(file)]
   } catch (error) {
-    throw new Error(`SECRET_KEY: ${messageOf(error)}`, { cause: error })
+    throw new Error(`SECRET_KEY: ${explainSystemError(error)}`, { cause: error })
   }
 }
 

@@ -7,11 +7,11 @@ import type { App } from '../http/pipeline/app-type.ts'
 import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
 import { openTransport } from '../outbox/open-transport.ts'
 import { createTokens } from '../security/token.ts'
+import { boundPort, type PublicUrl } from '../shared/public-url.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { createEventLog } from './event-log.ts'
 import type { RunningService } from './lifecycle/shutdown.ts'
 import { createWorkerPeers } from './lifecycle/workers.ts'
-import { boundPort, type PublicUrl } from './public-url.ts'
 import { secretsOf } from './secrets.ts'
 
 /** Builds the service, listens, and starts its background work. */
@@ -27,7 +27,7 @@ export async function serve(config: Config, db: MonitoredDatabase, publicUrl: Pu
   })
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
   const onEvent = createEventLog(logger)
-  const app = buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, peers })
+  const app = await buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, peers })
   await listen(app, config)
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()

@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { withDotEnv } from '../../config/dotenv.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
-import { messageOf } from '../../process/open-database.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
+import { explainSystemError } from '../../shared/system-errors.ts'
 import {
   type Counts,
   checkSqlite,
@@ -62,7 +62,7 @@ async function copyTo(database: string, file: string, mayReplace: boolean): Prom
     return await interruptible((check) => copySqlite(database, file, mayReplace, afterEach(check, progress)))
   } catch (error) {
     if (error instanceof Interrupted) throw error
-    throw new Error(`${file} was not written: ${messageOf(error)}`, { cause: error })
+    throw new Error(`${file} was not written: ${explainSystemError(error)}`, { cause: error })
   } finally {
     progress.clear()
   }
@@ -74,7 +74,9 @@ async function keepAs(database: string, aside: string): Promise<void> {
     await interruptible((check) => copyWhole(database, aside, afterEach(check, progress)))
   } catch (error) {
     if (error instanceof Interrupted) throw error
-    throw new Error(`${database} was not changed: its content could not be kept as ${aside}: ${messageOf(error)}`, { cause: error })
+    throw new Error(`${database} was not changed: its content could not be kept as ${aside}: ${explainSystemError(error)}`, {
+      cause: error,
+    })
   } finally {
     progress.clear()
   }
@@ -112,7 +114,7 @@ async function fill(database: string, file: string): Promise<void> {
     await interruptible((check) => copyInto(file, database, afterEach(check, progress)))
   } catch (error) {
     if (error instanceof Interrupted) throw error
-    throw new Error(`${database} was not changed: ${file} could not be copied into it: ${messageOf(error)}`, { cause: error })
+    throw new Error(`${database} was not changed: ${file} could not be copied into it: ${explainSystemError(error)}`, { cause: error })
   } finally {
     progress.clear()
   }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { withDotEnv } from '../../config/dotenv.ts'
 import { parseDatabaseUrl } from '../../config/values.ts'
-import { inWordsOf } from '../../process/open-database.ts'
+import { explainDatabaseErrors } from '../../process/open-database.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
 import type { DatabaseTarget } from '../../storage/database-target.ts'
 import { inspectDatabase } from '../../storage/maintenance/inspection.ts'
@@ -36,8 +36,8 @@ async function moveData({ from, to, json }: MoveOptions): Promise<void> {
   const target = parseTarget('--to', await readUrl('--to', to))
   await requireUnused(source)
   await requireOurs(source)
-  const steps = await inWordsOf('--from', source, () => migrate(source))
-  await inWordsOf('--to', target, () => migrate(target))
+  const steps = await explainDatabaseErrors('--from', source, () => migrate(source))
+  await explainDatabaseErrors('--to', target, () => migrate(target))
   const progress = createProgress('copying')
   const moved = await within(source, false, (reading) => within(target, true, (writing) => transfer(reading, writing, progress.update)))
   progress.clear()
@@ -70,14 +70,14 @@ async function requireUnused(source: DatabaseTarget): Promise<void> {
   if (source.kind === 'sqlite' && !existsSync(source.file)) throw new InvalidInput([`--from: there is no database at ${source.file}`])
   const isUsed =
     source.kind === 'sqlite'
-      ? (await inWordsOf('--from', source, async () => useOf(source.file))) === 'in use'
-      : (await inWordsOf('--from', source, () => countServiceConnections(source.url))) > 0
+      ? (await explainDatabaseErrors('--from', source, async () => useOf(source.file))) === 'in use'
+      : (await explainDatabaseErrors('--from', source, () => countServiceConnections(source.url))) > 0
   if (isUsed) throw new InvalidInput(['--from: a service has this database open, and its writes would be lost; stop it and try again'])
 }
 
 /** A mistyped name leads to an empty database, or to a foreign one: nothing is copied from there, and nothing is created in it. */
 async function requireOurs(source: DatabaseTarget): Promise<void> {
-  const isOurs = (await inWordsOf('--from', source, () => inspectDatabase(source)))?.isOurs
+  const isOurs = (await explainDatabaseErrors('--from', source, () => inspectDatabase(source)))?.isOurs
   if (!isOurs) throw new InvalidInput(['--from: this database is empty or does not belong to Latchkey; nothing was copied'])
 }
 

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/load.ts'
-import { inWordsOf } from '../../process/open-database.ts'
+import { explainDatabaseErrors } from '../../process/open-database.ts'
 import { COMMAND } from '../../shared/command.ts'
 import { counted } from '../../shared/counted.ts'
 import { type Inspection, inspectDatabase } from '../../storage/maintenance/inspection.ts'
@@ -14,7 +14,7 @@ export async function checkDatabase({ database }: Config, now: () => number): Pr
   let inspection: Inspection | undefined
   const startedAt = now()
   try {
-    inspection = await inWordsOf('DATABASE_URL', database, () => inspectDatabase(database))
+    inspection = await explainDatabaseErrors('DATABASE_URL', database, () => inspectDatabase(database))
   } catch (error) {
     const advice =
       database.kind === 'sqlite'

@@ -2,8 +2,8 @@ import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { buildApp } from '../../../src/app.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
-import { createPublicUrl } from '../../../src/process/public-url.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
+import { createPublicUrl } from '../../../src/shared/public-url.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { requireDeclaredErrors } from './declared-errors.ts'
 import type { TestApp } from './start-app.ts'
@@ -11,7 +11,7 @@ import type { TestApp } from './start-app.ts'
 /** A second service on the same database with its own connections, like another process. */
 export async function secondApp(t: TestContext, { config, clock }: TestApp): Promise<App> {
   const db = await openDatabase(config.database)
-  const app = buildApp(config, {
+  const app = await buildApp(config, {
     db,
     secrets: secretsOf(config),
     now: clock.now,

@@ -8,10 +8,10 @@ import { createFileTransport } from '../../../src/outbox/file.transport.ts'
 import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
 import { createEventLog } from '../../../src/process/event-log.ts'
 import { createLogger } from '../../../src/process/logger.ts'
-import { createPublicUrl } from '../../../src/process/public-url.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
 import { createServices, type Services } from '../../../src/services.ts'
+import { createPublicUrl } from '../../../src/shared/public-url.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/databases.ts'
@@ -69,7 +69,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     logger,
     concurrency: 1,
   })
-  const app = buildApp(config, {
+  const app = await buildApp(config, {
     ...parts,
     logger,
     sessionUse,

@@ -3,8 +3,8 @@ import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { HealthView } from './health.schemas.ts'
 
-/** `isReady` throws if the service cannot serve requests. `instanceId` is the id of the database that it uses, once that is known. */
-export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId: () => string | undefined): void {
+/** `isReady` throws if the service cannot serve requests. `instanceId` is the id of the database that it uses. */
+export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId: string): void {
   app.get(
     '/heartbeat',
     {
@@ -19,8 +19,7 @@ export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId:
     },
     async (_request, reply) => {
       // The doctor compares this id with its own database, because another service may be listening on the port.
-      const id = instanceId()
-      if (id !== undefined) reply.header(INSTANCE_HEADER, id)
+      reply.header(INSTANCE_HEADER, instanceId)
       return { status: 'ok' as const }
     },
   )
