@@ -84,6 +84,8 @@ export function createHttpServer(handle: RequestListener, limits: Partial<Server
     } else if (isAmbiguous(request)) refuse(connection, response, ANSWERS.bad_request)
     else handle(request, response)
   })
+  // Node remembers the address once it was read. It cannot be read after a reset, when the request may still be waiting.
+  server.on('connection', ({ remoteAddress }) => void remoteAddress)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const connection = connectionOf(request.socket)
     if (connection.isRefused) return

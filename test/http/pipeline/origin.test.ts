@@ -25,7 +25,7 @@ async function listening(t: TestContext) {
     })
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  return { origins, url, port: (app.server.address() as AddressInfo).port, release: held.resolve }
+  return { origins, url, server: app.server, port: (app.server.address() as AddressInfo).port, release: held.resolve }
 }
 
 test('a client that disconnects aborts the signal of every write it waits for, pipelined ones too', async (t) => {
@@ -45,6 +45,17 @@ test('a client that disconnects aborts the signal of every write it waits for, p
     assert.match(String(requestId), /^[\w-]+$/)
   }
   release()
+})
+
+test('a client that disconnects before its request is read has an address all the same', async (t) => {
+  const { origins, port, server } = await listening(t)
+  const accepted = once(server, 'connection')
+  const socket = connect(port, '127.0.0.1')
+  await Promise.all([accepted, once(socket, 'connect')])
+  socket.write('POST /write HTTP/1.1\r\nHost: a.io\r\nContent-Length: 0\r\n\r\n')
+  socket.resetAndDestroy()
+  await until('it runs', () => origins.length === 1)
+  assert.equal(origins[0]?.ip, '127.0.0.1')
 })
 
 test('a finished answer does not abort the signal', async (t) => {
