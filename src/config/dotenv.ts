@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { ConfigError, type Environment } from './load.ts'
 
-/** The environment of a process, and below it the .env file of its working folder: what is set in both comes from the environment. */
+/** Adds the settings of the .env file in the working folder to the environment. The environment takes precedence. */
 export function withDotEnv(env: Environment, file = '.env'): Environment {
   return { ...readDotEnv(file), ...env }
 }

@@ -23,7 +23,7 @@ export type Config = Readonly<{
   host: string
   port: number
   database: DatabaseTarget
-  /** Absent with SQLite alone: then it is made at the first start and kept beside the database file. */
+  /** Undefined only with SQLite: the first start then creates a secret and stores it next to the database file. */
   secretKey: Uint8Array | undefined
   /** Former secrets: tokens that one of them signed stay valid. */
   secretKeyFallbacks: readonly Uint8Array[]
@@ -37,11 +37,11 @@ export type Config = Readonly<{
   corsOrigins: '*' | readonly string[]
   trustProxy: boolean
   logLevel: LogLevel
-  /** How many processes serve on the one port. */
+  /** The number of processes that share the port. */
   workers: number
 }>
 
-/** Every setting that is wrong, each in a line that names it. */
+/** The settings are invalid. Each message is one line and starts with the name of the setting. */
 export class ConfigError extends Error {
   readonly errors: readonly string[]
 
@@ -72,7 +72,7 @@ export function loadConfig(env: Environment): Config {
   const database = read<DatabaseTarget>('DATABASE_URL', { kind: 'sqlite', file: 'data/latchkey.db' }, parseDatabaseUrl)
   const secretKey = read('SECRET_KEY', undefined, parseSecretKey)
   if (database.kind === 'postgres' && !env['SECRET_KEY']) {
-    errors.push(`SECRET_KEY: is required with PostgreSQL; make one with \`${COMMAND} secret generate\``)
+    errors.push(`SECRET_KEY: is required with PostgreSQL; create one with \`${COMMAND} secret generate\``)
   }
   const config: Config = {
     host: read('HOST', '127.0.0.1', parseHost),
@@ -100,7 +100,7 @@ export function loadConfig(env: Environment): Config {
     if (!text) return []
     const fallbacks = parseFallbacks(text, env['SECRET_KEY'])
     errors.push(...fallbacks.errors.map((error) => `SECRET_KEY_FALLBACKS: ${error}`))
-    // A kept secret has its former ones in a file beside it.
+    // A secret that is stored in a file has its former ones in a file next to it.
     if (!env['SECRET_KEY']) errors.push('SECRET_KEY_FALLBACKS: is only used together with SECRET_KEY, which is not set')
     return fallbacks.values
   }

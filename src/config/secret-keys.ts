@@ -4,10 +4,10 @@ import type { Parsed } from './parsed.ts'
 const MIN_SECRET_BYTES = 32
 const MIN_SECRET_VARIETY = 8
 const MAX_FALLBACKS = 3
-// What stands in examples for "put your own here".
+// Placeholders that documentation uses for a secret.
 const SAMPLE_SECRET =
   /change.?me|change.?this|your.{0,12}(?:secret|key)|replace.?(?:me|this|with)|insert.{0,12}here|placeholder|not.?secure|insecure/i
-// The keys of tutorials that are copied most; they look random, and everybody has them.
+// Keys from popular tutorials. They look random, but they are public.
 const WELL_KNOWN_SECRETS = new Set([
   'a-string-secret-at-least-256-bits-long',
   'super-secret-jwt-token-with-at-least-32-characters-long',
@@ -20,7 +20,7 @@ export type ParsedFallbacks = { readonly values: readonly Uint8Array[]; readonly
 
 export function parseSecretKey(text: string): Parsed<Uint8Array> {
   const bytes = new TextEncoder().encode(text)
-  const advice = `make one with \`${COMMAND} secret generate\``
+  const advice = `create one with \`${COMMAND} secret generate\``
   if (bytes.length < MIN_SECRET_BYTES) {
     return { error: `should be at least ${MIN_SECRET_BYTES} bytes, has ${bytes.length}; ${advice}` }
   }
@@ -28,7 +28,7 @@ export function parseSecretKey(text: string): Parsed<Uint8Array> {
   return { value: bytes }
 }
 
-/** Former secrets, in the words of SECRET_KEY_FALLBACKS: each has to be as strong as a current one. */
+/** Parses SECRET_KEY_FALLBACKS, a list of former secrets. The rules for SECRET_KEY apply to each of them. */
 export function parseFallbacks(text: string, current: string | undefined): ParsedFallbacks {
   const secrets = text.split(',')
   if (secrets.length > MAX_FALLBACKS)
@@ -41,12 +41,12 @@ export function parseFallbacks(text: string, current: string | undefined): Parse
 }
 
 function parseFallback(secret: string, current: string | undefined, earlier: readonly string[]): Parsed<Uint8Array> {
-  // A space at the end of a SECRET_KEY is part of it. Here it is usually a mistake, which would end every session silently.
+  // A trailing space is part of a SECRET_KEY. In this list it is usually a mistake, which would silently end every session.
   if (secret !== secret.trim()) return { error: 'should be without spaces around it; separate secrets by a comma alone' }
   if (secret === current) return { error: 'is the same as SECRET_KEY; list former secrets only' }
   if (earlier.includes(secret)) return { error: 'is listed twice' }
   const parsed = parseSecretKey(secret)
-  // A new secret would not help: the former one is the one that signed.
+  // Leaves out the advice to create a new secret: only the former one can verify its tokens.
   return 'error' in parsed ? { error: parsed.error.split(';')[0] ?? parsed.error } : parsed
 }
 

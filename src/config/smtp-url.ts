@@ -38,12 +38,12 @@ function parseForm(text: string): URL | undefined {
   const url = URL.parse(text)
   const isPlain = /^smtps?:\/\/[^\s#\\]+$/i.test(text) && !/%(?![0-9A-Fa-f]{2})/.test(text)
   if (url === null || !isPlain || url.hostname === '' || !/^\/?$/.test(url.pathname)) return undefined
-  // With an `@` the query is the rest of a password that has a `?` and is not percent-encoded: it is not repeated in an error.
+  // If the query contains an `@`, it is the rest of a password with an unencoded `?`. The error must not repeat it.
   const isMisread = url.search.includes('@') || (url.username === '' && url.password !== '')
   return isMisread ? undefined : url
 }
 
-/** An unknown parameter is an error: one that is silently dropped could be the one that was meant to encrypt. */
+/** An unknown parameter is an error, because it may be a misspelt parameter that was meant to require encryption. */
 function parseTls({ searchParams }: URL): Parsed<'required' | 'none' | undefined> {
   const unknown = [...searchParams.keys()].find((name) => name !== 'tls')
   if (unknown !== undefined) return { error: `${TLS_FORM}, has "${unknown}"` }

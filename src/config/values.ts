@@ -14,7 +14,7 @@ const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
 
 const MAX_WORKERS = 128
 
-// An unquoted name holds no character that could end it, or begin another address.
+// An unquoted name must not contain a character that could end it or begin another address.
 const MAILBOX = /^(?:(?:[^<>()[\]\\,;:@"]+|"[^"\\]+") ?<([^<>]+)>|([^<>]+))$/
 const MAIL_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
 
@@ -91,10 +91,10 @@ export function parseOrigins(text: string): Parsed<'*' | readonly string[]> {
   const items = text.split(',').map((item) => item.trim())
   const wrong = items.find((item) => originOf(item) === undefined)
   if (wrong === undefined) return { value: [...new Set(items.flatMap((item) => originOf(item) ?? []))] }
-  return { error: `should be * or a comma list of origins such as https://app.example.com; "${wrong}" is none` }
+  return { error: `should be * or a comma list of origins such as https://app.example.com; "${wrong}" is not an origin` }
 }
 
-/** As a browser writes it: lower case, without a port that goes without saying. */
+/** The origin as a browser sends it: in lower case, without a default port. */
 function originOf(text: string): string | undefined {
   const url = URL.parse(text)
   return url !== null && /^https?:\/\/[^/\\?#@\s*]+\/?$/i.test(text) ? url.origin : undefined
@@ -102,7 +102,7 @@ function originOf(text: string): string | undefined {
 
 export function parseLogLevel(text: string): Parsed<LogLevel> {
   const level = text.toLowerCase()
-  // The list holds every LogLevel and nothing else.
+  // The list contains exactly the members of LogLevel.
   if (LOG_LEVELS.includes(level)) return { value: level as LogLevel }
   return { error: `should be one of ${LOG_LEVELS.join(', ')}, is "${text}"` }
 }

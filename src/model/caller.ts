@@ -10,7 +10,7 @@ export type KeyCredential = {
   readonly scopes: readonly string[]
 }
 
-/** Who makes a request, as the database knows them at this moment, and with what: a session or a key. */
+/** The user who makes a request, as read from the database for this request, and the session or key that identifies them. */
 export type Caller = {
   readonly user: User
   readonly sessionId: string | undefined

@@ -4,13 +4,13 @@ export type Session = {
   readonly userId: number
   readonly createdAt: number
   readonly expiresAt: number
-  /** The address and the program of the login, for people to recognise it. Neither decides anything. */
+  /** The address and the user agent of the login, so that people can recognise it. No rule depends on them. */
   readonly ip?: string | undefined
   readonly userAgent?: string | undefined
 }
 
 /** A session as its owner sees it. */
 export type ListedSession = Session & {
-  /** At most five minutes behind. */
+  /** Up to five minutes out of date. */
   readonly lastSeenAt: number
 }

@@ -1,7 +1,7 @@
 import type { DispatcherLogger } from './dispatcher.ts'
 import type { MailError, MailTransport } from './transport.ts'
 
-/** What met an error: a check, which is the same for every mail, or the sending of one mail. */
+/** The operation that failed: a check, which concerns every mail, or the sending of one mail. */
 export type Operation = 'check' | 'sending'
 
 type Parts = { readonly transport: MailTransport; readonly now: () => number; readonly logger: DispatcherLogger }
@@ -39,7 +39,7 @@ export function createMailServerStatus({ transport, now, logger }: Parts) {
     outageSeenBy = operation
   }
 
-  /** A server may pass a check and accept no mail: an outage that a sending met ends when a mail is accepted. */
+  /** A server may pass a check and still accept no mail, so an outage that was found while sending ends only when a mail is accepted. */
   function noteReached(operation: Operation): void {
     reachedAt = now()
     if (outageSeenBy === undefined || (outageSeenBy === 'sending' && operation === 'check')) return

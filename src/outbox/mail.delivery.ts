@@ -26,7 +26,7 @@ export type MailDeliveryParts = {
   readonly db: Database
   readonly tokens: Tokens
   readonly transport: MailTransport
-  /** Called for each mail: the port in its URL may be known only when the service listens. */
+  /** Called for each mail, because the port in its URL may only be known once the service listens. */
   readonly letterhead: () => Letterhead
   readonly now: () => number
   readonly random: () => number
@@ -90,7 +90,7 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
     return () => finish(mail)
   }
 
-  /** A request that came in during the sending is served by another mail. */
+  /** A request that arrived while the mail was being sent gets its own mail. */
   async function finish(mail: ClaimedMail): Promise<void> {
     if (!(await removeMail(db, mail))) await requeueMail(db, mail, now())
   }
@@ -123,7 +123,7 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
     claim: (claim) => claimMails(db, claim),
     renew: (mail, leaseEndsAt) => extendLease(db, mail, leaseEndsAt),
     release: (mail) => releaseMail(db, mail, now()),
-    /** Keeps a flood of unwanted mails from delaying others. An error here is met again, and logged, by the attempt at each mail. */
+    /** Keeps a flood of unwanted mails from delaying others. Errors are ignored here: sending a mail meets them again and logs them. */
     async prune() {
       if (!server.isTrusted()) return false
       return (await removeUnwantedMails(db, now(), PRUNE_BATCH).catch(() => 0)) === PRUNE_BATCH

@@ -95,7 +95,7 @@ class TimeoutError extends Error {}
 
 async function expire(ms: number, signal: AbortSignal): Promise<never> {
   await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
-  throw new TimeoutError(`no end after ${ms} ms`)
+  throw new TimeoutError(`timeout after ${ms} ms`)
 }
 
 type SmtpError = { readonly message?: string; readonly command?: string; readonly responseCode?: number; readonly response?: string }
@@ -131,7 +131,7 @@ function scopeOf(command: string, responseCode: number, response: string): MailE
 const SAFE_WORD = /^[A-Za-z0-9.,;!'()#-]{1,24}$/
 const MAX_REASON_LENGTH = 160
 
-/** A reply may quote the address or the link: words that could be part of either are left out. */
+/** A reply may quote the address or the link, so every word that could be part of either is removed. */
 function redacted(text: string): string {
   const words = text.split(/\s+/).map((word) => (SAFE_WORD.test(word) ? word : '…'))
   return words.join(' ').slice(0, MAX_REASON_LENGTH)

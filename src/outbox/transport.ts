@@ -17,11 +17,11 @@ export type MailMessage = {
 export type Mailbox = { readonly name: string; readonly address: string }
 
 export type MailTransport = {
-  /** Throws MailError when the mail was not accepted. */
+  /** Throws a MailError if the mail was not accepted. */
   send(message: MailMessage): Promise<void>
-  /** Sends nothing. Throws MailError when no mail can be sent now. */
+  /** Sends nothing. Throws a MailError if no mail can be sent now. */
   check(): Promise<void>
-  /** Aborts the sendings under way, which then throw. */
+  /** Aborts deliveries in progress, which then throw. */
   close(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
-// Loaded before anything else when the service or the command line runs from its sources: what Node makes of them is kept beside the
-// packages, and the next start needs neither the time nor the memory for it. Where the folder cannot be written, nothing is kept.
+// Loaded first when the service or the command line runs from its sources. Node caches the compiled code next to the packages, which
+// saves time and memory at the next start. If the folder is not writable, nothing is cached.
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 

@@ -4,7 +4,7 @@ import type { DestinationStream } from 'pino'
 export type LogDestination = DestinationStream & {
   /** Resolves when every line has been written or dropped. Does not resolve while the reader of a pipe does not read. */
   flushed(): Promise<void>
-  /** Drops every waiting line. Resolves when no write is in progress, which a terminal that is paused may prevent for ever. */
+  /** Drops every waiting line. Resolves when no write is in progress, which a paused terminal may prevent forever. */
   close(): Promise<void>
 }
 
@@ -15,7 +15,7 @@ const RETRY_MS = 100
 /**
  * Writes log lines outside the event loop. A log that cannot be written (a full disk, a closed pipe, a reader that does not read)
  * must not stop the service, and must not keep it from stopping: lines wait up to a limit and are then dropped, and nothing is
- * written synchronously at the exit. The destination of pino retries a closed pipe for ever there.
+ * written synchronously at exit. The destination of pino would retry a closed pipe forever there.
  */
 export function createLogDestination(fd = STDOUT): LogDestination {
   let lines: string[] = []

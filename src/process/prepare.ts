@@ -13,7 +13,7 @@ const OPERATOR: Operator = { caller: 'operator', origin: { via: 'start' } }
 const PROMOTED =
   'the existing account with the address in ADMIN_EMAIL is now an admin; if it is not yours, run `latchkey user revoke-admin` and correct ADMIN_EMAIL'
 
-/** Runs once for all processes before any of them serves: migrations, the secret key, the admin of ADMIN_EMAIL. */
+/** Runs once, before any process serves: applies migrations, creates the secret key and the admin of ADMIN_EMAIL. */
 export async function prepare(config: Config, logger: Logger): Promise<{ readonly hasAdmin: boolean }> {
   const db = await openMigrated(config)
   try {

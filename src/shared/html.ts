@@ -1,15 +1,15 @@
-// Not exported: only this file can make a value of the type.
+// Not exported, so that only this file can create a value of the type.
 const TEXT = Symbol('html')
 
-/** Text that is safe to send as HTML. Only the `html` template makes it, so that a bare string does not compile as HTML. */
+/** Text that is safe to send as HTML. Only the `html` template creates it, so a plain string does not compile as HTML. */
 export type Html = { readonly [TEXT]: string }
 
-/** What a template takes: text, which is escaped, or HTML. Nothing is written for undefined. */
+/** The values of a template: text, which is escaped, or HTML. Undefined adds nothing. */
 export type HtmlValue = string | number | Html | readonly Html[] | undefined
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Makes HTML from a template. Every value that is not HTML itself is escaped, for content and for quoted attributes alike. */
+/** Creates HTML from a template. Values that are not HTML are escaped, for content and for quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let text = strings[0] ?? ''
   for (const [index, value] of values.entries()) text += textOf(value) + (strings[index + 1] ?? '')

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder that only its owner can enter, and those above it. Node's own way of doing so never ends where the system says
- * of every folder that it is not there, as it does under /proc.
+ * Creates a folder, and its parents, that only the owner can enter. Node's recursive mkdir never returns where the system reports
+ * every folder as missing, as it does under /proc.
  */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return
@@ -11,7 +11,7 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
-    // Another process was faster.
+    // Another process has created it in the meantime.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
-/** The version of this service, as its package says. */
+/** The version of this service, from package.json. */
 export function readVersion(): string {
-  // What npm publishes and what a clone holds both have this file one folder above, and its version is a string.
+  // In the published package and in a clone, package.json is in the same place relative to this file.
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
   return version
 }

@@ -137,6 +137,6 @@ plainTest('a database that cannot be reached exits with 1 and one line', async (
   refusedWith(
     finished,
     1,
-    'DATABASE_URL: the PostgreSQL database cannot be used: nothing listens at its address (connect ECONNREFUSED 127.0.0.1:1)',
+    'DATABASE_URL: the PostgreSQL database cannot be used: nothing is listening at its address (connect ECONNREFUSED 127.0.0.1:1)',
   )
 })

@@ -98,7 +98,7 @@ test('a mail waits when the server answers byte by byte, and the next one is not
   t.after(() => transport.close())
   const { dispatcher } = openPostOffice(testApp, transport)
   await dispatcher.drain()
-  await waits(testApp, /^no end after 600 ms/)
+  await waits(testApp, /^timeout after 600 ms/)
   isSlow = false
   testApp.clock.advance({ seconds: 2 })
   await dispatcher.drain()

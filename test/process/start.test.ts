@@ -94,18 +94,18 @@ test('a host that is not of this machine is told in one line', async (t) => {
   assert.equal(await failToStart(t, { HOST: '192.0.2.1', PORT: '0' }), 'latchkey: HOST: 192.0.2.1 is not an address of this machine\n')
 })
 
-test('a folder that cannot be made or written is told in one line', async (t) => {
+test('a folder that cannot be created or written is reported in one line', async (t) => {
   const cwd = temporaryFolder(t)
   writeFileSync(join(cwd, 'data'), 'a file')
   assert.match(
     await failToStart(t, { PORT: '0' }, cwd),
-    /^latchkey: DATABASE_URL: the SQLite file data\/latchkey\.db cannot be used: a part of its path is a file, where a folder is needed \(.*\)\n$/,
+    /^latchkey: DATABASE_URL: the SQLite file data\/latchkey\.db cannot be used: a part of its path is a file, not a folder \(.*\)\n$/,
   )
   mkdirSync(join(cwd, 'folder.db'))
   assert.match(await failToStart(t, { PORT: '0', DATABASE_URL: 'sqlite:folder.db' }, cwd), /cannot be used: it is a folder \(.*\)\n$/)
   assert.match(
     await failToStart(t, { DATABASE_URL: 'sqlite:/proc/latchkey/latchkey.db' }),
-    /^latchkey: DATABASE_URL: the SQLite file \/proc\/latchkey\/latchkey\.db cannot be used: a folder of its path cannot be made \(.*\)\n$/,
+    /^latchkey: DATABASE_URL: the SQLite file \/proc\/latchkey\/latchkey\.db cannot be used: a folder in its path cannot be created \(.*\)\n$/,
   )
 })
 
@@ -118,7 +118,7 @@ if (process.getuid?.() !== 0) {
   })
 }
 
-test('a file that is no database, and a kept secret that is none, are told in one line', async (t) => {
+test('a file that is not a database and an invalid stored secret are reported in one line', async (t) => {
   const cwd = temporaryFolder(t)
   writeFileSync(join(cwd, 'text.db'), 'not a database, but long enough to look like a file of some kind'.repeat(10))
   assert.match(await failToStart(t, { PORT: '0', DATABASE_URL: 'sqlite:text.db' }, cwd), /cannot be used: file is not a database\n$/)
@@ -130,7 +130,7 @@ test('a file that is no database, and a kept secret that is none, are told in on
 test('a database that cannot be reached is told in one line, without its password', async (t) => {
   const env = { PORT: '0', SECRET_KEY: TEST_SECRET, DATABASE_URL: 'postgres://user:hunter22@localhost:1/accounts' }
   const stderr = await failToStart(t, env)
-  assert.match(stderr, /^latchkey: DATABASE_URL: the PostgreSQL database cannot be used: nothing listens at its address \(.+\)\n$/)
+  assert.match(stderr, /^latchkey: DATABASE_URL: the PostgreSQL database cannot be used: nothing is listening at its address \(.+\)\n$/)
   assert.doesNotMatch(stderr, /hunter22/)
 })
 

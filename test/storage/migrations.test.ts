@@ -191,7 +191,7 @@ plainTest('a PostgreSQL database that cannot hold every letter is refused, and l
   for (const encoding of ['LATIN1', 'SQL_ASCII']) {
     const url = await emptyPostgres(t, encoding)
     await assert.rejects(migratePostgres(url), {
-      message: `its encoding is ${encoding} and should be UTF8: create it with encoding 'UTF8' template template0`,
+      message: `its encoding is ${encoding}, not UTF8: create it with encoding 'UTF8' template template0`,
     })
     const sql = postgres(url, { max: 1 })
     assert.deepEqual([...(await sql`select tablename from pg_tables where schemaname = 'public'`)], [])

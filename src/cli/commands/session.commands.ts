@@ -10,7 +10,7 @@ import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 type JsonOption = { readonly json?: true }
 
 export function sessionCommands(program: Command): void {
-  const session = program.command('session').description('see and end the sessions of accounts')
+  const session = program.command('session').description('list and end the sessions of accounts')
 
   session
     .command('list')
@@ -21,7 +21,7 @@ export function sessionCommands(program: Command): void {
 
   session
     .command('revoke')
-    .description('end one session of an account, or all of them; nothing is deleted that a login does not bring back')
+    .description('end one session of an account, or all of them; the user can log in again')
     .argument('<user>', USER_HINT)
     .argument('[session-id]', 'the id of the session; without it, every session ends')
     .option(...JSON_OPTION)

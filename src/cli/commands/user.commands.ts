@@ -30,7 +30,7 @@ export function userCommands(program: Command): void {
   user
     .command('search')
     .description('find accounts by a part of their e-mail address or names')
-    .argument('<term>', 'the text to look for; upper and lower case are the same')
+    .argument('<term>', 'the text to search for; case does not matter')
     .addOption(new Option('--field <field>', 'the field to search').choices(Object.keys(SEARCH_FIELDS)).default(SEARCH_DEFAULTS.field))
     .option('--exact', 'match the whole field')
     .option('--page <number>', 'the page, from 1', wholeNumber(1, Number.MAX_SAFE_INTEGER), SEARCH_DEFAULTS.page)

@@ -29,12 +29,12 @@ export function padText(text: string, toWidth: number): string {
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 const EXCERPT_LENGTH = 100
 
-/** A text that a terminal shows and does not obey. */
+/** Escapes characters that would control the terminal. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, '\ufffd')
 }
 
-/** The beginning of a text that may be long and may hold anything. */
+/** The beginning of a text, safe to print. */
 export function excerpt(text: string): string {
   const safe = printable(text)
   return safe.length > EXCERPT_LENGTH ? `${safe.slice(0, EXCERPT_LENGTH)}…` : safe

@@ -39,7 +39,7 @@ export type ApiKeys = {
 }
 
 export const MAX_KEYS = 1000
-/** So many characters of a key are kept in the clear, for people to recognise it. */
+/** The number of characters of a key that are stored in clear text, so that people can recognise it. */
 const PREFIX_LENGTH = 9
 // A key may carry 20 KB of scopes, so a page is smaller than a page of users.
 const LIST_PAGE_SIZE = 50

@@ -15,7 +15,7 @@ export type Authentication = {
 type Parts = Pick<DomainParts, 'reads' | 'tokens' | 'observer' | 'now'> & {
   /** Records that a key was used, without delaying the request. */
   readonly recordKeyUse: (owner: KeyOwner) => void
-  /** Notes that a session was used, without delaying the request. */
+  /** Records that a session was used, without delaying the request. */
   readonly noteSessionUse: (sessionId: string) => void
 }
 

@@ -2,21 +2,21 @@ import type { Database } from '../../storage/database.ts'
 import { recordSessionUse } from '../../storage/repositories/session.repository.ts'
 
 export type SessionUse = {
-  /** Notes that a session is used. Returns at once. */
+  /** Remembers that a session was used. Returns at once. */
   note(sessionId: string): void
-  /** Writes what was noted. */
+  /** Writes the remembered uses to the database. */
   flush(): Promise<void>
 }
 
-// Together less than the five minutes that `last_seen_at` may be behind.
+// Both delays together are less than the five minutes by which `last_seen_at` may be out of date.
 const NOTE_INTERVAL_MS = 4 * 60_000
 const FLUSH_DELAY_MS = 30_000
 const BATCH_SIZE = 20
 const MAX_REMEMBERED = 100_000
 
 /**
- * Records when sessions were last seen, in batches outside of any request. A process remembers when it last noted a session, so that an
- * authenticated request costs one look into a map.
+ * Records when sessions were last used, in batches outside of any request. Each process remembers when it last recorded a session, so
+ * an authenticated request costs one map lookup.
  */
 export function createSessionUse(db: Database, now: () => number): SessionUse {
   const notedAt = new Map<string, number>()

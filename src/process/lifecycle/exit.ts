@@ -9,7 +9,7 @@ export async function exitAfterLog(code: number, log: LogDestination): Promise<n
   return exitNow(code, log)
 }
 
-/** Ends the process. Node waits for a write that the operating system blocks, as in a terminal that is paused: only a kill ends that. */
+/** Ends the process. While the operating system blocks a write, as a paused terminal does, Node waits: only SIGKILL ends it then. */
 export async function exitNow(code: number, log: LogDestination): Promise<never> {
   const isClosed = await within(CLOSE_DEADLINE_MS, log.close())
   if (!isClosed) process.kill(process.pid, 'SIGKILL')

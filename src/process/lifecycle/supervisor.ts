@@ -6,7 +6,7 @@ import { type Launch, onStopSignals } from './signals.ts'
 import type { Message } from './workers.ts'
 
 const RESTART_PAUSE_MS = 1000
-// A little longer than a worker takes at most for its own shutdown.
+// Slightly longer than the shutdown of a worker can take.
 const STOP_DEADLINE_MS = 12_000
 
 type Outcome = { readonly isInOrder: boolean }
@@ -65,7 +65,7 @@ export async function superviseWorkers(
   cluster.on('listening', (_worker, { port }) => {
     if (hasStarted) return
     hasStarted = true
-    // The first worker has tried the settings; an error in them was reported once.
+    // The first worker has started, so the settings work. An error in them is therefore reported only once.
     for (let started = 1; started < count; started++) fork()
     onListening(port)
   })

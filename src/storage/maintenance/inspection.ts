@@ -13,21 +13,21 @@ export type Inspection = {
   /** Such as `PostgreSQL 18.1`. */
   readonly product: string
   readonly isReadOnly: boolean
-  /** What keeps this service from working in it. */
+  /** Why the service cannot use the database, if so. */
   readonly obstacle: string | undefined
-  /** Whether this service has been at work in it. */
+  /** Whether the database belongs to this service. */
   readonly isOurs: boolean
   /** The names of the migrations that the next start will apply. */
   readonly pending: readonly string[]
-  /** How the schema differs from what its migrations create; undefined where that cannot be found out. */
+  /** How the schema differs from what its migrations create; undefined if it cannot be compared. */
   readonly differences: readonly SchemaDifference[] | undefined
   readonly admins: number
-  /** Those who can log in: verified and not banned. */
+  /** The number of admins who can log in: verified and not banned. */
   readonly ableAdmins: number
   readonly pendingMails: number
   readonly failedMails: number
   readonly oldestMailAt: number | undefined
-  /** The clock of the database server; undefined where that is this machine. */
+  /** The clock of the database server; undefined for SQLite, which has no server. */
   readonly serverTime: number | undefined
 }
 
@@ -60,7 +60,7 @@ const READ_STATE = `
 const LOCK_TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 5000
 
-/** Undefined when there is no database yet, which the first start makes. */
+/** Returns undefined if there is no database yet; the first start creates it. */
 export function inspectDatabase(target: DatabaseTarget): Promise<Inspection | undefined> {
   return target.kind === 'sqlite' ? inspectSqlite(target.file) : inspectPostgres(target.url)
 }
@@ -88,7 +88,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
   }
 }
 
-/** False where there is no file yet, and one can be made. Throws what the system says where this user cannot work with it. */
+/** Returns false if there is no file yet but it can be created. Throws the error of the system if this user cannot use it. */
 function isUsable(file: string): boolean {
   const { W_OK, R_OK, X_OK } = constants
   const found = statSync(file, { throwIfNoEntry: false })
@@ -124,18 +124,18 @@ function inspectPostgres(url: string): Promise<Inspection> {
 }
 
 function obstacleOf(server: Server | undefined, pending: readonly string[]): string | undefined {
-  if (server !== undefined && server.encoding !== 'UTF8') return `its encoding is ${server.encoding} and should be UTF8`
-  return pending.length > 0 && server?.may_create === false ? 'its user may not make tables there' : undefined
+  if (server !== undefined && server.encoding !== 'UTF8') return `its encoding is ${server.encoding}, not UTF8`
+  return pending.length > 0 && server?.may_create === false ? 'its user may not create tables' : undefined
 }
 
 /** Throws MigrationError for a database of a newer version. */
 function pendingOf(kind: DatabaseTarget['kind'], applied: readonly unknown[]): string[] {
-  // READ_HISTORY names these two columns.
+  // READ_HISTORY selects these two columns.
   return pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/${kind}`), applied as AppliedMigration[]).map(({ name }) => name)
 }
 
 function stateOf(row: unknown) {
-  // READ_STATE names these columns; there is no row before the first migration.
+  // READ_STATE selects these columns; there is no row before the first migration.
   const { admins = 0, able = 0, mails = 0, failed = 0, oldest = null } = (row ?? {}) as Partial<StateRow>
   return { admins, ableAdmins: able, pendingMails: mails, failedMails: failed, oldestMailAt: oldest ?? undefined }
 }

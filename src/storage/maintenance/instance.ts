@@ -6,7 +6,7 @@ import { withConnection } from '../postgres/connections.ts'
 const READ = 'select id from instance'
 const TIMEOUT_MS = 3000
 
-/** Reads the id of a database without changing anything. Undefined when there is none: no database, or an older version of it. */
+/** Reads the id of a database without changing anything. Undefined if there is no database, or if its version is too old to have an id. */
 export async function findInstanceId(target: DatabaseTarget): Promise<string | undefined> {
   try {
     return target.kind === 'sqlite' ? readSqlite(target.file) : await readPostgres(target.url)
@@ -30,6 +30,6 @@ function readPostgres(url: string): Promise<string | undefined> {
 }
 
 function idOf(row: unknown): string | undefined {
-  // READ names this column.
+  // READ selects this column.
   return (row as { readonly id: string } | undefined)?.id
 }

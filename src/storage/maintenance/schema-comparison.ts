@@ -11,7 +11,7 @@ export type SchemaObject = {
 /** How a schema differs from the one that the migrations create, in one line. */
 export type SchemaDifference = {
   readonly message: string
-  /** Only a plain index of the operator: it changes no data, refuses none and grants nothing. */
+  /** An additional plain index, which changes no data, refuses none and grants nothing. */
   readonly isHarmless: boolean
 }
 

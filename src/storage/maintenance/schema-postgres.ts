@@ -42,8 +42,8 @@ const READ_OBJECTS = `
   from tables join pg_trigger on tgrelid = tables.oid join pg_proc on pg_proc.oid = tgfoid where not tgisinternal`
 
 /**
- * Compares the schema with what the applied migrations create. They run in a schema of their own, in a transaction that is rolled back.
- * Undefined if the user of the database may not create a schema.
+ * Compares the schema with what the applied migrations create. The migrations run in a temporary schema, in a transaction that is
+ * rolled back. Returns undefined if the database user may not create a schema.
  */
 export async function comparePostgresSchema(client: Client): Promise<SchemaDifference[] | undefined> {
   const scratch = `latchkey_${randomBytes(8).toString('hex')}`
@@ -73,7 +73,7 @@ class RolledBack extends Error {}
 async function createExpected(tx: Tx, scratch: string, applied: readonly AppliedMigration[]): Promise<SchemaObject[]> {
   const names = new Set(applied.map(({ name }) => name))
   await tx.unsafe(`create schema ${scratch}`)
-  // The old path stays behind the new schema, because the operator classes of pg_trgm are there.
+  // The old search path follows the new schema, because it contains the operator classes of pg_trgm.
   await tx.unsafe(`select set_config('search_path', $1 || ', ' || current_setting('search_path'), true)`, [scratch])
   await tx.unsafe(CREATE_HISTORY)
   for (const { name, sql } of readMigrations(`${MIGRATIONS_FOLDER}/postgres`)) if (names.has(name)) await tx.unsafe(sql).simple()
@@ -98,8 +98,8 @@ async function objectsOf(tx: Tx, schema: string, tables: readonly string[]): Pro
 }
 
 /**
- * Removes the names of the schemas, so that two schemas can be compared: pg_trgm may be in either. Also removes the search path of a
- * function, which names the schema that it was created in.
+ * Removes schema names, so that two schemas can be compared: pg_trgm may be in either. Also removes the search path of a function,
+ * which contains the schema that it was created in.
  */
 function unqualified({ name, definition, isPlainIndex }: SchemaObject, schemas: readonly string[]): SchemaObject {
   const strip = (text: string) => schemas.reduce((rest, schema) => rest.replaceAll(`"${schema}".`, '').replaceAll(`${schema}.`, ''), text)

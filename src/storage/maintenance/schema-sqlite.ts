@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type AppliedMigration, CREATE_HISTORY, MIGRATIONS_FOLDER, READ_HISTORY, readMigrations } from '../migrations.ts'
 import { compareSchemas, type SchemaDifference, type SchemaObject } from './schema-comparison.ts'
 
-// SQLite creates the statistics by itself, in tables that nobody else can create.
+// SQLite creates these tables itself, for its statistics. No other program can create tables with these names.
 const READ_OBJECTS = `
   select type || ' ' || name as name, tbl_name || ': ' || coalesce(sql, '') as definition,
     exists (
@@ -13,7 +13,7 @@ const READ_OBJECTS = `
 
 /** Compares a database of this or an earlier version with what its migrations create. */
 export function compareSqliteSchema(connection: DatabaseSync): SchemaDifference[] {
-  // The statement names these columns.
+  // The statement selects these columns.
   const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
   return compareSchemas(expectedObjects(applied), objectsOf(connection))
 }

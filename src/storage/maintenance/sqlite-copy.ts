@@ -6,11 +6,11 @@ import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTO
 import { isBusy, isDamaged } from '../sqlite/connection.ts'
 import { compareSqliteSchema } from './schema-sqlite.ts'
 
-/** How many rows each table holds. */
+/** The number of rows in each table. */
 export type Counts = Readonly<Record<string, number>>
 export type OnPages = (done: number, total: number) => void
 
-/** A copy, or what it should replace, is not as it has to be. */
+/** A copy, or the file that it would replace, failed a check. */
 export class CopyError extends Error {
   override readonly name = 'CopyError'
 }
@@ -20,12 +20,12 @@ const PAGES_PER_STEP = 500
 const OWNER_ONLY = 0o600
 const LOCK_TIMEOUT_MS = 5000
 
-/** Writes a checked copy of a database that others may be using. The file appears whole, or not at all. */
+/** Writes a verified copy of a database that may be in use. The file is complete, or does not appear at all. */
 export async function copySqlite(from: string, to: string, mayReplace: boolean, onPages: OnPages): Promise<Counts> {
   return writeCopy(from, to, mayReplace, onPages, checkSqlite)
 }
 
-/** Writes a copy of whatever a database holds, also of another version. The file appears whole, or not at all, and replaces nothing. */
+/** Copies a database of any version. The copy is complete, or does not appear at all, and never replaces a file. */
 export async function copyWhole(from: string, to: string, onPages: OnPages): Promise<Counts> {
   return writeCopy(from, to, false, onPages, () => undefined)
 }
@@ -50,17 +50,17 @@ async function writeCopy(
   }
 }
 
-/** A link never replaces what is there; a rename does. */
+/** Creating a link never replaces an existing file; a rename does. */
 function putInPlace(draft: string, to: string, mayReplace: boolean): void {
   if (mayReplace) renameSync(draft, to)
   else linkSync(draft, to)
 }
 
-/** Replaces the content of a file by that of another, in one transaction, and gives what it holds then. */
+/** Replaces the content of a database with that of another, in one transaction. Returns the new row counts. */
 export async function copyInto(from: string, to: string, onPages: OnPages): Promise<Counts> {
   const source = new DatabaseSync(from, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
   try {
-    // What is read from here on is one state of the database, whatever others write meanwhile: the copy need not begin anew.
+    // A read transaction sees one state of the database, so that a concurrent write does not make the copy start over.
     source.exec('begin')
     const counts = countRows(source)
     await backup(source, to, {
@@ -73,11 +73,11 @@ export async function copyInto(from: string, to: string, onPages: OnPages): Prom
   }
 }
 
-/** Throws CopyError unless a file is a sound database of this service, of this version or an older one. */
+/** Throws a CopyError unless the file is an intact database of this service, of this version or an older one. */
 export function checkSqlite(file: string, expected?: Counts): Counts {
   const connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS })
   try {
-    // One file alone, without a log beside it that could be left behind.
+    // A single file, without a write-ahead log that could be lost.
     connection.exec('pragma journal_mode = delete')
     return inspect(connection, file, expected)
   } catch (error) {
@@ -88,7 +88,7 @@ export function checkSqlite(file: string, expected?: Counts): Counts {
   }
 }
 
-/** Throws CopyError if a sound database contains a trigger, view or table that its migrations do not create, or a changed one. */
+/** Throws a CopyError if the database has a trigger, view or table that its migrations do not create, or one that was changed. */
 export function requireOwnSchema(file: string): void {
   const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
   try {
@@ -107,14 +107,14 @@ function inspect(connection: DatabaseSync, file: string, expected: Counts | unde
   requireOurs(connection, file)
   const counts = countRows(connection)
   if (expected !== undefined && JSON.stringify(counts) !== JSON.stringify(expected))
-    throw new CopyError(`${file} does not hold what it was copied from: ${JSON.stringify(counts)} instead of ${JSON.stringify(expected)}`)
+    throw new CopyError(`${file} differs from its source: ${JSON.stringify(counts)} instead of ${JSON.stringify(expected)}`)
   return counts
 }
 
 function requireOurs(connection: DatabaseSync, file: string): void {
   const isOurs = connection.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get() !== undefined
   if (!isOurs) throw new CopyError(`${file} is not a database of Latchkey`)
-  // The statement names these two columns.
+  // The statement selects these two columns.
   const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
   pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/sqlite`), applied)
 }
@@ -122,13 +122,13 @@ function requireOurs(connection: DatabaseSync, file: string): void {
 function countRows(connection: DatabaseSync): Counts {
   const isTable = connection.prepare("select 1 from sqlite_schema where type = 'table' and name = ?")
   const count = (table: string) => Number(connection.prepare(`select count(*) as count from ${table}`).get()?.['count'])
-  // A database of an older version may not have all of them.
+  // A database of an older version may lack some tables.
   return Object.fromEntries(TABLES.filter((table) => isTable.get(table) !== undefined).map((table) => [table, count(table)]))
 }
 
 export type FileUse = 'absent' | 'free' | 'in use' | 'damaged'
 
-/** Whether another process has a database open. Each open connection keeps it from leaving its write-ahead log behind. */
+/** Whether another process has the database open: an open connection prevents SQLite from leaving WAL mode. */
 export function useOf(file: string): FileUse {
   if (!existsSync(file)) return 'absent'
   const connection = new DatabaseSync(file, { timeout: 0 })
@@ -145,7 +145,7 @@ export function useOf(file: string): FileUse {
   }
 }
 
-/** A file that is readable by its owner alone, to be filled. */
+/** Creates an empty file that only its owner can read. */
 export function createEmpty(file: string): void {
   makeFolder(dirname(file))
   closeSync(openSync(file, 'a', OWNER_ONLY))

@@ -9,11 +9,11 @@ export async function withinPostgres<Result>(
   isTarget: boolean,
   work: (side: TransferSide) => Promise<Result>,
 ): Promise<Result> {
-  // The source is read in one state of the database.
+  // All reads of the source see the same state of the database.
   const mode = isTarget ? 'read write' : 'isolation level repeatable read read only'
   const outcome = await withConnection(url, { statement_timeout: 0 }, (client) =>
     client.begin(mode, async (tx) => {
-      // A service that was started too early on the target must not write there meanwhile.
+      // A service that was started too early on the target must not write during the transfer.
       if (isTarget) await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
       return { result: await work(createSide(tx)) }
     }),
@@ -44,7 +44,7 @@ function createSide(tx: Tx): TransferSide {
     async insert(table, rows) {
       const columns = TRANSFER_TABLES[table].join(', ')
       const overriding = table in NUMBERED_TABLES ? 'overriding system value' : ''
-      // The row type of the table turns 0 and 1 into booleans.
+      // The row type of the table converts 0 and 1 to booleans.
       const sql = `insert into ${table} (${columns}) ${overriding} select ${columns} from json_populate_recordset(null::${table}, $1::text::json)`
       await tx.unsafe(sql, [JSON.stringify(rows)])
     },
@@ -57,7 +57,7 @@ function createSide(tx: Tx): TransferSide {
       return row?.last ?? 0
     },
     async setLastId(table, id) {
-      // A sequence that has given out nothing yet begins with 1.
+      // A sequence that was never used starts at 1.
       await tx.unsafe('select setval(pg_get_serial_sequence($1, $2), greatest($3::bigint, 1), $3::bigint > 0)', [
         table,
         NUMBERED_TABLES[table],
@@ -68,7 +68,7 @@ function createSide(tx: Tx): TransferSide {
 }
 
 function plain(row: Record<string, unknown>): TransferRow {
-  // Its columns are text, numbers, booleans and null alone.
+  // The columns contain only text, numbers, booleans and null.
   const entries = Object.entries(row) as [string, string | number | boolean | null][]
   return Object.fromEntries(entries.map(([column, value]) => [column, typeof value === 'boolean' ? Number(value) : value]))
 }

@@ -4,7 +4,7 @@ import { NUMBERED_TABLES, TRANSFER_TABLES, type TransferRow, type TransferSide, 
 const PAGE_SIZE = 500
 const LOCK_TIMEOUT_MS = 5000
 
-/** One transaction on a SQLite file. It is undone when the work throws. */
+/** Runs the work in one transaction on a SQLite database, and rolls it back if the work throws. */
 export async function withinSqlite<Result>(
   file: string,
   isTarget: boolean,
@@ -17,7 +17,7 @@ export async function withinSqlite<Result>(
     connection.exec('commit')
     return result
   } finally {
-    // What is not committed is undone with it.
+    // Closing rolls back an uncommitted transaction.
     connection.close()
   }
 }
@@ -29,7 +29,7 @@ function createSide(connection: DatabaseSync): TransferSide {
     async *rows(table) {
       let page: TransferRow[] = []
       const statement = connection.prepare(`select ${TRANSFER_TABLES[table].join(', ')} from ${table}`)
-      // The columns of these tables hold text, numbers and null alone.
+      // The columns of these tables contain only text, numbers and null.
       for (const row of statement.iterate() as Iterable<TransferRow>) {
         page.push(row)
         if (page.length < PAGE_SIZE) continue
@@ -51,7 +51,7 @@ function createSide(connection: DatabaseSync): TransferSide {
     },
     async setLastId(table, id) {
       const { changes } = connection.prepare('update sqlite_sequence set seq = ? where name = ?').run(id, table)
-      // SQLite makes the row with the first id that it gives out; there is none yet for a table without rows.
+      // SQLite creates this row when it assigns the first id, so a table that never had rows has none.
       if (changes === 0 && id > 0 && table in NUMBERED_TABLES)
         connection.prepare('insert into sqlite_sequence (seq, name) values (?, ?)').run(id, table)
     },

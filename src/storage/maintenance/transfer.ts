@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto'
 
-/** A row as both databases can take it: booleans as 0 and 1, everything else text, number or null. */
+/** A row in a form that both databases accept: booleans are 0 and 1, everything else is text, a number or null. */
 export type TransferRow = Readonly<Record<string, string | number | null>>
 
-/** One database, as the moving of data sees it: within one transaction, from its beginning to its end. */
+/** The source or the target of a transfer, within one transaction. */
 export type TransferSide = {
   count(table: TransferTable): Promise<number>
-  /** Every row, some at a time, in any order. */
+  /** All rows in batches, in any order. */
   rows(table: TransferTable): AsyncIterable<readonly TransferRow[]>
   insert(table: TransferTable, rows: readonly TransferRow[]): Promise<void>
-  /** The highest id that was ever given out. */
+  /** The highest id that was ever assigned. */
   lastId(table: NumberedTable): Promise<number>
   setLastId(table: NumberedTable, id: number): Promise<void>
 }
 
-/** The target of a move holds accounts already, or what arrived there is not what was sent. */
+/** The target is not empty, or its rows differ from those of the source. */
 export class TransferError extends Error {
   override readonly name = 'TransferError'
 }
 
-/** In the order in which they may be filled: each refers to those before it alone. */
+/** The tables with their columns, in the order in which they are filled: each references only tables before it. */
 export const TRANSFER_TABLES = {
   users: [
     'id',
@@ -61,7 +61,7 @@ export const TRANSFER_TABLES = {
 
 export type TransferTable = keyof typeof TRANSFER_TABLES
 
-/** Tables that number their rows, and the column of the number. An id is never given out twice, in the new place neither. */
+/** The tables with generated ids, and the column of the id. An id is never assigned twice, not even after a transfer. */
 export const NUMBERED_TABLES = { users: 'id', api_keys: 'seq', outbox: 'id' } as const satisfies Partial<Record<TransferTable, string>>
 
 export type NumberedTable = keyof typeof NUMBERED_TABLES
@@ -72,11 +72,11 @@ const NUMBERED_NAMES = Object.keys(NUMBERED_TABLES) as NumberedTable[]
 export type Moved = Readonly<Record<TransferTable, number>>
 export type OnRows = (done: number, total: number) => void
 
-/** Moves everything, reads it back, and throws unless it is the same. Whoever calls commits, or undoes. */
+/** Copies all rows, reads them back, and throws if they differ. The caller commits or rolls back. */
 export async function transfer(from: TransferSide, to: TransferSide, onRows: OnRows): Promise<Moved> {
   await requireEmpty(to)
   const counts = await countAll(from)
-  // Everything is written once and read back once.
+  // Every row is written once and read back once.
   const total = 2 * Object.values(counts).reduce((sum, count) => sum + count, 0)
   let done = 0
   const advance = (by: number) => {
@@ -86,7 +86,7 @@ export async function transfer(from: TransferSide, to: TransferSide, onRows: OnR
   for (const table of TABLE_NAMES) {
     const sent = await moveTable(from, to, table, advance)
     const arrived = await digestTable(to, table, advance)
-    if (sent !== arrived) throw new TransferError(`what arrived in the table ${table} is not what was sent; nothing was moved`)
+    if (sent !== arrived) throw new TransferError(`the rows of the table ${table} differ from those of the source; nothing was copied`)
   }
   for (const table of NUMBERED_NAMES) await to.setLastId(table, await from.lastId(table))
   return counts
@@ -95,13 +95,13 @@ export async function transfer(from: TransferSide, to: TransferSide, onRows: OnR
 async function requireEmpty(side: TransferSide): Promise<void> {
   const counts = await countAll(side)
   const filled = TABLE_NAMES.filter((table) => counts[table] > 0).map((table) => `${counts[table]} rows in ${table}`)
-  if (filled.length > 0) throw new TransferError(`the target is not empty: ${filled.join(', ')}; name a new database`)
+  if (filled.length > 0) throw new TransferError(`the target is not empty: ${filled.join(', ')}; use a new database`)
 }
 
 async function countAll(side: TransferSide): Promise<Moved> {
   const counts: Partial<Record<TransferTable, number>> = {}
   for (const table of TABLE_NAMES) counts[table] = await side.count(table)
-  // Every table was counted in the line above.
+  // The lines above count every table.
   return counts as Moved
 }
 
@@ -124,7 +124,7 @@ async function digestTable(side: TransferSide, table: TransferTable, advance: (b
   return digest.value()
 }
 
-/** The same for the same rows in any order: the number of rows, and the sum of their hashes. */
+/** A digest that does not depend on the order of the rows: their number and the sum of their hashes. */
 function createDigest(table: TransferTable) {
   let count = 0
   let sum = 0n

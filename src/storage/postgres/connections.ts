@@ -27,7 +27,7 @@ const CONNECT_TIMEOUT_S = 1.5
 
 export function parseAddress(url: string): PostgresAddress {
   const address = parsePostgresUrl(url)
-  if (address === undefined) throw new Error('the address of the PostgreSQL database is not well formed')
+  if (address === undefined) throw new Error('the URL of the PostgreSQL database is invalid')
   return address
 }
 
@@ -85,7 +85,7 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
   }
 }
 
-/** Runs the work on a connection of its own to the first host that is the primary. */
+/** Runs the work on a separate connection to the first host that is the primary. */
 export async function withConnection<Result>(
   url: string,
   settings: ServerSettings,

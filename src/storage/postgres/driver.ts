@@ -85,7 +85,7 @@ async function within<Result>(tx: Tx, work: (tx: Transaction) => Promise<Result>
   requireClient()
   const lock = async (name: LockName) => void (await answered(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
   const value = await work({ ...queries((statement, values) => answered(() => asked(tx, statement, values))), lock })
-  // A client that was told that its request failed must not find out later that it succeeded.
+  // A request that was answered with an error must not succeed afterwards.
   requireClient()
   return value
 }
@@ -138,7 +138,7 @@ function answered<Result>(
   work: (requireTime: () => void) => PromiseLike<Result>,
   onError: (error: unknown) => void = () => undefined,
 ): Promise<Result> {
-  const late = () => new Refusal('unavailable', `PostgreSQL gave no answer within ${ANSWER_DEADLINE_MS} ms`)
+  const late = () => new Refusal('unavailable', `PostgreSQL did not respond within ${ANSWER_DEADLINE_MS} ms`)
   return new Promise((resolve, reject) => {
     let isLate = false
     function fail(error: unknown): void {

@@ -37,6 +37,6 @@ async function requireUsable(tx: Tx): Promise<void> {
   )
   // In another encoding, PostgreSQL would refuse some names, or store them as bytes, one request at a time.
   if (found?.encoding !== 'UTF8')
-    throw new Error(`its encoding is ${found?.encoding} and should be UTF8: create it with encoding 'UTF8' template template0`)
+    throw new Error(`its encoding is ${found?.encoding}, not UTF8: create it with encoding 'UTF8' template template0`)
   if (found.read_only === 'on') throw new Error('it is read-only (default_transaction_read_only is on); the service has to write to it')
 }

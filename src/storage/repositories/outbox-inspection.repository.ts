@@ -17,7 +17,7 @@ const COLUMNS = 'id, kind, recipient, requested_at, attempts, due_at, lease, las
 
 const LIST = statement<OutboxRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
 const FIND = statement<OutboxRow>(`select ${COLUMNS} from outbox where id = $1`)
-// As if it were asked for anew. One that is being sent at this moment is left alone: it would go out twice.
+// Resets the mail as if it had just been requested. A mail that is being sent is skipped, because it would be sent twice.
 const RETRY = statement(`
   update outbox set requested_at = $2, due_at = $2, attempts = 0, lease = null, last_error = null, failed_at = null
   where id = $1 and (lease is null or due_at <= $2)`)
@@ -26,7 +26,7 @@ const COUNT = statement<{ pending: number; failed: number }>(
   'select count(*) - count(failed_at) as pending, count(failed_at) as failed from outbox',
 )
 
-/** In order of id, those after the given one. */
+/** One page of mails in order of id, starting after the given id. */
 export async function listMailsAfter(db: Reads, id: number, limit: number): Promise<OutboxMail[]> {
   return (await db.all(LIST, id, limit)).map(toOutboxMail)
 }
@@ -36,12 +36,12 @@ export async function findMail(db: Reads, id: number): Promise<OutboxMail | unde
   return row && toOutboxMail(row)
 }
 
-/** Makes a mail due at once. False when there is none, or when it is being sent. */
+/** Makes a mail due now. Returns false if there is no such mail, or if it is being sent. */
 export async function retryMail(db: Queries, id: number, now: number): Promise<boolean> {
   return (await db.run(RETRY, id, now)) === 1
 }
 
-/** Takes a mail out unsent. False when there is none, or when it is being sent. */
+/** Deletes a mail without sending it. Returns false if there is no such mail, or if it is being sent. */
 export async function discardMail(db: Queries, id: number, now: number): Promise<boolean> {
   return (await db.run(DISCARD, id, now)) === 1
 }

@@ -15,7 +15,7 @@ type ClaimedRow = {
 /** Prefixes the error of a mail that waits because of an outage, which is the same for every address, with or without an account. */
 const OUTAGE = 'away: '
 // A pending mail is not queued twice and keeps its due time, so that repeated requests cause neither more mail nor an earlier one.
-// A mail that was given up is tried anew.
+// A mail that was given up is tried again.
 const ENQUEUE = statement(`
   insert into outbox (kind, recipient, requested_at, due_at) values ($1, $2, $3, $3)
   on conflict (kind, recipient) do update
@@ -60,7 +60,7 @@ const MEASURE = statement<{ depth: number; oldest: number | null }>(`
   where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
     and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
 
-/** Which accounts are sent which mail: none that is banned, and a verify mail only to one that is not verified. */
+/** Whether an account gets a mail of this kind: banned accounts get none, and only unverified accounts get a verification mail. */
 function isWanted(kind: string): string {
   return `users.banned = false and (${kind} = 'reset' or users.verified = false)`
 }
@@ -90,7 +90,7 @@ export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, 
   return rows.map(({ requested_at, ...row }) => ({ ...row, requestedAt: requested_at, lease }))
 }
 
-/** The account that a mail goes to. Undefined when the mail is not wanted: no account has the address, or none that is sent such a mail. */
+/** The account that a mail is sent to. Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind. */
 export async function findRecipient(db: Queries, { recipient, kind }: ClaimedMail): Promise<(User & UserSecrets) | undefined> {
   const row = await db.first(FIND_RECIPIENT, recipient, kind)
   return row && toUserWithSecrets(row)
@@ -101,12 +101,12 @@ export function removeUnwantedMails(db: Queries, now: number, batch: number): Pr
   return db.run(REMOVE_UNWANTED, now, batch)
 }
 
-/** Removes a mail that was sent or is not wanted. False when it was requested again meanwhile: then it stays. */
+/** Removes a mail that was sent or is not wanted. Returns false, and keeps the mail, if it was requested again in the meantime. */
 export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {
   return (await db.run(REMOVE, id, revision)) > 0
 }
 
-/** Does nothing when the lease is no longer ours. */
+/** Does nothing if this process no longer holds the lease. */
 export async function extendLease(db: Queries, { id, lease }: ClaimedMail, leaseEndsAt: number): Promise<void> {
   await db.run(EXTEND_LEASE, id, lease, leaseEndsAt)
 }
@@ -126,24 +126,24 @@ export async function postponeMail(db: Queries, { id, lease }: ClaimedMail, dueA
   await db.run(POSTPONE, id, lease, dueAt, reason)
 }
 
-/** Postpones a mail because of an outage of the mail server or the database, which every address meets alike. */
+/** Postpones a mail because of an outage of the mail server or the database, which affects every address alike. */
 export async function holdMail(db: Queries, mail: ClaimedMail, dueAt: number, reason: string): Promise<void> {
   await postponeMail(db, mail, dueAt, OUTAGE + reason)
 }
 
-/** Marks a mail as failed. False when it was requested again meanwhile, or when the lease is no longer ours. */
+/** Marks a mail as failed. Returns false if it was requested again, or if this process no longer holds the lease. */
 export async function giveUpMail(db: Queries, { id, lease, revision }: ClaimedMail, now: number, reason: string): Promise<boolean> {
   return (await db.run(GIVE_UP, id, lease, now, reason, revision)) > 0
 }
 
-/** Deletes mails that failed before a moment: an address is not kept for ever. */
+/** Deletes mails that failed before the given time, so that addresses are not kept forever. */
 export async function forgetFailedMails(db: Queries, before: number): Promise<void> {
   await db.run(FORGET_FAILED, before)
 }
 
 /**
- * During an outage: the mails requested before a moment that were not tried yet or wait for its end, and the age of the oldest. Otherwise
- * nothing, and never a mail that the server rejected: that it exists would show that the address has an account.
+ * During an outage: the number of mails requested before the given time that were not tried yet or wait for its end, and the age of the
+ * oldest. Otherwise nothing. A mail that the server rejected is never counted: it would reveal that the address has an account.
  */
 export async function measureOutbox(db: Queries, now: number, before: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
   const row = await db.first(MEASURE, before)

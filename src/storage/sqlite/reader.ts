@@ -88,7 +88,7 @@ export function createReaderThread(file: string, deadlineMs: number): ReaderThre
   }
 
   function expire(job: Job): void {
-    job.reject(new Refusal('unavailable', `SQLite: a long read gave no answer within ${deadlineMs} ms`))
+    job.reject(new Refusal('unavailable', `SQLite: a long read took longer than ${deadlineMs} ms`))
     if (job !== current) {
       waiting.splice(waiting.indexOf(job), 1)
       return

@@ -131,7 +131,7 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
   }
 }
 
-/** A client that was told that its request failed must not find out later that it succeeded. */
+/** A request that was answered with an error must not succeed afterwards. */
 function requireClient({ signal }: Write): void {
   if (signal?.aborted) throw new Abandoned()
 }

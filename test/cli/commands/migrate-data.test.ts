@@ -147,7 +147,7 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
   refusedWith(
     again,
     1,
-    'the target is not empty: 1198 rows in users, 20 rows in sessions, 5 rows in api_keys, 5 rows in retiring_secrets, 1 rows in signing_keys, 1 rows in secret_uses, 2 rows in outbox; name a new database',
+    'the target is not empty: 1198 rows in users, 20 rows in sessions, 5 rows in api_keys, 5 rows in retiring_secrets, 1 rows in signing_keys, 1 rows in secret_uses, 2 rows in outbox; use a new database',
   )
 
   const back = await run(url, 'sqlite:back/new.db')

@@ -54,7 +54,7 @@ plainTest('doctor reports every invalid setting, including a weak secret, and pr
   const findings = await examine({ PORT: 'x', SECRET_KEY: 'change-me-change-me-change-me-change-me' })
   assert.deepEqual(problems(findings, 'settings'), [
     'error: PORT: should be a whole number from 0 to 65535, is "x"',
-    'error: SECRET_KEY: is a sample or can be guessed; make one with `npm run latchkey -- secret generate`',
+    'error: SECRET_KEY: is a sample or can be guessed; create one with `npm run latchkey -- secret generate`',
   ])
 })
 
