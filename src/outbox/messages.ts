@@ -17,7 +17,7 @@ export function writeMail(letterhead: Letterhead, mail: ClaimedMail, user: User,
     title: apiTitle,
     greeting: greeting(user),
     link: `${baseUrl}${path}?code=${encodeURIComponent(token)}`,
-    footer: `This mail was sent by ${apiTitle} to ${user.email}. Nobody reads replies to it.`,
+    footer: `This mail was sent by ${apiTitle} to ${user.email}. Please do not reply: replies are not read.`,
   }
   const from = parseMailbox(mailFrom)
   return {
@@ -48,11 +48,11 @@ function textsFor(kind: MailKind, apiTitle: string, { email }: User): Texts {
         purpose: 'verify your address',
         subject: `Verify your email address for ${apiTitle}`,
         heading: 'Verify your email address',
-        intro: `Welcome to ${apiTitle}. Open the link below to confirm that ${email} is your address, and your account is ready to use.`,
+        intro: `Welcome to ${apiTitle}. To activate your account, open the link below and confirm that ${email} is your address.`,
         action: 'Verify email address',
         notes: [
           `The link works once, within ${lifetime}.`,
-          'If you did not ask for this, ignore this mail: without the link, the account cannot be used.',
+          'If you did not create this account, ignore this mail. The account cannot be used without the link.',
         ],
       }
     case 'reset':
@@ -61,11 +61,11 @@ function textsFor(kind: MailKind, apiTitle: string, { email }: User): Texts {
         purpose: 'reset your password',
         subject: `Reset your password for ${apiTitle}`,
         heading: 'Reset your password',
-        intro: `Somebody asked to reset the password of ${email} at ${apiTitle}. Open the link below to choose a new one.`,
+        intro: `We received a request to reset the ${apiTitle} password for ${email}. Open the link below to choose a new password.`,
         action: 'Choose a new password',
         notes: [
           `The link works once, within ${lifetime}.`,
-          'If you did not ask for this, ignore this mail: your password stays as it is. Do not pass the link on to anybody.',
+          'If you did not request this, ignore this mail. Your password stays the same. Do not share the link with anyone.',
         ],
       }
   }

@@ -54,14 +54,14 @@ test('from the registration mail to a login with a new password, all in a browse
   assert.deepEqual(problems, [])
 })
 
-test('the form works by keyboard alone, tells its fields to password managers, and refuses a short password before it is sent', async (t) => {
+test('the form works with the keyboard and with password managers, and rejects a short password before it is sent', async (t) => {
   const browser = await openBrowser(t)
   const service = await startProcess(t, { ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: OLD_PASSWORD })
   const { page, problems } = await openPage(browser, service.url)
   await postJson(`${service.url}/forgot-password/`, { email: EMAIL })
   const link = new URL(await untilPrinted(service, /http:\S+\/reset-password\/\?code=\S+/))
   await page.goto(service.url + link.pathname + link.search)
-  // The browser gives the field its focus when it first draws the page, which may be after it has loaded it.
+  // The browser focuses the field when it first renders the page, which may be after the load event.
   await page.waitForFunction("document.activeElement.id === 'new_password'")
   await page.keyboard.type('short')
   await page.keyboard.press('Enter')

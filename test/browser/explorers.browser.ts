@@ -10,7 +10,7 @@ const EMAIL = 'mia@example.com'
 const PASSWORD = 'correct horse battery'
 const ADMIN = { ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }
 
-/** One operation of Swagger UI, unfolded. */
+/** Expands one operation of Swagger UI. */
 async function unfold(page: Page, operationId: string): Promise<Locator> {
   const operation = page.locator(`.opblock[id$="-${operationId}"]`)
   await operation.waitFor()
@@ -18,7 +18,7 @@ async function unfold(page: Page, operationId: string): Promise<Locator> {
   return operation
 }
 
-/** Executes an operation, and gives the status and the body that Swagger UI shows for it. */
+/** Executes an operation, and returns the status and the body that Swagger UI shows. */
 async function execute(operation: Locator): Promise<{ status: string; body: string }> {
   await operation.getByRole('button', { name: 'Execute' }).click()
   const live = operation.locator('.live-responses-table tbody tr').first()
@@ -37,7 +37,7 @@ async function authorize(page: Page, field: string, credential: string): Promise
   await page.locator('.modal-ux .close-modal').click()
 }
 
-test('in Swagger UI one logs in, authorizes with the token, and sees oneself; after a reload, with an API key', async (t) => {
+test('in Swagger UI a user logs in, authorizes with the token and reads their account; after a reload, with an API key', async (t) => {
   const browser = await openBrowser(t)
   const service = await startProcess(t, ADMIN)
   const { page, problems } = await openPage(browser, service.url, { viewport: { width: 1280, height: 1000 } })
@@ -67,7 +67,7 @@ test('in Swagger UI one logs in, authorizes with the token, and sees oneself; af
   assert.deepEqual(problems, [])
 })
 
-test('Swagger UI shows every operation, leads to one by its address, and calls below the path that it was opened at', async (t) => {
+test('Swagger UI shows every operation, links to each, and sends requests below the path where it was opened', async (t) => {
   const browser = await openBrowser(t)
   const service = await startProcess(t)
   const operations = await readOperations(service.url)
@@ -85,7 +85,7 @@ test('Swagger UI shows every operation, leads to one by its address, and calls b
   }
 })
 
-test('Swagger UI fits on a phone, with operations unfolded too', async (t) => {
+test('Swagger UI fits on a phone, also with expanded operations', async (t) => {
   const browser = await openBrowser(t)
   const service = await startProcess(t)
   const { page } = await openPage(browser, service.url, { viewport: { width: 390, height: 844 } })

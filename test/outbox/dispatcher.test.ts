@@ -228,7 +228,7 @@ test('a mail is retried for a day after the latest request, then given up with a
   assert.equal(transport.sent.length, 0, 'a mail that was given up is not retried by itself')
 })
 
-test('a mail to a mailbox that does not exist is given up at once, and tried anew when it is requested again', async (t) => {
+test('a mail to a mailbox that does not exist is given up at once, and tried again when it is requested again', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const transport = createInstantTransport()

@@ -31,7 +31,7 @@ function openFiles(t: TestContext) {
   return { folder, printed, transport: createFileTransport(folder, (line) => void printed.push(line)) }
 }
 
-test('a mail is kept as a file for the eyes of its owner alone, and its link is told', async (t) => {
+test('a mail is written to a file that only its owner can read, and its link is printed', async (t) => {
   const { folder, printed, transport } = openFiles(t)
   await transport.send(message('mia@example.com'))
   const [name = '', ...others] = readdirSync(folder)
@@ -51,7 +51,7 @@ test('an address cannot lead out of the folder', async (t) => {
   )
 })
 
-test('a folder that cannot be written lets the mail wait, and no link is told', async (t) => {
+test('if the folder is not writable, the mail waits and no link is printed', async (t) => {
   const folder = join(temporaryFolder(t), 'mail')
   writeFileSync(folder, 'not a folder')
   const printed: string[] = []

@@ -23,28 +23,28 @@ function write(kind: MailKind, { user = {}, letterhead = {} }: { user?: Partial<
   return writeMail({ ...LETTERHEAD, ...letterhead }, claimed(kind), { ...MIA, ...user }, TOKEN, NOW)
 }
 
-test('a verify mail carries its link, its lifetime and what to do when it was not asked for, in both parts', () => {
+test('a verify mail contains the link, its lifetime and what to do if it was not requested, in both parts', () => {
   const mail = write('verify')
   assert.equal(mail.to, 'Mia@example.com')
   assert.equal(mail.subject, 'Verify your email address for Latchkey')
   assert.equal(mail.link, 'https://id.example.com/auth/verify/?code=aaa.bbb.ccc')
   for (const part of [mail.text, mail.html]) {
-    for (const expected of [mail.link, '24 hours', 'Hello Mia,', 'If you did not ask for this'])
+    for (const expected of [mail.link, '24 hours', 'Hello Mia,', 'If you did not create this account'])
       assert.ok(part.includes(expected), expected)
   }
 })
 
-test('a reset mail carries its link, its lifetime and what to do when it was not asked for, in both parts', () => {
+test('a reset mail contains the link, its lifetime and what to do if it was not requested, in both parts', () => {
   const mail = write('reset')
   assert.equal(mail.subject, 'Reset your password for Latchkey')
   assert.equal(mail.link, 'https://id.example.com/auth/reset-password/?code=aaa.bbb.ccc')
   for (const part of [mail.text, mail.html]) {
-    for (const expected of [mail.link, '30 minutes', 'Hello Mia,', 'If you did not ask for this'])
+    for (const expected of [mail.link, '30 minutes', 'Hello Mia,', 'If you did not request this'])
       assert.ok(part.includes(expected), expected)
   }
 })
 
-test('the link stands alone on its line in the text part', () => {
+test('the link is on a line by itself in the text part', () => {
   for (const kind of ['verify', 'reset'] as const) {
     const mail = write(kind)
     assert.ok(mail.text.split('\n').includes(mail.link))
@@ -61,7 +61,7 @@ test('no link in a mail leads anywhere but to BASE_URL, and nothing is loaded fr
   }
 })
 
-test('a name, an address and a title that hold HTML are text in the HTML part', () => {
+test('HTML in a name, an address or a title is escaped in the HTML part', () => {
   const { html } = write('verify', {
     user: { firstName: `<b onclick="x">&'`, email: "o'<b>neil@example.com" },
     letterhead: { apiTitle: '<script>alert(1)</script> & "Co"' },
@@ -72,7 +72,7 @@ test('a name, an address and a title that hold HTML are text in the HTML part', 
   assert.doesNotMatch(html, /<script|<b /)
 })
 
-test('a name that reads like a link or like a message of its own is left out of the mail', () => {
+test('a name that looks like a link or a message is left out of the mail', () => {
   const names = [
     'https://evil.example',
     'evil.example',
@@ -143,7 +143,7 @@ test('a sender whose name needs quotes arrives with one pair of them', async () 
   assert.match(String(raw), /^From: "Name, Inc\." <a@b\.io>\r$/m)
 })
 
-test('line breaks in a title, a name or an address make no header', async () => {
+test('line breaks in a title, a name or an address do not inject headers', async () => {
   const evil = 'x\r\nBcc: evil@example.com\r\n\r\nbody'
   const message = {
     ...write('verify', { letterhead: { apiTitle: evil } }),

@@ -35,7 +35,7 @@ function watched(db: Database) {
     ...db,
     async first(asked, ...values) {
       counts.statements++
-      // An endless loop fails the test instead of running for ever.
+      // An endless loop fails the test instead of running forever.
       if (asked.sql.includes('from users') && ++counts.lookUps < 100 && !counts.isReadable) throw new Refusal('unavailable', 'damaged')
       return db.first(asked, ...values)
     },
@@ -191,7 +191,7 @@ test('a registration during the removal of unwanted mails keeps its mail', async
   assert.equal((await outboxRows(testApp)).length, 40)
 })
 
-/** What the metrics say of mails that were asked for more than a minute ago. */
+/** The metrics about mails that were requested more than a minute ago. */
 async function measured({ db, clock }: TestApp) {
   return measureOutbox(db, clock.now(), clock.now() - 60_000)
 }

@@ -90,7 +90,7 @@ test('a mail waits when the server answers byte by byte, and the next one is not
       socket.on('close', () => clearInterval(timer))
       return
     }
-    // From now on it is the way to a good server.
+    // From now on it forwards to a working server.
     const onward = tcpConnect(good.port)
     socket.pipe(onward).pipe(socket)
   })

@@ -36,7 +36,7 @@ async function open(t: TestContext, target: DatabaseTarget): Promise<Database> {
   return db
 }
 
-/** With a database, in a transaction of its own. */
+/** Adds a user. Given a database instead of a transaction, it opens one. */
 function addUser(db: Database | Transaction, emailKey: string): Promise<number | undefined> {
   if ('transaction' in db) return db.transaction((tx) => addUser(tx, emailKey))
   const names = { firstName: 'Mia', lastName: 'Muster' }
@@ -57,14 +57,14 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened: promise, open: resolve }
 }
 
-test('a transaction happens whole, and its result is handed back', async (t) => {
+test('a transaction commits as a whole and returns its result', async (t) => {
   const { db } = await migrated(t)
   const ids = await db.transaction(async (tx) => [await addUser(tx, 'a@x.io'), await addUser(tx, 'b@x.io')])
   assert.deepEqual(ids, [1, 2])
   assert.equal(await countUsers(db), 2)
 })
 
-test('a transaction that throws leaves nothing, hands on what was thrown, and the next one works', async (t) => {
+test('a transaction that throws is rolled back and rethrows, and the next one works', async (t) => {
   const { db } = await migrated(t)
   const attempt = db.transaction(async (tx) => {
     await addUser(tx, 'a@x.io')
@@ -77,7 +77,7 @@ test('a transaction that throws leaves nothing, hands on what was thrown, and th
   assert.equal(await countUsers(db), 1)
 })
 
-test('unavailable: nothing is left of a transaction whose caller was told meanwhile to try again', async (t) => {
+test('unavailable: a transaction whose signal has aborted is rolled back', async (t) => {
   const { db } = await migrated(t)
   const caller = new AbortController()
   const attempt = (email: string) =>
@@ -95,18 +95,18 @@ test('unavailable: nothing is left of a transaction whose caller was told meanwh
   assert.equal(await countUsers(db), 1)
 })
 
-plainTest('SQLite: the file is locked as long as it is open, so that no other program takes it for unused', async (t) => {
+plainTest('SQLite: the file is locked while it is open, so that no other program considers it unused', async (t) => {
   if (process.platform !== 'linux') return t.skip('only Linux lists locks')
   const file = join(temporaryFolder(t), 'accounts.db')
   await migrate({ kind: 'sqlite', file })
   await open(t, { kind: 'sqlite', file })
   const { ino } = statSync(file)
   const locks = readFileSync('/proc/locks', 'utf8').split('\n')
-  // Every connection of SQLite holds these bytes of the file for reading.
+  // Every SQLite connection holds a read lock on these bytes of the file.
   assert.ok(locks.some((line) => line.includes(`:${ino} 1073741826 1073742335`)))
 })
 
-test('of many sessions that are asked for at once, each finds its own user, and one that is not there finds nobody', async (t) => {
+test('concurrent session lookups each find their own user, and an unknown session finds none', async (t) => {
   const { db } = await migrated(t)
   const people = Array.from({ length: 450 }, (_, n) => ({ id: n + 1, session: `"${n}\\,{}` }))
   for (const { session } of people) await addUser(db, `${session}@x.io`)
@@ -120,14 +120,14 @@ test('of many sessions that are asked for at once, each finds its own user, and 
   assert.deepEqual(new Set(others), new Set([undefined]))
 })
 
-test('unavailable: of many sessions that are asked for at once, each hears that the database is away', async (t) => {
+test('unavailable: during an outage, each of many concurrent session lookups is refused', async (t) => {
   const { db } = await migrated(t)
   await db.close()
   const asked = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => findSessionUser(db, `session-${n}`, n, 0)))
   assert.deepEqual(new Set(asked.map((one) => one.status === 'rejected' && one.reason.code)), new Set(['unavailable']))
 })
 
-test('a statement outside a transaction is not part of it, and is kept when the transaction is undone', async (t) => {
+test('a statement outside a transaction is not part of it, and survives when the transaction is rolled back', async (t) => {
   const { db } = await migrated(t)
   const inside = gate()
   const decided = gate()
@@ -139,7 +139,7 @@ test('a statement outside a transaction is not part of it, and is kept when the 
   })
   await inside.opened
   const outside = addUser(db, 'outside@x.io')
-  // A reader sees what is committed: neither the row inside nor a half of anything.
+  // A reader sees committed rows only, not the row inside the transaction.
   const seenMeanwhile = t.database === 'sqlite' ? await countUsers(db) : 0
   decided.open()
   await assert.rejects(transaction, { code: 'email_taken' })
@@ -184,7 +184,7 @@ test('a lock excludes every other process until the transaction ends', async (t)
     await tx.lock('admins')
     order.push('second')
   })
-  // Long enough for the second to come through, if nothing held it back.
+  // Long enough for the second transaction to finish, if the lock did not work.
   await new Promise((resolve) => setTimeout(resolve, 200))
   assert.deepEqual(order, [])
   released.open()
@@ -201,14 +201,14 @@ test('a unique violation is distinguished from other errors', async (t) => {
   await assert.rejects(addSession(db, { ...session, id: 'other', userId: 7 }), (error) => !(error instanceof UniqueViolation))
 })
 
-plainTest('what PostgreSQL says about a value does not repeat it', async (t) => {
+plainTest('an error of PostgreSQL about a value does not repeat the value', async (t) => {
   const target = await freshDatabase(t, 'postgres')
   await assert.rejects((await open(t, target)).first(AS_NUMBER, 'hunter22 "and more'), {
     message: 'PostgreSQL: invalid input syntax for type bigint: "[hidden]" (22P02)',
   })
 })
 
-test('an address is taken once, whatever its case', async (t) => {
+test('an address is unique, whatever its case', async (t) => {
   const { db } = await migrated(t)
   const spellings = ['mia@x.io', 'Mia@x.io', 'MIA@X.IO', 'mIA@x.Io']
   const ids = await Promise.all(spellings.map((spelling) => addUser(db, emailKey(spelling))))
@@ -216,7 +216,7 @@ test('an address is taken once, whatever its case', async (t) => {
   assert.equal(await countUsers(db), 1)
 })
 
-test('the id of a deleted user is never given out again, not even after a restart', async (t) => {
+test('the id of a deleted user is never reused, not even after a restart', async (t) => {
   const { db, target } = await migrated(t)
   await addUser(db, 'a@x.io')
   const last = await addUser(db, 'b@x.io')
@@ -230,7 +230,7 @@ test('the id of a deleted user is never given out again, not even after a restar
 test('every declared statement can be prepared on a migrated database', async (t) => {
   for (const name of readdirSync(STORAGE)) if (name.endsWith('.repository.ts')) await import(new URL(name, STORAGE).href)
   const { target } = await migrated(t)
-  // SQLite prepares all of them when it is opened, which has happened by now.
+  // SQLite has prepared all of them when it was opened.
   if (target.kind === 'sqlite') return
   const sql = postgres(target.url, { max: 1, fetch_types: false })
   t.after(() => sql.end())
@@ -244,7 +244,7 @@ test('a closed database is unavailable', async (t) => {
   await assert.rejects(addUser(db, 'a@x.io'), { name: 'Refusal', code: 'unavailable' })
 })
 
-plainTest('PostgreSQL: a transaction that ends past its deadline is undone, because its caller was told that it failed', async (t) => {
+plainTest('PostgreSQL: a transaction that ends after its deadline is rolled back, because its caller was refused', async (t) => {
   const { db } = await migrated(Object.assign(t, { database: 'postgres' as const }))
   const done = gate()
   const late = db.transaction(async (tx) => {
@@ -253,12 +253,12 @@ plainTest('PostgreSQL: a transaction that ends past its deadline is undone, beca
   })
   await assert.rejects(late, { name: 'Refusal', code: 'unavailable' })
   done.open()
-  // The address is free as soon as the transaction is over; a second one waits for that.
+  // The address is free as soon as the transaction has ended; the second insert waits for that.
   assert.ok((await addUser(db, 'a@x.io')) !== undefined)
   assert.equal(await countUsers(db), 1)
 })
 
-plainTest('PostgreSQL: reads go on while all writes wait for a lock, and replaced connections do not pile up', async (t) => {
+plainTest('PostgreSQL: reads continue while all writes wait for a lock, and replaced connections do not accumulate', async (t) => {
   const { db, target } = await migrated(Object.assign(t, { database: 'postgres' as const }))
   const userId = (await addUser(db, 'a@x.io')) ?? 0
   const other = postgres(target.kind === 'postgres' ? target.url : '', { max: 2, fetch_types: false })
@@ -291,26 +291,23 @@ plainTest('PostgreSQL: reads go on while all writes wait for a lock, and replace
   assert.ok(most <= 13, `${most} connections`)
 })
 
-plainTest(
-  'SQLite: a lock of another process that is held too long makes every waiting write unavailable, within one deadline',
-  async (t) => {
-    const { db, file } = await openLocked(t)
-    const longestPause = watchEventLoop(t)
-    const startedAt = performance.now()
-    const writes = [addUser(db, 'a@x.io'), addUser(db, 'b@x.io'), db.transaction((tx) => addUser(tx, 'c@x.io')), db.run(DELETE, 1)]
-    // A read does not wait for a writer.
-    assert.equal(await countUsers(db), 0)
-    const results = await Promise.allSettled(writes)
-    const waitedMs = performance.now() - startedAt
-    for (const result of results) {
-      assert.equal(result.status === 'rejected' && result.reason instanceof Refusal && result.reason.code, 'unavailable')
-    }
-    assert.ok(waitedMs < 3000, `waited ${waitedMs} ms for ${file}`)
-    assert.ok(longestPause() < 500, `the event loop stood still for ${longestPause()} ms`)
-  },
-)
+plainTest('SQLite: if another process holds a lock too long, every waiting write is refused within one deadline', async (t) => {
+  const { db, file } = await openLocked(t)
+  const longestPause = watchEventLoop(t)
+  const startedAt = performance.now()
+  const writes = [addUser(db, 'a@x.io'), addUser(db, 'b@x.io'), db.transaction((tx) => addUser(tx, 'c@x.io')), db.run(DELETE, 1)]
+  // A read does not wait for a writer.
+  assert.equal(await countUsers(db), 0)
+  const results = await Promise.allSettled(writes)
+  const waitedMs = performance.now() - startedAt
+  for (const result of results) {
+    assert.equal(result.status === 'rejected' && result.reason instanceof Refusal && result.reason.code, 'unavailable')
+  }
+  assert.ok(waitedMs < 3000, `waited ${waitedMs} ms for ${file}`)
+  assert.ok(longestPause() < 500, `the event loop was blocked for ${longestPause()} ms`)
+})
 
-plainTest('SQLite: a lock of another process that is let go in time delays a write and does not fail it', async (t) => {
+plainTest('SQLite: if another process releases its lock in time, a write is delayed but succeeds', async (t) => {
   const { db, release } = await openLocked(t)
   const write = addUser(db, 'a@x.io')
   setTimeout(release, 300)
@@ -326,7 +323,7 @@ async function openLocked(t: TestContext): Promise<{ db: Database; file: string;
   return { db, file, release: () => holder.stdin?.end() }
 }
 
-/** The longest time for which nothing else could run. */
+/** The longest time for which the event loop was blocked. */
 function watchEventLoop(t: TestContext): () => number {
   let longestMs = 0
   let lastTick = performance.now()

@@ -15,7 +15,7 @@ const BAN = statement('update users set banned = true where id = $1')
 const UNBAN = statement('update users set banned = false where id = $1')
 const ROUNDS = 50
 
-/** Keeps look-ups of another user under way in every turn of the event loop, as under load. */
+/** Starts look-ups of another user in every turn of the event loop, as under load. */
 function startLookUps(t: TestContext, { db }: TestApp): void {
   let isOver = false
   t.after(() => {
@@ -30,7 +30,7 @@ function startLookUps(t: TestContext, { db }: TestApp): void {
   for (let count = 0; count < 3; count++) void run()
 }
 
-test('401: a ban by another process is felt by the very next request, by token and by API key, under load', async (t) => {
+test('401: a ban by another process applies to the very next request, by token and by API key, under load', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const withKey = await keyHolder(testApp, mia)
@@ -49,7 +49,7 @@ test('401: a ban by another process is felt by the very next request, by token a
   }
 })
 
-test('401: a ban over HTTP in one process is felt by the very next request in another', async (t) => {
+test('401: a ban over HTTP in one process applies to the very next request in another', async (t) => {
   const testApp = await startApp(t)
   const [boss, mia] = [await admin(testApp), await member(testApp)]
   const other = await secondApp(t, testApp)
@@ -59,22 +59,25 @@ test('401: a ban over HTTP in one process is felt by the very next request in an
   assert.equal((await testApp.app.inject({ url: '/users/me', headers: mia.headers })).statusCode, 401)
 })
 
-plainTest('SQLite: two look-ups in one turn of the event loop, with a write of another process between them, differ', async (t) => {
-  const testApp = await startApp(t)
-  const { db, config } = testApp
-  const mia = await member(testApp)
-  await db.transaction((tx) => insertSession(tx, { id: 'session', userId: mia.id, createdAt: 0, expiresAt: 1 }))
-  // Another connection has its own view of the file, exactly as another process has.
-  const other = new DatabaseSync(config.database.kind === 'sqlite' ? config.database.file : assert.fail())
-  t.after(() => other.close())
-  await nextTurn()
-  const before = findSessionUser(db, 'session', mia.id, 0)
-  other.exec(`update users set banned = true where id = ${mia.id}`)
-  const after = findSessionUser(db, 'session', mia.id, 0)
-  assert.deepEqual([(await before)?.banned, (await after)?.banned], [false, true])
-})
+plainTest(
+  'SQLite: of two look-ups in one turn of the event loop, the second sees a write that another process made in between',
+  async (t) => {
+    const testApp = await startApp(t)
+    const { db, config } = testApp
+    const mia = await member(testApp)
+    await db.transaction((tx) => insertSession(tx, { id: 'session', userId: mia.id, createdAt: 0, expiresAt: 1 }))
+    // A separate connection has its own view of the file, like another process.
+    const other = new DatabaseSync(config.database.kind === 'sqlite' ? config.database.file : assert.fail())
+    t.after(() => other.close())
+    await nextTurn()
+    const before = findSessionUser(db, 'session', mia.id, 0)
+    other.exec(`update users set banned = true where id = ${mia.id}`)
+    const after = findSessionUser(db, 'session', mia.id, 0)
+    assert.deepEqual([(await before)?.banned, (await after)?.banned], [false, true])
+  },
+)
 
-plainTest('PostgreSQL: look-ups that travel together run after the last of them was asked for', async (t) => {
+plainTest('PostgreSQL: look-ups that share one statement run after the last of them was requested', async (t) => {
   const testApp = await startApp(t, { database: 'postgres' })
   const { db, config } = testApp
   const mia = await member(testApp)

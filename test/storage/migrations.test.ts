@@ -20,13 +20,13 @@ type Subject = {
   readonly folder: string
   migrate(): Promise<Migration[]>
   tables(): Promise<string[]>
-  /** Whether another process is at work on a migration. */
+  /** Whether another process is running a migration. */
   isMigrating(): Promise<boolean>
 }
 
 const PROCESSES = 4
 const MIGRATE = fileURLToPath(new URL('../support/processes/migrate-process.ts', import.meta.url))
-// Each keeps one statement of a migration busy for longer than a test waits.
+// Each statement runs longer than any test waits.
 const SLOW_STATEMENT: Readonly<Record<DatabaseKind, string>> = {
   sqlite: 'insert into slow with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000000000) select max(i) from n;',
   postgres: 'select pg_sleep(3);',
@@ -60,7 +60,7 @@ function sqliteSubject(t: TestContext, folder: string): Subject {
     migrate: () => migrateSqlite(database, folder),
     tables: async () =>
       query<{ name: string }>("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'").map(({ name }) => name),
-    // What comes before the slow statement takes a few milliseconds: a lock that is held for longer is held by it.
+    // Everything before the slow statement takes milliseconds, so a lock that is held longer belongs to that statement.
     isMigrating: async () => existsSync(database) && isLocked(database) && (await sleep(500, true)) && isLocked(database),
   }
 }
@@ -100,7 +100,7 @@ function migrateElsewhere(t: ContractContext, { kind, database, folder }: Subjec
   return startNode(t, MIGRATE, [kind, database, folder], { cwd: folder })
 }
 
-test('of several processes that start together, one migrates and the others wait for it', async (t) => {
+test('if several processes start at once, one migrates and the others wait for it', async (t) => {
   const shared = await subject(t)
   const names = readdirSync(shared.folder).sort()
   const results = await Promise.all(Array.from({ length: PROCESSES }, () => finished(migrateElsewhere(t, shared))))
@@ -113,7 +113,7 @@ test('of several processes that start together, one migrates and the others wait
   assert.deepEqual(await shared.migrate(), [])
 })
 
-test('a process that is killed in the middle of a migration leaves nothing, and the next start migrates', async (t) => {
+test('a process that is killed during a migration leaves nothing behind, and the next start migrates', async (t) => {
   const killed = await subject(t)
   const slowFile = join(killed.folder, '9999-slow.sql')
   writeFileSync(slowFile, `create table slow (i bigint); ${SLOW_STATEMENT[killed.kind]}`)
@@ -132,14 +132,14 @@ test('a process that is killed in the middle of a migration leaves nothing, and 
   assert.ok((await killed.tables()).includes('users'))
 })
 
-test('a migration that fails leaves nothing of itself and of those before it', async (t) => {
+test('a migration that fails is rolled back together with those before it', async (t) => {
   const failing = await subject(t)
   writeFileSync(join(failing.folder, '9999-wrong.sql'), 'create table half (i bigint); insert into nowhere values (1);')
   await assert.rejects(failing.migrate(), /nowhere/)
   assert.deepEqual(await failing.tables(), [])
 })
 
-test('a database that a newer version has migrated is refused, and left as it is', async (t) => {
+test('a database that was migrated by a newer version is refused and not changed', async (t) => {
   const { folder, migrate, tables } = await subject(t)
   const newer = join(folder, '9999-newer.sql')
   writeFileSync(newer, 'create table newer (i bigint);')
@@ -162,7 +162,7 @@ test('a migration that was edited after it had been applied is refused', async (
   })
 })
 
-plainTest('a migration may rebuild a table of SQLite without losing the rows that refer to it', async (t) => {
+plainTest('SQLite: a migration can rebuild a table without losing the rows that reference it', async (t) => {
   const { folder, migrate, database } = sqliteSubject(t, copyOfMigrations(t, 'sqlite'))
   await migrate()
   const connection = new DatabaseSync(database)
@@ -180,14 +180,14 @@ plainTest('a migration may rebuild a table of SQLite without losing the rows tha
   assert.equal(connection.prepare('select count(*) as sessions from sessions').get()?.['sessions'], 1)
 })
 
-plainTest('a migration that leaves broken references behind is refused whole', async (t) => {
+plainTest('a migration that leaves broken references is rolled back', async (t) => {
   const { folder, migrate, tables } = sqliteSubject(t, copyOfMigrations(t, 'sqlite'))
   writeFileSync(join(folder, '9999-broken.sql'), "insert into sessions (id, user_id, created_at, expires_at) values ('s', 7, 0, 0);")
   await assert.rejects(migrate(), { name: 'MigrationError', message: 'A migration leaves broken references' })
   assert.deepEqual(await tables(), [])
 })
 
-plainTest('a PostgreSQL database that cannot hold every letter is refused, and left as it is', async (t) => {
+plainTest('a PostgreSQL database whose encoding is not UTF-8 is refused and not changed', async (t) => {
   for (const encoding of ['LATIN1', 'SQL_ASCII']) {
     const url = await emptyPostgres(t, encoding)
     await assert.rejects(migratePostgres(url), {

@@ -10,19 +10,19 @@ import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { insertUsers, numberedUsers } from '../../support/databases/users.ts'
 
-// More than the buffers of a connection take, so that the service has to wait for its reader.
+// More than the buffers of a connection hold, so that the service has to wait for its reader.
 const CROWD = numberedUsers(14_000).map((person) => ({ ...person, firstName: '𝄞'.repeat(100), lastName: '𝄞'.repeat(100) }))
 
 const READER = statement<{ id: number }>(`select id from users where role = 'admin'`)
 
-/** A client that has asked for the list of many users, and has read the beginning of it. */
+/** A client that has requested the list of many users and has read its beginning. */
 async function startedList(t: TestContext): Promise<{ testApp: TestApp; response: IncomingMessage; readPages: () => number }> {
   const testApp = await startApp(t, { database: 'sqlite' })
   await insertUsers(testApp, CROWD)
   const { headers } = await admin(testApp)
   let pages = 0
   const all = testApp.db.all
-  // Counts what is read, and reads it all the same.
+  // Counts the pages that are read.
   testApp.db.all = (statement, ...values) => {
     pages++
     return all(statement, ...values)
@@ -35,7 +35,7 @@ async function startedList(t: TestContext): Promise<{ testApp: TestApp; response
   return { testApp, response, readPages: () => pages }
 }
 
-test('a list that fails half-way ends the connection: nobody takes the beginning for the whole', async (t) => {
+test('a list that fails half-way closes the connection, so that no client mistakes it for the whole list', async (t) => {
   const { testApp, response } = await startedList(t)
   await testApp.db.close()
   let text = ''
@@ -47,7 +47,7 @@ test('a list that fails half-way ends the connection: nobody takes the beginning
   assert.throws(() => JSON.parse(text))
 })
 
-test('a list that an admin is reading ends with the connection when they are banned', async (t) => {
+test('if an admin is banned while reading a list, the connection is closed', async (t) => {
   const { testApp, response } = await startedList(t)
   const [{ id: readerId } = assert.fail()] = await testApp.db.all(READER)
   await admin(testApp)
@@ -62,10 +62,10 @@ test('a list that an admin is reading ends with the connection when they are ban
   assert.doesNotMatch(text, /registered-later/)
 })
 
-test('a list whose reader has gone is read no further', async (t) => {
+test('a list is not read further after its client has disconnected', async (t) => {
   const { testApp, response, readPages } = await startedList(t)
   const pages = readPages()
-  assert.ok(pages < CROWD.length / 250, 'the whole list was read before its reader took it')
+  assert.ok(pages < CROWD.length / 250, 'the whole list was read before the client received it')
   response.destroy()
   await eventually('the end of the connection', async () => {
     const connections = await new Promise<number>((resolve) => testApp.app.server.getConnections((_, count) => resolve(count)))
@@ -74,7 +74,7 @@ test('a list whose reader has gone is read no further', async (t) => {
   assert.ok(readPages() <= pages + 1)
 })
 
-test('lists leave the event loop free: all of them together read one page in a turn', async (t) => {
+test('lists do not block the event loop: together they read one page in each turn', async (t) => {
   const testApp = await startApp(t, { database: 'sqlite' })
   await insertUsers(testApp, numberedUsers(3000))
   const { headers } = await admin(testApp)
@@ -102,6 +102,6 @@ test('lists leave the event loop free: all of them together read one page in a t
     Array.from({ length: lists }, () => 3001),
   )
   assert.ok(pages > 10 * lists, `${pages} pages were read`)
-  // Their first pages, which no list has to wait for, may meet in one turn.
+  // The first pages do not wait, so all of them may be read in one turn.
   assert.ok(most <= lists, `${most} pages were read in one turn`)
 })

@@ -24,7 +24,7 @@ function lines({ logged }: TestApp): Line[] {
   return logged.map((line) => JSON.parse(line))
 }
 
-test('what changes an account is logged with actor, target and the id of the request', async (t) => {
+test('a change of an account is logged with actor, target and request id', async (t) => {
   const service = await startApp(t)
   const boss = await admin(service)
   const mia = await member(service)
@@ -61,7 +61,7 @@ test('a change is logged even if the connection is reset before the response is 
   assert.equal(typeof requestId, 'string')
 })
 
-test('an edit is logged with the names of what it has set, and with no value', async (t) => {
+test('an edit is logged with the names of the changed fields, without their values', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const email = newEmail()
@@ -81,7 +81,7 @@ test('an edit is logged with the names of what it has set, and with no value', a
   for (const value of ['canary password', email, 'Canary']) assert.ok(!service.logged.join('').includes(value))
 })
 
-test('what is refused is logged with its reason, whom it was about, and the id of the request', async (t) => {
+test('a refusal is logged with its reason, target and request id', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const other = await member(service)
@@ -115,7 +115,7 @@ test('what is refused is logged with its reason, whom it was about, and the id o
   assert.ok(!service.logged.join('').includes('canary'))
 })
 
-test('the address in the log is the one that the nearest proxy has seen, and nothing that is no address', async (t) => {
+test('the logged address is the one that the nearest proxy has seen, and always a valid address', async (t) => {
   const addresses = async (trusted: string, forwarded: readonly string[]) => {
     const service = await startApp(t, { env: { TRUST_PROXY: trusted } })
     const { email } = await member(service)
@@ -133,7 +133,7 @@ test('the address in the log is the one that the nearest proxy has seen, and not
   assert.deepEqual(await addresses('false', claims), twice(proxy, proxy, proxy, proxy, proxy, proxy))
 })
 
-test('at info an ordinary request leaves no line; at debug it leaves one, without its path', async (t) => {
+test('a request is logged at debug only, without its path', async (t) => {
   for (const [level, count] of [
     ['info', 0],
     ['debug', 1],

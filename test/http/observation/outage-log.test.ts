@@ -18,7 +18,7 @@ function outages() {
   }
 }
 
-test('an outage is told once a second for each reason, with how many requests it met in between', () => {
+test('an outage is logged once a second for each reason, with the number of requests in between', () => {
   const { lines, refuse, pass } = outages()
   for (const id of ['a', 'b', 'c']) refuse(id, 'the password queue is full')
   refuse('d', 'the database is away')
@@ -40,7 +40,7 @@ test('an outage is told once a second for each reason, with how many requests it
   assert.deepEqual([lines[0]?.route, lines[0]?.msg], ['/login/', 'unavailable'])
 })
 
-test('reasons that somebody makes up do not fill the memory: the oldest are forgotten, and told again', () => {
+test('arbitrary reasons do not fill the memory: the oldest are dropped, and logged again', () => {
   const { lines, refuse } = outages()
   for (let n = 0; n <= 100; n++) refuse('a', `reason ${n}`)
   refuse('b', 'reason 0')

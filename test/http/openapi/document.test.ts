@@ -9,7 +9,7 @@ import { startSkeleton } from '../../support/app/http-app.ts'
 
 const DESCRIBED = { operationId: 'odd', summary: 'Be odd', description: 'Does something odd.', tags: ['Service'] as const }
 
-test('a route that the documentation would not explain stops the start, unless it is hidden', async (t) => {
+test('a route without documentation stops the start, unless it is hidden', async (t) => {
   for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
     const { [name]: _, ...described } = DESCRIBED
     const start = (hide: boolean) =>
@@ -23,7 +23,7 @@ test('a route that the documentation would not explain stops the start, unless i
   }
 })
 
-test('a schema with a title becomes a component, wherever it stands; one without stays where it is', () => {
+test('a schema with a title becomes a component, wherever it is used; one without a title stays inline', () => {
   const { refer, schemas } = createComponents()
   const Word = Type.Object({ text: Type.String() }, { title: 'Word' })
   assert.deepEqual(refer(Type.Array(Word)), { type: 'array', items: { $ref: '#/components/schemas/Word' } })
@@ -36,7 +36,7 @@ test('a schema with a title becomes a component, wherever it stands; one without
   assert.deepEqual(schemas, { Word: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } } })
 })
 
-test('two schemas of one title stop the start', () => {
+test('two different schemas with the same title stop the start', () => {
   const { refer } = createComponents()
   refer(Type.Object({ one: Type.String() }, { title: 'Word' }))
   assert.throws(() => refer(Type.Object({ other: Type.String() }, { title: 'Word' })), {
@@ -44,14 +44,14 @@ test('two schemas of one title stop the start', () => {
   })
 })
 
-test('the keywords of our own are put in the words of OpenAPI, or left out', () => {
+test('our own keywords are translated to OpenAPI, or left out', () => {
   const { refer } = createComponents()
   assert.deepEqual(refer(Type.String({ trimmed: true, minLength: 1 })), { type: 'string', minLength: 1 })
   assert.deepEqual(refer(Type.Array(Type.String(), { nullable: true })), { type: ['array', 'null'], items: { type: 'string' } })
   assert.deepEqual(refer({ type: 'object', atLeastOne: true }), { type: 'object', minProperties: 1 })
 })
 
-test('a sample is put together from the examples of the parts; a part without one stops the start', () => {
+test('a sample is assembled from the examples of its parts; a part without an example stops the start', () => {
   const Name = Type.String({ examples: ['Mia'] })
   const schema = Type.Object({ name: Name, names: Type.Array(Name), kind: Type.Enum(['a', 'b']), is: Type.Literal('x') })
   assert.deepEqual(sampleOf(schema), { name: 'Mia', names: ['Mia'], kind: 'a', is: 'x' })

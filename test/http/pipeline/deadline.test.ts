@@ -22,18 +22,18 @@ const LIMIT_MS = 400
 const PUBLIC = { access: 'public', writes: false } as const
 const WRITES = { access: 'public', writes: true } as const
 const MAY_WAIT = { 200: Type.Unknown(), ...refusals(413, 503) }
-const FOR_EVER = new Promise<never>(() => undefined)
+const NEVER = new Promise<never>(() => undefined)
 
-/** A skeleton with routes of which one, /never, is never done. */
+/** An app with a short deadline, the given routes, and /never, which never responds. */
 function startLimited(t: TestContext, addRoutes: (app: App) => void, options: SkeletonOptions = {}): App {
   const addAll = (app: App) => {
-    app.get('/never', { config: PUBLIC, schema: { response: MAY_WAIT } }, () => FOR_EVER)
+    app.get('/never', { config: PUBLIC, schema: { response: MAY_WAIT } }, () => NEVER)
     addRoutes(app)
   }
   return startSkeleton(t, addAll, { answerWithinMs: LIMIT_MS, ...options })
 }
 
-nodeTest('503: what is not done in time is told to stop, and whatever it ends with later changes nothing', async (t) => {
+nodeTest('503: work that misses the deadline is aborted, and its later outcome is ignored', async (t) => {
   const { promise: ended, resolve } = Promise.withResolvers<boolean>()
   const app = startLimited(t, (routes) => {
     routes.post('/work', { config: WRITES, schema: { response: { 204: Empty, ...refusals(413, 503) } } }, async (request, reply) => {
@@ -43,17 +43,17 @@ nodeTest('503: what is not done in time is told to stop, and whatever it ends wi
       return reply.code(204).send()
     })
   })
-  // Over a connection: without one, a response that was sent looks like a client that has gone.
+  // Over a real connection: with inject, a finished response looks like a client that has disconnected.
   const response = await fetch(`${await app.listen({ port: 0, host: '127.0.0.1' })}/work`, { method: 'POST' })
   assert.deepEqual([response.status, await response.json()], [503, { detail: 'Service Unavailable' }])
   assert.equal(response.headers.get('retry-after'), '2')
   assert.equal(await ended, true, 'the answer did not wait for it')
 })
 
-nodeTest('503: the time that it takes to know who calls counts', async (t) => {
+nodeTest('503: the time to identify the caller counts', async (t) => {
   let guardEndedAt = 0
   const authentication = {
-    byToken: () => FOR_EVER,
+    byToken: () => NEVER,
     // As long as the whole limit.
     async byKey() {
       refused(await app.inject('/never'), 503, 'Service Unavailable')
@@ -67,16 +67,16 @@ nodeTest('503: the time that it takes to know who calls counts', async (t) => {
       void routes.get(
         '/guarded',
         { config: { access: 'user', acceptedKeys: 'read', writes: false }, schema: { response: MAY_WAIT } },
-        () => FOR_EVER,
+        () => NEVER,
       ),
     { authentication },
   )
   refused(await app.inject({ url: '/guarded', headers: { 'x-api-key': 'any' } }), 503, 'Service Unavailable')
   const tookMs = performance.now() - guardEndedAt
-  assert.ok(tookMs < LIMIT_MS / 2, `nothing was left after the guard, and yet it took ${tookMs} ms`)
+  assert.ok(tookMs < LIMIT_MS / 2, `no time was left for the handler, but it took ${tookMs} ms`)
 })
 
-nodeTest('503: a list that has not begun; 200: one that has begun is sent to its end', async (t) => {
+nodeTest('503: a list that has not started; 200: one that has started is sent completely', async (t) => {
   const app = startLimited(t, (routes) => {
     async function* pages(): AsyncIterable<number[]> {
       yield [1]
@@ -84,7 +84,7 @@ nodeTest('503: a list that has not begun; 200: one that has begun is sent to its
       yield [2]
     }
     async function* silence(): AsyncIterable<number[]> {
-      yield await FOR_EVER
+      yield await NEVER
     }
     routes.get('/begun', { config: PUBLIC, schema: { response: MAY_WAIT } }, (_request, reply) =>
       sendList(reply, pages(), (item) => ({ item })),
@@ -98,7 +98,7 @@ nodeTest('503: a list that has not begun; 200: one that has begun is sent to its
   refused(silent, 503, 'Service Unavailable')
 })
 
-nodeTest('200: what needs neither the database nor a hash has all the time it takes', async (t) => {
+nodeTest('200: a route that needs neither the database nor a hash has no deadline', async (t) => {
   const app = startLimited(t, (routes) => {
     routes.get('/page', { config: PUBLIC, schema: { response: { 200: Type.Unknown(), ...refusals() } } }, async () => {
       refused(await app.inject('/never'), 503, 'Service Unavailable')
@@ -108,7 +108,7 @@ nodeTest('200: what needs neither the database nor a hash has all the time it ta
   assert.deepEqual((await app.inject('/page')).json(), { done: true })
 })
 
-nodeTest('200: what a client takes to send its body does not count', async (t) => {
+nodeTest('200: the time that a client takes to send its body does not count', async (t) => {
   const body = Type.Object({ note: Type.String() })
   const app = startLimited(t, (routes) => {
     routes.post('/notes', { config: PUBLIC, schema: { body, response: MAY_WAIT } }, async (request) => request.body)
@@ -132,7 +132,7 @@ async function slowPasswords(): Promise<Passwords> {
   return createPasswords({ ...cheap, passes: Math.ceil((cheap.passes * 1000) / (performance.now() - startedAt)) })
 }
 
-test('503: registrations that wait too long for their hash; their places are given up, and no account comes of them', async (t) => {
+test('503: registrations that wait too long for their hash leave the queue and create no account', async (t) => {
   const passwords = await slowPasswords()
   const { app, services } = await startApp(t, { passwords })
   const cores = availableParallelism()
@@ -148,7 +148,7 @@ test('503: registrations that wait too long for their hash; their places are giv
     refused(response, 503, 'Service Unavailable')
     assert.equal(response.headers['retry-after'], '2')
   }
-  // What was being hashed when the answer went out has ended by then.
+  // Hashes that were running when the responses were sent have ended by then.
   await Promise.all(Array.from({ length: cores }, () => passwords.hash('the next')))
   let users = 0
   for await (const page of services.userAdministration.list(OPERATOR)) users += page.length

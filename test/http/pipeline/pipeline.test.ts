@@ -21,10 +21,10 @@ const NotePath = Type.Object({ note_id: Type.Integer() })
 const NoteQuery = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1 })) })
 const JSON_TYPE = { 'content-type': 'application/json' }
 const TOO_LARGE = JSON.stringify({ note: 'x'.repeat(64 * 1024) })
-// Node refuses to send these without a connection of their own.
+// The methods that /notes/ does not accept. CONNECT never reaches a route.
 const ODD_METHODS = METHODS.filter((method) => !['GET', 'HEAD', 'POST', 'CONNECT'].includes(method)) as Method[]
 
-/** Routes that take everything a route can take, and count who comes through. */
+/** Routes that accept every kind of input and record the requests that reach a handler. */
 function notes(t: Parameters<typeof startSkeleton>[0], options: SkeletonOptions = {}) {
   const seen: unknown[] = []
   const app = startSkeleton(
@@ -64,7 +64,7 @@ function notes(t: Parameters<typeof startSkeleton>[0], options: SkeletonOptions 
   return { app, seen }
 }
 
-/** Routes that fail in every way that nobody foresees. */
+/** Routes that fail in every unexpected way. */
 function failing(t: Parameters<typeof startSkeleton>[0], options: SkeletonOptions = {}): App {
   const thrown: Record<string, unknown> = {
     error: new Error('secret detail'),
@@ -110,7 +110,7 @@ test('404: a path that does not exist, whatever the method and the body', async 
   assert.deepEqual(seen, [])
 })
 
-test('405: every method that a path does not take, with those that it takes in Allow', async (t) => {
+test('405: every method that a path does not accept, with the accepted ones in Allow', async (t) => {
   const { app, seen } = notes(t)
   for (const method of ODD_METHODS) {
     const response = await app.inject({ method, url: '/notes/', headers: { 'content-type': 'odd' }, payload: TOO_LARGE })
@@ -124,7 +124,7 @@ test('405: every method that a path does not take, with those that it takes in A
   assert.deepEqual(seen, [])
 })
 
-test('405: a fixed path is not taken for an id by the method of its neighbour', async (t) => {
+test('405: a fixed path is not matched as an id by a parametric route of another method', async (t) => {
   const { app } = notes(t)
   const response = await app.inject({ method: 'PUT', url: '/notes/latest' })
   refused(response, 405, 'Method Not Allowed')
@@ -139,7 +139,7 @@ test('200: a path answers with and without a trailing slash, at the root and und
   }
 })
 
-test('404: what only looks like the version prefix', async (t) => {
+test('404: a path that only resembles the version prefix', async (t) => {
   const { app } = notes(t)
   for (const url of ['/api/v1x/notes', '/api/v1notes', '/api/v2/notes', '/api/notes', '/api/v1/api/v1/notes', '/API/v1/notes', '//notes']) {
     refused(await app.inject(url), 404, 'Not Found')
@@ -155,7 +155,7 @@ test('200: the version prefix alone is the root, with and without a query', asyn
   }
 })
 
-test('422: a body that is not a JSON object, with a message for each kind', async (t) => {
+test('422: a body that is not a JSON object, each with its own error', async (t) => {
   const { app, seen } = notes(t)
   const cases: readonly (readonly [string, string | Buffer | undefined, Record<string, string>, string])[] = [
     ['no body', undefined, {}, 'missing'],
@@ -191,7 +191,7 @@ test('422: a body that is not a JSON object, with a message for each kind', asyn
   assert.deepEqual(seen, [])
 })
 
-test('200: a JSON type with parameters, in any case, and a byte order mark are understood', async (t) => {
+test('200: a JSON content type with parameters, in any case, and a byte order mark are accepted', async (t) => {
   const { app } = notes(t)
   for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset=UTF-8']) {
     const response = await app.inject({ method: 'POST', url: '/notes/', headers: { 'content-type': type }, payload: '\uFEFF{"note":"x"}' })
@@ -199,7 +199,7 @@ test('200: a JSON type with parameters, in any case, and a byte order mark are u
   }
 })
 
-test('200: a field that is not declared is dropped, whatever its name', async (t) => {
+test('200: an undeclared field is dropped, whatever its name', async (t) => {
   const { app, seen } = notes(t)
   const payload = '{"note":"x","__proto__":{"role":"admin"},"constructor":{"prototype":{"role":"admin"}},"toString":1,"role":"admin"}'
   const response = await app.inject({ method: 'POST', url: '/notes/', headers: JSON_TYPE, payload })
@@ -209,7 +209,7 @@ test('200: a field that is not declared is dropped, whatever its name', async (t
   assert.equal(({} as { role?: string }).role, undefined)
 })
 
-test('422: a field that exists on every object is still missing', async (t) => {
+test('422: a field that every object inherits counts as missing', async (t) => {
   const app = startSkeleton(t, (routes) => {
     const body = Type.Object({ constructor: Type.String(), toString: Type.String() })
     routes.post('/odd', { config: PUBLIC, schema: { body, response: { 204: Empty, ...refusals() } } }, async (_request, reply) =>
@@ -220,7 +220,7 @@ test('422: a field that exists on every object is still missing', async (t) => {
   invalid(response, { loc: ['body', 'constructor'], type: 'missing' }, { loc: ['body', 'toString'], type: 'missing' })
 })
 
-test('204: a route that takes no body ignores one, and whatever is said about it', async (t) => {
+test('204: a route without a body ignores any body and content type', async (t) => {
   const { app, seen } = notes(t)
   const bodies: readonly (readonly [string | undefined, Record<string, string>])[] = [
     [undefined, {}],
@@ -239,7 +239,7 @@ test('204: a route that takes no body ignores one, and whatever is said about it
   assert.deepEqual(new Set(seen), new Set([undefined]))
 })
 
-test('413: a body over 64 KiB, and 200 for one that fills them', async (t) => {
+test('413: a body over 64 KiB; 200: a body of exactly 64 KiB', async (t) => {
   const { app, seen } = notes(t)
   refused(await app.inject({ method: 'POST', url: '/notes/', headers: JSON_TYPE, payload: TOO_LARGE }), 413, 'Request body is too large')
   assert.deepEqual(seen, [])
@@ -248,7 +248,7 @@ test('413: a body over 64 KiB, and 200 for one that fills them', async (t) => {
   assert.equal((await app.inject({ method: 'POST', url: '/notes/', headers: JSON_TYPE, payload: fits })).statusCode, 200)
 })
 
-test('401 before 413: who may not speak is not listened to', async (t) => {
+test('401 before 413: the body of an unauthenticated request is not read', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const send = (headers: Record<string, string>) =>
@@ -269,7 +269,7 @@ test('404: a path that cannot be decoded', async (t) => {
   }
 })
 
-test('200, 422: an id is read as an id, however long', async (t) => {
+test('200, 422: an id of any length reaches its route', async (t) => {
   const { app } = notes(t)
   const put = (id: string) => app.inject({ method: 'PUT', url: `/notes/${id}` })
   assert.deepEqual((await put('7')).json(), { note_id: 7 })
@@ -279,7 +279,7 @@ test('200, 422: an id is read as an id, however long', async (t) => {
   }
 })
 
-test('422: a query parameter that is given twice', async (t) => {
+test('422: a repeated query parameter', async (t) => {
   const { app, seen } = notes(t)
   invalid(await app.inject('/notes/?page=1&page=1'), { loc: ['query', 'page'], type: 'value_error' })
   invalid(await app.inject('/notes/?page='), { loc: ['query', 'page'], type: 'int_parsing' })
@@ -290,7 +290,7 @@ test('422: a query parameter that is given twice', async (t) => {
   assert.equal((await app.inject('/notes/?other=1&__proto__=x')).statusCode, 200)
 })
 
-test('500, 503: whatever is thrown ends as an answer that tells nothing', async (t) => {
+test('500, 503: anything that is thrown becomes an answer that reveals nothing', async (t) => {
   const logged: string[] = []
   const app = failing(t, { logger: pino({ level: 'error' }, { write: (line) => void logged.push(line) }) })
   for (const name of ['error', 'status-error', 'text', 'object', 'null', 'nothing', 'unserialisable', 'cyclic']) {
@@ -325,7 +325,7 @@ test('a client that disconnects while its request is handled is neither an error
   assert.deepEqual(logged, [])
 })
 
-test('every response carries the security headers and a request id, the refusals too', async (t) => {
+test('every response has the security headers and a request id, refusals too', async (t) => {
   const { app } = notes(t)
   const down = failing(t)
   const responses = [
@@ -348,7 +348,7 @@ test('every response carries the security headers and a request id, the refusals
   assert.equal(new Set(responses.map(({ headers }) => headers['x-request-id'])).size, responses.length)
 })
 
-test('a request id is the one of a trusted proxy, and of nobody else', async (t) => {
+test('the request id of a trusted proxy is used, and that of any other client is not', async (t) => {
   const given = async (app: App, id: string) =>
     (await app.inject({ url: '/notes/', headers: { 'x-request-id': id } })).headers['x-request-id']
   assert.notEqual(await given(notes(t).app, 'abc-1'), 'abc-1')
@@ -366,7 +366,7 @@ test('CORS: every origin may read by default, and credentials are never allowed'
   assert.equal(headers['access-control-allow-credentials'], undefined)
 })
 
-test('CORS: with a list, an origin on it is named, and no other', async (t) => {
+test('CORS: with a list, only an origin on the list is allowed', async (t) => {
   const { app } = notes(t, { corsOrigins: ['https://a.io', 'https://b.io'] })
   const allowedFor = async (origin?: string) => {
     const { headers } = await app.inject({ url: '/nothing', headers: origin === undefined ? {} : { origin } })
@@ -393,7 +393,7 @@ test('204: a preflight is answered for every path, without credentials', async (
   refused(await app.inject({ method: 'OPTIONS', url: '/notes/', headers: { origin: 'https://a.io' } }), 405, 'Method Not Allowed')
 })
 
-test('a route that does not say who may call it, with which keys, or what it may answer, does not start', (t) => {
+test('a route that does not declare its access, accepted keys, writes or responses stops the start', (t) => {
   const start = (options: object) => () => startSkeleton(t, (routes) => void routes.get('/odd', options, async () => ({})))
   for (const access of ['user', 'self', 'admin'])
     assert.throws(start({ config: { access, writes: false }, schema: { response: {} } }), {
@@ -407,7 +407,7 @@ test('a route that does not say who may call it, with which keys, or what it may
   assert.throws(start({ config: PUBLIC, schema: {} }), { message: 'GET /odd declares no responses' })
 })
 
-test('a route of another method than GET that accepts keys that may only read does not start', (t) => {
+test('a route that accepts read-only keys with a method other than GET stops the start', (t) => {
   for (const method of ['POST', ['GET', 'DELETE']]) {
     const config = { access: 'user', acceptedKeys: 'read', writes: true } as const
     const route = { method, url: '/odd', config, schema: { response: {} }, handler: async () => ({}) }
@@ -417,7 +417,7 @@ test('a route of another method than GET that accepts keys that may only read do
   }
 })
 
-test('no refusal of any real route has the shape of the framework', async (t) => {
+test('no refusal of any route has the error format of the framework', async (t) => {
   const testApp = await startApp(t)
   const { headers } = await admin(testApp)
   const paths = ['/register/', '/login/', '/refresh/', '/verify/', '/reset-password/', '/logout/', '/heartbeat', '/%', '/nothing']

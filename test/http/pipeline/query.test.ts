@@ -9,7 +9,7 @@ import { test } from '../../support/databases/databases.ts'
 
 const issue = (name: string, location = 'query') => ({ loc: [location, name], type: 'value_error' })
 
-test('422: a parameter that is given twice is refused on every endpoint, whether or not it takes one', async (t) => {
+test('422: a repeated parameter is refused on every endpoint, with or without a declared query', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const { headers } = await admin(testApp)
@@ -32,7 +32,7 @@ test('422: a parameter that is given twice is refused on every endpoint, whether
   assert.equal((await app.inject({ ...registration, url: '/register/?x=1' })).statusCode, 201)
 })
 
-test('422: a query whose bytes are no UTF-8 is refused, in a name and in a value', async (t) => {
+test('422: a query that is not UTF-8 is refused, in a name and in a value', async (t) => {
   const testApp = await startApp(t)
   const { app } = testApp
   const { headers } = await admin(testApp)
@@ -43,7 +43,7 @@ test('422: a query whose bytes are no UTF-8 is refused, in a name and in a value
   }
 })
 
-test('404, 405, 401 and 403 come before a query that is not well formed', async (t) => {
+test('404, 405, 401 and 403 take precedence over an invalid query', async (t) => {
   const testApp = await startApp(t)
   const { headers } = await member(testApp)
   const ask = (url: string, method: 'GET' | 'PUT' = 'GET') => testApp.app.inject({ method, url: `${url}?x=1&x=%ff`, headers })
@@ -54,7 +54,7 @@ test('404, 405, 401 and 403 come before a query that is not well formed', async 
   refused(await ask('/heartbeat', 'PUT'), 405, 'Method Not Allowed')
 })
 
-test('422: a field of a form that is given twice is refused with a page, whether or not the form has it', async (t) => {
+test('422: a repeated form field is refused with a page, whether or not the form declares it', async (t) => {
   const { app } = await startApp(t)
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const send = (payload: string, url = '/reset-password/') => app.inject({ method: 'POST', url, headers, payload })
@@ -73,7 +73,7 @@ test('422: a field of a form that is given twice is refused with a page, whether
   refused(await app.inject({ method: 'POST', url: '/reset-password/', payload: json }), 401, 'That token is Invalid')
 })
 
-test('422: more than 100 parameters are not read, and of those that nobody asks for 20 are told, with the beginning of their names', async (t) => {
+test('422: more than 100 parameters are not parsed, and at most 20 undeclared ones are reported, with shortened names', async (t) => {
   const testApp = await startApp(t)
   const { headers } = await admin(testApp)
   const ask = (query: string) => testApp.app.inject({ url: `/users/search?search_term=x&${query}`, headers })
@@ -92,7 +92,7 @@ test('422: more than 100 parameters are not read, and of those that nobody asks 
   invalid(await ask(`${long}&${long}`), issue(long.slice(0, 64)))
 })
 
-test('422: a form of more than 100 fields is not read', async (t) => {
+test('422: a form with more than 100 fields is not parsed', async (t) => {
   const { app } = await startApp(t)
   const part = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n1\r\n`
   const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
@@ -110,14 +110,14 @@ test('422: a form of more than 100 fields is not read', async (t) => {
   }
 })
 
-plainTest('a query is read as it was meant', () => {
+plainTest('a query is decoded', () => {
   const cases: readonly (readonly [string, object])[] = [
     ['', {}],
     ['a=1&b=2', { a: '1', b: '2' }],
     ['a+b=c+d%2B', { 'a b': 'c d+' }],
     ['a=b=c&=x&d&&e=', { a: 'b=c', '': 'x', d: '', e: '' }],
     ['a=%E6%97%A5%E6%9C%AC', { a: '日本' }],
-    // Bytes that were not percent-encoded, as the HTTP parser of Node gives them.
+    // Bytes that are not percent-encoded, as the HTTP parser of Node delivers them.
     [`a=${Buffer.from('日本').toString('latin1')}`, { a: '日本' }],
     ['a=\xe9', { a: null }],
     ['__proto__=1&constructor=2&toString=3', JSON.parse('{"__proto__":"1","constructor":"2","toString":"3"}')],

@@ -16,11 +16,11 @@ type Answer = { readonly status: number; readonly headers: Readonly<Record<strin
 
 const HOST = 'Host: a.io\r\n'
 const CHUNKED_BODY = '7\r\n{"a":1}\r\n0\r\n\r\n'
-// More than the operating system keeps for a client that does not read.
+// More than the operating system buffers for a client that does not read.
 const LARGE = Buffer.alloc(64 * 1024 * 1024, 'x')
 const SMUGGLED = `GET /smuggled HTTP/1.1\r\n${HOST}\r\n`
 
-/** A listening service with one route for each purpose, which notes every request that it runs. */
+/** A listening service with one route for each purpose. It records every request that it runs. */
 async function listening(t: TestContext, limits: Partial<ServerLimits> = {}) {
   const ran: string[] = []
   const held = Promise.withResolvers<void>()
@@ -48,7 +48,7 @@ async function listening(t: TestContext, limits: Partial<ServerLimits> = {}) {
   return { port, ran, release: held.resolve, untilRun, connections }
 }
 
-/** Notes when nobody reads it any more. */
+/** Records when its reader has disconnected. */
 async function* endlessPages(ran: string[]): AsyncGenerator<string[]> {
   try {
     for (;;) yield ['x'.repeat(100_000)]
@@ -124,21 +124,21 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
   'a NUL in a header': `GET /first HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n${SMUGGLED}`,
   'chunks in HTTP/1.0': `POST /first HTTP/1.0\r\n${HOST}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKED_BODY}${SMUGGLED}`,
   'a fragment': `GET /first#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
-  'a fragment behind a query': `GET /first?x=1#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
-  'a fragment of a whole address': `GET http://a.io/first#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'a fragment after a query': `GET /first?x=1#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
+  'a fragment in an absolute URL': `GET http://a.io/first#x HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
   'a backslash in the path': `GET /api/v1\\first HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
   CONNECT: `CONNECT a.io:443 HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`,
 }
 
 for (const [name, bytes] of Object.entries(AMBIGUOUS)) {
-  test(`400: ${name}; nothing of it runs, nor what follows, and the connection is closed`, async (t) => {
+  test(`400: ${name}: neither it nor anything after it runs, and the connection is closed`, async (t) => {
     const { port, ran } = await listening(t)
     refusedOnly(await talk(port, bytes), 'bad_request')
     assert.deepEqual(ran, [])
   })
 }
 
-test('a client that resets the connection at the worst moment ends nothing but its own connection', async (t) => {
+test('a client that resets the connection at the worst moment does not affect other connections', async (t) => {
   const { port } = await listening(t)
   for (const bytes of [...Object.values(AMBIGUOUS), `GET /first HTTP/1.1\r\n${HOST}Expect: nonsense\r\n\r\n`]) {
     for (let count = 0; count < 5; count++) {
@@ -153,7 +153,7 @@ test('a client that resets the connection at the worst moment ends nothing but i
   assert.equal(answer?.status, 200)
 })
 
-test('200: one Host, and a chunked body in any case, are no ambiguity', async (t) => {
+test('200: one Host header, and chunked encoding in any case, are not ambiguous', async (t) => {
   const { port } = await listening(t)
   const chunked = `POST /first HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: Chunked\r\n\r\n${CHUNKED_BODY}`
   const answers = await talk(port, chunked, `GET /first HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
@@ -163,7 +163,7 @@ test('200: one Host, and a chunked body in any case, are no ambiguity', async (t
   )
 })
 
-test('200: what browsers leave as it is in a query is no ambiguity', async (t) => {
+test('200: characters that browsers do not encode in a query are not ambiguous', async (t) => {
   const { port, ran } = await listening(t)
   const [answer] = await talk(port, `GET /first?x=a|b^c\`{}\\[]' HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
   assert.deepEqual([answer?.status, ran], [200, ['/first']])
@@ -175,7 +175,7 @@ test('200: HTTP/1.0 needs no Host', async (t) => {
   assert.deepEqual([answer?.status, answer?.body], [200, '{"ran":1}'])
 })
 
-test('400: a refusal keeps its place behind the request before it on the same connection', async (t) => {
+test('400: a refusal is sent after the response to the previous request on the same connection', async (t) => {
   const { port, release, untilRun } = await listening(t)
   const talking = talk(
     port,
@@ -194,7 +194,7 @@ test('400: a refusal keeps its place behind the request before it on the same co
   )
 })
 
-test('garbage behind a request that is being served is never taken for its answer', async (t) => {
+test('the answer to garbage after a request is never mistaken for the response to that request', async (t) => {
   const { port, ran, untilRun } = await listening(t)
   const answers = await talk(
     port,
@@ -218,27 +218,27 @@ test('413: chunk extensions that are too large', async (t) => {
   assert.deepEqual(ran, [])
 })
 
-test('408: headers that do not come', async (t) => {
+test('408: headers that do not arrive', async (t) => {
   const { port, ran } = await listening(t, { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 })
   refusedOnly(await talk(port, 'GET /first HTTP/1.1\r\nHost: a'), 'request_timeout')
   assert.deepEqual(ran, [])
 })
 
-test('408: a body that does not come', async (t) => {
+test('408: a body that does not arrive', async (t) => {
   const { port, ran } = await listening(t, { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 })
   const head = `POST /first HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n`
   refusedOnly(await talk(port, `${head}{"a"`), 'request_timeout')
   assert.deepEqual(ran, [])
 })
 
-test('417: an expectation that nobody knows', async (t) => {
+test('417: an unknown expectation', async (t) => {
   const { port, ran } = await listening(t)
   const bytes = `POST /first HTTP/1.1\r\n${HOST}Expect: a miracle\r\nContent-Length: 2\r\n\r\n{}${SMUGGLED}`
   refusedOnly(await talk(port, bytes), 'expectation_failed')
   assert.deepEqual(ran, [])
 })
 
-test('404: the asterisk is no path, and the whole address is the path in it', async (t) => {
+test('404: an asterisk is not a path, and of an absolute URL only the path counts', async (t) => {
   const { port, ran } = await listening(t)
   const closing = `${HOST}Connection: close\r\n\r\n`
   const [asterisk] = await talk(port, `OPTIONS * HTTP/1.1\r\n${closing}`)
@@ -248,7 +248,7 @@ test('404: the asterisk is no path, and the whole address is the path in it', as
   assert.deepEqual([absolute?.status, ran], [200, ['/first']])
 })
 
-test('a client that goes away in the middle of anything disturbs nobody', async (t) => {
+test('a client that disconnects at any point does not affect other clients', async (t) => {
   const { port } = await listening(t)
   for (const bytes of ['', 'GET', `POST /first HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\n{`, `GET /slow HTTP/1.1\r\n${HOST}\r\n`]) {
     const socket = connect(port, '127.0.0.1')
@@ -261,7 +261,7 @@ test('a client that goes away in the middle of anything disturbs nobody', async 
   assert.equal(answer?.status, 200)
 })
 
-test('a client that goes away in the middle of its body is no failure of the service: not in the log, not in the metrics', async (t) => {
+test('a client that disconnects while sending its body is not an error of the service, neither in the log nor in the metrics', async (t) => {
   const { app, logged } = await startApp(t, { env: { METRICS_ENABLED: 'true' } })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
@@ -281,7 +281,7 @@ test('a client that goes away in the middle of its body is no failure of the ser
   assert.deepEqual([logged, await counted('5xx')], [[], 0])
 })
 
-test('32 requests of one connection may wait for their answers, again and again', async (t) => {
+test('32 pipelined requests may wait for their responses, repeatedly', async (t) => {
   const { port, ran } = await listening(t)
   const socket = connect(port, '127.0.0.1')
   t.after(() => socket.destroy())
@@ -300,7 +300,7 @@ test('32 requests of one connection may wait for their answers, again and again'
 })
 
 for (const path of ['/first', '/slow']) {
-  test(`a connection that sends thousands of requests before it is answered runs 32 of them and is closed: ${path}`, async (t) => {
+  test(`a connection that pipelines thousands of requests is closed, and only 32 of them run: ${path}`, async (t) => {
     const { port, ran, connections } = await listening(t)
     const requests = `GET ${path} HTTP/1.1\r\n${HOST}\r\n`.repeat(2000)
     const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'))
@@ -319,7 +319,7 @@ for (const path of ['/first', '/slow']) {
 
 const IMPATIENT = { stallTimeout: 500, connectionsCheckingInterval: 20 }
 
-test('a client that reads nothing of its answer is closed, also during a list, which then stops', async (t) => {
+test('a client that does not read its response is disconnected, also during a list, which then stops', async (t) => {
   const { port, ran, connections } = await listening(t, IMPATIENT)
   for (const path of ['/large', '/endless']) {
     const socket = connect(port, '127.0.0.1')
@@ -335,7 +335,7 @@ test('a client that reads nothing of its answer is closed, also during a list, w
   await until('the list has ended', () => ran.includes('the list has ended'))
 })
 
-test('a client that reads slowly, or that has its answer and sends nothing, stays connected', async (t) => {
+test('a client that reads slowly, or is idle after its response, stays connected', async (t) => {
   const { port, connections } = await listening(t, IMPATIENT)
   const idle = connect(port, '127.0.0.1')
   t.after(() => idle.destroy())
@@ -350,7 +350,7 @@ test('a client that reads slowly, or that has its answer and sends nothing, stay
     if (received >= allowed) socket.pause()
   })
   const startedAt = performance.now()
-  // On the same event loop as the service: what slows the one slows the other.
+  // The client shares the event loop with the service, so a busy machine slows both.
   const timer = setInterval(() => {
     allowed += LARGE.length / 64
     socket.resume()

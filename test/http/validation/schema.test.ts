@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Type as TypeBox } from 'typebox'
 import { Type } from '../../../src/http/validation/schema.ts'
 
-/** The same words in both. */
+/** The same schemas, built by either library. */
 function schemas(type: typeof Type): readonly object[] {
   const name = type.String({ maxLength: 3, description: 'A name.' })
   return [
@@ -23,7 +23,7 @@ function schemas(type: typeof Type): readonly object[] {
   ]
 }
 
-test('the schemas are those that TypeBox makes', () => {
-  // As text, because TypeBox keeps notes of its own beside the schema, which are not part of it.
+test('the schemas are the same as those of TypeBox', () => {
+  // Compared as JSON, because TypeBox adds hidden properties that are not part of the schema.
   assert.equal(JSON.stringify(schemas(Type), undefined, 1), JSON.stringify(schemas(TypeBox), undefined, 1))
 })

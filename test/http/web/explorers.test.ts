@@ -5,13 +5,13 @@ import { test } from '../../support/databases/databases.ts'
 
 const PAGES = ['/docs', '/docs/', '/api/v1/docs', '/api/v1/docs/', '/redoc', '/redoc/', '/api/v1/redoc', '/api/v1/redoc/', '/docs?a=/']
 
-/** The addresses of what a page loads, as a browser makes them out. */
+/** The URLs of the files that a page loads, resolved as a browser does. */
 async function filesOf({ app }: TestApp, page: string): Promise<string[]> {
   const { body } = await app.inject(page)
   return [...body.matchAll(/(?:src|href|data-document)="([^"]*)"/g)].map(([, link]) => new URL(link ?? '', `http://host${page}`).pathname)
 }
 
-test('200: both explorers are pages that name the service and take nothing from anywhere else', async (t) => {
+test('200: both explorers show the name of the service and load nothing from other hosts', async (t) => {
   const { app } = await startApp(t, { env: { API_TITLE: 'Acme & <Accounts>' } })
   for (const page of PAGES) {
     const { statusCode, headers, body } = await app.inject(page)
@@ -28,7 +28,7 @@ test('200: both explorers are pages that name the service and take nothing from 
   }
 })
 
-test('200: what a page loads exists, with or without a slash at its end and under /api/v1, and stays under it', async (t) => {
+test('200: the files of a page exist, with or without a trailing slash and under /api/v1, and stay under it', async (t) => {
   const service = await startApp(t)
   for (const page of PAGES) {
     const files = await filesOf(service, page)
@@ -40,7 +40,7 @@ test('200: what a page loads exists, with or without a slash at its end and unde
   }
 })
 
-test('200: files are of their type, are kept for ever, and come compressed', async (t) => {
+test('200: files have the right content type, are cached forever and are compressed', async (t) => {
   const service = await startApp(t)
   const files = new Set([...(await filesOf(service, '/docs')), ...(await filesOf(service, '/redoc'))])
   files.delete('/openapi.json')
@@ -60,7 +60,7 @@ test('200: files are of their type, are kept for ever, and come compressed', asy
   }
 })
 
-test('404: a file of another version, or outside of the explorers, does not exist', async (t) => {
+test('404: files of another version or outside the explorers', async (t) => {
   const { app } = await startApp(t)
   for (const url of [
     '/assets/',
@@ -73,7 +73,7 @@ test('404: a file of another version, or outside of the explorers, does not exis
   }
 })
 
-test('200: the document is checked anew by whoever has a copy, and sent when it differs', async (t) => {
+test('200, 304: a cached copy of the document is revalidated, and replaced if it differs', async (t) => {
   const { app } = await startApp(t)
   const first = await app.inject('/openapi.json')
   assert.equal(first.statusCode, 200)
@@ -87,13 +87,13 @@ test('200: the document is checked anew by whoever has a copy, and sent when it 
   assert.equal(gunzipSync(other.rawPayload).toString(), first.body)
 })
 
-test('200: a web page elsewhere may read the document', async (t) => {
+test('200: a page of another origin may read the document', async (t) => {
   const { app } = await startApp(t)
   const { headers } = await app.inject({ url: '/openapi.json', headers: { origin: 'https://tools.example.com' } })
   assert.equal(headers['access-control-allow-origin'], '*')
 })
 
-test('405: explorers and document are read, and nothing else', async (t) => {
+test('405: the explorers and the document accept GET and HEAD only', async (t) => {
   const { app } = await startApp(t)
   for (const url of ['/docs', '/redoc', '/openapi.json', '/']) {
     const response = await app.inject({ method: 'POST', url })

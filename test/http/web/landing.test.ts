@@ -5,7 +5,7 @@ import { test } from '../../support/databases/databases.ts'
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 const ENV = { API_TITLE: 'Acme <Accounts>', BASE_URL: 'https://acme.example.com/auth' }
 
-test('200: a program is told the name, the version and where to go on', async (t) => {
+test('200: a program gets the name, the version and the links as JSON', async (t) => {
   const { app } = await startApp(t, { env: ENV })
   const response = await app.inject('/')
   assert.equal(response.statusCode, 200)
@@ -34,19 +34,19 @@ test('200: a browser gets a page with links below the path of BASE_URL, and with
   assert.match(response.body, /Version \d+\.\d+\.\d+/)
 })
 
-test('200: every link of the page leads somewhere', async (t) => {
+test('200: every link of the page works', async (t) => {
   const { app } = await startApp(t)
   const page = (await app.inject({ url: '/', headers: BROWSER })).body
   for (const [, href = ''] of page.matchAll(/href="([^"]*)"/g)) assert.equal((await app.inject(href)).statusCode, 200, href)
 })
 
-test('200: the landing page answers under /api/v1 as well', async (t) => {
+test('200: the landing page is also available under /api/v1', async (t) => {
   const { app } = await startApp(t)
   const expected = (await app.inject('/')).body
   for (const url of ['/api/v1', '/api/v1/']) assert.equal((await app.inject(url)).body, expected)
 })
 
-test('200: with listed origins, a cache is told that the answer differs by both headers', async (t) => {
+test('200: with listed origins, Vary names both headers that the response depends on', async (t) => {
   const { app } = await startApp(t, { env: { CORS_ORIGINS: 'https://app.example.com' } })
   assert.equal((await app.inject('/')).headers['vary'], 'Origin, Accept')
   assert.equal((await app.inject('/openapi.json')).headers['vary'], 'Origin, Accept-Encoding')

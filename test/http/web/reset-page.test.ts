@@ -9,7 +9,7 @@ import { test } from '../../support/databases/databases.ts'
 const BAN = statement('update users set banned = true where id = $1')
 const SHAPED = 'aaaa.bbbb.cccc'
 
-test('200: a good code shows a form that posts it, escaped, and keeps the page to itself', async (t) => {
+test('200: a valid code shows a form that posts the escaped code, and the page is neither cached nor framed', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
@@ -26,7 +26,7 @@ test('200: a good code shows a form that posts it, escaped, and keeps the page t
   assert.deepEqual([response.headers['cache-control'], response.headers['referrer-policy']], ['no-store', 'no-referrer'])
 })
 
-test('200: a code that is not good shows why, and neither the form nor the code', async (t) => {
+test('200: an invalid code shows the reason, and neither the form nor the code', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const banned = await member(service)
@@ -57,13 +57,13 @@ test('200: a code that is not good shows why, and neither the form nor the code'
   assert.ok((await service.app.inject('/reset-password/')).body.includes('Reset code is required'))
 })
 
-test('302: with FRONTEND_URL, a code of the right shape goes there, whatever it is worth', async (t) => {
+test('302: with FRONTEND_URL, a well-formed code redirects there, whether or not it is valid', async (t) => {
   const service = await startApp(t, { env: { FRONTEND_URL: 'https://app.example.com/auth/' } })
   const response = await service.app.inject({ ...resetPage(SHAPED), headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example' } })
   assert.deepEqual([response.statusCode, response.headers.location], [302, `https://app.example.com/auth/reset-password?code=${SHAPED}`])
 })
 
-test('200: with FRONTEND_URL, a code of the wrong shape stays here', async (t) => {
+test('200: with FRONTEND_URL, a malformed code does not redirect', async (t) => {
   const service = await startApp(t, { env: { FRONTEND_URL: 'https://app.example.com' } })
   const cases = ['', '//evil.example', 'a.b', 'a.b.c.d', 'a.b.c&next=//evil.example', 'a.b.c\u00e9', `${'a'.repeat(1021)}.b.c`]
   for (const code of cases) {
@@ -79,7 +79,7 @@ test('405: HEAD does not test a code', async (t) => {
   assert.deepEqual([response.statusCode, response.headers.allow], [405, 'GET, POST'])
 })
 
-test('422: a code that is given twice, or holds a control character', async (t) => {
+test('422: a repeated code, or a code with a control character', async (t) => {
   const { app } = await startApp(t)
   invalid(await app.inject(`/reset-password/?code=${SHAPED}&code=${SHAPED}`), { loc: ['query', 'code'], type: 'value_error' })
   invalid(await app.inject('/reset-password/?code=%0d%0a'), { loc: ['query', 'code'], type: 'value_error' })

@@ -103,7 +103,7 @@ test('an index that refuses or computes something is not harmless', async (t) =>
   ])
 })
 
-test('tables that add rows to those of PostgreSQL, and row security, are found', async (t) => {
+test('PostgreSQL: inheriting tables and row level security are found', async (t) => {
   if (t.database === 'sqlite') return
   const { differences, execute } = await migrated(t)
   await execute({ sqlite: '', postgres: 'create table more_users () inherits (users); alter table api_keys enable row level security' })

@@ -4,7 +4,7 @@ import { TRANSFER_TABLES } from '../../../src/storage/maintenance/transfer.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
-/** What a move leaves behind: the history of migrations, the id of the database, and what the target derives itself. */
+/** Tables that are not copied: the history of migrations, the id of the database, and tables that the target derives itself. */
 const NOT_MOVED = /^(schema_migrations|instance|users_search.*|sqlite_.*)$/
 
 const COLUMNS = statement<{ table_name: string; column_name: string }>(
@@ -13,7 +13,7 @@ const COLUMNS = statement<{ table_name: string; column_name: string }>(
   where tables.type = 'table'`,
 )
 
-test('every column of every table is moved to another database', async (t) => {
+test('every column of every table is copied to another database', async (t) => {
   const { db } = await startApp(t)
   const columns = (await db.all(COLUMNS)).filter(({ table_name }) => !NOT_MOVED.test(table_name))
   const inDatabase = columns.map(({ table_name, column_name }) => `${table_name}.${column_name}`)

@@ -12,7 +12,7 @@ import { freshDatabase } from '../../support/databases/databases.ts'
 import { startBrokenProxy } from '../../support/servers/broken-proxy.ts'
 import { closedPort, startRawPeer } from '../../support/servers/smtp-peer.ts'
 
-/** The address of a fresh database behind other hosts that are tried as well. */
+/** Opens a fresh database through a list of hosts in which it comes last. */
 async function behind(t: TestContext, ...ports: number[]): Promise<Database> {
   const target = await freshDatabase(t, 'postgres')
   if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
@@ -32,7 +32,7 @@ async function servedWithin(db: Database, ms: number): Promise<void> {
   }
 }
 
-/** A port at which the first greeting of TCP is lost, as it is where a machine is off: the process is held, and its queue is full. */
+/** A port that drops TCP SYN packets, like a machine that is switched off: its process is suspended and its backlog is full. */
 async function deafPort(t: TestContext): Promise<number> {
   const listen =
     "require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () { console.log(this.address().port) })"
@@ -48,23 +48,23 @@ async function deafPort(t: TestContext): Promise<number> {
   return Number(said)
 }
 
-test('a host on which nobody listens is passed over within the same request', async (t) => {
+test('a host that refuses connections is skipped within the same request', async (t) => {
   const db = await behind(t, await closedPort(t), await closedPort(t))
   await ping(db)
 })
 
-test('a host that says nothing, or hangs up, is given up for the next', async (t) => {
+test('a host that does not respond, or closes the connection, is skipped', async (t) => {
   const silent = await startRawPeer(t, () => undefined)
   const rude = await startRawPeer(t, (socket) => void socket.destroy())
   const db = await behind(t, silent.port, rude.port)
   await servedWithin(db, 5000)
-  // From then on it is known who serves.
+  // From then on the driver prefers the host that responded.
   const before = performance.now()
   for (let count = 0; count < 20; count++) await ping(db)
   assert.ok(performance.now() - before < 1000)
 })
 
-test('a host that is switched off is told as unavailable in time, and passed over for one that is not', async (t) => {
+test('a host that is switched off is reported as unavailable in time, and skipped if another host is running', async (t) => {
   const dead = await deafPort(t)
   const alone = openPostgres(`postgres://postgres@127.0.0.1:${dead}/accounts`)
   t.after(() => alone.close())
@@ -76,7 +76,7 @@ test('a host that is switched off is told as unavailable in time, and passed ove
   await servedWithin(await behind(t, dead), 5000)
 })
 
-test('a network that falls silent is told as unavailable in time, and forgotten when it is back', async (t) => {
+test('a network that drops all packets is reported as unavailable in time, and used again after it recovers', async (t) => {
   const target = await freshDatabase(t, 'postgres')
   if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
   const url = new URL(target.url)

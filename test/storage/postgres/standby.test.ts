@@ -35,7 +35,7 @@ async function startCluster(t: TestContext): Promise<Cluster> {
   return { primary, standby, userId }
 }
 
-test('unavailable: a standby answers no look-up and no write, whatever target_session_attrs says', async (t) => {
+test('unavailable: a standby serves neither reads nor writes, whatever target_session_attrs says', async (t) => {
   const { standby, userId } = await startCluster(t)
   for (const query of ['', '?target_session_attrs=read-write', '?target_session_attrs=primary']) {
     const db = openPostgres(standby.url + query)
@@ -55,7 +55,7 @@ test('unavailable: a standby answers no look-up and no write, whatever target_se
   }
 })
 
-test('a standby in a list of hosts is passed over within the same request', async (t) => {
+test('a standby in a list of hosts is skipped within the same request', async (t) => {
   const { primary, standby, userId } = await startCluster(t)
   const db = openPostgres(`postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres`)
   t.after(() => db.close())
@@ -64,7 +64,7 @@ test('a standby in a list of hosts is passed over within the same request', asyn
   assert.deepEqual(await migratePostgres(`postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres`), [])
 })
 
-test('a service that is pointed at a standby, or at a read-only server, does not start, and says why in one line', async (t) => {
+test('a service whose DATABASE_URL names a standby or a read-only server does not start, and reports why in one line', async (t) => {
   const { primary, standby } = await startCluster(t)
   const sql = postgres(primary.url, { max: 1, fetch_types: false })
   t.after(() => sql.end({ timeout: 0 }))
@@ -82,7 +82,7 @@ test('a service that is pointed at a standby, or at a read-only server, does not
   }
 })
 
-test('a standby that is promoted serves, without a restart of the service', async (t) => {
+test('a standby that is promoted is used without a restart of the service', async (t) => {
   const { primary, standby, userId } = await startCluster(t)
   const db = openPostgres(standby.url)
   t.after(() => db.close())
@@ -91,7 +91,7 @@ test('a standby that is promoted serves, without a restart of the service', asyn
   const sql = postgres(standby.url, { max: 1, fetch_types: false })
   t.after(() => sql.end({ timeout: 0 }))
   await sql`select pg_promote()`
-  await until('the promoted server takes writes', () =>
+  await until('the promoted server accepts writes', () =>
     ping(db).then(
       () => true,
       () => false,

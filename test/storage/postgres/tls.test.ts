@@ -22,7 +22,7 @@ import { startRawPeer } from '../../support/servers/smtp-peer.ts'
 const IS_ENCRYPTED = statement<{ ssl: boolean }>('select ssl from pg_stat_ssl where pid = pg_backend_pid()')
 const EMAILS = statement<{ email: string }>('select email from users')
 
-/** A PostgreSQL that offers TLS, with a certificate for its address and for a name that it does not have here. */
+/** A PostgreSQL server with TLS. Its certificate is for its address and for another name, but not for localhost. */
 async function startSecured(t: TestContext): Promise<{ port: number; certificate: Certificate } | undefined> {
   const certificate = makeCertificate(t, 'IP:127.0.0.1,DNS:db.example.com')
   if (certificate === undefined) return undefined
@@ -44,7 +44,7 @@ async function refusal(db: Database): Promise<string> {
   return error.message
 }
 
-test('sslmode says whether a connection is encrypted, and whose certificate it may have', async (t) => {
+test('sslmode decides whether a connection is encrypted and which certificates are accepted', async (t) => {
   const secured = await startSecured(t)
   if (secured === undefined) return t.skip('openssl is not installed')
   const { port, certificate } = secured
@@ -72,7 +72,7 @@ test('sslmode says whether a connection is encrypted, and whose certificate it m
     assert.match(await refusal(at(host, query)), reason, `${host} ${query}`)
 })
 
-test('where TLS is demanded, nothing is said without it: not to a server that offers none, nor to one that falls silent', async (t) => {
+test('if TLS is required, nothing is sent in clear text: neither to a server without TLS nor to one that does not respond', async (t) => {
   const target = await freshDatabase(t, 'postgres')
   if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
   const { host, pathname } = new URL(target.url)
@@ -96,7 +96,7 @@ test('where TLS is demanded, nothing is said without it: not to a server that of
   assert.ok(heard.every((bytes) => !bytes.includes('postgres') && !bytes.includes('accounts')))
 })
 
-test('a root certificate that cannot be read stops the start, in a line that names it', async (t) => {
+test('a root certificate that cannot be read stops the start, with an error that names the file', async (t) => {
   const cwd = temporaryFolder(t)
   const env = {
     SECRET_KEY: TEST_SECRET,
@@ -107,19 +107,19 @@ test('a root certificate that cannot be read stops the start, in a line that nam
   assert.equal(stderr, 'latchkey: DATABASE_URL: the PostgreSQL database cannot be used: sslrootcert: /nowhere.pem cannot be read\n')
 })
 
-test('unavailable: a root certificate that goes missing while the database is away leaves nobody waiting', async (t) => {
+test('unavailable: if the root certificate disappears during an outage of the database, requests still fail in time', async (t) => {
   const file = join(temporaryFolder(t), 'root.pem')
   writeFileSync(file, 'a certificate')
   const port = await freePort()
   const db = open(t, `127.0.0.1:${port}/accounts?sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`)
   rmSync(file)
-  // Connections that are young are not replaced.
+  // New connections are not replaced.
   await sleep(600)
   assert.match(await refusal(db), /ECONNREFUSED/)
   assert.match(await refusal(db), /ECONNREFUSED/)
 })
 
-test('503: a connection with TLS that is cut, or on which nothing comes back, is replaced; nothing is lost', async (t) => {
+test('503: a TLS connection that is cut or stops responding is replaced, and nothing is lost', async (t) => {
   const secured = await startSecured(t)
   if (secured === undefined) return t.skip('openssl is not installed')
   const proxy = await startBrokenProxy(t, secured.port)

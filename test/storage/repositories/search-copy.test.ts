@@ -16,7 +16,7 @@ const ADD = statement(`
 const EDIT = statement("update users set last_name = 'Neu', last_name_folded = 'neu', last_login_at = 1")
 const COPIES = statement('select user_id, email_key, first_name_folded, last_name_folded from users_search')
 
-/** The session of a program that restores data has no path of schemas. */
+/** Runs SQL with an empty search path, as pg_restore does. */
 function withoutPath(db: Database, sql: string): Promise<void> {
   return db.transaction(async (tx) => {
     await tx.run(statement("select set_config('search_path', '', true)"))
@@ -31,7 +31,7 @@ async function found(db: Database, term: string, isExact: boolean): Promise<numb
   return total
 }
 
-test('PostgreSQL: users from before the copy for search are found as those after it', async (t) => {
+test('PostgreSQL: users that existed before the search table are found like later ones', async (t) => {
   const url = await emptyPostgres(t)
   const before = temporaryFolder(t)
   for (const name of ['0001-accounts.sql', '0002-search.sql']) cpSync(join(MIGRATIONS_FOLDER, 'postgres', name), join(before, name))

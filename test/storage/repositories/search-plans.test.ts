@@ -6,12 +6,12 @@ import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 import { insertUsers, numberedUsers, type Person } from '../../support/databases/users.ts'
 
-// Half of the first thousand users is where looking at each begins.
+// A term that matches half of the sample of 1000 users is searched with a scan.
 const COMMON = 500
 const CROWD_SIZE = 1100
 const GROUP_SIZE = 220
 
-/** So many of the first users have the term in one of their fields, in turns, and so have a few of the last. */
+/** People of whom the first `hits` contain the term in one of their fields, in turn, and so do a few of the last. */
 function crowdWith(term: string, hits: number): Person[] {
   return numberedUsers(CROWD_SIZE).map((person, n) => {
     if (n >= hits && n < CROWD_SIZE - 7) return person
@@ -26,7 +26,7 @@ function crowdWith(term: string, hits: number): Person[] {
   })
 }
 
-/** In groups: one transaction with all of them may take longer than a transaction may. */
+/** Inserts in batches, because one transaction for all of them could exceed its deadline. */
 async function gather(testApp: TestApp, people: readonly Person[]): Promise<number[]> {
   const ids: number[] = []
   for (let from = 0; from < people.length; from += GROUP_SIZE)
@@ -34,7 +34,7 @@ async function gather(testApp: TestApp, people: readonly Person[]): Promise<numb
   return ids
 }
 
-/** What is run from now on. */
+/** Records the statements that run from now on. */
 function watched(db: Database): Statement<unknown>[] {
   const statements: Statement<unknown>[] = []
   const all = db.all
@@ -63,7 +63,7 @@ async function assertFound({ services }: TestApp, ids: readonly number[], people
   }
 }
 
-test('a term is found alike on both sides of the share from which each user is looked at', async (t) => {
+test('a search returns the same users whether it uses the index or a scan', async (t) => {
   for (const term of ['zqx', 'zq', 'z%_']) {
     const plans: Statement<unknown>[] = []
     for (const hits of [COMMON - 1, COMMON]) {
@@ -75,11 +75,11 @@ test('a term is found alike on both sides of the share from which each user is l
       assert.ok(statements[0])
       plans.push(statements[0])
     }
-    assert.notEqual(plans[0], plans[1], `${term}: the two are looked for in the same way`)
+    assert.notEqual(plans[0], plans[1], `${term}: both searches use the same plan`)
   }
 })
 
-test('a sample that misleads costs no user: what the first have and the rest have not', async (t) => {
+test('a misleading sample does not change the result: the first users match and the rest do not', async (t) => {
   const testApp = await startApp(t)
   const people = numberedUsers(CROWD_SIZE).map((person, n) => (n < COMMON ? { ...person, lastName: 'Zqx' } : person))
   const ids = await gather(testApp, people)

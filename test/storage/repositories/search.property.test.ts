@@ -7,9 +7,10 @@ import { fold } from '../../../src/storage/repositories/folding.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { insertUsers, type Person } from '../../support/databases/users.ts'
 
-const FORGET_EVERYONE = statement('delete from users')
+const DELETE_ALL_USERS = statement('delete from users')
 
-// Letters whose cases are one, two or three characters, that look alike, or lie beyond 16 bits; marks; and what SQL and FTS read as signs.
+// Letters whose case mappings have one, two or three characters, look-alikes, characters beyond 16 bits, combining marks, and characters
+// with a meaning in SQL or FTS.
 const CHARACTERS = [
   ...'aAbBeEiIsSkK',
   ...'ßẞıİΣσςÄäÉéЖжЯяÅå',
@@ -36,7 +37,7 @@ const PEOPLE: fc.Arbitrary<Person[]> = fc
   })
   .map((people) => people.filter(({ email }, n) => people.findIndex((other) => other.email.toLowerCase() === email.toLowerCase()) === n))
 
-/** Where a term comes from: out of a field of somebody, cut and in another case, or out of the air. */
+/** A search term: a part of a field of some user, with its case changed, or arbitrary text. */
 const TERM = fc.oneof(
   { weight: 3, arbitrary: fc.record({ person: fc.nat(), field: fc.nat(2), from: fc.nat(9), length: fc.nat(9), cased: fc.nat(2) }) },
   { weight: 1, arbitrary: textOf(CHARACTERS, 4) },
@@ -62,7 +63,7 @@ function termFrom(
   return [part, part.toUpperCase(), part.toLowerCase()][source.cased] ?? part
 }
 
-/** What a search means, in the plainest words. */
+/** The expected result, computed with a plain filter. */
 function expected(people: readonly Person[], { term, field, isExact, page, size }: UserSearch): { total: number; positions: number[] } {
   const wanted = fold(term)
   const matches = (text: string) => wanted === '' || (isExact ? fold(text) === wanted : fold(text).includes(wanted))
@@ -73,12 +74,12 @@ function expected(people: readonly Person[], { term, field, isExact, page, size 
   return { total: positions.length, positions: positions.slice((Number(page) - 1) * size, Number(page) * size) }
 }
 
-test('both databases find what a plain filter finds, in every script, field, mode and page', async (t) => {
+test('both databases return the same users as a plain filter, for every script, field, mode and page', async (t) => {
   const databases: TestApp[] = [await startApp(t, { database: 'sqlite' }), await startApp(t, { database: 'postgres' })]
   await fc.assert(
     fc.asyncProperty(PEOPLE, fc.array(SEARCH, { minLength: 60, maxLength: 60 }), async (people, searches) => {
       for (const testApp of databases) {
-        await testApp.db.run(FORGET_EVERYONE)
+        await testApp.db.run(DELETE_ALL_USERS)
         const ids = await insertUsers(testApp, people)
         for (const search of searches) {
           const asked = { ...search, term: termFrom(people, search.term) }

@@ -19,7 +19,7 @@ async function setScene(t: TestContext): Promise<Scene> {
   return { ...testApp, file, boss: await admin(testApp, { email: 'boss@example.com' }) }
 }
 
-/** What is answered to writes, to /ready, to a search and to a read. */
+/** The statuses of writes, /ready, a search and a read. */
 async function statuses({ app, boss: { headers } }: Scene): Promise<number[]> {
   const requests = [register(), forgotPassword('mia@example.com'), '/ready', { url: '/users/search?search_term=a', headers }]
   const answers = await Promise.all([...requests, { url: '/users/me', headers }].map((request) => app.inject(request)))
@@ -29,7 +29,7 @@ async function statuses({ app, boss: { headers } }: Scene): Promise<number[]> {
 const SERVED = [201, 200, 200, 200, 200]
 const REFUSED = [503, 503, 503, 503, 200]
 
-/** What a process would find that is started now, and whether it is sound. The copy is as good as a kill: nothing is closed. */
+/** The content that a process started now would find, and its integrity. Copying the files is like a kill: nothing is closed. */
 function foundAfterKill(t: TestContext, file: string): { emails: unknown[]; integrity: unknown } {
   const copy = join(temporaryFolder(t), 'copy.db')
   for (const suffix of ['', '-wal']) if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix)
@@ -53,7 +53,7 @@ for (const [what, take, putBack] of [
     (file: string) => renameSync(`${dirname(file)}.away`, dirname(file)),
   ],
 ] as const) {
-  test(`503: the ${what} of the database is moved away; nothing is acknowledged until it is back`, async (t) => {
+  test(`503: if the ${what} of the database is moved, no write is acknowledged until it is restored`, async (t) => {
     const scene = await setScene(t)
     assert.deepEqual(await statuses(scene), SERVED)
     take(scene.file)
@@ -65,7 +65,7 @@ for (const [what, take, putBack] of [
   })
 }
 
-test('503: the database is removed with its folder, and a new folder is no cure', async (t) => {
+test('503: if the database is removed with its folder, a new empty folder does not help', async (t) => {
   const scene = await setScene(t)
   rmSync(dirname(scene.file), { recursive: true })
   assert.deepEqual(await statuses(scene), REFUSED)
@@ -73,7 +73,7 @@ test('503: the database is removed with its folder, and a new folder is no cure'
   assert.deepEqual(await statuses(scene), REFUSED)
 })
 
-test('503: the database is replaced by a copy, and what was in the log of the old one does not damage the new one', async (t) => {
+test('503: if the database is replaced by a copy, the write-ahead log of the old one does not damage the copy', async (t) => {
   const scene = await setScene(t)
   const backup = join(temporaryFolder(t), 'backup.db')
   const connection = new DatabaseSync(scene.file)
@@ -88,7 +88,7 @@ test('503: the database is replaced by a copy, and what was in the log of the ol
   assert.deepEqual([old.emails.length, old.integrity], [2, 'ok'])
 })
 
-test('503: the write-ahead log is removed, and what had been acknowledged is found after a kill', async (t) => {
+test('503: if the write-ahead log is removed, acknowledged writes survive a kill', async (t) => {
   const scene = await setScene(t)
   assert.deepEqual(await statuses(scene), SERVED)
   rmSync(`${scene.file}-wal`)
@@ -97,7 +97,7 @@ test('503: the write-ahead log is removed, and what had been acknowledged is fou
   assert.deepEqual([emails.length, integrity], [2, 'ok'])
 })
 
-test('503: a damaged file is told as that, and never 500', async (t) => {
+test('503: a damaged file is reported as damaged, never as 500', async (t) => {
   const { app, file, boss, logged } = await setScene(t)
   truncateSync(file, 8192)
   const { statusCode } = await app.inject({ url: '/users/search?search_term=a', headers: boss.headers })
@@ -108,7 +108,7 @@ test('503: a damaged file is told as that, and never 500', async (t) => {
   )
 })
 
-test('a database whose name is a link is served, and not without its log or once the link leads elsewhere', async (t) => {
+test('a database behind a symbolic link is served, until its log is removed or the link is changed', async (t) => {
   const folder = temporaryFolder(t)
   const [link, file] = [join(folder, 'link.db'), join(folder, 'elsewhere.db')]
   await migrate({ kind: 'sqlite', file })

@@ -42,7 +42,7 @@ test('long reads leave the event loop free', async (t) => {
   assert.ok(turns > 100, `the event loop turned ${turns} times while a long statement ran`)
 })
 
-test('reads that are asked for at once are answered each with its own', async (t) => {
+test('concurrent reads each get their own result', async (t) => {
   const { thread } = openThread(t)
   const results = await Promise.all([1, 2, 3].map((n) => thread.all('select ?1 as n', [n])))
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('reads that are asked for at once are answered each with its own', async (t
   )
 })
 
-test('a statement that takes too long is told unavailable, and the next is served', async (t) => {
+test('unavailable: a statement that takes too long is refused, and the next one is served', async (t) => {
   const { thread } = openThread(t, 500)
   const overdue = thread.all(ENDLESS, [4_000_000])
   const behind = names(thread)
@@ -60,7 +60,7 @@ test('a statement that takes too long is told unavailable, and the next is serve
   assert.deepEqual(await names(persistent(thread)), ['a', 'b'])
 })
 
-/** Asks again until a fresh thread has started: a start may take longer than the short deadline of the test. */
+/** Retries until a new thread has started, which may take longer than the short deadline of the test. */
 function persistent(thread: ReaderThread): ReaderThread {
   const all: ReaderThread['all'] = (sql, values) => thread.all(sql, values).catch(() => all(sql, values))
   return { all, close: thread.close }
@@ -73,16 +73,16 @@ test('a wrong statement is an error, and nothing is written through the thread',
   assert.deepEqual(await names(thread), ['a', 'b'])
 })
 
-test('a thread that dies fails its statement alone, and a new one serves the next', async (t) => {
+test('if a thread dies, only its statement fails, and a new thread serves the next one', async (t) => {
   const { thread, file } = openThread(t)
-  // Without its file a thread ends as it starts.
+  // A thread without a database file ends when it starts.
   await rename(file, `${file}.away`)
   await assert.rejects(names(thread), { code: 'unavailable', message: /^SQLite: the reading thread has ended/ })
   await rename(`${file}.away`, file)
   assert.deepEqual(await names(thread), ['a', 'b'])
 })
 
-test('a closed thread refuses, and what was waiting is told so', async (t) => {
+test('unavailable: a closed thread refuses waiting and new reads', async (t) => {
   const { thread } = openThread(t)
   const waiting = names(thread)
   const refused = assert.rejects(waiting, { code: 'unavailable', message: 'SQLite: the database is closed' })
