@@ -10,7 +10,7 @@ const LABEL_WIDTH = 380
 const PLOT = { left: 70, width: 340, height: 240 }
 const COLORS = ['#4269d0', '#efb118', '#ff725c', '#6cc5b0', '#9c6b4e', '#a463f2']
 
-/** The picture of a run: how many requests a second, and how time grows with the number of users. */
+/** The chart of a run: requests per second, and how times grow with the number of users. */
 export function chartOf(rates: readonly Figure[], scale: readonly ScaleFigures[]): string {
   const bars = barsOf(rates)
   const top = 60 + rates.length * BAR_HEIGHT + 50
@@ -21,7 +21,7 @@ export function chartOf(rates: readonly Figure[], scale: readonly ScaleFigures[]
   const height = scale.length > 0 ? top + PLOT.height + 170 : top
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12">`,
-    '<title>What the benchmark has measured</title>',
+    '<title>Benchmark results</title>',
     '<rect width="100%" height="100%" fill="#fff"/>',
     bars,
     ...(scale.length > 0 ? plots : []),
@@ -40,7 +40,7 @@ function barsOf(rates: readonly Figure[]): string {
   return `<text x="20" y="30" font-size="16" font-weight="600">Requests a second, one process</text>\n${rows.join('\n')}`
 }
 
-/** Both axes by powers of ten: what does not grow with the users is flat, what grows with them goes up by one for each. */
+/** Both axes are logarithmic: a constant time is a flat line, a time proportional to the number of users has a slope of one. */
 function plotOf(database: ScaleFigures['database'], scale: readonly ScaleFigures[]): string {
   const lines = linesOf(scale.filter((figures) => figures.database === database))
   const x = (users: number) => PLOT.left + ((Math.log10(users) - 3) / 3) * PLOT.width
@@ -59,7 +59,7 @@ function plotOf(database: ScaleFigures['database'], scale: readonly ScaleFigures
     return `<path d="${path}" fill="none" stroke="${color}" stroke-width="2"/><rect x="${PLOT.left}" y="${legend - 9}" width="12" height="8" fill="${color}"/><text x="${PLOT.left + 18}" y="${legend}">${label}</text>`
   })
   const title = database === 'sqlite' ? 'SQLite' : 'PostgreSQL'
-  return [`<text x="20" y="8" font-size="16" font-weight="600">${title}: time against number of users</text>`, ...axes, ...drawn].join('\n')
+  return [`<text x="20" y="8" font-size="16" font-weight="600">${title}: time by number of users</text>`, ...axes, ...drawn].join('\n')
 }
 
 function axis(path: string, x: number, y: number, label: string): string {
@@ -74,9 +74,9 @@ function linesOf(scale: readonly ScaleFigures[]): Line[] {
   return [
     line('GET /users/me, median', ({ hotPath }) => hotPath.me.latency.p50Ms),
     line('POST /login/, median', ({ hotPath }) => hotPath.login.latency.p50Ms),
-    line('search, a term that few have, p95', ({ search }) => slowestP95(search.searches, 'rare', 1)),
-    line('search, a term that every tenth has, p95', ({ search }) => slowestP95(search.searches, 'frequent', 1)),
-    line('search, a term that everyone has, p95', ({ search }) => slowestP95(search.searches, 'everyone', 1)),
+    line('search, rare term, p95', ({ search }) => slowestP95(search.searches, 'rare', 1)),
+    line('search, term of every tenth user, p95', ({ search }) => slowestP95(search.searches, 'frequent', 1)),
+    line('search, term of every user, p95', ({ search }) => slowestP95(search.searches, 'everyone', 1)),
     line('whole list, first byte', ({ list }) => list.firstByteMs),
   ].map((made, place) => ({ ...made, color: COLORS[place] ?? '#000' }))
 }

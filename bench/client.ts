@@ -7,7 +7,7 @@ export type Asked = { readonly method?: string; readonly path: string; readonly 
 
 const agent = new Agent({ keepAlive: true })
 
-/** One request over a connection that is kept; the answer as soon as its head is there. */
+/** Sends one request on a keep-alive connection. Resolves when the headers of the response have arrived. */
 export async function open(url: string, { method = 'GET', path, token, body }: Asked): Promise<IncomingMessage> {
   const headers = { ...(token && { authorization: `Bearer ${token}` }), ...(body && { 'content-type': 'application/json' }) }
   const sent = request(`${url}${path}`, { method, headers, agent }).end(body && JSON.stringify(body))
@@ -15,13 +15,13 @@ export async function open(url: string, { method = 'GET', path, token, body }: A
   return response
 }
 
-/** One request and its whole answer. Throws unless it is a good one: a bench that measures refusals measures nothing. */
+/** Sends one request and reads the whole response. Throws on an error status, because a benchmark of refusals means nothing. */
 export async function ask(url: string, asked: Asked): Promise<Answer> {
   const startedAt = performance.now()
   const response = await open(url, asked)
   const body = await text(response)
   const status = response.statusCode ?? 0
-  if (status >= 300) throw new Error(`${asked.method ?? 'GET'} ${asked.path} gave ${status}: ${body}`)
+  if (status >= 300) throw new Error(`${asked.method ?? 'GET'} ${asked.path} returned ${status}: ${body}`)
   return { status, body, tookMs: performance.now() - startedAt }
 }
 
@@ -29,6 +29,6 @@ export type Login = { readonly token: string; readonly refresh: string; readonly
 
 export async function logIn(url: string, email: string, password: string): Promise<Login> {
   const { body, tookMs } = await ask(url, { method: 'POST', path: '/login/', body: { email, password } })
-  // The service answers a login that it grants with two tokens.
+  // The response to a successful login has two tokens.
   return { ...(JSON.parse(body) as { token: string; refresh: string }), tookMs }
 }

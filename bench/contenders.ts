@@ -6,7 +6,7 @@ import type { Load } from './load.ts'
 import { type BenchProcess, startProcess } from './process.ts'
 import { type BenchService, startService } from './service.ts'
 
-/** A server and what is asked of it. */
+/** A server and the request that is sent to it. */
 export type Contender = { readonly process: BenchProcess; readonly load: Omit<Load, 'connections' | 'seconds'> }
 export type Contenders = { readonly all: Readonly<Record<ContenderName, Contender>>; stop(): Promise<void> }
 export type ContenderName =
@@ -32,7 +32,7 @@ export function startOn(folder: string, databaseUrl: string, env: Readonly<Recor
   return startService(folder, { SECRET_KEY, ...admin, DATABASE_URL: databaseUrl, ...env })
 }
 
-/** Everyone who is measured beside the others. All of them run for the whole time; only one has work at a time. */
+/** Starts all servers that are compared. All of them run the whole time, but only one at a time gets requests. */
 export async function startContenders(folder: string): Promise<Contenders> {
   const postgres = await startPostgres()
   const bare = await startProcess([BARE], folder, {}, /listens on (\S+)\n/)
@@ -41,14 +41,14 @@ export async function startContenders(folder: string): Promise<Contenders> {
   const onPostgres = await startOn(folder, postgres.url)
   const peer = await startProcess([PEER, join(folder, 'peer.db')], folder, {}, /listens on (\S+) with (\S+) and (.+)\n/)
   const [onSqliteWith, onMetricsWith, onPostgresWith] = await Promise.all([sqlite, metrics, onPostgres].map(credentials))
-  const [, peerUrl = '', peerKey = '', cookie = ''] = peer.word
+  const [, peerUrl = '', peerKey = '', cookie = ''] = peer.ready
   const me = ({ url, ...process }: BenchService, headers: Readonly<Record<string, string>> = {}): Contender => ({
     process,
     load: { url: `${url}/users/me`, headers },
   })
   return {
     all: {
-      bare: { process: bare, load: { url: `${bare.word[1]}/users/me` } },
+      bare: { process: bare, load: { url: `${bare.ready[1]}/users/me` } },
       sqliteToken: me(sqlite, onSqliteWith?.token),
       sqliteKey: me(sqlite, onSqliteWith?.key),
       sqliteMetrics: me(metrics, onMetricsWith?.token),
@@ -71,7 +71,7 @@ export async function startContenders(folder: string): Promise<Contenders> {
 async function credentials({ url }: BenchService) {
   const { token, refresh } = await logIn(url, ADMIN.email, ADMIN.password)
   const { body } = await ask(url, { method: 'POST', path: '/users/keys', token, body: { name: 'bench' } })
-  // The service answers with the key that it has made.
+  // The response contains the new key.
   const { key } = JSON.parse(body) as { key: string }
   return {
     token: { authorization: `Bearer ${token}` },

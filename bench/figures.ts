@@ -1,4 +1,4 @@
-/** One result, with what is asked of it. */
+/** One result, with its target. */
 export type Figure = {
   readonly name: string
   readonly value: number
@@ -9,11 +9,11 @@ export type Figure = {
 
 export type Section = { readonly title: string; readonly how: string; readonly figures: readonly Figure[] }
 
-/** Where a bench says what it is doing. */
+/** Prints a line about the progress. */
 export type Report = (line: string) => void
 
-/** Undefined where nothing is asked. */
-export function holds({ value, atLeast, atMost }: Figure): boolean | undefined {
+/** Whether the target is met; undefined if there is none. */
+export function meetsTarget({ value, atLeast, atMost }: Figure): boolean | undefined {
   if (atLeast === undefined && atMost === undefined) return undefined
   return value >= (atLeast ?? Number.NEGATIVE_INFINITY) && value <= (atMost ?? Number.POSITIVE_INFINITY)
 }

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const STARTS = 7
 const SETTLE_MS = 5000
 
-/** What the service needs before anybody asks anything of it. */
+/** The start time, the memory and the disk space of an idle service. */
 export async function measureFootprint(folder: string, report: Report): Promise<Section> {
   const startsMs: number[] = []
   const idleMb: number[] = []
@@ -31,9 +31,9 @@ export async function measureFootprint(folder: string, report: Report): Promise<
   report('footprint: installing for production')
   return {
     title: 'Footprint',
-    how: `Median of ${STARTS} starts on a database that is there already; memory ${SETTLE_MS / 1000} s after each of the last three, with the compile cache filled; node_modules after npm ci --omit=dev.`,
+    how: `Median of ${STARTS} starts on an existing database; memory ${SETTLE_MS / 1000} s after each of the last three, with a filled compile cache; node_modules after npm ci --omit=dev.`,
     figures: [
-      { name: 'start to first answer', value: median(startsMs), unit: 'ms', atMost: 1500 },
+      { name: 'start to first response', value: median(startsMs), unit: 'ms', atMost: 1500 },
       { name: 'memory when idle', value: median(idleMb), unit: 'MB', atMost: 110 },
       { name: 'production install', value: await installedMb(join(folder, 'install')), unit: 'MB', atMost: 80 },
     ],
@@ -46,6 +46,6 @@ async function installedMb(folder: string): Promise<number> {
   await promisify(execFile)('npm', ['ci', '--omit=dev'], { cwd: folder })
   const modules = join(folder, 'node_modules')
   const names = readdirSync(modules, { recursive: true, encoding: 'utf8' })
-  // Files take up whole blocks of the disk.
+  // Files occupy whole blocks of the disk.
   return names.reduce((sum, name) => sum + (lstatSync(join(modules, name)).blocks * 512) / 1e6, 0)
 }

@@ -5,17 +5,17 @@ import { type Latency, latencyOf } from './latency.ts'
 
 export type Heartbeat = { stop(): Promise<Latency> }
 
-/** What the thread asks, and of whom. */
+/** The service and the request that the thread sends to it. */
 export type HeartbeatQuestion = { readonly url: string; readonly asked: Asked }
 
 /**
- * Asks /heartbeat, or something else that is small, again and again while something large is measured: what holds the event loop of
- * the service shows here. It runs on a thread of its own, so that it does not feel what the rest of the bench is doing.
+ * Sends /heartbeat, or another small request, repeatedly during a measurement: its latency shows whether the event loop of the service
+ * is blocked. It runs on a separate thread, so that the rest of the benchmark does not affect it.
  */
 export async function startHeartbeat(url: string, asked: Asked = { path: '/heartbeat' }): Promise<Heartbeat> {
   const question: HeartbeatQuestion = { url, asked }
   const worker = new Worker(new URL('./heartbeat.worker.ts', import.meta.url), { workerData: question })
-  // It says a word as soon as it counts.
+  // The thread sends a message when its warm-up is over.
   await once(worker, 'message')
   return {
     async stop() {

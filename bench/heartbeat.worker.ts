@@ -6,7 +6,7 @@ import type { HeartbeatQuestion } from './heartbeat.ts'
 const PAUSE_MS = 20
 const WARM_UP = 20
 
-// This file is the entry of a thread, which heartbeat.ts starts with its question.
+// The entry point of the thread that heartbeat.ts starts.
 if (parentPort !== null) {
   const port = parentPort
   const { url, asked } = workerData as HeartbeatQuestion

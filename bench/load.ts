@@ -14,13 +14,13 @@ export type Load = {
 }
 export type LoadResult = { readonly requestsPerSecond: number; readonly p99Ms: number }
 
-/** Puts load on a server, from a process of its own, and counts. Throws if any answer is not a good one. */
+/** Sends load to a server from a separate process. Throws if any response is an error. */
 export type LoadGenerator = { readonly name: string; run(load: Load): Promise<LoadResult> }
 
 const AUTOCANNON = fileURLToPath(new URL('./peers/node_modules/autocannon/autocannon.js', import.meta.url))
 const run = promisify(execFile)
 
-/** wrk where it is installed, because it costs the machine least; else autocannon, which npm brings. */
+/** wrk if it is installed, because it uses the least CPU time; otherwise autocannon, which npm installs. */
 export function findLoadGenerator(folder: string): LoadGenerator {
   const hasWrk = spawnSync('wrk', ['--version']).error === undefined
   return hasWrk ? { name: 'wrk', run: (load) => runWrk(load, folder) } : { name: 'autocannon', run: runAutocannon }
@@ -35,7 +35,7 @@ async function runWrk(load: Load, folder: string): Promise<LoadResult> {
   return result(load, Number(requests) / (Number(microseconds) / 1e6), Number(p99) / 1000, Number(errors))
 }
 
-// JSON text is Lua text too, for what stands in it here.
+// These JSON strings are also valid Lua strings.
 function wrkScript({ method = 'GET', headers = {}, body }: Load): string {
   return [
     `wrk.method = ${JSON.stringify(method)}`,
@@ -62,12 +62,12 @@ async function runAutocannon(load: Load): Promise<LoadResult> {
   const payload = body === undefined ? [] : ['-b', body]
   const args = ['--json', '--no-progress', '-m', method, '-c', String(connections), '-d', String(seconds), ...given, ...payload, url]
   const { stdout } = await run(process.execPath, [AUTOCANNON, ...args], { maxBuffer: 1e8 })
-  // What autocannon documents as its result.
+  // The fields that autocannon documents.
   const { requests, latency, non2xx, errors } = JSON.parse(stdout) as AutocannonResult
   return result(load, requests.average, latency.p99, non2xx + errors)
 }
 
 function result({ url, method = 'GET' }: Load, requestsPerSecond: number, p99Ms: number, errors: number): LoadResult {
-  if (errors > 0 || !(requestsPerSecond > 0)) throw new Error(`${method} ${url}: ${errors} responses were errors`)
+  if (errors > 0 || !(requestsPerSecond > 0)) throw new Error(`${method} ${url}: ${errors} requests failed`)
   return { requestsPerSecond, p99Ms }
 }

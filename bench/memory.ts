@@ -1,7 +1,7 @@
 import type { BenchProcess } from './process.ts'
 
 export type MemoryWatch = {
-  /** Ends the watch. What the process held at most, and how much that is over what it held before; not a number where the system does not tell. */
+  /** Stops. Returns the peak memory, and its difference to the memory at the start; NaN if the system does not report it. */
   stop(): { readonly mostMb: number; readonly extraMb: number }
 }
 

@@ -7,7 +7,7 @@ import { withConnection } from '../src/storage/postgres/connections.ts'
 import { fold } from '../src/storage/repositories/folding.ts'
 import { personOf } from './people.ts'
 
-/** Everyone of a population has it, and its hash is made once. */
+/** The password of every benchmark user, so that it is hashed only once. */
 export const POPULATION_PASSWORD = 'correct horse battery staple'
 
 export type OnUsers = (done: number, total: number) => void
@@ -16,7 +16,7 @@ const COLUMNS = 'email, email_key, password_hash, first_name, first_name_folded,
 const BATCH_SIZE = 10_000
 const CREATED_AT = Date.UTC(2026, 0, 1)
 
-/** Adds users, from the number after `from` to `to`, to a migrated database that nobody else writes to. They are verified and can log in. */
+/** Adds the users with the numbers after `from` up to `to` to a migrated database without other writers. They are verified. */
 export async function populate(target: DatabaseTarget, from: number, to: number, onUsers: OnUsers = () => undefined): Promise<void> {
   const passwordHash = await createPasswords().hash(POPULATION_PASSWORD)
   const batches = batchesOf(from, to, passwordHash, onUsers)
@@ -41,7 +41,7 @@ function rowOf(number: number, passwordHash: string): Row {
 
 function fillSqlite(file: string, batches: Iterable<Row[]>): void {
   const connection = new DatabaseSync(file)
-  // What is lost with the machine is built again. The index for search grows as in a service, user by user.
+  // Durability does not matter, because the data can be created again. The search index grows user by user, as in the service.
   connection.exec('pragma synchronous = off; pragma cache_size = -262144')
   const insert = connection.prepare(`insert into users (${COLUMNS}) values (${COLUMNS.replace(/\w+/g, '?')})`)
   for (const rows of batches) {
@@ -57,13 +57,13 @@ function fillPostgres(url: string, batches: Iterable<Row[]>): Promise<void> {
   return withConnection(url, { statement_timeout: 0 }, async (client) => {
     const copy = await client.unsafe(`copy users (${COLUMNS}) from stdin`).writable()
     for (const rows of batches) {
-      // None of the values contains a character that has a meaning in the format of COPY.
+      // No value contains a character that is special in the format of COPY.
       const text = rows.map((row) => `${row.join('\t')}\n`).join('')
       if (!copy.write(text)) await once(copy, 'drain')
     }
     copy.end()
     await finished(copy)
-    // A running server does this by itself within minutes.
+    // Autovacuum would do this within minutes.
     await client.unsafe('vacuum analyze users')
   })
 }

@@ -3,49 +3,49 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 
-/** A server under measurement, in a process of its own. */
+/** A server that is measured, in its own process. */
 export type BenchProcess = {
-  /** What its word that it listens has said. */
-  readonly word: RegExpExecArray
-  /** What it holds in memory now; undefined where the system does not tell. */
+  /** The match of the line with which the server reported that it listens. */
+  readonly ready: RegExpExecArray
+  /** The resident memory now; undefined if the system does not report it. */
   memoryMb(): number | undefined
-  /** The processor time that it has used so far, in all its threads; undefined where the system does not tell. */
+  /** The CPU time of all threads so far; undefined if the system does not report it. */
   processorMs(): number | undefined
   stop(): Promise<void>
 }
 
-// How Linux counts processor time in /proc, on every machine that Node runs on.
+// The unit of CPU time in /proc on Linux.
 const TICK_MS = 10
 
-/** Starts a Node process and waits for its word. It ends with the bench, whatever becomes of that. */
+/** Starts a Node process and waits until its output matches `ready`. The process is killed when the benchmark exits. */
 export async function startProcess(
   args: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>>,
-  word: RegExp,
+  ready: RegExp,
 ): Promise<BenchProcess> {
   const child = spawn(process.execPath, args, {
     cwd: folder,
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const complaints = text(child.stderr)
+  const errors = text(child.stderr)
   const end = () => child.kill('SIGKILL')
   process.once('exit', end)
-  let said = ''
+  let output = ''
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
-    said += part
+    output += part
   })
   const ended = once(child, 'close')
-  let heard = word.exec(said)
-  while (heard === null) {
+  let match = ready.exec(output)
+  while (match === null) {
     const isOver = await Promise.race([ended.then(() => true), once(child.stdout, 'data').then(() => false)])
-    if (isOver) throw new Error(`${args.join(' ')} ended before it listened: ${said}${await complaints}`)
-    heard = word.exec(said)
+    if (isOver) throw new Error(`${args.join(' ')} exited before it listened: ${output}${await errors}`)
+    match = ready.exec(output)
   }
   const pid = child.pid ?? 0
   return {
-    word: heard,
+    ready: match,
     memoryMb: () => residentMb(pid),
     processorMs: () => processorMs(pid),
     async stop() {
@@ -64,7 +64,7 @@ function residentMb(pid: number): number | undefined {
 
 function processorMs(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined
-  // The name of the process comes in parentheses and may hold anything; the numbers are counted from its end.
+  // The name of the process is in parentheses and may contain anything, so the fields are counted from its end.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import { PASSWORD_OPTIONS } from '../src/security/password.ts'
 
-// How many passwords the library alone checks in a second with all cores: no login can be faster.
+// Measures how many passwords the library alone checks per second with all cores: the upper bound for logins.
 const seconds = Number(process.argv[2])
 const ARGON2ID = 2
 const cost = { algorithm: ARGON2ID, memoryCost: PASSWORD_OPTIONS.memoryKiB, timeCost: PASSWORD_OPTIONS.passes, parallelism: 1 }

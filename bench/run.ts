@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { chartOf } from './chart.ts'
-import { holds, type Section } from './figures.ts'
+import { meetsTarget, type Section } from './figures.ts'
 import { measureFootprint } from './footprint.ts'
 import { findLoadGenerator } from './load.ts'
 import { measureLogins } from './logins.ts'
@@ -21,7 +21,7 @@ const { values } = parseArgs({ options: { only: { type: 'string', multiple: true
 const only = new Set<string>(values.only ?? PARTS)
 const unknown = [...only].find((part) => !PARTS.some((known) => known === part))
 if (unknown !== undefined) {
-  process.stderr.write(`bench: there is no part ${unknown}; there are ${PARTS.join(', ')}\n`)
+  process.stderr.write(`bench: unknown part ${unknown}; the parts are ${PARTS.join(', ')}\n`)
   process.exit(1)
 }
 
@@ -47,10 +47,10 @@ process.stdout.write(`\n${table}`)
 keep('results.json', `${JSON.stringify({ machine, sections, scale }, undefined, 2)}\n`)
 keep('results.md', table)
 keep('results.svg', chartOf(ratesOf(sections), scale))
-report(`the results are in bench/results/`)
-const missed = sections.flatMap(({ figures }) => figures).filter((figure) => holds(figure) === false)
-for (const { name } of missed) report(`does not hold: ${name}`)
-// Connections that are kept open for the next request are not needed any more.
+report('the results were written to bench/results/')
+const missed = sections.flatMap(({ figures }) => figures).filter((figure) => meetsTarget(figure) === false)
+for (const { name } of missed) report(`target missed: ${name}`)
+// Idle keep-alive connections would keep the process running.
 process.exit(missed.length > 0 ? 1 : 0)
 
 function report(line: string): void {

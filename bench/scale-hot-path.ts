@@ -3,7 +3,7 @@ import { type Latency, latencyOf, rounded } from './latency.ts'
 import { personOf } from './people.ts'
 import { POPULATION_PASSWORD } from './population.ts'
 
-/** The same work on the service in question and on one with few users, in turns, so that what slows the machine slows both. */
+/** The same requests to the service with many users and to one with few, alternating, so that other load affects both. */
 export type Compared = { readonly latency: Latency; readonly withFew: Latency; readonly ratio: number }
 
 export type HotPathFigures = { readonly login: Compared; readonly me: Compared }
@@ -15,7 +15,7 @@ const ROUNDS_OF_ME = 25
 
 type Timed = { readonly tookMs: number }
 
-/** Logins of users from all over the table, and then what their tokens are for, one request after the other. */
+/** Measures logins of users from the whole table, then requests with their tokens, one at a time. */
 export async function measureHotPath(many: Populated, few: Populated): Promise<HotPathFigures> {
   const tokens = new Map<Populated, string[]>([
     [many, []],
@@ -44,10 +44,10 @@ async function compare(
     [few, []],
   ])
   for (let round = 0; round < rounds; round++) {
-    // Each comes first in every other round.
+    // The order alternates from round to round.
     for (const populated of round % 2 === 0 ? [many, few] : [few, many]) times.get(populated)?.push((await once(populated, round)).tookMs)
   }
-  // The first few meet code that has not been compiled and files that have not been read.
+  // The first requests run uncompiled code and read uncached files, so they are left out.
   const warm = (populated: Populated) => latencyOf(times.get(populated)?.slice(Math.floor(rounds / 10)) ?? [])
   const [latency, withFew] = [warm(many), warm(few)]
   return { latency, withFew, ratio: rounded(latency.p50Ms / withFew.p50Ms) }

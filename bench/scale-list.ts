@@ -8,12 +8,12 @@ export type ListFigures = {
   readonly firstByteMs: number
   readonly totalMs: number
   readonly megabytes: number
-  /** The most that the process held while it sent the list, over what it held before. */
+  /** The peak memory while the list is sent, minus the memory before. */
   readonly extraMemoryMb: number
   readonly heartbeat: Latency
 }
 
-/** GET /users/ from its first byte to its last, read as fast as it comes. */
+/** Measures GET /users/ from the first byte to the last, read as fast as it arrives. */
 export async function measureList(service: BenchService, token: string): Promise<ListFigures> {
   const heartbeat = await startHeartbeat(service.url)
   const memory = watchMemory(service)

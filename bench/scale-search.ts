@@ -9,14 +9,14 @@ const MAX_SAMPLES = 40
 const MAX_TIME_MS = 5000
 const WARM_UP = 2
 
-/** `address` is a whole address of one user, which is made of parts that many share; `everyone` is in every address. */
+/** `address` is the whole address of one user, made of parts that many users share; `everyone` occurs in every address. */
 export type TermKind = 'rare' | 'address' | 'frequent' | 'everyone'
 
 export type SearchFigures = Latency & {
   readonly term: TermKind
   readonly field: string
   readonly page: number
-  /** How many were found. */
+  /** The number of users found. */
   readonly total: number
 }
 
@@ -24,7 +24,7 @@ export type SearchMeasures = { readonly searches: SearchFigures[]; readonly hear
 
 type Search = { readonly term: TermKind; readonly text: string; readonly field: string; readonly page: number }
 
-/** Every kind of term in every field that can hold it, on the first and on a late page, one search after the other. */
+/** Searches for every kind of term in every field that can contain it, on the first and on a late page, one at a time. */
 export async function measureSearches(url: string, token: string, users: number): Promise<SearchMeasures> {
   const heartbeat = await startHeartbeat(url)
   const searches: SearchFigures[] = []
@@ -52,7 +52,7 @@ async function measureSearch(url: string, token: string, { term, text, field, pa
   for (let round = -WARM_UP; round < MAX_SAMPLES && performance.now() < until; round++) {
     const { body, tookMs } = await ask(url, asked)
     if (round >= 0) timesMs.push(tookMs)
-    // The service says of every search how many it has found.
+    // Every search response contains the total.
     total = (JSON.parse(body) as { total: number }).total
   }
   return { term, field, page, total, ...latencyOf(timesMs) }

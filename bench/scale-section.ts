@@ -5,12 +5,12 @@ import type { SearchFigures, TermKind } from './scale-search.ts'
 
 const LATE_PAGE = 1000
 
-/** What is asked with the most users, for each database. */
+/** The figures for the largest number of users, for each database. */
 export function scaleSection(scale: readonly ScaleFigures[]): Section {
   const most = Math.max(...scale.map(({ users }) => users))
   return {
     title: `${most.toLocaleString('en')} users`,
-    how: 'One request after the other, /heartbeat asked on the side every 20 ms. Of the searches of one kind, over all fields, the slowest p95. Login and /users/me in turns with a service that has a hundred users.',
+    how: 'One request at a time, and /heartbeat every 20 ms meanwhile. Of the searches of one kind, the slowest p95 over all fields. Login and /users/me alternate with a service that has a hundred users.',
     figures: scale.filter(({ users }) => users === most).flatMap(figuresOf),
   }
 }
@@ -18,7 +18,7 @@ export function scaleSection(scale: readonly ScaleFigures[]): Section {
 function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] {
   const name = database === 'sqlite' ? 'SQLite' : 'PostgreSQL'
   const slowest = (term: TermKind, page: number, atMost?: number): Figure => ({
-    name: `${name}: search, ${WORDS[term]}, page ${page}, p95`,
+    name: `${name}: search, ${LABELS[term]}, page ${page}, p95`,
     value: slowestP95(search.searches, term, page),
     unit: 'ms',
     atMost,
@@ -32,8 +32,8 @@ function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] 
     slowest('everyone', 1),
     slowest('everyone', LATE_PAGE),
     { name: `${name}: /heartbeat during searches, p99`, value: search.heartbeat.p99Ms, unit: 'ms', atMost: 50 },
-    { name: `${name}: login, of the time with 100 users`, value: hotPath.login.ratio, unit: '×', atMost: 1.15 },
-    { name: `${name}: /users/me, of the time with 100 users`, value: hotPath.me.ratio, unit: '×', atMost: 1.15 },
+    { name: `${name}: login, relative to 100 users`, value: hotPath.login.ratio, unit: '×', atMost: 1.15 },
+    { name: `${name}: /users/me, relative to 100 users`, value: hotPath.me.ratio, unit: '×', atMost: 1.15 },
     { name: `${name}: whole list, first byte`, value: list.firstByteMs, unit: 'ms', atMost: 200 },
     { name: `${name}: whole list, last byte`, value: rounded(list.totalMs / 1000), unit: 's' },
     { name: `${name}: whole list, extra memory`, value: list.extraMemoryMb, unit: 'MB', atMost: 64 },
@@ -41,11 +41,11 @@ function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] 
   ]
 }
 
-const WORDS: Readonly<Record<TermKind, string>> = {
-  rare: 'a term that few have',
-  address: 'a whole address',
-  frequent: 'a term that every tenth has',
-  everyone: 'a term that everyone has',
+const LABELS: Readonly<Record<TermKind, string>> = {
+  rare: 'rare term',
+  address: 'whole address',
+  frequent: 'term of every tenth user',
+  everyone: 'term of every user',
 }
 
 export function slowestP95(searches: readonly SearchFigures[], term: TermKind, page: number): number {

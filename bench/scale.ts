@@ -26,7 +26,7 @@ const FEW_USERS = 100
 const ADMIN = { email: 'boss@bench.test', password: 'the first of all admins' }
 const SETTINGS = { SECRET_KEY: 'kX4mQ9vT2wLp7RzB5nYc8HdF3gJs6Ua1', ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }
 
-/** How the service does with more and more users, on both databases. It makes and removes all that it needs. */
+/** Measures the service with a growing number of users on both databases. Creates and removes the databases that it needs. */
 export async function measureScale(report: Report, sizes: readonly number[] = SCALE_SIZES): Promise<ScaleFigures[]> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
   try {
@@ -38,7 +38,7 @@ export async function measureScale(report: Report, sizes: readonly number[] = SC
   }
 }
 
-/** Two empty databases of a server of their own: as it is without any tuning. */
+/** Runs the work with two empty databases on a separate PostgreSQL server with default settings. */
 async function onPostgres<Result>(work: (many: DatabaseTarget, few: DatabaseTarget) => Promise<Result>): Promise<Result> {
   const [first, second] = [await startPostgres(), await startPostgres()]
   try {
@@ -60,7 +60,7 @@ async function measureGrowth(
   const figures: ScaleFigures[] = []
   let users = 0
   for (const size of sizes) {
-    await populate(many, users, size, (done, total) => report(`${many.kind}: ${users + done} of ${users + total} users are there`))
+    await populate(many, users, size, (done, total) => report(`${many.kind}: ${users + done} of ${users + total} users inserted`))
     users = size
     const [service, reference] = [await serve(folder, many), await serve(folder, few)]
     try {

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { type BenchProcess, startProcess } from './process.ts'
 
-/** The real service in a process of its own, on a free port. */
+/** The real service in its own process, on a free port. */
 export type BenchService = BenchProcess & { readonly url: string }
 
-// As npm start does it.
+// The same flags as `npm start`.
 const COMMAND = [
   '--import',
   new URL('../src/process/compile-cache.js', import.meta.url).href,
@@ -13,5 +13,5 @@ const COMMAND = [
 
 export async function startService(folder: string, env: Readonly<Record<string, string>>): Promise<BenchService> {
   const service = await startProcess(COMMAND, folder, { PORT: '0', LOG_LEVEL: 'warn', ...env }, /listens on (\S+)\n/)
-  return { ...service, url: service.word[1] ?? '' }
+  return { ...service, url: service.ready[1] ?? '' }
 }

@@ -8,7 +8,7 @@ import { startHeartbeat } from './heartbeat.ts'
 import type { LoadGenerator } from './load.ts'
 import { watchMemory } from './memory.ts'
 
-/** What the thread that storms is told, and what it answers. */
+/** The input of the thread that sends the logins, and its result. */
 export type StormOrder = { readonly url: string; readonly body: string; readonly perSecond: number; readonly seconds: number }
 export type StormCount = {
   readonly statuses: Readonly<Record<string, number>>
@@ -20,11 +20,11 @@ const SECONDS = 20
 const TIMES_CAPACITY = 10
 const CONNECTIONS = 8
 
-/** Ten times as many logins as the cores can check, whether the answers come or not; and what everyone else feels of it. */
+/** Sends ten times as many logins as the cores can check, at a constant rate, and measures the effect on other requests. */
 export async function measureStorm(generator: LoadGenerator, folder: string, report: Report): Promise<Section> {
   const service = await startOn(folder, `sqlite:${join(folder, 'storm.db')}`)
   try {
-    report('login storm: what the service can do')
+    report('login storm: measuring the capacity')
     const url = `${service.url}/login/`
     const load = { url, method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(ADMIN) } as const
     const { requestsPerSecond: capacity } = await generator.run({ ...load, connections: CONNECTIONS, seconds: 5 })
@@ -38,14 +38,19 @@ export async function measureStorm(generator: LoadGenerator, folder: string, rep
     const others = Object.entries(count.statuses).filter(([status]) => status !== '200' && status !== '503')
     return {
       title: 'Login storm',
-      how: `Ten times the capacity for ${SECONDS} s, each login sent at its time whether the others are answered or not; GET /users/me and /heartbeat are asked on the side, every 20 ms.`,
+      how: `Logins at ten times the capacity for ${SECONDS} s, sent at a constant rate whether or not earlier ones have been answered; meanwhile GET /users/me and /heartbeat every 20 ms.`,
       figures: [
-        { name: 'logins granted during the storm, of capacity', value: count.granted / SECONDS / capacity, unit: '×', atLeast: 0.8 },
+        {
+          name: 'successful logins during the storm, relative to the capacity',
+          value: count.granted / SECONDS / capacity,
+          unit: '×',
+          atLeast: 0.8,
+        },
         { name: 'slowest refusal (503)', value: count.slowestRefusalMs, unit: 'ms', atMost: 2500 },
-        { name: 'answers other than 200 and 503', value: others.reduce((sum, [, number]) => sum + number, 0), unit: '', atMost: 0 },
+        { name: 'responses other than 200 and 503', value: others.reduce((sum, [, number]) => sum + number, 0), unit: '', atMost: 0 },
         { name: 'GET /users/me, p99', value: mine.p99Ms, unit: 'ms', atMost: 100 },
         { name: '/heartbeat, p99', value: beat.p99Ms, unit: 'ms', atMost: 50 },
-        { name: 'memory of the service, at most', value: peakMb, unit: 'MB', atMost: 300 },
+        { name: 'peak memory of the service', value: peakMb, unit: 'MB', atMost: 300 },
         { name: 'capacity', value: capacity, unit: '1/s' },
       ],
     }

@@ -6,19 +6,19 @@ import type { StormCount, StormOrder } from './storm.ts'
 const STEP_MS = 20
 const ANSWER = /^HTTP\/1\.1 (\d{3})[\s\S]*?\r\ncontent-length: (\d+)[\s\S]*?\r\n\r\n/i
 
-// This file is the entry of a thread, which storm.ts starts with its order. It speaks over bare sockets: a client that did more for
-// each request would take the cores away from those who are measured.
+// The entry point of the thread that storm.ts starts. It uses plain sockets: a client that did more work per request would take CPU
+// time from the services that are measured.
 if (parentPort !== null) {
-  parentPort.postMessage(await rage(workerData as StormOrder))
+  parentPort.postMessage(await sendLogins(workerData as StormOrder))
   process.exit(0)
 }
 
-async function rage({ url, body, perSecond, seconds }: StormOrder): Promise<StormCount> {
+async function sendLogins({ url, body, perSecond, seconds }: StormOrder): Promise<StormCount> {
   const { hostname, port, pathname } = new URL(url)
   const head = `POST ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`
   const idle: Socket[] = []
   const statuses: Record<string, number> = {}
-  const underWay: Promise<void>[] = []
+  const inFlight: Promise<void>[] = []
   let granted = 0
   let slowestRefusalMs = 0
   const startedAt = performance.now()
@@ -36,13 +36,13 @@ async function rage({ url, body, perSecond, seconds }: StormOrder): Promise<Stor
 
   for (let sent = 0; performance.now() - startedAt < seconds * 1000; await sleep(STEP_MS)) {
     const due = ((performance.now() - startedAt) / 1000) * perSecond
-    for (; sent < due; sent++) underWay.push(logIn())
+    for (; sent < due; sent++) inFlight.push(logIn())
   }
-  await Promise.all(underWay)
+  await Promise.all(inFlight)
   return { statuses, granted, slowestRefusalMs }
 }
 
-/** The status of the answer, once all of it is there. */
+/** Returns the status when the whole response has arrived. */
 function answerOn(socket: Socket, request: string): Promise<string> {
   return new Promise((resolve) => {
     let heard = ''

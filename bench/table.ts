@@ -1,4 +1,4 @@
-import { type Figure, holds, type Section } from './figures.ts'
+import { type Figure, meetsTarget, type Section } from './figures.ts'
 
 export type Machine = {
   readonly processor: string
@@ -9,16 +9,16 @@ export type Machine = {
   readonly generator: string
 }
 
-/** All results as a Markdown table, for people and for the repository. */
+/** All results as Markdown tables. */
 export function tableOf(machine: Machine, sections: readonly Section[]): string {
   const { processor, cores, memoryGb, system, node, generator } = machine
-  const head = `Measured on ${processor}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}, load from ${generator}. All of it in one run.`
+  const head = `Measured on ${processor}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}, load from ${generator}. All figures are from one run.`
   return `${[head, ...sections.map(sectionTable)].join('\n\n')}\n`
 }
 
 function sectionTable({ title, how, figures }: Section): string {
-  const rows = figures.map((figure) => [figure.name, `${shown(figure.value)} ${figure.unit}`.trim(), asked(figure), verdict(figure)])
-  const cells = [['What', 'Measured', 'Asked', 'Holds'], ...rows]
+  const rows = figures.map((figure) => [figure.name, `${shown(figure.value)} ${figure.unit}`.trim(), target(figure), verdict(figure)])
+  const cells = [['Metric', 'Measured', 'Target', 'Met'], ...rows]
   const widths = [0, 1, 2, 3].map((place) => Math.max(...cells.map((row) => row[place]?.length ?? 0)))
   const lines = cells.map((row) => `| ${row.map((cell, place) => cell.padEnd(widths[place] ?? 0)).join(' | ')} |`)
   const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
@@ -26,18 +26,18 @@ function sectionTable({ title, how, figures }: Section): string {
 }
 
 function shown(value: number): string {
-  if (!Number.isFinite(value)) return 'not known'
+  if (!Number.isFinite(value)) return 'unknown'
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
   return value.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits })
 }
 
-function asked({ atLeast, atMost, unit }: Figure): string {
+function target({ atLeast, atMost, unit }: Figure): string {
   if (atLeast !== undefined) return `at least ${atLeast} ${unit}`.trim()
   return atMost === undefined ? '' : `at most ${atMost} ${unit}`.trim()
 }
 
 function verdict(figure: Figure): string {
-  const isHeld = holds(figure)
-  if (isHeld === undefined) return ''
-  return isHeld ? 'yes' : 'NO'
+  const isMet = meetsTarget(figure)
+  if (isMet === undefined) return ''
+  return isMet ? 'yes' : 'NO'
 }

@@ -7,7 +7,7 @@ type Samples = { readonly perSecond: number[]; readonly processorUs: number[] }
 const CONNECTIONS = 50
 const WARM_UP_ROUNDS = 2
 
-/** Each contender in turn, again and again, so that a moment of noise meets all of them alike; the median of the rounds counts. */
+/** Measures the contenders in turn, for several rounds, so that noise affects all of them alike. The median of the rounds counts. */
 export async function measureThroughput(
   generator: LoadGenerator,
   folder: string,
@@ -33,7 +33,7 @@ export async function measureThroughput(
   }
   const rate = (name: ContenderName) => median(samples[name]?.perSecond ?? [])
   const price = (name: ContenderName) => median(samples[name]?.processorUs ?? [])
-  const how = `Requests a second with ${CONNECTIONS} connections from ${generator.name}: the median of ${rounds} rounds of ${seconds} s, in which each has its turn. A share is the ratio of two such medians. Every request reads its user from the database; nothing is shared between requests on SQLite, which costs about a tenth (decision 13).`
+  const how = `Requests a second with ${CONNECTIONS} connections from ${generator.name}: the median of ${rounds} rounds of ${seconds} s, in which all servers take turns. A ratio compares two such medians. Every request reads its user from the database. On SQLite, requests do not share reads, which costs about a tenth (decision 13).`
   return { title: 'Requests', how, figures: [...shares(rate), ...rates(names, rate, price)] }
 }
 
@@ -53,19 +53,19 @@ function shares(rate: (name: ContenderName) => number): Figure[] {
     atLeast,
   })
   return [
-    // SQLite is read once per request: sharing a read between requests was faster by a tenth, and let requests pass after a ban (decision 13).
-    share('GET /users/me by JWT, SQLite, of bare Fastify', 'sqliteToken', 'bare', 0.5),
-    share('GET /users/me by API key, SQLite, of bare Fastify', 'sqliteKey', 'bare', 0.45),
-    share('GET /users/me by JWT, PostgreSQL, of bare Fastify', 'postgresToken', 'bare', 0.4),
-    share('GET /users/me by API key, PostgreSQL, of bare Fastify', 'postgresKey', 'bare', 0.4),
-    share('GET /users/me with metrics, of without', 'sqliteMetrics', 'sqliteToken', 0.9),
-    share('POST /refresh/, of GET /users/me', 'sqliteRefresh', 'sqliteToken', 0.45),
-    share('GET /users/me by JWT, of a session check of better-auth', 'sqliteToken', 'peerSession', 5),
-    share('GET /users/me by API key, of a key check of better-auth', 'sqliteKey', 'peerKey', 5),
+    // Each request reads SQLite itself. Sharing a read was a tenth faster, but let requests pass after a ban (decision 13).
+    share('GET /users/me by JWT, SQLite, relative to bare Fastify', 'sqliteToken', 'bare', 0.5),
+    share('GET /users/me by API key, SQLite, relative to bare Fastify', 'sqliteKey', 'bare', 0.45),
+    share('GET /users/me by JWT, PostgreSQL, relative to bare Fastify', 'postgresToken', 'bare', 0.4),
+    share('GET /users/me by API key, PostgreSQL, relative to bare Fastify', 'postgresKey', 'bare', 0.4),
+    share('GET /users/me with metrics, relative to without', 'sqliteMetrics', 'sqliteToken', 0.9),
+    share('POST /refresh/, relative to GET /users/me', 'sqliteRefresh', 'sqliteToken', 0.45),
+    share('GET /users/me by JWT, relative to a session check of better-auth', 'sqliteToken', 'peerSession', 5),
+    share('GET /users/me by API key, relative to a key check of better-auth', 'sqliteKey', 'peerKey', 5),
   ]
 }
 
-const WORDS: Readonly<Record<ContenderName, string>> = {
+const LABELS: Readonly<Record<ContenderName, string>> = {
   bare: 'bare Fastify',
   sqliteToken: 'GET /users/me by JWT, SQLite',
   sqliteKey: 'GET /users/me by API key, SQLite',
@@ -79,7 +79,7 @@ const WORDS: Readonly<Record<ContenderName, string>> = {
 
 function rates(names: readonly ContenderName[], rate: (name: ContenderName) => number, price: (name: ContenderName) => number): Figure[] {
   return names.flatMap((name) => [
-    { name: WORDS[name], value: rate(name), unit: '1/s' },
-    { name: `${WORDS[name]}, processor time of one`, value: price(name), unit: 'µs' },
+    { name: LABELS[name], value: rate(name), unit: '1/s' },
+    { name: `${LABELS[name]}, CPU time per request`, value: price(name), unit: 'µs' },
   ])
 }
