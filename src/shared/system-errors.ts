@@ -1,15 +1,15 @@
 const EXPLANATIONS: Readonly<Record<string, string>> = {
-  EEXIST: 'a part of its path is a file, where a folder is needed',
-  ENOTDIR: 'a part of its path is a file, where a folder is needed',
+  EEXIST: 'a part of its path is a file, not a folder',
+  ENOTDIR: 'a part of its path is a file, not a folder',
   EISDIR: 'it is a folder',
-  ENOENT: 'a folder of its path cannot be made',
+  ENOENT: 'a folder in its path cannot be created',
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',
   EROFS: 'the disk is read-only',
   ENOSPC: 'the disk is full',
-  ECONNREFUSED: 'nothing listens at its address',
-  ENOTFOUND: 'its host is not known',
-  CONNECT_TIMEOUT: 'its host does not answer',
+  ECONNREFUSED: 'nothing is listening at its address',
+  ENOTFOUND: 'its host name cannot be resolved',
+  CONNECT_TIMEOUT: 'its host does not respond',
 }
 
 /** The message of an error about a file or an address. A known system error begins with an explanation. */

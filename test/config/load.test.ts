@@ -261,7 +261,7 @@ test('an admin needs an address and a password that registration accepts', () =>
 
 test('SECRET_KEY is required with PostgreSQL, because several machines may serve', () => {
   assert.deepEqual(errorsOf({ DATABASE_URL: POSTGRES }), [
-    'SECRET_KEY: is required with PostgreSQL; make one with `npm run latchkey -- secret generate`',
+    'SECRET_KEY: is required with PostgreSQL; create one with `npm run latchkey -- secret generate`',
   ])
 })
 
