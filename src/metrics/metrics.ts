@@ -50,7 +50,7 @@ function createMetricsObserver(registry: Registry, namespace: string): Observer 
   }
 }
 
-/** What an operator monitors beside the requests. */
+/** Adds the metrics that an operator monitors besides requests. */
 function addOperationMetrics(
   registry: Registry,
   namespace: string,

@@ -17,7 +17,7 @@ export type Delivery<Entry extends { readonly id: number }> = {
   attempt(entry: Entry): Promise<Outcome>
   /** Removes a batch of entries that need no attempt. True when there may be more. */
   prune(): Promise<boolean>
-  /** Aborts the attempts under way. */
+  /** Aborts the attempts in progress. */
   close(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export type Dispatcher = {
   /** Call this after an entry was queued. Returns at once; does nothing before the start. */
   wake(): void
   start(): void
-  /** Claims nothing more, finishes the attempts under way or aborts them after a deadline, and releases their entries. */
+  /** Stops claiming, finishes the attempts in progress or aborts them after a deadline, and releases their entries. */
   stop(): Promise<void>
   /** Delivers until nothing is due. */
   drain(): Promise<void>

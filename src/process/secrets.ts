@@ -4,7 +4,7 @@ import type { Secrets } from '../security/derived-keys.ts'
 import { keptSecretKey } from '../security/secret-key.ts'
 import { explainSystemError } from '../shared/system-errors.ts'
 
-/** The secrets of the settings or, with SQLite, those that are kept beside the database file. */
+/** The secrets of the settings or, with SQLite, those that are stored next to the database file. */
 export function secretsOf({ database, secretKey, secretKeyFallbacks }: Config): Secrets {
   if (secretKey !== undefined) return [secretKey, ...secretKeyFallbacks]
   const file = secretKeyFile(database)
@@ -16,7 +16,7 @@ export function secretsOf({ database, secretKey, secretKeyFallbacks }: Config): 
   }
 }
 
-/** The file beside a SQLite database in which the secret key is kept, unless it is set. */
+/** The file next to a SQLite database that stores the secret key, unless SECRET_KEY is set. */
 export function secretKeyFile(database: Config['database']): string | undefined {
   return database.kind === 'sqlite' ? join(dirname(database.file), 'secret.key') : undefined
 }

@@ -207,7 +207,7 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
   LOG_LEVEL: ['verbose', 'warning'],
 }
 
-test('an empty environment gives the defaults', () => {
+test('an empty environment results in the defaults', () => {
   assert.deepEqual(loadConfig({}), {
     host: '127.0.0.1',
     port: 8000,
@@ -323,7 +323,7 @@ test('the settings cannot be changed after they were read', () => {
   for (const part of [config, config.database, config.admin, config.corsOrigins]) assert.ok(Object.isFrozen(part))
 })
 
-test('a .env file is read, and the environment wins over it', (t) => {
+test('a .env file is read, and the environment takes precedence', (t) => {
   const file = join(temporaryFolder(t), '.env')
   writeFileSync(file, '# comment\nPORT=9000\nAPI_TITLE="From file"\nHOST=\n')
   const config = loadConfig(withDotEnv({ PORT: '9001' }, file))

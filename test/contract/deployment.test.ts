@@ -26,14 +26,14 @@ function knownSettings(): string[] {
   return [...asked].sort()
 }
 
-test('.env.example names every setting, and no other, with its default', () => {
+test('.env.example lists every setting with its default, and no other', () => {
   const example = parseEnv(read('.env.example').replace(/^#(?=[A-Z_]+=)/gm, ''))
   assert.deepEqual(Object.keys(example).sort(), knownSettings())
   assert.deepEqual(loadConfig(example), loadConfig({}))
   assert.deepEqual(Object.keys(parseEnv(read('.env.example'))), [], 'a copy of it changes nothing')
 })
 
-test('compose.yaml passes on every setting but where it listens, and names no other', () => {
+test('compose.yaml passes on every setting except HOST and PORT, and no other', () => {
   const section = read('compose.yaml').split('    environment:\n')[1]?.split('    volumes:')[0] ?? ''
   const passed = [...section.matchAll(/^ {6}([A-Z_]+): /gm)].map(([, name = '']) => name)
   assert.deepEqual(
@@ -42,17 +42,17 @@ test('compose.yaml passes on every setting but where it listens, and names no ot
   )
 })
 
-test('the systemd unit is well formed, where systemd is there to tell', (t) => {
+test('the systemd unit is valid, if systemd is installed to check it', (t) => {
   const unit = join(temporaryFolder(t), 'latchkey.service')
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) return t.skip('systemd-analyze is not installed')
-  // The program and its user are there on the machine of an operator alone.
+  // The program and its user exist only on the machine of an operator.
   cpSync(join(ROOT, 'deploy/latchkey.service'), unit)
   execFileSync('sed', ['-i', `s#/usr/bin/node#${process.execPath}#`, unit])
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
   assert.deepEqual([status, stderr.split('\n').filter((line) => line.includes('latchkey.service'))], [0, []])
 })
 
-/** What `npm ci` would put there, from the packages of this folder. */
+/** Copies the packages that `npm ci` would install from the packages of this folder. */
 function installPackages(to: string, command: string): void {
   if (!command.includes('--omit=dev')) {
     symlinkSync(join(ROOT, 'node_modules'), to)
@@ -64,7 +64,7 @@ function installPackages(to: string, command: string): void {
     cpSync(join(ROOT, path), join(dirname(to), path), { recursive: true, filter: (source) => basename(source) !== 'node_modules' })
 }
 
-/** Copies what a COPY names: from the folder of the project, of which .dockerignore hides most, or from another stage. */
+/** Performs a COPY instruction: from the project folder, most of which .dockerignore hides, or from another stage. */
 function copy(text: string, roots: ReadonlyMap<string, string>, root: string, cwd: string): void {
   const [, stage, paths = ''] = /^(?:--from=(\S+) )?(.*)$/.exec(text) ?? []
   const names = paths.split(' ')
@@ -78,7 +78,7 @@ function copy(text: string, roots: ReadonlyMap<string, string>, root: string, cw
   }
 }
 
-/** Goes through the steps of a stage in a folder that stands for its file system. */
+/** Performs the instructions of a stage in a folder that represents its file system. */
 function build(stage: Stage, root: string, roots: ReadonlyMap<string, string>): void {
   let cwd = root
   for (const { name, text } of stage.instructions) {
@@ -92,7 +92,7 @@ function build(stage: Stage, root: string, roots: ReadonlyMap<string, string>): 
 }
 
 function buildImage(t: TestContext): { root: string; image: Stage } {
-  // Before the folder is deleted, which needs it.
+  // Otherwise the folder could not be deleted.
   t.after(() => execFileSync('chmod', ['-R', 'u+w', folder]))
   const folder = temporaryFolder(t)
   chmodSync(folder, 0o755)
@@ -104,14 +104,14 @@ function buildImage(t: TestContext): { root: string; image: Stage } {
   return { root: roots.get(image.name) ?? '', image }
 }
 
-/** A Node.js that the account may run. */
+/** A copy of Node.js that the account may execute. */
 function usableNode(account: typeof NOBODY | undefined, folder: string): string {
   if (!account || spawnSync(process.execPath, ['--version'], { ...account, cwd: '/' }).status === 0) return process.execPath
   cpSync(process.execPath, join(folder, 'node'))
   return join(folder, 'node')
 }
 
-test('the steps of the Dockerfile give a service that runs without rights, on a tree that it cannot write, and heeds signals', async (t) => {
+test('the Dockerfile builds a service that runs unprivileged on a read-only file system and handles signals', async (t) => {
   const { root, image } = buildImage(t)
   const data = join(root, 'data')
   const account = process.getuid?.() === 0 ? NOBODY : undefined
@@ -127,7 +127,7 @@ test('the steps of the Dockerfile give a service that runs without rights, on a 
   const command = (...words: string[]) => [...args.map((arg) => arg.replace('/app', join(root, 'app'))), ...words]
   const options = { ...account, env, cwd: root }
 
-  await t.test('it runs as a user without rights, and its data folder is the one volume', () => {
+  await t.test('it runs as an unprivileged user, and its data folder is the only volume', () => {
     assert.deepEqual(
       image.instructions.filter(({ name }) => ['USER', 'VOLUME', 'WORKDIR'].includes(name)),
       [

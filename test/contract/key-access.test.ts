@@ -12,7 +12,7 @@ import { test } from '../support/databases/databases.ts'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const
 type Method = (typeof METHODS)[number]
 
-/** Routes that a key calls whatever its access. */
+/** Routes that every key may call. */
 const FOR_EVERY_KEY = ['DELETE /auth/key']
 const FOR_IDENTIFICATION = [
   'GET /users/me',
@@ -24,7 +24,7 @@ const FOR_IDENTIFICATION = [
   ...FOR_EVERY_KEY,
 ]
 
-/** What the documentation promises of each access, apart from what the routes declare. */
+/** The documented routes of each access, written down independently of the declarations of the routes. */
 const MAY_CALL: Readonly<Record<KeyAccess, (route: string) => boolean>> = {
   full: () => true,
   read: (route) => /^(?:GET|HEAD) /.test(route) || FOR_EVERY_KEY.includes(route),
@@ -38,7 +38,7 @@ const ALIASES: readonly ((path: string) => string)[] = [
   (path) => `/api/v1${path.endsWith('/') ? path.slice(0, -1) : `${path}/`}`,
 ]
 
-/** What a route answers to a key of this access: 405 where there is no such route, and 0 where the access of the key does not matter. */
+/** The status for a key with this access: 405 if there is no such route, and 0 if the access does not matter. */
 function expectedStatus(isRoute: boolean, access: KeyAccess, route: string): number {
   if (!isRoute) return 405
   return MAY_CALL[access](route) ? 0 : 403
@@ -48,12 +48,12 @@ for (const access of ['full', 'read', 'identify'] as const) {
   test(`403: a key with ${access} access calls no route outside of it, by any method and under any alias of the path`, async (t) => {
     const { routes, started: service } = await routesDuring(() => startApp(t))
     for (const path of await protectedPaths(service)) {
-      // An admin, so that nothing but the access of the key can refuse the call.
+      // The caller is an admin, so that only the access of the key can be the reason for a refusal.
       const boss = await admin(service)
       for (const method of METHODS) {
         const expected = expectedStatus(routes.has(`${method} ${path}`), access, `${method} ${path}`)
         for (const alias of ALIASES) {
-          // A new key each time: a route may end the key that calls it.
+          // A new key for each request, because a route may delete the key that calls it.
           const { headers } = await keyHolder(service, boss, { access })
           const url = alias(path)
             .replace(':user_id', '987654')

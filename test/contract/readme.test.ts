@@ -30,7 +30,7 @@ test('the first session of the README works as it is written', async (t) => {
   assert.equal(await shell(verify.replace('THE_CODE_FROM_THE_LINK', code)), '{"detail":"User successfully Verified"}')
   const me = '{"email":"mia@example.com","first_name":"Mia","last_name":"Muster"}'
   assert.equal(await shell(login), me)
-  // Each block goes on where the one before it ended, in the same shell.
+  // All blocks run in the same shell, one after the other.
   assert.equal(await shell(login + key), me + me)
 
   const [list = '', doctor = ''] = look.trim().split('\n')

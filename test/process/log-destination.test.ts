@@ -29,7 +29,7 @@ test('a full disk drops lines, and flushed() still resolves', {
   await log.close()
 })
 
-test('past the limit new lines are dropped, so that memory does not grow', async (t) => {
+test('beyond the limit new lines are dropped, so that memory does not grow', async (t) => {
   const file = join(temporaryFolder(t), 'log')
   const log = createLogDestination(open(t, file))
   const line = `${'x'.repeat(1023)}\n`

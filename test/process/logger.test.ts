@@ -11,7 +11,7 @@ function logged(value: object): string {
   return lines.join('')
 }
 
-test('a credential that somebody logs by mistake does not appear, down to two levels', () => {
+test('a credential that is logged by mistake is redacted, down to two levels', () => {
   for (const name of NAMES) {
     for (const value of [{ [name]: SECRET }, { headers: { [name]: SECRET } }, { request: { headers: { [name]: SECRET } } }]) {
       const line = logged(value)
@@ -21,13 +21,13 @@ test('a credential that somebody logs by mistake does not appear, down to two le
   }
 })
 
-test('the code of a request does not appear, that of an error does', () => {
+test('the code of a request is redacted, and the code of an error is not', () => {
   for (const value of [{ code: SECRET }, { query: { code: SECRET } }, { body: { code: SECRET } }])
     assert.doesNotMatch(logged(value), new RegExp(SECRET))
   assert.match(logged({ err: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) }), /ECONNREFUSED/)
 })
 
-test('of an error of the database its message and code appear, and nothing that could be a row', () => {
+test('an error of the database is logged with its message and code, and without rows', () => {
   for (const name of ['detail', 'hint', 'where', 'query', 'parameters', 'args', 'internal_query']) {
     const line = logged({
       err: Object.assign(new Error('violates a constraint'), { code: '23514', [name]: [`Failing row contains (${SECRET})`] }),
@@ -45,7 +45,7 @@ test('a line is one JSON object with level, time, process and message, and a val
   assert.equal(new Date(String(time)).toISOString(), time)
 })
 
-test('below its level nothing is logged', () => {
+test('lines below the level are not logged', () => {
   const lines: string[] = []
   const logger = createLogger('warn', { write: (line) => void lines.push(line) })
   logger.info('unheard')

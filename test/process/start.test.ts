@@ -17,7 +17,7 @@ function mode(file: string): string {
   return (statSync(file).mode & 0o777).toString(8)
 }
 
-/** Starts the service with settings that it cannot start with. */
+/** Starts the service with invalid settings. */
 async function failToStart(t: TestContext, env: Readonly<Record<string, string>>, cwd = temporaryFolder(t)): Promise<string> {
   const { code, stdout, stderr } = await runNode(t, MAIN, [], { cwd, env })
   assert.deepEqual([code, stdout], [1, ''])
@@ -25,7 +25,7 @@ async function failToStart(t: TestContext, env: Readonly<Record<string, string>>
   return stderr
 }
 
-test('an empty folder and no settings are enough, and the welcome says what to do next', async (t) => {
+test('the service starts in an empty folder without settings, and the welcome text says what to do next', async (t) => {
   const cwd = temporaryFolder(t)
   const { url, stdout, stderr } = await startMain(t, { cwd })
   assert.equal((await fetch(`${url}/heartbeat`)).status, 200)
@@ -51,7 +51,7 @@ test('an empty folder and no settings are enough, and the welcome says what to d
   )
 })
 
-test('the welcome names the first admin command, which works as typed, only while there is no admin', async (t) => {
+test('while there is no admin, the welcome text shows a command that creates one and works as typed', async (t) => {
   const cwd = temporaryFolder(t)
   const first = await startMain(t, { cwd })
   const [, line = ''] = /First admin +(.*)\n/.exec(first.stdout()) ?? []
@@ -65,7 +65,7 @@ test('the welcome names the first admin command, which works as typed, only whil
   assert.doesNotMatch(second.stdout(), /First admin/)
 })
 
-test('the secret is kept over a restart, so that nobody is logged out', async (t) => {
+test('the secret survives a restart, so that sessions stay valid', async (t) => {
   const cwd = temporaryFolder(t)
   const register = { email: 'mia@example.com', password: 'correct horse', first_name: 'Mia', last_name: 'Muster' }
   const first = await startMain(t, { cwd })
@@ -80,7 +80,7 @@ test('the secret is kept over a restart, so that nobody is logged out', async (t
   assert.equal(readFileSync(join(cwd, 'data/secret.key'), 'utf8'), secret)
 })
 
-test('a busy port is told in one line, with PostgreSQL too', async (t) => {
+test('a port that is in use is reported in one line, with PostgreSQL too', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   t.after(() => other.close())
   await once(other, 'listening')
@@ -90,7 +90,7 @@ test('a busy port is told in one line, with PostgreSQL too', async (t) => {
   assert.equal(await failToStart(t, { PORT: String(port), SECRET_KEY: TEST_SECRET, DATABASE_URL: await emptyPostgres(t) }), words)
 })
 
-test('a host that is not of this machine is told in one line', async (t) => {
+test('a HOST that is not an address of this machine is reported in one line', async (t) => {
   assert.equal(await failToStart(t, { HOST: '192.0.2.1', PORT: '0' }), 'latchkey: HOST: 192.0.2.1 is not an address of this machine\n')
 })
 
@@ -109,9 +109,9 @@ test('a folder that cannot be created or written is reported in one line', async
   )
 })
 
-// Permissions do not hold for root, who may write everywhere.
+// Permissions do not restrict root.
 if (process.getuid?.() !== 0) {
-  test('a folder without permission to write is told in one line', async (t) => {
+  test('a folder without write permission is reported in one line', async (t) => {
     const cwd = temporaryFolder(t)
     mkdirSync(join(cwd, 'data'), { mode: 0o500 })
     assert.match(await failToStart(t, { PORT: '0' }, cwd), /cannot be used: this user may not write there \(.*\)\n$/)
@@ -127,14 +127,14 @@ test('a file that is not a database and an invalid stored secret are reported in
   assert.match(await failToStart(t, { PORT: '0' }, cwd), /^latchkey: SECRET_KEY: data\/secret\.key does not contain a secret key; .*\n$/)
 })
 
-test('a database that cannot be reached is told in one line, without its password', async (t) => {
+test('an unreachable database is reported in one line, without its password', async (t) => {
   const env = { PORT: '0', SECRET_KEY: TEST_SECRET, DATABASE_URL: 'postgres://user:hunter22@localhost:1/accounts' }
   const stderr = await failToStart(t, env)
   assert.match(stderr, /^latchkey: DATABASE_URL: the PostgreSQL database cannot be used: nothing is listening at its address \(.+\)\n$/)
   assert.doesNotMatch(stderr, /hunter22/)
 })
 
-test('bad settings are told in a line each, all at once', async (t) => {
+test('all invalid settings are reported together, one line each', async (t) => {
   const env = { PORT: 'x', SECRET_KEY: 'short', BASE_URL: 'nowhere', LOG_LEVEL: 'loud', ADMIN_EMAIL: 'root@example.com' }
   const lines = (await failToStart(t, env)).trimEnd().split('\n')
   assert.deepEqual(
@@ -143,7 +143,7 @@ test('bad settings are told in a line each, all at once', async (t) => {
   )
 })
 
-test('a .env file is read, and the environment wins over it', async (t) => {
+test('a .env file is read, and the environment takes precedence', async (t) => {
   const cwd = temporaryFolder(t)
   writeFileSync(join(cwd, '.env'), 'PORT=not-a-port\nAPI_TITLE=From a file\nDATABASE_URL=sqlite:elsewhere/accounts.db\n')
   const { stdout } = await startMain(t, { cwd })
@@ -151,7 +151,7 @@ test('a .env file is read, and the environment wins over it', async (t) => {
   assert.ok(statSync(join(cwd, 'elsewhere/secret.key')).isFile())
 })
 
-test('ADMIN_EMAIL and ADMIN_PASSWORD make an admin who can log in at once', async (t) => {
+test('ADMIN_EMAIL and ADMIN_PASSWORD create an admin who can log in at once', async (t) => {
   const admin = { email: 'root@example.com', password: 'correct horse' }
   const env = { ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password }
   const { url, stdout } = await startMain(t, { cwd: temporaryFolder(t), env })
@@ -160,7 +160,7 @@ test('ADMIN_EMAIL and ADMIN_PASSWORD make an admin who can log in at once', asyn
   assert.doesNotMatch(stdout(), /correct horse/)
 })
 
-test('a service that takes a free port names it in its mails, its landing page and its description of the API', async (t) => {
+test('with PORT=0, mails, the landing page and the OpenAPI document contain the actual port', async (t) => {
   for (const workers of ['1', '2']) {
     const service = await startProcess(t, { WORKERS: workers })
     const { port } = new URL(service.url)

@@ -18,7 +18,7 @@ test('a bare string, or an object that looks like HTML, does not compile as HTML
   const text: Html = '<b>'
   // @ts-expect-error nor does any other object
   const object: Html = { html: '<b>' }
-  // Whoever forces the types anyway still gets no markup.
+  // A cast that circumvents the types still produces no markup.
   assert.equal(renderHtml(html`${text}`), '&lt;b&gt;')
   assert.throws(() => html`${object}`)
 })

@@ -69,7 +69,7 @@ async function rejectedLogin({ port }: FrontProxy): Promise<ProxyResponse> {
   throw new Error('30 logins were not limited')
 }
 
-test('nginx with deploy/nginx.conf answers errors of its own in the format of the service, with CORS headers', async (t) => {
+test('nginx with deploy/nginx.conf returns its own errors in the format of the service, with CORS headers', async (t) => {
   const certificate = certificateFor(t, 'nginx')
   if (certificate === undefined) return
   const expected = await serviceHeaders(t)
@@ -98,7 +98,7 @@ test('nginx with deploy/nginx.conf answers errors of its own in the format of th
   check(await send(withoutService.port, 'GET', '/', FROM_BROWSER), 502, 'bad_gateway', 'Bad Gateway', '2')
 })
 
-test('HAProxy with deploy/haproxy.cfg answers errors of its own in the format of the service, with CORS headers', async (t) => {
+test('HAProxy with deploy/haproxy.cfg returns its own errors in the format of the service, with CORS headers', async (t) => {
   const certificate = certificateFor(t, 'haproxy')
   if (certificate === undefined) return
   const expected = await serviceHeaders(t)
@@ -141,7 +141,7 @@ test('a page of another origin reads the errors of both proxies in a browser', a
   if (certificate === undefined) return
   const { url } = await startProcess(t)
   const upstream = Number(new URL(url).port)
-  // Any server that sends no policy of its own can serve the page.
+  // Any server that sends no content security policy can serve the page.
   const pageUrl = `http://localhost:${await startFailingUpstream(t)}/`
   const rejected = { status: 429, code: 'too_many_requests', retryAfter: '6', body: { detail: 'Too many requests' } }
   const tooLarge = { status: 413, code: 'body_too_large', retryAfter: null, body: { detail: 'Request body is too large' } }

@@ -66,7 +66,7 @@ type Answers<Rows> = { readonly [Code in keyof Rows]: Answer & Rows[Code] }
 /** The one place where an error becomes an HTTP response. A refusal without a row does not compile. */
 export const ANSWERS = {
   ...withCodes(ROWS),
-  // The same response as to an invalid token: only the person who opens the link is told more, on a page.
+  // The same response as to an invalid token. Only the page that the link opens says more.
   already_verified: { ...withCodes(ROWS).token_invalid },
 } as const satisfies Readonly<Record<RefusalCode | ErrorCode, Answer>>
 

@@ -19,7 +19,7 @@ export const EXPLORER_PACKAGES: readonly ExplorerPackage[] = [SWAGGER_UI, REDOC]
 
 const IS_BUILT = import.meta.url.endsWith('.js')
 
-/** `npm run build` copies the files beside the built code. A clone reads them from its development dependencies. */
+/** `npm run build` copies the files next to the built code. A clone reads them from its development dependencies. */
 export function locateExplorerFile(packageName: string, file: string): string {
   const url = IS_BUILT ? new URL(`explorers/${packageName}/${file}`, import.meta.url).href : import.meta.resolve(`${packageName}/${file}`)
   return fileURLToPath(url)

@@ -4,7 +4,7 @@ import type { Bit } from '../database.ts'
 export type SchemaObject = {
   readonly name: string
   readonly definition: string
-  /** An index of plain columns, without a rule of its own: it neither refuses nor computes anything. */
+  /** An index of plain columns, which neither refuses nor computes anything. */
   readonly isPlainIndex: Bit
 }
 

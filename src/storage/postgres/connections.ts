@@ -14,7 +14,7 @@ export type Connections = {
   readonly openedAt: number
   /** Adds what the driver leaves out of an error: that the server is a standby. */
   explain(error: unknown): unknown
-  /** Ends at once what is still running. */
+  /** Closes the connections at once, even with running statements. */
   destroy(): Promise<void>
   /** Lets running statements end, for up to a second. */
   close(): Promise<void>
@@ -111,6 +111,6 @@ async function connectToPrimary(address: PostgresAddress, settings: ServerSettin
       await connections.destroy()
     }
   }
-  // Standbys are expected where several hosts are given; what is wrong with another host is the better explanation.
+  // If several hosts are listed, standbys are expected, so the error of another host is the better explanation.
   throw errors.find((error) => codeOf(error) !== 'NOT_PRIMARY') ?? errors[0]
 }

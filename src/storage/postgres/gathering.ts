@@ -16,7 +16,7 @@ const MAX_QUESTIONS = 200
 
 /**
  * Sending a statement costs more than finding a row. The look-ups of one turn of the event loop are sent at its end as one statement, which
- * runs after all of them were asked for: each answer is as fresh as if it had been asked for alone.
+ * runs after all of them were requested: each result is as fresh as that of a separate statement.
  */
 export function createGathering(ask: AskValues): Gathering {
   const waiting = new Map<HotPath<unknown>, Question[]>()

@@ -77,7 +77,7 @@ test('200: whatever is not a usable access token or key is inactive, and nothing
     assert.deepEqual(await answer(service, asker, token), INACTIVE, token.slice(0, 80))
 })
 
-test('200: every revocation is felt by the next question', async (t) => {
+test('200: every revocation applies to the next introspection', async (t) => {
   const service = await startApp(t)
   const asker = await admin(service)
   const mia = await member(service)

@@ -19,7 +19,7 @@ async function scrape(url: string): Promise<Metrics> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]))
 }
 
-/** One request on a connection of its own, so that the workers take turns. */
+/** Sends a request on a new connection, so that the workers take turns. */
 async function get(url: string): Promise<number> {
   const response = await fetch(url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(5000) })
   await response.arrayBuffer()
@@ -58,13 +58,13 @@ test('several workers share one port, one database and one set of metrics, and s
   assert.equal(service.output().split('"stopped"').length, 4)
 })
 
-nodeTest('workers that die while their metrics are gathered take nobody with them', async (t) => {
+nodeTest('a worker that dies while metrics are collected does not affect the others', async (t) => {
   const service = await startProcess(t, { WORKERS: '3', METRICS_ENABLED: 'true' })
   const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
   await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
   const [silent, ...askers] = listeners()
   assert.ok(silent)
-  // One that does not answer keeps the gathering open until those who asked for it are gone.
+  // A worker that does not answer delays the collection until the workers that requested it are gone.
   process.kill(silent, 'SIGSTOP')
   const scrapes = Array.from({ length: 20 }, () => get(`${service.url}/metrics`).catch(() => 0))
   const beats = () =>
@@ -75,7 +75,7 @@ nodeTest('workers that die while their metrics are gathered take nobody with the
   for (let count = 0; count < 6; count++) await until('a heart beats behind the scrapes', beats, DEADLINE_MS)
   for (const pid of askers) process.kill(pid, 'SIGKILL')
   await Promise.all(scrapes)
-  // A free port is kept for as long as somebody listens on it.
+  // A port chosen by the system stays the same as long as a worker listens on it.
   await until('the two are replaced', () => listeners().length === 5, DEADLINE_MS)
   process.kill(silent, 'SIGKILL')
   await until('all three are replaced', () => listeners().length === 6, DEADLINE_MS)
@@ -83,21 +83,21 @@ nodeTest('workers that die while their metrics are gathered take nobody with the
   assert.doesNotMatch(service.output(), /MaxListeners|Unhandled/)
 })
 
-nodeTest('a worker that dies is replaced, and the others serve meanwhile', async (t) => {
+nodeTest('a worker that dies is replaced while the others continue to serve', async (t) => {
   const service = await startProcess(t, { WORKERS: '2' })
   const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
   await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
   const [victim] = listeners()
   assert.ok(victim)
   process.kill(victim, 'SIGKILL')
-  await until('its death is told', () => service.output().includes('a worker has died and is replaced'), DEADLINE_MS)
+  await until('its death is logged', () => service.output().includes('a worker has died and is replaced'), DEADLINE_MS)
   assert.equal(await get(`${service.url}/heartbeat`), 200)
   await until('another listens', () => listeners().length === 3, DEADLINE_MS)
   service.process.kill('SIGTERM')
   assert.deepEqual(await once(service.process, 'exit'), [0, null])
 })
 
-nodeTest('a signal that reaches the workers too, as from a terminal that is closed, stops all of them in order', async (t) => {
+nodeTest('a signal that also reaches the workers, as from a closed terminal, stops all of them gracefully', async (t) => {
   const service = await startProcess(t, { WORKERS: '2' })
   const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
   await until('two workers listen', () => listeners().length === 2, DEADLINE_MS)
@@ -107,7 +107,7 @@ nodeTest('a signal that reaches the workers too, as from a terminal that is clos
   assert.equal(service.output().split('"stopped"').length, 3)
 })
 
-nodeTest('a worker that hangs is killed when its time to stop is over, and the service ends with 1', async (t) => {
+nodeTest('a worker that hangs is killed after the shutdown deadline, and the service exits with 1', async (t) => {
   const service = await startProcess(t, { WORKERS: '3' })
   const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
   await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
@@ -121,14 +121,14 @@ nodeTest('a worker that hangs is killed when its time to stop is over, and the s
   assert.ok(!isAlive(hung))
 })
 
-nodeTest('a service that is stopped while its workers start ends with 0', async (t) => {
-  // The first worker listens and greets; the others are being born at that moment.
+nodeTest('a service that is stopped while its workers start exits with 0', async (t) => {
+  // The first worker listens and prints the welcome text; the others are starting at that moment.
   const service = await startProcess(t, { WORKERS: '4' })
   service.process.kill('SIGTERM')
   assert.deepEqual(await once(service.process, 'exit', { signal: AbortSignal.timeout(DEADLINE_MS) }), [0, null])
 })
 
-nodeTest('a service that is stopped before its first worker listens ends with 0, and without a complaint', async (t) => {
+nodeTest('a service that is stopped before its first worker listens exits with 0 and prints no error', async (t) => {
   const child = startNode(t, MAIN, [], { cwd: temporaryFolder(t), env: { PORT: '0', WORKERS: '2', SECRET_KEY: TEST_SECRET } })
   const ended = finished(child)
   const childrenOf = (pid: number) => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
@@ -146,7 +146,7 @@ nodeTest('workers do not outlive the process that started them', async (t) => {
   await until('both are gone', () => listeners().every((pid) => !isAlive(pid)), DEADLINE_MS)
 })
 
-nodeTest('a port that is taken is told once, and the process ends with 1', async (t) => {
+nodeTest('a port that is in use is reported once, and the process exits with 1', async (t) => {
   const first = await startProcess(t)
   const port = new URL(first.url).port
   await assert.rejects(startProcess(t, { WORKERS: '2', PORT: port }), (error: Error) => {

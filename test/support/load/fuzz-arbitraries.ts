@@ -155,7 +155,7 @@ function pathOf({ path, operation }: ListedOperation, ids: () => Readonly<Record
   })
 }
 
-/** A lone surrogate has no UTF-8 form; sent as its bytes, it is no text at all. A dot alone would be taken for a step in the path. */
+/** A lone surrogate has no UTF-8 form, so its bytes are sent, which are invalid. A single dot would be interpreted as a path segment. */
 function encoded(value: string): string {
   return encodeURIComponent(value.toWellFormed()).replace(/^\.{1,2}$/, '...')
 }

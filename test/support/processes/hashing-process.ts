@@ -9,7 +9,7 @@ const CORES = 16
 
 os.availableParallelism = () => CORES
 syncBuiltinESMExports()
-// So slow that a free thread is easily told from one that was waited for.
+// Slow enough to distinguish a free thread from one that had to be waited for.
 const passwords = createPasswords({ memoryKiB: 64 * 1024, passes: 8, maxWaitMs: 600_000 })
 const finished: string[] = []
 const note = (name: string) => () => void finished.push(name)

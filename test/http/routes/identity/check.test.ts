@@ -142,7 +142,7 @@ test('422: a role other than admin, a scope that names none, and a repeated para
   invalid(await get('x=1&x=2'), { loc: ['query', 'x'], type: 'value_error' })
 })
 
-test('401: every revocation is felt by the next request', async (t) => {
+test('401: every revocation applies to the next request', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   refused(await check(service, { headers: {} }), 401, 'Not authenticated. Use either JWT token or API key.')

@@ -34,7 +34,7 @@ async function remove({ app }: TestApp, { headers }: Pick<Actor, 'headers'>, url
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-test('200: the sessions of the caller, newest first, with the address and the program of each login', async (t) => {
+test('200: the sessions of the caller, newest first, with the address and the user agent of each login', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   await member(service)
@@ -64,7 +64,7 @@ test('200: the sessions of the caller, newest first, with the address and the pr
   )
 })
 
-test('200: behind a trusted proxy the address is the one that the proxy reports; otherwise the header counts for nothing', async (t) => {
+test('200: behind a trusted proxy the address is the one that the proxy reports; otherwise the header is ignored', async (t) => {
   for (const [trusted, expected] of [
     ['true', '203.0.113.9'],
     ['false', '127.0.0.1'],
@@ -75,7 +75,7 @@ test('200: behind a trusted proxy the address is the one that the proxy reports;
   }
 })
 
-test('200: last_seen_at is at most five minutes behind, and a request writes nothing', async (t) => {
+test('200: last_seen_at is at most five minutes out of date, and a request writes nothing', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const start = service.clock.now()
@@ -143,10 +143,10 @@ test('204: all other sessions end; with an API key all end', async (t) => {
   for (const { headers } of sessions) refused(await service.app.inject({ url: '/users/me', headers }), 401, 'That token is Invalid')
   assert.equal((await remove(service, await keyHolder(service, mia), '/users/me/sessions')).statusCode, 204)
   refused(await service.app.inject({ url: '/users/me', headers: mia.headers }), 401, 'That token is Invalid')
-  assert.equal((await list(service, other)).length, 1, 'nobody else is logged out')
+  assert.equal((await list(service, other)).length, 1, 'no other user is logged out')
 })
 
-test('404: the session of somebody else, and whatever is not the id of a session', async (t) => {
+test('404: the session of another user, and anything that is not the id of a session', async (t) => {
   const service = await startApp(t)
   const [mia, ada] = [await member(service), await member(service)]
   const [foreign] = await list(service, ada)
