@@ -134,6 +134,7 @@ test('a mail arrives with two parts, its headers, and one recipient', async (t) 
     sessionId: undefined,
     version: (await findUserById(db, 1))?.emailVersion,
     expiresAt: Math.floor(clock.now() / 1000) * 1000 + LIFETIME_MINUTES.verify * 60_000,
+    issuedAt: Math.floor(clock.now() / 1000) * 1000,
   })
 })
 
