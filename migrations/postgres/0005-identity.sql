@@ -38,3 +38,13 @@ create table secret_uses (
   first_used_at bigint not null,
   last_used_at bigint not null
 );
+
+-- Which secrets each running process has. A process that is killed leaves rows behind, which end with their age.
+create table secret_holders (
+  process_id text not null,
+  fingerprint text not null,
+  -- The current secret of the process; the others are fallbacks.
+  signs boolean not null,
+  seen_at bigint not null,
+  primary key (process_id, fingerprint)
+);

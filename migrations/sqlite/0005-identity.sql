@@ -38,3 +38,13 @@ create table secret_uses (
   first_used_at integer not null,
   last_used_at integer not null
 ) strict, without rowid;
+
+-- Which secrets each running process has. A process that is killed leaves rows behind, which end with their age.
+create table secret_holders (
+  process_id text not null,
+  fingerprint text not null,
+  -- The current secret of the process; the others are fallbacks.
+  signs integer not null check (signs in (0, 1)),
+  seen_at integer not null,
+  primary key (process_id, fingerprint)
+) strict, without rowid;

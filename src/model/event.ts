@@ -17,6 +17,7 @@ export type EventKind =
   | 'key.created'
   | 'key.changed'
   | 'key.revoked'
+  | 'secret.rotated'
   | 'mail.requested'
 
 /** What a change reports. It never contains a value, password, token or hash. */

@@ -3,6 +3,7 @@ import type { Config } from '../config/load.ts'
 import { ensureAdmin, hasAdmin } from '../domain/accounts/first-admin.ts'
 import { createChanges } from '../domain/changes.ts'
 import type { Operator } from '../model/caller.ts'
+import type { Secrets } from '../security/derived-keys.ts'
 import { createPasswords } from '../security/password.ts'
 import { readsOf } from '../storage/database.ts'
 import { createEventLog } from './event-log.ts'
@@ -14,15 +15,15 @@ const PROMOTED =
   'the existing account with the address in ADMIN_EMAIL is now an admin; if it is not yours, run `latchkey user revoke-admin` and correct ADMIN_EMAIL'
 
 /** Runs once, before any process serves: applies migrations, creates the secret key and the admin of ADMIN_EMAIL. */
-export async function prepare(config: Config, logger: Logger): Promise<{ readonly hasAdmin: boolean }> {
+export async function prepare(config: Config, logger: Logger): Promise<{ readonly hasAdmin: boolean; readonly secrets: Secrets }> {
   const db = await openMigrated(config)
   try {
-    secretsOf(config)
-    if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)) }
+    const secrets = secretsOf(config)
+    if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)), secrets }
     const changes = createChanges({ db, now: Date.now, onEvent: createEventLog(logger) })
     const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)
     if (promoted !== undefined) logger.warn({ userId: promoted }, PROMOTED)
-    return { hasAdmin: true }
+    return { hasAdmin: true, secrets }
   } finally {
     await db.close()
   }

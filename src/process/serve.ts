@@ -2,21 +2,30 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/load.ts'
+import { createChanges } from '../domain/changes.ts'
 import { createHousekeeping } from '../domain/housekeeping.ts'
+import { createSecretUse } from '../domain/secret-use.ts'
 import type { App } from '../http/pipeline/app-type.ts'
 import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
 import { openTransport } from '../outbox/open-transport.ts'
+import type { Secrets } from '../security/derived-keys.ts'
 import { createTokens } from '../security/token.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { createEventLog } from './event-log.ts'
 import type { RunningService } from './lifecycle/shutdown.ts'
 import { createWorkerPeers } from './lifecycle/workers.ts'
-import { secretsOf } from './secrets.ts'
+
+export type ServeParts = {
+  readonly db: MonitoredDatabase
+  readonly secrets: Secrets
+  readonly publicUrl: PublicUrl
+  readonly logger: Logger
+}
 
 /** Builds the service, listens, and starts its background work. */
-export async function serve(config: Config, db: MonitoredDatabase, publicUrl: PublicUrl, logger: Logger): Promise<RunningService> {
-  const secrets = secretsOf(config)
+export async function serve(config: Config, parts: ServeParts): Promise<RunningService> {
+  const { db, secrets, publicUrl, logger } = parts
   const mail = createMailDispatcher({
     db,
     tokens: createTokens(secrets, Date.now),
@@ -28,12 +37,19 @@ export async function serve(config: Config, db: MonitoredDatabase, publicUrl: Pu
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
   const onEvent = createEventLog(logger)
   const app = await buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, peers })
+  const secretUse = createSecretUse({
+    changes: createChanges({ db, now: Date.now, onEvent }),
+    now: Date.now,
+    secrets,
+    onFailure: (error) => logger.warn({ err: error }, 'the use of the secret key could not be recorded and is recorded later'),
+  })
   await listen(app, config)
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()
+  await secretUse.start()
   const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping failed and is tried again'))
   housekeeping.start()
-  return { app, mail, housekeeping, db }
+  return { app, mail, housekeeping, secretUse, db }
 }
 
 async function listen(app: App, { host, port }: Config): Promise<void> {

@@ -1,11 +1,12 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config/load.ts'
+import type { Secrets } from '../security/derived-keys.ts'
 import { boundPort, createPublicUrl } from '../shared/public-url.ts'
 import { exitAfterLog, exitNow } from './lifecycle/exit.ts'
-import { handleUncaughtErrors, type ProcessLog, stopService } from './lifecycle/shutdown.ts'
+import { handleUncaughtErrors, type ProcessLog, type RunningService, stopService } from './lifecycle/shutdown.ts'
 import { type Launch, onStopSignals } from './lifecycle/signals.ts'
-import { superviseWorkers } from './lifecycle/supervisor.ts'
-import { listenForStop } from './lifecycle/workers.ts'
+import { superviseWorkers, type Workers } from './lifecycle/supervisor.ts'
+import { listenForStop, requestSecrets } from './lifecycle/workers.ts'
 import { createLogDestination } from './log-destination.ts'
 import { createLogger } from './logger.ts'
 import { openMigrated } from './open-database.ts'
@@ -20,14 +21,13 @@ export async function startService(config: Config, launch: Launch): Promise<void
   const destination = createLogDestination()
   const log: ProcessLog = { logger: createLogger(config.logLevel, destination), destination }
   if (cluster.isWorker) return startWorker(config, log)
-  const { hasAdmin } = await prepare(config, log.logger)
+  const { hasAdmin, secrets } = await prepare(config, log.logger)
   const greet = (port: number) => process.stdout.write(greeting(config, port, hasAdmin))
-  if (config.workers > 1) return supervise(config, log, launch, greet)
-  return startAlone(config, log, launch, greet)
+  if (config.workers > 1) return supervise({ count: config.workers, secrets, onListening: greet }, log, launch)
+  return startAlone(await openAndServe(config, secrets, log), log, launch, greet)
 }
 
-async function startAlone(config: Config, log: ProcessLog, launch: Launch, greet: (port: number) => void): Promise<void> {
-  const service = await openAndServe(config, log)
+async function startAlone(service: RunningService, log: ProcessLog, launch: Launch, greet: (port: number) => void): Promise<void> {
   onStopSignals(
     launch,
     (reason) => void stopService(service, log, reason),
@@ -36,15 +36,15 @@ async function startAlone(config: Config, log: ProcessLog, launch: Launch, greet
   greet(boundPort(service.app.server))
 }
 
-async function supervise(config: Config, log: ProcessLog, launch: Launch, greet: (port: number) => void): Promise<void> {
-  const { isInOrder } = await superviseWorkers(config.workers, log, launch, greet)
+async function supervise(workers: Workers, log: ProcessLog, launch: Launch): Promise<void> {
+  const { isInOrder } = await superviseWorkers(workers, log, launch)
   await exitAfterLog(isInOrder ? 0 : 1, log.destination)
 }
 
 async function startWorker(config: Config, log: ProcessLog): Promise<void> {
   const stopping = listenForStop()
   try {
-    const service = await openAndServe(config, log)
+    const service = await openAndServe(config, await requestSecrets(), log)
     stopping.call(() => void stopService(service, log, 'supervisor'))
   } catch (error) {
     // The channel to the supervisor would keep the process alive. It ends by itself, with the exit code of the error.
@@ -54,13 +54,13 @@ async function startWorker(config: Config, log: ProcessLog): Promise<void> {
   }
 }
 
-async function openAndServe(config: Config, log: ProcessLog) {
+async function openAndServe(config: Config, secrets: Secrets, log: ProcessLog): Promise<RunningService> {
   const db = await openMigrated(config, {
     onOutage: (reason) => log.logger.error({ reason }, 'database outage'),
     onRecovery: (outageMs) => log.logger.warn({ outageMs: Math.round(outageMs) }, 'database outage is over'),
   })
   try {
-    const service = await serve(config, db, createPublicUrl(config.baseUrl), log.logger)
+    const service = await serve(config, { db, secrets, publicUrl: createPublicUrl(config.baseUrl), logger: log.logger })
     handleUncaughtErrors(service, log)
     return service
   } catch (error) {

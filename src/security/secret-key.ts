@@ -1,34 +1,86 @@
 import { randomBytes } from 'node:crypto'
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder } from '../shared/make-folder.ts'
+import type { Secrets } from './derived-keys.ts'
 
+export const MAX_FORMER_SECRETS = 3
 const RANDOM_BYTES = 48
 
 export function generateSecretKey(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url')
 }
 
-/** Reads the secret from its file, which the first call creates. Of several processes that start together, one creates it. */
-export function keptSecretKey(file: string): Uint8Array {
-  return readKept(file) ?? makeKept(file)
+/** The file beside a kept secret that has the former ones, one per line. */
+export function formerSecretsFile(file: string): string {
+  return `${file}.former`
 }
 
-function readKept(file: string): Uint8Array | undefined {
+/** Reads the secrets from their files. The first call creates one; of several processes that start together, one creates it. */
+export function keptSecrets(file: string): Secrets {
+  return readKeptSecrets(file) ?? makeKept(file)
+}
+
+/** Undefined if there is no secret yet. */
+export function readKeptSecrets(file: string): Secrets | undefined {
+  // In this order: a rotation writes the former secrets first, so a new secret is never read without them.
+  const current = readText(file)?.trim()
+  if (current === undefined) return undefined
+  if (current.length < 32)
+    throw new Error(
+      `${file} does not contain a secret key; restore it from a backup, or delete it to end all sessions and create a new one`,
+    )
+  const lines = (readText(formerSecretsFile(file)) ?? '').split('\n').map((line) => line.trim())
+  // A rotation that was interrupted leaves the current secret among the former ones.
+  const formers = new Set(lines.filter((line) => line !== '' && line !== current))
+  return [encode(current), ...[...formers].map(encode)]
+}
+
+/** Keeps the former secrets first, and then replaces the current one. Both files are replaced atomically, and keep their owner. */
+export function replaceKeptSecret(file: string, next: Uint8Array, formers: readonly Uint8Array[]): void {
+  const { uid, gid } = statSync(file)
+  replaceFile(formerSecretsFile(file), formers, { uid, gid })
+  replaceFile(file, [next], { uid, gid })
+}
+
+function replaceFile(file: string, secrets: readonly Uint8Array[], { uid, gid }: { readonly uid: number; readonly gid: number }): void {
+  const draft = `${file}.new`
+  // One of an interrupted rotation may be left.
+  rmSync(draft, { force: true })
+  const lines = secrets.map((secret) => `${new TextDecoder().decode(secret)}\n`)
+  writeFileSync(draft, lines.join(''), { mode: 0o600, flag: 'wx', flush: true })
+  // The service must be able to read what root has written.
+  if (process.getuid?.() === 0) chownSync(draft, uid, gid)
+  renameSync(draft, file)
+  flushFolder(dirname(file))
+}
+
+/** After a power failure the new name must exist, and with it the former secrets before the new one. */
+function flushFolder(folder: string): void {
+  // Windows cannot open a folder.
+  if (process.platform === 'win32') return
+  const descriptor = openSync(folder, 'r')
   try {
-    const text = readFileSync(file, 'utf8').trim()
-    if (text.length < 32)
-      throw new Error(
-        `${file} does not contain a secret key; restore it from a backup, or delete it to end all sessions and create a new one`,
-      )
-    return new TextEncoder().encode(text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   }
 }
 
-function makeKept(file: string): Uint8Array {
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+function makeKept(file: string): Secrets {
   makeFolder(dirname(file))
   const draft = `${file}.${process.pid}.new`
   writeFileSync(draft, `${generateSecretKey()}\n`, { mode: 0o600, flush: true })
@@ -40,7 +92,7 @@ function makeKept(file: string): Uint8Array {
   } finally {
     rmSync(draft, { force: true })
   }
-  const kept = readKept(file)
+  const kept = readKeptSecrets(file)
   if (kept === undefined) throw new Error(`${file} disappeared while it was created`)
   return kept
 }

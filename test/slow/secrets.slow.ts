@@ -23,6 +23,7 @@ const CANARIES = {
   'mail password': 'canary-mail-password-44e1',
   'database password': 'canary-database-password-6a6a',
   'signing secret': 'canary-signing-secret-2f2f2f2f-2f2f2f2f',
+  'former secret': 'canary-former-secret-7d7d7d7d-7d7d7d7d',
   'made-up token': 'eyJhbGciOiJIUzI1NiJ9.eyJjYW5hcnkiOjF9.Y2FuYXJ5LXRva2VuLXNpZ25hdHVyZQ',
   'made-up key': 'lk_canary0000000000000000000000000000000000000000000',
 }
@@ -96,6 +97,7 @@ test('no password, token, key or code is in the log, the database, the metrics o
       DATABASE_URL: databaseUrl,
       SMTP_URL: `${peer.url.replace('//', `//post:${CANARIES['mail password']}@`)}?tls=none`,
       SECRET_KEY: CANARIES['signing secret'],
+      SECRET_KEY_FALLBACKS: CANARIES['former secret'],
       ADMIN_EMAIL: 'admin@example.com',
       ADMIN_PASSWORD: CANARIES['admin password'],
       METRICS_ENABLED: 'true',

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { withDotEnv } from '../../config/dotenv.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
+import { formerSecretsFile } from '../../security/secret-key.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import {
   type Counts,
@@ -156,7 +157,13 @@ function sqliteFile({ database }: Config, forPostgres: string): string {
 function aboutSecret({ database, secretKey }: Config): string {
   if (secretKey !== undefined)
     return 'The copy does not contain SECRET_KEY: keep the setting too. With another one, every session and mailed link ends.'
-  return `The copy does not contain the secret key: keep ${secretKeyFile(database)} too, in another place. Without it, every session and mailed link ends.`
+  const files = keptSecretFiles(secretKeyFile(database) ?? '')
+  return `The copy does not contain the secret key: keep ${files} too, in another place. Without it, every session and mailed link ends.`
+}
+
+function keptSecretFiles(file: string): string {
+  const former = formerSecretsFile(file)
+  return existsSync(former) ? `${file} and ${former}` : file
 }
 
 function megabytes(file: string): string {

@@ -4,6 +4,7 @@ import { withDotEnv } from '../../config/dotenv.ts'
 import { parseDatabaseUrl } from '../../config/values.ts'
 import { explainDatabaseErrors } from '../../process/open-database.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
+import { formerSecretsFile } from '../../security/secret-key.ts'
 import type { DatabaseTarget } from '../../storage/database-target.ts'
 import { inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { useOf } from '../../storage/maintenance/sqlite-copy.ts'
@@ -87,7 +88,8 @@ function within<Result>(target: DatabaseTarget, isTarget: boolean, work: (side: 
 
 function aboutSecret(source: DatabaseTarget): string {
   const file = secretKeyFile(source)
-  return file !== undefined && existsSync(file)
-    ? `Set SECRET_KEY to the content of ${file}. With another one, every session and mailed link ends.`
-    : 'Keep the same SECRET_KEY. With another one, every session and mailed link ends.'
+  if (file === undefined || !existsSync(file)) return 'Keep the same SECRET_KEY. With another one, every session and mailed link ends.'
+  const former = formerSecretsFile(file)
+  const fallbacks = existsSync(former) ? `, and SECRET_KEY_FALLBACKS to the lines of ${former}, separated by commas` : ''
+  return `Set SECRET_KEY to the content of ${file}${fallbacks}. With another one, every session and mailed link ends.`
 }

@@ -1,16 +1,66 @@
+import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { generateSecretKey } from '../../security/secret-key.ts'
+import { withDotEnv } from '../../config/dotenv.ts'
+import { type Config, loadConfig } from '../../config/load.ts'
+import { parseSecretKey } from '../../config/secret-keys.ts'
+import { rotateKeptSecret } from '../../domain/secret-rotation.ts'
+import { existingSecretsOf, secretKeyFile } from '../../process/secrets.ts'
+import { formerSecretsFile, generateSecretKey } from '../../security/secret-key.ts'
 import { JSON_OPTION, print } from '../terminal/output.ts'
+import { InvalidInput } from '../terminal/refusals.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+
+type Options = { readonly json?: true }
 
 export function secretCommands(program: Command): void {
-  program
-    .command('secret')
-    .description('generate secrets')
+  const secret = program.command('secret').description('generate and replace secrets')
+  secret
     .command('generate')
     .description('print a new value for SECRET_KEY')
     .option(...JSON_OPTION)
-    .action(({ json }: { readonly json?: true }) => {
-      const secret = generateSecretKey()
-      print(json ? JSON.stringify({ secret_key: secret }) : secret)
+    .action(({ json }: Options) => {
+      const generated = generateSecretKey()
+      print(json ? JSON.stringify({ secret_key: generated }) : generated)
     })
+  secret
+    .command('rotate')
+    .description('replace the secret key that is kept beside the SQLite file; nobody is logged out')
+    .option(...JSON_OPTION)
+    .action(rotate)
+}
+
+async function rotate({ json }: Options): Promise<void> {
+  const file = requireKept(loadConfig(withDotEnv(process.env)))
+  const rotation = await withDatabase((db) => rotateKeptSecret(partsOf(db), OPERATOR, file))
+  if (rotation === undefined) throw new InvalidInput([noSecretYet(file)])
+  const former = formerSecretsFile(file)
+  if (!rotation.isDone) throw new InvalidInput([tooManyFormer(former, rotation.possibleFrom)])
+  if (json) return print(JSON.stringify({ file, former_file: former, former_secrets: rotation.formerSecrets }))
+  print(`Replaced the secret key in ${file}. The former one is kept in ${former}: sessions and mailed links stay valid.`)
+  print('Restart the service now. Until then it uses the former secret.')
+  print(`Keep copies of both files, apart from backups of the database. The doctor command says when ${former} is no longer needed.`)
+}
+
+/** The file with the secret. Everything that the service would refuse at its next start is refused here, before anything changes. */
+function requireKept(config: Config): string {
+  const file = secretKeyFile(config.database)
+  if (config.secretKey !== undefined || file === undefined)
+    throw new InvalidInput([
+      'SECRET_KEY: is set, so there is no kept secret to replace; docs/operations.md, "Replacing SECRET_KEY", has the steps',
+    ])
+  if (existingSecretsOf(config) === undefined) throw new InvalidInput([noSecretYet(file)])
+  const parsed = parseSecretKey(readFileSync(file, 'utf8').trim())
+  if ('error' in parsed)
+    throw new InvalidInput([
+      `the content of ${file} ${parsed.error.split(';')[0]}, so its tokens should not stay valid; delete the file and restart the service, which ends all sessions`,
+    ])
+  return file
+}
+
+function noSecretYet(file: string): string {
+  return `${file} does not exist; the first start of the service creates it`
+}
+
+function tooManyFormer(file: string, possibleFrom: number): string {
+  return `${file} has three secrets whose tokens may still be valid; rotate again after ${new Date(possibleFrom).toISOString().slice(0, 16)}Z`
 }

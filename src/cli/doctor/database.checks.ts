@@ -4,13 +4,15 @@ import { COMMAND } from '../../shared/command.ts'
 import { counted } from '../../shared/counted.ts'
 import { type Inspection, inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
+import { checkRotation } from './secret.checks.ts'
 
 const ADVICE_FOR_OBSTACLES = "Create one for the service: create database latchkey owner latchkey encoding 'UTF8' template template0"
 const CLOCK_TOLERANCE_MS = 5000
 const MAIL_LATE_AFTER_MS = 15 * 60_000
 
 /** Checks that the database is reachable, writable and migrated, and its clock, admins and mails. */
-export async function checkDatabase({ database }: Config, now: () => number): Promise<readonly Finding[]> {
+export async function checkDatabase(config: Config, now: () => number): Promise<readonly Finding[]> {
+  const { database } = config
   let inspection: Inspection | undefined
   const startedAt = now()
   try {
@@ -28,6 +30,7 @@ export async function checkDatabase({ database }: Config, now: () => number): Pr
     ...checkState(inspection),
     ...checkSchema(inspection),
     ...checkClock(inspection.serverTime, 'the database server', (startedAt + now()) / 2),
+    ...checkRotation(config, inspection, now()),
     ...checkAdmins(inspection),
     ...checkMails(inspection, now()),
   ]

@@ -1,10 +1,11 @@
 import { withDotEnv } from '../../config/dotenv.ts'
 import { type Config, ConfigError, type Environment, loadConfig } from '../../config/load.ts'
 import { checkDatabase } from './database.checks.ts'
-import { checkDisk, checkModes, checkSecret } from './file.checks.ts'
+import { checkDisk, checkModes } from './file.checks.ts'
 import { type Finding, failure, inTime, ok } from './finding.ts'
 import { checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
+import { checkSecret } from './secret.checks.ts'
 
 const DEADLINE_MS = 20_000
 

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/load.ts'
-import { parseSecretKey } from '../../config/secret-keys.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
+import { formerSecretsFile } from '../../security/secret-key.ts'
 import { counted } from '../../shared/counted.ts'
-import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 
 const DISK_ERROR_BYTES = 50_000_000
 const DISK_WARNING_BYTES = 500_000_000
@@ -31,33 +31,13 @@ export function checkDisk({ database }: Config, free: FreeBytes = freeBytes): Fi
   return [bytes < DISK_WARNING_BYTES ? warning('disk', message, advice) : ok('disk', message)]
 }
 
-/** Checks the secret that is kept in a file. One in the settings was checked with them. */
-export function checkSecret({ database, secretKey }: Config): Finding[] {
-  if (secretKey !== undefined) return [ok('secret', `SECRET_KEY has ${secretKey.length} bytes`)]
-  const file = secretKeyFile(database)
-  if (file === undefined || !existsSync(file)) return [ok('secret', 'none yet; the first start creates one')]
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    return [
-      failure('secret', `${file} cannot be read: ${reasonOf(error)}`, 'Run the command as the user of the service, who owns the file.'),
-    ]
-  }
-  const parsed = parseSecretKey(text)
-  if ('value' in parsed) return [ok('secret', `${file} has ${parsed.value.length} bytes`)]
-  const advice =
-    'Restore the file from your backup. If you delete it, the next start creates a new one, which ends all sessions and mailed links.'
-  return [failure('secret', `the content of ${file} ${parsed.error.split(';')[0]}`, advice)]
-}
-
 /** Checks that other users of this machine can neither read nor replace private files. */
 export function checkModes({ database }: Config, dotEnv = '.env'): Finding[] {
   if (process.platform === 'win32') return []
   // SQLite gives its side files the mode of the database.
   const files = database.kind === 'sqlite' ? [database.file] : []
   const secret = secretKeyFile(database)
-  const privateFiles = [...files, ...(secret === undefined ? [] : [secret]), dotEnv].filter((file) =>
+  const privateFiles = [...files, ...(secret === undefined ? [] : [secret, formerSecretsFile(secret)]), dotEnv].filter((file) =>
     statSync(file, { throwIfNoEntry: false })?.isFile(),
   )
   const folder = database.kind === 'sqlite' ? dirname(database.file) : undefined

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Housekeeping } from '../../domain/housekeeping.ts'
+import type { SecretUse } from '../../domain/secret-use.ts'
 import type { App } from '../../http/pipeline/app-type.ts'
 import { drain } from '../../http/server/drain.ts'
 import type { Dispatcher } from '../../outbox/dispatcher.ts'
@@ -14,6 +15,7 @@ export type RunningService = {
   readonly app: App
   readonly mail: Dispatcher
   readonly housekeeping: Housekeeping
+  readonly secretUse: SecretUse
   readonly db: Database
 }
 
@@ -44,9 +46,9 @@ export function handleUncaughtErrors(service: RunningService, { logger, destinat
 }
 
 /** Stops accepting connections, finishes the requests and mails in flight, and closes the database. */
-async function shutDown({ app, mail, housekeeping, db }: RunningService): Promise<void> {
+async function shutDown({ app, mail, housekeeping, secretUse, db }: RunningService): Promise<void> {
   housekeeping.stop()
-  await Promise.all([stopServing(app), mail.stop()])
+  await Promise.all([stopServing(app), mail.stop(), secretUse.stop()])
   await db.close()
 }
 

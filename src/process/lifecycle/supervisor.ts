@@ -1,9 +1,10 @@
 import cluster, { type Worker } from 'node:cluster'
+import type { Secrets } from '../../security/derived-keys.ts'
 import { exitNow } from './exit.ts'
 import { createGatherings, livingWorkers, sendTo } from './gatherings.ts'
 import type { ProcessLog } from './shutdown.ts'
 import { type Launch, onStopSignals } from './signals.ts'
-import type { Message } from './workers.ts'
+import { encodeSecrets, type Message } from './workers.ts'
 
 const RESTART_PAUSE_MS = 1000
 // Slightly longer than the shutdown of a worker can take.
@@ -11,12 +12,19 @@ const STOP_DEADLINE_MS = 12_000
 
 type Outcome = { readonly isInOrder: boolean }
 
-/** Runs `count` workers and replaces those that die. Resolves when all have stopped. `onListening` is called once, with the port. */
+export type Workers = {
+  readonly count: number
+  /** Every worker has the secrets of the start, also one that replaces another after the settings or files have changed. */
+  readonly secrets: Secrets
+  /** Called once, with the port. */
+  onListening(port: number): void
+}
+
+/** Runs workers and replaces those that die. Resolves when all have stopped. */
 export async function superviseWorkers(
-  count: number,
+  { count, secrets, onListening }: Workers,
   { logger, destination }: ProcessLog,
   launch: Launch,
-  onListening: (port: number) => void,
 ): Promise<Outcome> {
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<Outcome>()
   const startedAt = new Map<number, number>()
@@ -71,6 +79,7 @@ export async function superviseWorkers(
   })
   cluster.on('message', (worker, message: Message) => {
     if (message.type === 'snapshot') gatherings.add(worker, message.id, message.snapshot)
+    if (message.type === 'request-secrets') sendTo(worker, { type: 'secrets', secrets: encodeSecrets(secrets) })
     if (message.type !== 'gather') return
     void gatherings.gather(message.id).then((snapshots) => sendTo(worker, { type: 'gathered', id: message.id, snapshots }))
   })

@@ -1,15 +1,47 @@
 import { randomUUID } from 'node:crypto'
 import type { MetricsPeers } from '../../metrics/metrics.ts'
 import type { Snapshot } from '../../metrics/registry.ts'
+import type { Secrets } from '../../security/derived-keys.ts'
 import { STOP_SIGNALS } from './signals.ts'
+
+type EncodedSecrets = readonly [current: string, ...fallbacks: string[]]
 
 /** The messages between the supervisor and its workers. */
 export type Message =
   | { readonly type: 'stop' }
+  | { readonly type: 'request-secrets' }
+  | { readonly type: 'secrets'; readonly secrets: EncodedSecrets }
   | { readonly type: 'gather'; readonly id: string }
   | { readonly type: 'request-snapshot'; readonly id: string }
   | { readonly type: 'snapshot'; readonly id: string; readonly snapshot: Snapshot }
   | { readonly type: 'gathered'; readonly id: string; readonly snapshots: Snapshot[] }
+
+/** Messages are JSON. */
+export function encodeSecrets([current, ...fallbacks]: Secrets): EncodedSecrets {
+  const encode = (secret: Uint8Array) => Buffer.from(secret).toString('base64')
+  return [encode(current), ...fallbacks.map(encode)]
+}
+
+function decodeSecrets([current, ...fallbacks]: EncodedSecrets): Secrets {
+  const decode = (text: string) => Buffer.from(text, 'base64')
+  return [decode(current), ...fallbacks.map(decode)]
+}
+
+/**
+ * Asks the supervisor for the secrets that it has read at its start. A worker does not read them itself: after a rotation, a worker
+ * that replaces another would sign tokens that the others refuse.
+ */
+export function requestSecrets(): Promise<Secrets> {
+  const { promise, resolve } = Promise.withResolvers<Secrets>()
+  function onMessage(message: Message): void {
+    if (message.type !== 'secrets') return
+    process.off('message', onMessage)
+    resolve(decodeSecrets(message.secrets))
+  }
+  process.on('message', onMessage)
+  send({ type: 'request-secrets' })
+  return promise
+}
 
 /** Lets a worker expose the metrics of all workers: the supervisor collects their snapshots. */
 export function createWorkerPeers(): MetricsPeers {

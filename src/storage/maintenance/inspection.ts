@@ -27,8 +27,19 @@ export type Inspection = {
   readonly pendingMails: number
   readonly failedMails: number
   readonly oldestMailAt: number | undefined
+  readonly secretUses: readonly SecretUseRow[]
+  /** The secrets of each running process, and of killed ones for some minutes. */
+  readonly secretHolders: readonly SecretHolderRow[]
   /** The clock of the database server; undefined for SQLite, which has no server. */
   readonly serverTime: number | undefined
+}
+
+type SecretUseRow = { readonly fingerprint: string; readonly lastUsedAt: number }
+type SecretHolderRow = {
+  readonly processId: string
+  readonly fingerprint: string
+  readonly signs: boolean | 0 | 1
+  readonly seenAt: number
 }
 
 type StateRow = {
@@ -57,6 +68,8 @@ const READ_STATE = `
     (select count(*) from outbox where failed_at is null) as mails,
     (select count(*) from outbox where failed_at is not null) as failed,
     (select min(requested_at) from outbox where failed_at is null) as oldest`
+const READ_SECRET_USES = 'select fingerprint, last_used_at as "lastUsedAt" from secret_uses'
+const READ_SECRET_HOLDERS = 'select process_id as "processId", fingerprint, signs, seen_at as "seenAt" from secret_holders'
 const LOCK_TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 5000
 
@@ -73,6 +86,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
     const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
     const pending = pendingOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
     const state = isMigrated ? connection.prepare(READ_STATE).get() : undefined
+    const readIfCurrent = (sql: string) => (pending.length === 0 ? connection.prepare(sql).all() : [])
     return {
       product: `SQLite ${version}`,
       isReadOnly: false,
@@ -81,6 +95,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
       pending,
       differences: isMigrated ? compareSqliteSchema(connection) : [],
       ...stateOf(state),
+      ...secretsOf(readIfCurrent(READ_SECRET_USES), readIfCurrent(READ_SECRET_HOLDERS)),
       serverTime: undefined,
     }
   } finally {
@@ -110,6 +125,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
     const isMigrated = (await client.unsafe(HISTORY_EXISTS.postgres)).length > 0
     const pending = pendingOf('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
     const [state] = isMigrated ? await client.unsafe(READ_STATE) : []
+    const readIfCurrent = async (sql: string) => (pending.length === 0 ? client.unsafe(sql) : [])
     return {
       product: `PostgreSQL ${server?.version.split(' ')[0]}`,
       isReadOnly: server?.read_only === 'on',
@@ -118,6 +134,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
       pending,
       differences: isMigrated && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
       ...stateOf(state),
+      ...secretsOf(await readIfCurrent(READ_SECRET_USES), await readIfCurrent(READ_SECRET_HOLDERS)),
       serverTime: server?.now,
     }
   })
@@ -132,6 +149,11 @@ function obstacleOf(server: Server | undefined, pending: readonly string[]): str
 function pendingOf(kind: DatabaseTarget['kind'], applied: readonly unknown[]): string[] {
   // READ_HISTORY selects these two columns.
   return pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/${kind}`), applied as AppliedMigration[]).map(({ name }) => name)
+}
+
+function secretsOf(uses: readonly unknown[], holders: readonly unknown[]) {
+  // READ_SECRET_USES and READ_SECRET_HOLDERS name these columns.
+  return { secretUses: uses as readonly SecretUseRow[], secretHolders: holders as readonly SecretHolderRow[] }
 }
 
 function stateOf(row: unknown) {

@@ -33,6 +33,7 @@ plainTest('doctor reports no problem of a healthy service, and exits with 0', as
     disk: 'ok',
     database: 'ok',
     schema: 'ok',
+    rotation: 'ok',
     admins: 'ok',
     outbox: 'ok',
     smtp: 'ok',

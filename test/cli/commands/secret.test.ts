@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { generateSecretKey } from '../../../src/security/secret-key.ts'
+import { temporaryFolder } from '../../support/databases/databases.ts'
+import { ask, registration } from '../../support/load/traffic.ts'
+import { json, refusedWith } from '../../support/processes/command-line.ts'
+import { type MainProcess, startMain } from '../../support/processes/main-process.ts'
+import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
+
+// A new connection each time, so that the workers take turns.
+const CLOSE = { connection: 'close' }
+
+const rotate = (t: TestContext, cwd: string, env = {}) => runNode(t, LATCHKEY, ['secret', 'rotate'], { cwd, env })
+const refreshStatus = async (url: string, refresh: string) => (await ask(url, 'POST', '/refresh/', { refresh }, CLOSE)).status
+
+async function stop({ child, ended }: MainProcess): Promise<void> {
+  child.kill('SIGTERM')
+  assert.equal((await ended).code, 0)
+}
+
+/** A folder with a kept secret, and a database without accounts. */
+async function keptSecret(t: TestContext): Promise<{ cwd: string; file: string }> {
+  const cwd = temporaryFolder(t)
+  mkdirSync(join(cwd, 'data'), { mode: 0o700 })
+  const file = join(cwd, 'data/secret.key')
+  writeFileSync(file, `${generateSecretKey()}\n`, { mode: 0o600 })
+  return { cwd, file }
+}
+
+test('secret rotate logs nobody out: neither in the running service nor after its restart', async (t) => {
+  const cwd = temporaryFolder(t)
+  const file = join(cwd, 'data/secret.key')
+  const first = await startMain(t, { cwd, env: { WORKERS: '2' } })
+  const { refresh } = (await ask(first.url, 'POST', '/register/', registration('mia@example.com'))).body as { refresh: string }
+  const former = readFileSync(file, 'utf8')
+  const { code, stdout, stderr } = await rotate(t, cwd)
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /^Replaced the secret key in data\/secret\.key\. .*\nRestart the service now\. .*\nKeep copies of both files, .*\n$/)
+  assert.notEqual(readFileSync(file, 'utf8'), former)
+  assert.equal(readFileSync(`${file}.former`, 'utf8'), former)
+  assert.ok(!stdout.includes(former.trim()) && !stdout.includes(readFileSync(file, 'utf8').trim()))
+  // A worker that is replaced now has the secret of its siblings, not the one of the file.
+  const workers = () => [...first.stdout().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
+  await first.untilSaid(/("msg":"listening".*){2}/s)
+  process.kill(workers()[0] ?? 0, 'SIGKILL')
+  await first.untilSaid(/("msg":"listening".*){3}/s)
+  const during = (await ask(first.url, 'POST', '/register/', registration('bob@example.com'), CLOSE)).body as { refresh: string }
+  for (let round = 0; round < 8; round++)
+    for (const token of [refresh, during.refresh]) assert.equal(await refreshStatus(first.url, token), 200)
+  await stop(first)
+
+  const second = await startMain(t, { cwd })
+  for (const token of [refresh, during.refresh]) assert.equal(await refreshStatus(second.url, token), 200)
+  assert.doesNotMatch(second.stdout(), /secret\.rotated/, 'the command has reported the rotation')
+  const { refresh: newest } = (await ask(second.url, 'POST', '/register/', registration('eve@example.com'))).body as { refresh: string }
+  await stop(second)
+  writeFileSync(`${file}.former`, '')
+  const third = await startMain(t, { cwd })
+  assert.deepEqual([await refreshStatus(third.url, newest), await refreshStatus(third.url, refresh)], [200, 401])
+})
+
+test('three rotations can follow each other, and the fourth is refused and changes nothing', async (t) => {
+  const { cwd, file } = await keptSecret(t)
+  // Two at the same time are two rotations, one after the other.
+  const [one, two] = await Promise.all([rotate(t, cwd), rotate(t, cwd)])
+  assert.deepEqual([one.code, two.code], [0, 0])
+  assert.deepEqual(json(await runNode(t, LATCHKEY, ['secret', 'rotate', '--json'], { cwd })), {
+    file: 'data/secret.key',
+    former_file: 'data/secret.key.former',
+    former_secrets: 3,
+  })
+  const before = [readFileSync(file, 'utf8'), readFileSync(`${file}.former`, 'utf8')]
+  assert.equal(new Set(before.join('').trim().split('\n')).size, 4)
+  const { code, stderr } = await rotate(t, cwd)
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^latchkey: data\/secret\.key\.former has three secrets whose tokens may still be valid; rotate again after 20\d\d-\S+Z\n$/,
+  )
+  assert.deepEqual([readFileSync(file, 'utf8'), readFileSync(`${file}.former`, 'utf8')], before)
+  assert.equal(statSync(`${file}.former`).mode & 0o777, 0o600)
+})
+
+test('secret rotate refuses where no secret is kept, and one that should not stay valid', async (t) => {
+  const { cwd, file } = await keptSecret(t)
+  const set = 'SECRET_KEY: is set, so there is no kept secret to replace; docs/operations.md, "Replacing SECRET_KEY", has the steps'
+  refusedWith(await rotate(t, cwd, { SECRET_KEY: generateSecretKey() }), 1, set)
+  writeFileSync(file, 'change-me-change-me-change-me-change-me')
+  refusedWith(
+    await rotate(t, cwd),
+    1,
+    'the content of data/secret.key is a sample or can be guessed, so its tokens should not stay valid; delete the file and restart the service, which ends all sessions',
+  )
+  assert.ok(!existsSync(`${file}.former`))
+  const empty = temporaryFolder(t)
+  refusedWith(await rotate(t, empty), 1, 'data/secret.key does not exist; the first start of the service creates it')
+  assert.ok(!existsSync(join(empty, 'data')))
+})
+
+test('a former secret that can be guessed stops the start with one line', async (t) => {
+  const { cwd, file } = await keptSecret(t)
+  writeFileSync(`${file}.former`, `${generateSecretKey()}\nchange-me-change-me-change-me-change-me\n`)
+  const { code, stderr } = await runNode(t, LATCHKEY, ['serve'], { cwd, env: { PORT: '0' } })
+  assert.equal(code, 1)
+  assert.equal(stderr, 'latchkey: SECRET_KEY: secret 2 of data/secret.key.former is a sample or can be guessed; remove its line\n')
+})
