@@ -16,20 +16,20 @@ RUN npm ci --omit=dev --ignore-scripts
 
 FROM node:26-slim
 ENV NODE_ENV=production HOST=0.0.0.0 DATABASE_URL=sqlite:/data/latchkey.db
-# The one place that is written to. The rest of the file system may be read-only.
+# The only folder that the service writes to. The rest of the file system may be read-only.
 RUN install --directory --owner=node --group=node --mode=0700 /data
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 COPY package.json /app/
 COPY migrations /app/migrations
-# Mails that are kept as files go to data/mail, below the working folder.
+# Without SMTP_URL, mails are written to data/mail, below the working folder.
 WORKDIR /
 USER node
 VOLUME /data
 EXPOSE 8000
-# The process lives; whether its database does is for /ready to say, and no reason to start it anew.
+# /heartbeat checks the process only: a restart does not help while the database is unavailable. /ready reports that.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8000}/heartbeat`).then((response) => process.exit(response.ok ? 0 : 1), () => process.exit(1))"]
-# No shell in between, so that signals reach the process.
+# Without a shell, so that signals reach the process.
 ENTRYPOINT ["node", "/app/dist/cli/latchkey.js"]
 CMD ["serve"]
