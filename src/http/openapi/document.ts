@@ -93,7 +93,7 @@ function describeOperation({ access, schema }: Operation, components: Components
     ...(description !== '' && { description }),
     security: access === 'public' ? [] : [{ jwt: [] }, { apiKey: [] }],
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && { requestBody: { required: true, content: describeBody(body, components) } }),
+    ...(body !== undefined && { requestBody: { required: !mayBeAbsent(body), content: describeBody(body, components) } }),
   }
 }
 
@@ -103,6 +103,10 @@ function describeParameters(place: 'path' | 'query', declared: unknown, componen
     const { description, examples, ...rest } = schema
     return { name, in: place, required: required.includes(name), description, schema: components.refer(rest), example: sampleOf(schema) }
   })
+}
+
+function mayBeAbsent(body: unknown): boolean {
+  return (body as DeclaredSchema).mayBeAbsent === true
 }
 
 /** A route accepts JSON, unless it lists the content types that it accepts. */

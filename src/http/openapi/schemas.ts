@@ -18,6 +18,8 @@ export type DeclaredSchema = {
   readonly trimmed?: boolean
   readonly unbounded?: boolean
   readonly nullable?: boolean
+  readonly clearable?: boolean
+  readonly mayBeAbsent?: boolean
   readonly atLeastOne?: boolean
   /** The codes of an error response. */
   readonly codes?: readonly ErrorCode[]
@@ -48,9 +50,10 @@ export function createComponents(): Components {
   }
 
   function translate(schema: DeclaredSchema): object {
-    const { trimmed, unbounded, nullable, atLeastOne, codes, answer, properties, items, anyOf, type, ...plain } = schema
+    const { trimmed, unbounded, nullable, clearable, atLeastOne, mayBeAbsent, codes, answer, properties, items, anyOf, type, ...plain } =
+      schema
     return {
-      ...(type && { type: nullable ? [type, 'null'] : type }),
+      ...(type && { type: nullable || clearable ? [type, 'null'] : type }),
       ...plain,
       ...(properties && { properties: mapValues(properties, referField) }),
       ...(items && { items: refer(items) }),

@@ -1,5 +1,5 @@
 import type { FastifySchema } from 'fastify'
-import { compileParser, type ObjectSchema } from '../validation/parsing.ts'
+import { compileParser, type ObjectSchema, type PartSchema } from '../validation/parsing.ts'
 import { InvalidRequest, type Location, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 
 type ValidationExample = { readonly summary: string; readonly value: { readonly detail: readonly ValidationIssue[] } }
@@ -12,9 +12,9 @@ const REPEATED: ValidationExample = {
 
 /** Examples of validation errors, made by the parser itself. */
 export function validationExamples(schema: FastifySchema): Record<string, ValidationExample> {
-  const path = objectSchema(schema.params)
-  const query = objectSchema(schema.querystring)
-  const body = objectSchema(schema.body)
+  const path = partSchema(schema.params)
+  const query = partSchema(schema.querystring)
+  const body = partSchema(schema.body)
   const examples = {
     ...(path && { path: example('The path', path, 'path', [filled(path, '')]) }),
     ...(query && { query: example('The query', query, 'query', [{}, filled(query, ''), filled(query, '\0')]) }),
@@ -27,19 +27,21 @@ export function validationExamples(schema: FastifySchema): Record<string, Valida
   return found.length > 0 ? Object.fromEntries(found) : { repeated: REPEATED }
 }
 
-/** The object schema of a part of a request. If a route accepts several content types, the one for JSON. */
-function objectSchema(declared: unknown): ObjectSchema | undefined {
-  // A part of a request is declared as an object, or as content by media type: create-app.ts passes nothing else to the parser.
-  const schema = declared as (ObjectSchema & { content?: Record<string, { schema: ObjectSchema }> }) | undefined
+/** The schema of a part of a request. If a route accepts several content types, the one for JSON. */
+function partSchema(declared: unknown): PartSchema | undefined {
+  // A part of a request is declared as an object, as a list, or as content by media type: create-app.ts passes nothing else to the parser.
+  const schema = declared as (PartSchema & { content?: Record<string, { schema: ObjectSchema }> }) | undefined
   return schema?.content?.['application/json']?.schema ?? schema
 }
 
-function filled({ properties = {} }: ObjectSchema, value: string): object {
+function filled(schema: PartSchema, value: string): object {
+  if ('items' in schema) return [filled(schema.items, value)]
+  const { properties = {} } = schema
   return Object.fromEntries(Object.keys(properties).map((name) => [name, value]))
 }
 
 /** The issues of the first input that has any. */
-function example(summary: string, schema: ObjectSchema, location: Location, inputs: readonly object[]): ValidationExample | undefined {
+function example(summary: string, schema: PartSchema, location: Location, inputs: readonly object[]): ValidationExample | undefined {
   const parse = compileParser(schema, location)
   for (const input of inputs) {
     try {

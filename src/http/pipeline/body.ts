@@ -35,11 +35,11 @@ export function takesBody({ schema }: Declared): boolean {
 /** Checks the path, then parses the body, which the schema validates afterwards. */
 export function checkBody({ schema }: Declared): Hook {
   // A route declares either one schema, for JSON, or one for each content type.
-  const { content } = schema.body as { content?: object }
+  const { content, mayBeAbsent = false } = schema.body as { content?: object; mayBeAbsent?: boolean }
   const mediaTypes = Object.keys(content ?? { [JSON_TYPE]: {} })
   return (request, _reply, done) => {
     requireValidPath(request)
-    const value = readBody(request, mediaTypes)
+    const value = mayBeAbsent && isAbsent(request) ? {} : readBody(request, mediaTypes)
     if (value instanceof Promise) {
       value.then((parsed) => {
         request.body = parsed
@@ -50,6 +50,10 @@ export function checkBody({ schema }: Declared): Hook {
     request.body = value
     done()
   }
+}
+
+function isAbsent({ body }: FastifyRequest): boolean {
+  return !Buffer.isBuffer(body) || body.length === 0
 }
 
 function readBody({ body, mediaType = '', headers }: FastifyRequest, mediaTypes: readonly string[]): unknown {

@@ -8,7 +8,7 @@ import { createOutageLog } from '../observation/outage-log.ts'
 import { installRequestLog } from '../observation/request-log.ts'
 import { createRequestMetrics } from '../observation/request-metrics.ts'
 import { createHttpServer, type ServerLimits } from '../server/http-server.ts'
-import { compileParser, type ObjectSchema } from '../validation/parsing.ts'
+import { compileParser, type PartSchema } from '../validation/parsing.ts'
 import type { Location } from '../validation/validation-error.ts'
 import type { App } from './app-type.ts'
 import { BODY_LIMIT_BYTES } from './body.ts'
@@ -70,7 +70,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
     const location = LOCATIONS[httpPart] ?? 'body'
     // The fields of a form arrive as text, like those of a query.
     const isText = location !== 'body' || contentType !== JSON_TYPE
-    const parse = compileParser(schema as ObjectSchema, location, isText)
+    const parse = compileParser(schema as PartSchema, location, isText)
     return (input: unknown) => ({ value: parse(input) })
   })
   app.decorateRequest('logger', { getter: () => logger })

@@ -1,17 +1,21 @@
 import { parseEmail } from '../../domain/values/email.ts'
+import { parseInstant } from '../../domain/values/instant.ts'
 import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/values/text.ts'
 import { above, below, type IssueMessage, MESSAGES, notOneOf, tooLong, tooManyItems, tooShort } from './validation-error.ts'
 
 /**
  * The subset of JSON Schema that request schemas may use. The service does not start if a schema has any other keyword, so every
- * declared rule is enforced. `trimmed`, `atLeastOne` and `unbounded` are our own extensions.
+ * declared rule is enforced. `trimmed`, `clearable`, `unbounded`, `atLeastOne` and `mayBeAbsent` are our own extensions.
  */
 export type FieldSchema = {
   readonly type?: string
   readonly format?: string
   readonly enum?: readonly string[]
   readonly trimmed?: boolean
+  /** Null counts as a field that is left out. */
   readonly nullable?: boolean
+  /** Null is a value: it removes what is stored. */
+  readonly clearable?: boolean
   readonly minLength?: number
   readonly maxLength?: number
   readonly minimum?: number
@@ -33,6 +37,7 @@ const FIELD_KEYWORDS = new Set([
   'enum',
   'trimmed',
   'nullable',
+  'clearable',
   'minLength',
   'maxLength',
   'minimum',
@@ -68,7 +73,7 @@ function compileType(schema: FieldSchema, isText: boolean): FieldParser {
   if (schema.enum) return compileEnum(schema.enum)
   if (schema.type === 'string') return compileString(schema)
   if (schema.type === 'boolean') return isText ? parseBooleanText : parseBoolean
-  if (schema.type === 'integer' && isText) return compileInteger(schema)
+  if (schema.type === 'integer') return isText ? compileIntegerText(schema) : compileInteger(schema)
   if (schema.type === 'array' && schema.items && !isText) return compileList(schema.items, schema.maxItems ?? Number.POSITIVE_INFINITY)
   throw new Error(`request schemas do not support ${JSON.stringify(schema)}`)
 }
@@ -76,6 +81,7 @@ function compileType(schema: FieldSchema, isText: boolean): FieldParser {
 function compileString({ format, trimmed, minLength = 0, maxLength = Number.POSITIVE_INFINITY }: FieldSchema): FieldParser {
   if (format === 'uuid') return parseUuid
   if (format === 'email') return parseEmailField
+  if (format === 'date-time') return parseInstantField
   const isAllowed = format === 'password' ? (text: string) => text.isWellFormed() : isCleanText
   if (format !== undefined && format !== 'password') throw new Error(`request schemas do not support the format ${format}`)
   return (input, report) => {
@@ -96,6 +102,10 @@ function parseEmailField(input: unknown, report: Report): unknown {
   return email === undefined ? report(MESSAGES.email) : email
 }
 
+function parseInstantField(input: unknown, report: Report): unknown {
+  return (typeof input === 'string' ? parseInstant(input) : undefined) ?? report(MESSAGES.instantParsing)
+}
+
 function parseUuid(input: unknown, report: Report): unknown {
   return typeof input === 'string' && UUID.test(input) ? input.toLowerCase() : report(MESSAGES.uuidParsing)
 }
@@ -113,7 +123,16 @@ function parseBooleanText(input: unknown, report: Report): unknown {
   return parseBooleanWord(String(input)) ?? report(MESSAGES.booleanParsing)
 }
 
-function compileInteger({ minimum = 0, maximum = Number.POSITIVE_INFINITY, unbounded }: FieldSchema): FieldParser {
+function compileInteger({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: FieldSchema): FieldParser {
+  return (input, report) => {
+    if (typeof input !== 'number' || !Number.isInteger(input)) return report(MESSAGES.integerType)
+    if (input < minimum) return report(below(minimum))
+    if (input > maximum) return report(above(maximum))
+    return input
+  }
+}
+
+function compileIntegerText({ minimum = 0, maximum = Number.POSITIVE_INFINITY, unbounded }: FieldSchema): FieldParser {
   return (input, report) => {
     if (typeof input !== 'string' || !/^\d+$/.test(input)) return report(MESSAGES.integerParsing)
     if (unbounded && Number(input) > Number.MAX_SAFE_INTEGER) return BigInt(input)

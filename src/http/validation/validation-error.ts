@@ -26,6 +26,12 @@ export const MESSAGES = {
   booleanType: { type: 'bool_type', msg: 'Input should be a valid boolean' },
   booleanParsing: { type: 'bool_parsing', msg: 'Input should be a valid boolean, unable to interpret input' },
   integerParsing: { type: 'int_parsing', msg: 'Input should be a valid integer, unable to parse string as an integer' },
+  integerType: { type: 'int_type', msg: 'Input should be a valid integer' },
+  instantParsing: {
+    type: 'datetime_parsing',
+    msg: 'Input should be a valid datetime in ISO 8601 with an offset, such as 2026-01-31T09:30:00Z',
+  },
+  instantInPast: { type: 'datetime_future', msg: 'Input should be in the future' },
   uuidParsing: { type: 'uuid_parsing', msg: 'Input should be a valid UUID' },
   listType: { type: 'list_type', msg: 'Input should be a valid list' },
   objectType: { type: 'model_attributes_type', msg: 'Input should be a valid dictionary or object to extract fields from' },
@@ -49,6 +55,10 @@ export function tooLong(length: number): IssueMessage {
 
 export function tooManyItems(length: number): IssueMessage {
   return { type: 'too_long', msg: `List should have at most ${counted(length, 'item')}` }
+}
+
+export function tooFewItems(length: number): IssueMessage {
+  return { type: 'too_short', msg: `List should have at least ${counted(length, 'item')}` }
 }
 
 export function below(minimum: number): IssueMessage {

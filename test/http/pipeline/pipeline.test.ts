@@ -431,3 +431,19 @@ test('no refusal of any route has the error format of the framework', async (t) 
     }
   }
 })
+
+test('200: a body that may be absent counts as empty when it is not sent, and is validated when it is', async (t) => {
+  const body = Type.Object({ note: Type.Optional(Type.String()) }, { mayBeAbsent: true })
+  const app = startSkeleton(t, (routes) => {
+    const schema = { body, response: { 200: Type.Unknown(), ...refusals(413) } }
+    routes.post('/notes/', { config: PUBLIC, schema }, async (request) => request.body)
+  })
+  const send = (headers: Record<string, string>, payload?: string) =>
+    app.inject({ method: 'POST', url: '/notes/', headers, ...(payload !== undefined && { payload }) })
+  for (const headers of [{}, JSON_TYPE, { 'content-type': 'text/plain' }])
+    assert.deepEqual([(await send(headers)).statusCode, (await send(headers, '')).json()], [200, {}])
+  assert.deepEqual((await send(JSON_TYPE, '{"note":"a","other":1}')).json(), { note: 'a' })
+  invalid(await send(JSON_TYPE, '{"note":5}'), { loc: ['body', 'note'], type: 'string_type' })
+  invalid(await send({ 'content-type': 'text/plain' }, 'note'), { loc: ['body'], type: 'model_attributes_type' })
+  invalid(await send(JSON_TYPE, ' '), { loc: ['body'], type: 'json_invalid' })
+})

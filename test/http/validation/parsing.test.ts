@@ -235,3 +235,96 @@ function assertOfSchema(value: unknown): void {
   assert.ok(tags === undefined || (Array.isArray(tags) && tags.every((tag) => typeof tag === 'string')), 'tags is a list of strings')
   assert.ok(on === undefined || typeof on === 'boolean', 'on is a boolean')
 }
+
+table('an integer in a body is a number without a fraction, within its bounds', Type.Integer({ minimum: 0, maximum: 10 }), 'body', [
+  [0, 0],
+  [10, 10],
+  [-1, 'field greater_than_equal'],
+  [11, 'field less_than_equal'],
+  [1e300, 'field less_than_equal'],
+  [1.5, 'field int_type'],
+  ['5', 'field int_type'],
+  [true, 'field int_type'],
+  [null, 'field int_type'],
+  [[5], 'field int_type'],
+])
+
+const HALF_PAST_NINE = Date.UTC(2026, 0, 31, 9, 30)
+
+table('a date-time is a date of the calendar with a time and an offset', Type.String({ format: 'date-time' }), 'body', [
+  ['2026-01-31T09:30:00Z', HALF_PAST_NINE],
+  ['2026-01-31t09:30z', HALF_PAST_NINE],
+  ['2026-01-31T10:30:00+01:00', HALF_PAST_NINE],
+  ['2026-01-31T04:00:00-0530', HALF_PAST_NINE],
+  ['2026-01-31T09:30:00.1239999Z', HALF_PAST_NINE + 123],
+  ['2028-02-29T00:00:00Z', Date.UTC(2028, 1, 29)],
+  ['9999-12-31T23:59:59.999Z', Date.UTC(9999, 11, 31, 23, 59, 59, 999)],
+  ['9999-12-31T23:59:59-01:00', 'field datetime_parsing'],
+  ['2026-02-29T00:00:00Z', 'field datetime_parsing'],
+  ['2026-13-01T00:00:00Z', 'field datetime_parsing'],
+  ['2026-01-31T24:00:00Z', 'field datetime_parsing'],
+  ['2026-01-31T09:30:60Z', 'field datetime_parsing'],
+  ['2026-01-31T09:30:00+24:00', 'field datetime_parsing'],
+  ['2026-01-31T09:30:00', 'field datetime_parsing'],
+  ['2026-01-31', 'field datetime_parsing'],
+  ['+012026-01-31T09:30:00Z', 'field datetime_parsing'],
+  [' 2026-01-31T09:30:00Z', 'field datetime_parsing'],
+  ['tomorrow', 'field datetime_parsing'],
+  ['', 'field datetime_parsing'],
+  [1769851800, 'field datetime_parsing'],
+  [null, 'field datetime_parsing'],
+  [['2026-01-31T09:30:00Z'], 'field datetime_parsing'],
+])
+
+test('every date that JavaScript writes is read back as the same instant', () => {
+  const date = fc.date({ min: new Date('0100-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
+  fc.assert(
+    fc.property(date, (value) => {
+      assert.deepEqual(parseField(Type.String({ format: 'date-time' }), 'body', value.toISOString()), { value: value.getTime() })
+    }),
+  )
+})
+
+test('null removes a field that can be cleared, and counts as given', () => {
+  const schema = { properties: { until: { type: 'string', clearable: true } }, atLeastOne: true } as const
+  const parse = compileParser(schema, 'body')
+  assert.deepEqual(parse({ until: null }), { until: null })
+  assert.deepEqual(parse({ until: 'now' }), { until: 'now' })
+  assert.throws(() => parse({}), InvalidRequest)
+})
+
+const NOTES = { type: 'array', minItems: 1, maxItems: 2, items: { properties: { note: { type: 'string' } }, required: ['note'] } } as const
+
+test('a body may be a list of objects, and each issue names its item', () => {
+  const parse = compileParser(NOTES, 'body')
+  const issuesOf = (input: unknown) => {
+    try {
+      return parse(input)
+    } catch (error) {
+      if (!(error instanceof InvalidRequest)) throw error
+      return error.issues.map(({ loc, type }) => [...loc, type].join(' '))
+    }
+  }
+  assert.deepEqual(issuesOf([{ note: 'a', other: 1 }, { note: 'b' }]), [{ note: 'a' }, { note: 'b' }])
+  assert.deepEqual(issuesOf([]), ['body too_short'])
+  assert.deepEqual(issuesOf([{}, {}, {}]), ['body too_long'])
+  assert.deepEqual(issuesOf([{ note: 5 }, {}]), ['body 0 note string_type', 'body 1 note missing'])
+  assert.deepEqual(issuesOf([null, 'text']), ['body 0 model_attributes_type', 'body 1 model_attributes_type'])
+  assert.deepEqual(issuesOf({ 0: { note: 'a' }, length: 1 }), ['body list_type'])
+  assert.deepEqual(issuesOf(null), ['body list_type'])
+  assert.deepEqual(issuesOf(undefined), ['body missing'])
+})
+
+test('whatever a list is sent, the outcome is a value of the schema or an InvalidRequest', () => {
+  const parse = compileParser(NOTES, 'body')
+  fc.assert(
+    fc.property(fc.jsonValue(), (input) => {
+      try {
+        const value = parse(input) as { note: string }[]
+        assert.ok(value.length >= 1 && value.length <= 2 && value.every((item) => Object.keys(item).join() === 'note'))
+      } catch (error) {
+        assert.ok(error instanceof InvalidRequest, String(error))
+      }
+    }),
+  )
+})
