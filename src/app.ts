@@ -9,6 +9,7 @@ import { userRoutes } from './http/routes/accounts/user.routes.ts'
 import { userAdministrationRoutes } from './http/routes/accounts/user-administration.routes.ts'
 import { verificationRoutes } from './http/routes/accounts/verification.routes.ts'
 import { identityRoutes } from './http/routes/identity/identity.routes.ts'
+import { offlineTokenRoutes } from './http/routes/identity/offline-token.routes.ts'
 import { healthRoutes } from './http/routes/operations/health.routes.ts'
 import { metricsRoutes } from './http/routes/operations/metrics.routes.ts'
 import { apiKeyRoutes } from './http/routes/sessions/api-key.routes.ts'
@@ -58,6 +59,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       userAdministrationRoutes(app, userAdministration)
       apiKeyRoutes(app, apiKeys)
       identityRoutes(app, services.introspection)
+      offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, parts.publicUrl.get)
       metricsRoutes(app, metrics)
       healthRoutes(app, () => ping(db), instanceId)
       landingRoutes(app, about)

@@ -4,6 +4,8 @@ import { createUserAdministration, type UserAdministration } from './domain/acco
 import { createUsers, type Users } from './domain/accounts/users.service.ts'
 import { createChanges } from './domain/changes.ts'
 import { createIntrospection, type Introspection } from './domain/identity/introspection.service.ts'
+import { createOfflineTokens, type OfflineTokens } from './domain/identity/offline-tokens.service.ts'
+import { createSigningKeys, type SigningKeys } from './domain/identity/signing-keys.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
@@ -42,6 +44,8 @@ export type Services = {
   readonly userSessions: UserSessions
   readonly apiKeys: ApiKeys
   readonly introspection: Introspection
+  readonly signingKeys: SigningKeys
+  readonly offlineTokens: OfflineTokens
 }
 
 /** Builds the services, both for the server and for the command line. */
@@ -51,6 +55,7 @@ export function createServices(parts: Parts): Services {
   const tokens = createTokens(secrets, now)
   const reads = readsOf(db)
   const changes = createChanges({ db, now, onEvent })
+  const signingKeys = createSigningKeys({ reads, changes, now, secrets })
   return {
     tokens,
     authentication: createAuthentication({
@@ -69,5 +74,7 @@ export function createServices(parts: Parts): Services {
     userSessions: createUserSessions({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now }),
     introspection: createIntrospection({ reads, tokens, now }),
+    signingKeys,
+    offlineTokens: createOfflineTokens({ reads, now, signingKeys }),
   }
 }

@@ -11,6 +11,7 @@ import { migrateDataCommands } from './commands/migrate-data.commands.ts'
 import { secretCommands } from './commands/secret.commands.ts'
 import { serviceCommands } from './commands/service.commands.ts'
 import { sessionCommands } from './commands/session.commands.ts'
+import { signingKeyCommands } from './commands/signing-key.commands.ts'
 import { userCommands } from './commands/user.commands.ts'
 import { Interrupted } from './terminal/interruption.ts'
 import { explainRefusal } from './terminal/refusals.ts'
@@ -56,6 +57,7 @@ export function createProgram(): Command {
   sessionCommands(program)
   mailCommands(program)
   secretCommands(program)
+  signingKeyCommands(program)
   backupCommands(program)
   migrateDataCommands(program)
   helpCommand(program)

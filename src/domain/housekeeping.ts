@@ -6,14 +6,20 @@ export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 const INTERVAL_MS = 60 * 60_000
 const BATCH_SIZE = 500
 
-/** Deletes expired sessions once an hour. After an error, the next run deletes what is left. */
-export function createHousekeeping(db: Database, now: () => number, onFailure: (error: unknown) => void): Housekeeping {
+/** Deletes expired sessions and does other periodic work, once an hour. After an error, the next run does what is left. */
+export function createHousekeeping(
+  db: Database,
+  now: () => number,
+  onFailure: (error: unknown) => void,
+  otherWork: () => Promise<void> = async () => undefined,
+): Housekeeping {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
   async function run(): Promise<void> {
     // Small batches keep other writes from waiting long.
     while (!isStopped && (await deleteExpiredSessions(db, now(), BATCH_SIZE)) === BATCH_SIZE);
+    if (!isStopped) await otherWork()
   }
 
   return {

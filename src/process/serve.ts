@@ -4,6 +4,7 @@ import { buildApp } from '../app.ts'
 import type { Config } from '../config/load.ts'
 import { createChanges } from '../domain/changes.ts'
 import { createHousekeeping } from '../domain/housekeeping.ts'
+import { createSigningKeys } from '../domain/identity/signing-keys.ts'
 import { createSecretUse } from '../domain/secret-use.ts'
 import type { App } from '../http/pipeline/app-type.ts'
 import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
@@ -11,6 +12,7 @@ import { openTransport } from '../outbox/open-transport.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createTokens } from '../security/token.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
+import { readsOf } from '../storage/database.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { createEventLog } from './event-log.ts'
 import type { RunningService } from './lifecycle/shutdown.ts'
@@ -37,8 +39,9 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
   const onEvent = createEventLog(logger)
   const app = await buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, peers })
+  const changes = createChanges({ db, now: Date.now, onEvent })
   const secretUse = createSecretUse({
-    changes: createChanges({ db, now: Date.now, onEvent }),
+    changes,
     now: Date.now,
     secrets,
     onFailure: (error) => logger.warn({ err: error }, 'the use of the secret key could not be recorded and is recorded later'),
@@ -47,7 +50,18 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()
   await secretUse.start()
-  const housekeeping = createHousekeeping(db, Date.now, (error) => logger.warn({ err: error }, 'housekeeping failed and is tried again'))
+  const signingKeys = createSigningKeys({
+    reads: readsOf(db),
+    changes,
+    now: Date.now,
+    secrets,
+  })
+  const housekeeping = createHousekeeping(
+    db,
+    Date.now,
+    (error) => logger.warn({ err: error }, 'housekeeping failed and is tried again'),
+    () => signingKeys.maintain({ via: 'start' }),
+  )
   housekeeping.start()
   return { app, mail, housekeeping, secretUse, db }
 }

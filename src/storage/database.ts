@@ -42,7 +42,7 @@ export type Queries = {
 export type Reads = Pick<Queries, 'first' | 'all'>
 
 /** A lock over an invariant of several rows, held until the transaction ends, in every process on the database. */
-export type LockName = 'admins'
+export type LockName = 'admins' | 'signing-keys'
 
 export type Transaction = Queries & { lock(name: LockName): Promise<void> }
 

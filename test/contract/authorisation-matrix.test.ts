@@ -54,6 +54,8 @@ DELETE /users/keys/by-user/:user_id/:key_id     |   401     401     401     401 
 
 GET    /auth/check                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
 POST   /auth/introspect                         |   401     401     401     401      401      401   | 200    200    200  |    200        200
+POST   /auth/token                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
+GET    /.well-known/jwks.json                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
 
 GET    /heartbeat                               |   200     200     200     200      200      200   | 200    200    200  |    200        200
 GET    /ready                                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
@@ -123,6 +125,7 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'PUT /users/:user_id': async () => ({ payload: { first_name: 'Maria' } }),
   'POST /users/:user_id/password': async () => ({ payload: { password: 'a new password' } }),
   'POST /auth/introspect': async ({ subject }) => ({ payload: { token: subject.token } }),
+  'POST /auth/token': async () => ({ payload: { audience: 'reports' } }),
   'POST /users/keys': async () => ({ payload: { name: 'another key' } }),
   'PATCH /users/keys/:key_id': async () => ({ payload: { name: 'renamed' } }),
   'PATCH /users/keys/by-user/:user_id/:key_id': async () => ({ payload: { name: 'renamed' } }),

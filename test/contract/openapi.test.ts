@@ -50,6 +50,8 @@ const ADDITIONS: typeof SPECIFIED = [
   ['DELETE', '/users/{user_id}/sessions/{session_id}', 'Admin', 204],
   ['GET', '/auth/check', 'User', 200],
   ['POST', '/auth/introspect', 'User', 200],
+  ['POST', '/auth/token', 'User', 200],
+  ['GET', '/.well-known/jwks.json', 'None', 200],
   ['GET', '/ready', 'None', 200],
   ['GET', '/', 'None', 200],
   ['GET', '/openapi.json', 'None', 200, 304],
@@ -151,7 +153,7 @@ test('422: the response to an empty JSON object is the documented example, on ev
     assert.deepEqual(response.json(), responses['422']?.content?.['application/json']?.examples?.['missing']?.value)
     tried++
   }
-  assert.equal(tried, 12)
+  assert.equal(tried, 13)
 })
 
 test('201: the documented example of a registration is accepted', async (t) => {

@@ -60,6 +60,7 @@ const WRITES: Readonly<Record<string, Write>> = {
     request: ({ other }) => ({ url: `/users/${other.id}/sessions/${sessionOf(other)}` }),
   },
   'POST /auth/introspect': { role: 'user', request: ({ other }) => ({ url: '/auth/introspect', payload: { token: other.token } }) },
+  'POST /auth/token': { role: 'user', request: () => ({ url: '/auth/token', payload: { audience: 'reports' } }) },
   'POST /users/keys': { role: 'user', request: () => ({ url: '/users/keys', payload: { name: 'a way back in' } }) },
   'PATCH /users/keys/{key_id}': {
     role: 'user',

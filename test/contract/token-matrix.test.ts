@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import type { TokenKind } from '../../src/security/token.ts'
 import { findUserById } from '../../src/storage/repositories/user.repository.ts'
-import { type Actor, member } from '../support/app/actors.ts'
+import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
 import { forge, payloadOf, unsigned } from '../support/app/forged-tokens.ts'
+import { issueToken } from '../support/app/offline-tokens.ts'
 import { logout, refresh, resetPassword, verify } from '../support/app/requests.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
@@ -175,4 +176,16 @@ test('401: a token that was accepted before is refused once it has expired', asy
   assert.equal((await service.app.inject(refresh(token))).statusCode, 200)
   service.clock.advance({ days: 30 })
   refused(await service.app.inject(refresh(token)), 401, 'That token has Expired')
+})
+
+test('401: a token for other services is refused by every endpoint and changes nothing', async (t) => {
+  const service = await startApp(t)
+  for (const endpoint of KINDS) {
+    const { actor } = await holder(service, endpoint)
+    const { headers } = await keyHolder(service, await admin(service))
+    const token = await issueToken(service.app, { headers })
+    const before = await findUserById(service.db, actor.id)
+    refused(await service.app.inject(ENDPOINTS[endpoint](token)), 401, 'That token is Invalid')
+    assert.deepEqual(await findUserById(service.db, actor.id), before)
+  }
 })

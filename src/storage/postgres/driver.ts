@@ -13,7 +13,7 @@ const ANSWER_DEADLINE_MS = 2000
 const MAX_CONNECTIONS = 6
 // Longer than the deadline, so that every statement on a replaced connection has been answered.
 const GRACE_MS = 3000
-const LOCKS: Record<LockName, number> = { admins: 7_214_001 }
+const LOCKS: Record<LockName, number> = { admins: 7_214_001, 'signing-keys': 7_214_002 }
 
 export function openPostgres(url: string, observer: OutageObserver = {}): Database {
   const address = parseAddress(url)

@@ -21,6 +21,7 @@ const FIND_USER = hotRead(
   ['text', 'bigint', 'bigint'],
   readUser,
 )
+const FIND_EXPIRY = statement<{ expires_at: number }>('select expires_at from sessions where id = $1')
 const DELETE = statement('delete from sessions where id = $1 and user_id = $2 and expires_at > $3')
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
 const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
@@ -42,6 +43,11 @@ export async function insertSession(tx: Transaction, session: Session): Promise<
 /** The user of a session that has not expired. Authentication by JWT costs this one statement. */
 export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<User | undefined> {
   return db.first(FIND_USER, sessionId, userId, now)
+}
+
+/** When a session ends, unless it is revoked before. */
+export async function findSessionExpiry(db: Reads, sessionId: string): Promise<number | undefined> {
+  return (await db.first(FIND_EXPIRY, sessionId))?.expires_at
 }
 
 /** False when there is no such live session. */
