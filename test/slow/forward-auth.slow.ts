@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { boundPort } from '../../src/process/public-url.ts'
+import { admin, keyHolder, member } from '../support/app/actors.ts'
+import { OPERATOR } from '../support/app/origins.ts'
+import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { PROXIES, request, type StartProxy } from '../support/servers/forward-auth-proxies.ts'
+
+type Received = { readonly method: string; readonly path: string; readonly identity: Record<string, string>; readonly body: string }
+
+async function serve(t: TestContext, handle: RequestListener): Promise<number> {
+  const server = createServer(handle).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A product that notes every request that reaches it, with every header that looks like an identity in some spelling. */
+async function startProduct(t: TestContext): Promise<{ port: number; received: Received[] }> {
+  const received: Received[] = []
+  const port = await serve(t, async (incoming, response) => {
+    const { method = '', url = '', rawHeaders } = incoming
+    const pairs = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : []))
+    const looksLike = pairs.filter(([name]) => /latchkey/i.test(name.replace(/[^a-z]/gi, '')))
+    received.push({ method, path: url, identity: Object.fromEntries(looksLike), body: await text(incoming) })
+    assert.equal(new Set(looksLike.map(([name]) => name.toLowerCase())).size, looksLike.length, 'no header twice')
+    response.end('product')
+  })
+  return { port, received }
+}
+
+type Stage = { readonly service: TestApp; readonly port: number; readonly received: Received[] }
+
+async function stage(t: TestContext, start: StartProxy): Promise<Stage> {
+  const service = await startApp(t)
+  await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const product = await startProduct(t)
+  const port = await start(t, { check: boundPort(service.app.server), product: product.port })
+  product.received.splice(0)
+  return { service, port, received: product.received }
+}
+
+const lines = (headers: Readonly<Record<string, string>>) => Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+
+/** The identity headers, without empty ones, which nginx leaves out and Caddy passes on. */
+function identity({ identity: all }: Received): Record<string, string> {
+  return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [[name.toLowerCase(), value]])))
+}
+
+const SPOOFED = ['LatchkeyUser', 'LatchkeyEmail', 'LatchkeyRole', 'LatchkeyMethod', 'LatchkeyScopes', 'LatchkeyKey'].flatMap((name) => {
+  const separated = name.replace('Latchkey', 'Latchkey-')
+  const spellings = [name, name.toLowerCase(), name.toUpperCase(), separated, separated.replace('-', '_'), separated.toLowerCase()]
+  return [...spellings, name, name.replace('Latchkey', 'Latchkey_')].map((spelling) => `${spelling}: spoofed`)
+})
+
+for (const [name, start] of Object.entries(PROXIES)) {
+  test(`${name}: the product learns who is calling from Latchkey alone`, async (t) => {
+    const { service, port, received } = await stage(t, start)
+    const mia = await member(service)
+    const holder = await keyHolder(service, mia, { scopes: ['reports:read', 'b'] })
+    for (const spoofed of [[], SPOOFED]) {
+      assert.equal((await request(port, '/', spoofed)).status, 401)
+      assert.equal((await request(port, '/', [...spoofed, 'Authorization: Bearer garbage'])).status, 401)
+      assert.equal(received.length, 0, 'nothing reaches the product without a valid credential')
+      const expected = { latchkeyuser: String(mia.id), latchkeyemail: mia.email, latchkeyrole: 'user' }
+      assert.equal((await request(port, '/a?b=c', [...spoofed, ...lines(mia.headers)])).status, 200)
+      const [bySession = assert.fail('nothing arrived')] = received.splice(0)
+      assert.deepEqual(
+        [bySession.method, bySession.path, identity(bySession)],
+        ['GET', '/a?b=c', { ...expected, latchkeymethod: 'session' }],
+      )
+      const body = 'x'.repeat(100_000)
+      assert.equal((await request(port, '/', [...spoofed, ...lines(holder.headers), 'Content-Type: text/plain'], 'POST', body)).status, 200)
+      const [byKey = assert.fail('nothing arrived')] = received.splice(0)
+      const ofKey = { ...expected, latchkeymethod: 'api_key', latchkeyscopes: 'reports:read b', latchkeykey: holder.keyId }
+      assert.deepEqual([byKey.method, byKey.body.length, identity(byKey)], ['POST', 100_000, ofKey])
+      assert.ok(![bySession, byKey].some((one) => JSON.stringify(one.identity).includes('spoofed')))
+    }
+  })
+
+  test(`${name}: roles and scopes are required where the configuration says so, and a ban is felt at once`, async (t) => {
+    const { service, port, received } = await stage(t, start)
+    const [mia, boss] = [await member(service), await admin(service)]
+    const plain = await keyHolder(service, mia)
+    const scoped = await keyHolder(service, mia, { scopes: ['reports:read'] })
+    const status = async (path: string, { headers }: typeof mia) => (await request(port, path, lines(headers))).status
+    assert.deepEqual([await status('/admin/', mia), await status('/admin/', scoped), await status('/admin/', boss)], [403, 403, 200])
+    assert.deepEqual([await status('/reports/', plain), await status('/reports/', scoped), await status('/reports/', mia)], [403, 200, 200])
+    assert.equal(await status('/reports/?scope=anything&role=user', plain), 403, 'the query of a client changes nothing')
+    await service.services.userAdministration.ban(OPERATOR, mia.id)
+    const before = received.length
+    for (const caller of [mia, plain, scoped]) for (const path of ['/', '/reports/']) assert.equal(await status(path, caller), 401)
+    assert.equal(received.length, before)
+    const many = Array.from({ length: 50 }, (_, index) => `${index}`.padEnd(100, 'x'))
+    assert.equal(await status('/', await keyHolder(service, boss, { scopes: many })), 200, 'as many scopes as a key can have')
+  })
+
+  test(`${name}: nobody gets in while Latchkey is down, slow or failing`, async (t) => {
+    const product = await startProduct(t)
+    let answer: RequestListener = (_request, response) => void response.end()
+    const check = await serve(t, (incoming, response) => answer(incoming, response))
+    const port = await start(t, { check, product: product.port })
+    const credential = ['X-API-Key: any', ...SPOOFED]
+    assert.equal((await request(port, '/', credential)).status, 200, 'the stand-in lets everybody in')
+    product.received.splice(0)
+    for (const status of [302, 400, 404, 422, 500, 502, 503]) {
+      answer = (_request, response) => void response.writeHead(status, { location: '/' }).end('{"detail":""}')
+      assert.ok((await request(port, '/', credential)).status >= 300, String(status))
+    }
+    answer = () => undefined
+    assert.ok((await request(port, '/', credential)).status >= 500, 'no answer at all')
+    answer = (incoming) => void incoming.socket.destroy()
+    assert.ok((await request(port, '/', credential)).status >= 500, 'a connection that breaks')
+    assert.equal(product.received.length, 0)
+    const down = await start(t, { check: 9, product: product.port })
+    assert.ok((await request(down, '/', credential)).status >= 500, 'nothing listens')
+    assert.equal(product.received.length, 0)
+  })
+}
