@@ -17,6 +17,10 @@ export type ContenderName =
   | 'sqliteRefresh'
   | 'postgresToken'
   | 'postgresKey'
+  | 'sqliteCheckToken'
+  | 'sqliteCheckKey'
+  | 'postgresCheckToken'
+  | 'postgresCheckKey'
   | 'peerSession'
   | 'peerKey'
 
@@ -42,10 +46,14 @@ export async function startContenders(folder: string): Promise<Contenders> {
   const peer = await startProcess([PEER, join(folder, 'peer.db')], folder, {}, /listens on (\S+) with (\S+) and (.+)\n/)
   const [onSqliteWith, onMetricsWith, onPostgresWith] = await Promise.all([sqlite, metrics, onPostgres].map(credentials))
   const [, peerUrl = '', peerKey = '', cookie = ''] = peer.ready
-  const me = ({ url, ...process }: BenchService, headers: Readonly<Record<string, string>> = {}): Contender => ({
-    process,
-    load: { url: `${url}/users/me`, headers },
-  })
+  const get =
+    (path: string) =>
+    ({ url, ...process }: BenchService, headers: Readonly<Record<string, string>> = {}): Contender => ({
+      process,
+      load: { url: `${url}${path}`, headers },
+    })
+  const me = get('/users/me')
+  const check = get('/auth/check')
   return {
     all: {
       bare: { process: bare, load: { url: `${bare.ready[1]}/users/me` } },
@@ -58,6 +66,10 @@ export async function startContenders(folder: string): Promise<Contenders> {
       },
       postgresToken: me(onPostgres, onPostgresWith?.token),
       postgresKey: me(onPostgres, onPostgresWith?.key),
+      sqliteCheckToken: check(sqlite, onSqliteWith?.token),
+      sqliteCheckKey: check(sqlite, onSqliteWith?.key),
+      postgresCheckToken: check(onPostgres, onPostgresWith?.token),
+      postgresCheckKey: check(onPostgres, onPostgresWith?.key),
       peerSession: { process: peer, load: { url: `${peerUrl}/api/auth/get-session`, headers: { cookie } } },
       peerKey: { process: peer, load: { url: `${peerUrl}/verify`, headers: { 'x-api-key': peerKey } } },
     },

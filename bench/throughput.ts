@@ -62,6 +62,10 @@ function shares(rate: (name: ContenderName) => number): Figure[] {
     share('POST /refresh/, relative to GET /users/me', 'sqliteRefresh', 'sqliteToken', 0.45),
     share('GET /users/me by JWT, relative to a session check of better-auth', 'sqliteToken', 'peerSession', 5),
     share('GET /users/me by API key, relative to a key check of better-auth', 'sqliteKey', 'peerKey', 5),
+    share('GET /auth/check by JWT, SQLite, relative to GET /users/me', 'sqliteCheckToken', 'sqliteToken', 0.85),
+    share('GET /auth/check by API key, SQLite, relative to GET /users/me', 'sqliteCheckKey', 'sqliteKey', 0.85),
+    share('GET /auth/check by JWT, PostgreSQL, relative to GET /users/me', 'postgresCheckToken', 'postgresToken', 0.85),
+    share('GET /auth/check by API key, PostgreSQL, relative to GET /users/me', 'postgresCheckKey', 'postgresKey', 0.85),
   ]
 }
 
@@ -73,6 +77,10 @@ const LABELS: Readonly<Record<ContenderName, string>> = {
   sqliteRefresh: 'POST /refresh/, SQLite',
   postgresToken: 'GET /users/me by JWT, PostgreSQL',
   postgresKey: 'GET /users/me by API key, PostgreSQL',
+  sqliteCheckToken: 'GET /auth/check by JWT, SQLite',
+  sqliteCheckKey: 'GET /auth/check by API key, SQLite',
+  postgresCheckToken: 'GET /auth/check by JWT, PostgreSQL',
+  postgresCheckKey: 'GET /auth/check by API key, PostgreSQL',
   peerSession: 'better-auth, session check, SQLite',
   peerKey: 'better-auth, key check, SQLite',
 }

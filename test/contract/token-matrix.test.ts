@@ -5,10 +5,10 @@ import { findUserById } from '../../src/storage/repositories/user.repository.ts'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
 import { forge, payloadOf, unsigned } from '../support/app/forged-tokens.ts'
-import { issueToken } from '../support/app/offline-tokens.ts'
 import { logout, refresh, resetPassword, verify } from '../support/app/requests.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
+import { issueToken } from '../support/servers/offline-verifier.ts'
 
 /** One endpoint for each kind of token. */
 const ENDPOINTS: Record<TokenKind, (token: string) => InjectOptions> = {

@@ -6,11 +6,11 @@ import { createSealer } from '../../../src/security/sealing.ts'
 import { createServices } from '../../../src/services.ts'
 import { listSigningKeys } from '../../../src/storage/repositories/signing-key.repository.ts'
 import { keyHolder, member } from '../../support/app/actors.ts'
-import { issueToken, readKeySet, verifyToken } from '../../support/app/offline-tokens.ts'
 import { ORIGIN } from '../../support/app/origins.ts'
 import { secondApp } from '../../support/app/second-app.ts'
 import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { issueToken, readKeySet, verifyToken } from '../../support/servers/offline-verifier.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)
 const OLD = encode(TEST_SECRET)

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { decodeProtectedHeader } from 'jose'
 import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { issueToken, readKeySet, requestToken, verifyToken } from '../../../support/app/offline-tokens.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { issueToken, readKeySet, requestToken, verifyToken } from '../../../support/servers/offline-verifier.ts'
 
 test('200: a session is exchanged for a token that an independent library verifies', async (t) => {
   const service = await startApp(t)

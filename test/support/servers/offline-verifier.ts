@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyResult, jwtVerify } from 'jose'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
-import type { Actor } from './actors.ts'
-import type { TestApp } from './start-app.ts'
+import type { Actor } from '../app/actors.ts'
+import type { TestApp } from '../app/start-app.ts'
 
 export function requestToken(app: App, { headers }: Pick<Actor, 'headers'>, fields: object = {}) {
   return app.inject({ method: 'POST', url: '/auth/token', headers, payload: { audience: 'reports', ...fields } })
