@@ -49,13 +49,15 @@ export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysP
     )
   }
 
-  async function add(tx: Transaction, signsFrom: number): Promise<SigningKey> {
+  async function add(tx: Transaction, delayMs: number): Promise<SigningKey> {
+    const createdAt = now()
+    const signsFrom = createdAt + delayMs
     const { id, publicJwk, privateKey } = generateSigningKeyPair()
     const key: SigningKey = {
       id,
       publicJwk,
       sealedPrivateKey: sealer.seal(privateKey, id),
-      createdAt: now(),
+      createdAt,
       signsFrom,
       publishedUntil: undefined,
     }
@@ -69,7 +71,7 @@ export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysP
   function create(origin: Origin): Promise<SigningKey> {
     return changes.withoutCaller(origin, async (tx) => {
       await tx.lock('signing-keys')
-      return current(await listSigningKeys(tx)) ?? (await add(tx, now()))
+      return current(await listSigningKeys(tx)) ?? (await add(tx, 0))
     })
   }
 
@@ -91,7 +93,7 @@ export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysP
       changes.withoutCaller(origin, async (tx) => {
         await tx.lock('signing-keys')
         const isFirst = current(await listSigningKeys(tx)) === undefined
-        return add(tx, isFirst ? now() : now() + PUBLISHED_BEFORE_MS)
+        return add(tx, isFirst ? 0 : PUBLISHED_BEFORE_MS)
       }),
     async maintain(origin) {
       if (current(await listSigningKeys(reads)) === undefined) await create(origin)
