@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keyHolder, member } from '../support/app/actors.ts'
 import { until } from '../support/app/eventually.ts'
+import { post } from '../support/app/requests.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { freePort } from '../support/databases/postgres-server.ts'
-import { read } from '../support/documents.ts'
+import { ROOT, read } from '../support/documents.ts'
+import { runNode } from '../support/processes/processes.ts'
 import { assertSteps, missingTool, readSteps } from '../support/processes/shell-page.ts'
 
 const PAGE = read('docs/integration.md')
@@ -30,7 +32,7 @@ test('every command of docs/integration.md prints what the page shows', async (t
   return undefined
 })
 
-/** The commands that start a program, by its language. The first may build it. */
+/** The commands that start a service, by its language. The first may build it. */
 const COMMANDS: Readonly<Record<string, (file: string) => readonly (readonly string[])[]>> = {
   js: (file) => [[process.execPath, file]],
   python: (file) => [['python3', file]],
@@ -46,7 +48,9 @@ function readPrograms(): Program[] {
   return [...blocks].map(([, language = '', file = '', text = '']) => ({ language, file, text }))
 }
 
-/** Starts a program of the page with its own port, in front of the service at this URL. Returns the URL of the program. */
+const SERVICES = readPrograms().filter(({ file }) => file.startsWith('notes.'))
+
+/** Starts a service of the page with its own port, in front of the service at this URL. Returns the URL of the program. */
 async function startProgram(t: TestContext, { language, file, text }: Program, url: string): Promise<string> {
   const folder = temporaryFolder(t)
   const port = await freePort()
@@ -63,14 +67,14 @@ async function startProgram(t: TestContext, { language, file, text }: Program, u
   return `http://127.0.0.1:${port}`
 }
 
-test('docs/integration.md has a program for each language', () => {
+test('docs/integration.md has a service for each language', () => {
   assert.deepEqual(
-    readPrograms().map(({ language }) => language),
+    SERVICES.map(({ language }) => language),
     Object.keys(COMMANDS),
   )
 })
 
-for (const program of readPrograms()) {
+for (const program of SERVICES) {
   test(`${program.file} of docs/integration.md refuses callers as Latchkey says, and everyone while Latchkey is down`, async (t) => {
     const missing = missingTool(TOOLS[program.language] ?? program.language)
     if (missing !== undefined) return t.skip(`${missing} is not installed: ${program.file} is not checked on this machine`)
@@ -97,3 +101,37 @@ for (const program of readPrograms()) {
     return undefined
   })
 }
+
+/** Verifies a token with verify.mjs, and prints what it returns or the code of its error. */
+const VERIFY_ONCE = `import { verify } from './verify.mjs'
+console.log(await verify(process.argv[2]).then(JSON.stringify, ({ code }) => code))
+`
+
+test('verify.mjs of docs/integration.md accepts a token for its audience only, without asking the service', async (t) => {
+  const program = readPrograms().find(({ file }) => file === 'verify.mjs') ?? assert.fail('the page has no verify.mjs')
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const service = await startApp(t, { env: { BASE_URL: url } })
+  await service.app.listen({ host: '127.0.0.1', port })
+  const mia = await member(service)
+  const reader = await keyHolder(service, mia, { scopes: ['notes:read', 'notes:write'] })
+  const folder = temporaryFolder(t)
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  writeFileSync(join(folder, 'verify.mjs'), program.text.replaceAll('http://localhost:8000', url))
+  const script = join(folder, 'once.mjs')
+  writeFileSync(script, VERIFY_ONCE)
+  const verified = async (headers: Readonly<Record<string, string>>, audience: string) => {
+    const response = await service.app.inject({
+      ...post('/auth/token', { audience }),
+      headers: { ...headers, 'content-type': 'application/json' },
+    })
+    const { stdout, stderr } = await runNode(t, script, [response.json().token], { cwd: folder })
+    return stdout.trim() || stderr
+  }
+  assert.equal(
+    await verified(reader.headers, 'reports'),
+    JSON.stringify({ userId: mia.id, role: 'user', scopes: ['notes:read', 'notes:write'] }),
+  )
+  assert.equal(await verified(mia.headers, 'reports'), JSON.stringify({ userId: mia.id, role: 'user' }))
+  assert.equal(await verified(mia.headers, 'billing'), 'ERR_JWT_CLAIM_VALIDATION_FAILED')
+})
