@@ -39,21 +39,31 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const { db, publicUrl, secrets, now, sessionUse, onMailQueued, onEvent } = parts
   const passwords = parts.passwords ?? createPasswords()
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(parts, passwords)) : undefined
-  const services = createServices({ db, secrets, now, passwords, observer: metrics?.observer, sessionUse, onMailQueued, onEvent })
-  const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys } = services
+  const services = createServices({
+    db,
+    secrets,
+    now,
+    passwords,
+    observer: metrics?.observer,
+    rateLimits: config.rateLimits,
+    sessionUse,
+    onMailQueued,
+    onEvent,
+  })
+  const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys, limiter } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
   // Read once, so that the heartbeat does not query the database.
   const instanceId = await readInstanceId(db)
   return createHttpApp(
-    { logger: parts.logger, authentication, corsOrigins, trustProxy, metrics, errorPage: pages.error },
+    { logger: parts.logger, authentication, corsOrigins, trustProxy, metrics, limiter, errorPage: pages.error },
     (app, routes) => {
       app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
       const version = readVersion()
       const about = () => ({ apiTitle, version, baseUrl: publicUrl.get() })
-      accountRoutes(app, accounts, sessions)
+      accountRoutes(app, accounts, sessions, limiter)
       verificationRoutes(app, accounts, pages)
-      passwordResetRoutes(app, passwordReset, pages, frontendUrl)
+      passwordResetRoutes(app, { passwordReset, limiter, pages, frontendUrl })
       userRoutes(app, users)
       sessionRoutes(app, userSessions)
       userAdministrationRoutes(app, userAdministration)
@@ -61,7 +71,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       identityRoutes(app, services.introspection)
       offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, parts.publicUrl.get)
       metricsRoutes(app, metrics)
-      healthRoutes(app, () => ping(db), instanceId)
+      healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
       landingRoutes(app, about)
       explorerRoutes(app, apiTitle, () => describeApi(routes, about()))
     },

@@ -7,14 +7,17 @@ import { createIntrospection, type Introspection } from './domain/identity/intro
 import { createOfflineTokens, type OfflineTokens } from './domain/identity/offline-tokens.service.ts'
 import { createSigningKeys, type SigningKeys } from './domain/identity/signing-keys.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
+import { createLimiter, type Limiter } from './domain/rate-limits.service.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
 import { createKeyUse } from './domain/sessions/key-use.ts'
 import { createSessionUse, type SessionUse } from './domain/sessions/session-use.ts'
 import { createSessions, type Sessions } from './domain/sessions/sessions.service.ts'
 import { createUserSessions, type UserSessions } from './domain/sessions/user-sessions.service.ts'
+import { NO_LIMITS, type RateLimits } from './domain/values/rate-limits.ts'
 import type { Event } from './model/event.ts'
 import type { Secrets } from './security/derived-keys.ts'
+import { createLimitKeys } from './security/limit-keys.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens, type Tokens } from './security/token.ts'
 import { type Database, readsOf } from './storage/database.ts'
@@ -25,6 +28,7 @@ export type Parts = {
   readonly secrets: Secrets
   readonly now: () => number
   readonly passwords?: Passwords | undefined
+  readonly rateLimits?: RateLimits | undefined
   readonly observer?: Observer | undefined
   readonly sessionUse?: SessionUse | undefined
   /** Called after each commit that queued a mail. */
@@ -46,11 +50,13 @@ export type Services = {
   readonly introspection: Introspection
   readonly signingKeys: SigningKeys
   readonly offlineTokens: OfflineTokens
+  readonly limiter: Limiter
 }
 
 /** Builds the services, both for the server and for the command line. */
 export function createServices(parts: Parts): Services {
   const { db, secrets, now, passwords = createPasswords(), observer = NO_OBSERVER } = parts
+  const { rateLimits: limits = NO_LIMITS } = parts
   const { onMailQueued = () => undefined, onEvent = () => undefined, sessionUse = createSessionUse(db, now) } = parts
   const tokens = createTokens(secrets, now)
   const reads = readsOf(db)
@@ -76,5 +82,6 @@ export function createServices(parts: Parts): Services {
     introspection: createIntrospection({ reads, tokens, now }),
     signingKeys,
     offlineTokens: createOfflineTokens({ reads, now, signingKeys }),
+    limiter: createLimiter({ db, limits, keyOf: createLimitKeys(secrets), observer, now }),
   }
 }

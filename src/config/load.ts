@@ -1,3 +1,4 @@
+import { NO_LIMITS, parseRateLimits, type RateLimits } from '../domain/values/rate-limits.ts'
 import { COMMAND } from '../shared/command.ts'
 import type { DatabaseTarget } from '../storage/database-target.ts'
 import type { Parsed } from './parsed.ts'
@@ -36,6 +37,7 @@ export type Config = Readonly<{
   admin: { readonly email: string; readonly password: string } | undefined
   corsOrigins: '*' | readonly string[]
   trustProxy: boolean
+  rateLimits: RateLimits
   logLevel: LogLevel
   /** The number of processes that share the port. */
   workers: number
@@ -89,6 +91,7 @@ export function loadConfig(env: Environment): Config {
     admin: Object.freeze(readAdmin()),
     corsOrigins: Object.freeze(read<'*' | readonly string[]>('CORS_ORIGINS', '*', parseOrigins)),
     trustProxy: read('TRUST_PROXY', false, parseBoolean),
+    rateLimits: readRateLimits(),
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
     workers: read('WORKERS', 1, parseWorkers),
   }
@@ -103,6 +106,13 @@ export function loadConfig(env: Environment): Config {
     // A secret that is stored in a file has its former ones in a file next to it.
     if (!env['SECRET_KEY']) errors.push('SECRET_KEY_FALLBACKS: is only used together with SECRET_KEY, which is not set')
     return fallbacks.values
+  }
+
+  function readRateLimits(): RateLimits {
+    const parsed = parseRateLimits(env['RATE_LIMITS'] || 'off')
+    if ('value' in parsed) return parsed.value
+    errors.push(...parsed.problems.map((problem) => `RATE_LIMITS: ${problem}`))
+    return NO_LIMITS
   }
 
   function readAdmin(): Config['admin'] {

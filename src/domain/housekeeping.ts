@@ -1,12 +1,14 @@
 import type { Database } from '../storage/database.ts'
+import { deleteFreeLimits } from '../storage/repositories/rate-limit.repository.ts'
 import { deleteExpiredSessions } from '../storage/repositories/session.repository.ts'
 
 export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 
-const INTERVAL_MS = 60 * 60_000
+// A flood from many addresses leaves a row for each of them.
+const INTERVAL_MS = 10 * 60_000
 const BATCH_SIZE = 500
 
-/** Deletes expired sessions and does other periodic work, once an hour. After an error, the next run does what is left. */
+/** Deletes expired sessions and limits that are fully available again, and does other periodic work, every ten minutes. After an error, the next run does what is left. */
 export function createHousekeeping(
   db: Database,
   now: () => number,
@@ -19,6 +21,7 @@ export function createHousekeeping(
   async function run(): Promise<void> {
     // Small batches keep other writes from waiting long.
     while (!isStopped && (await deleteExpiredSessions(db, now(), BATCH_SIZE)) === BATCH_SIZE);
+    while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);
     if (!isStopped) await otherWork()
   }
 

@@ -1,8 +1,12 @@
+import type { LimitName } from './values/rate-limits.ts'
+
 /** Receives what the services count. The values are label values of the metrics (spec 4.5). */
 export type Observer = {
   authFailure(method: AuthMethod, reason: AuthFailureReason): void
   keyValidation(status: KeyValidationStatus): void
   loginAttempt(status: LoginStatus): void
+  /** A request exceeded a limit. */
+  limited(limit: LimitName): void
 }
 
 export type AuthMethod = 'jwt' | 'refresh_token' | 'verify_email' | 'password_reset'
@@ -20,4 +24,5 @@ export const NO_OBSERVER: Observer = {
   authFailure: () => undefined,
   keyValidation: () => undefined,
   loginAttempt: () => undefined,
+  limited: () => undefined,
 }

@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/observer.ts'
+import { LIMIT_NAMES } from '../domain/values/rate-limits.ts'
 import type { Passwords } from '../security/password.ts'
 import { exposition } from './exposition.ts'
 import { createOutboxGauge, type MeasureOutbox, type OutboxGauge } from './outbox-gauge.ts'
@@ -38,15 +39,18 @@ function createMetricsObserver(registry: Registry, namespace: string): Observer 
   ])
   const keyValidations = registry.counter(`${namespace}_api_key_validations_total`, 'Presented API keys, by outcome.', ['status'])
   const loginAttempts = registry.counter(`${namespace}_login_attempts_total`, 'Login attempts, by outcome.', ['status'])
+  const rateLimited = registry.counter(`${namespace}_rate_limited_requests_total`, 'Requests that exceeded a limit, by limit.', ['limit'])
   const failures = Object.fromEntries(
     AUTH_METHODS.map((method) => [method, byName(AUTH_FAILURES, (reason) => authFailures(method, reason))]),
   )
   const keys = byName(KEY_STATUSES, keyValidations)
   const logins = byName(LOGIN_STATUSES, loginAttempts)
+  const limits = byName(LIMIT_NAMES, rateLimited)
   return {
     authFailure: (method, reason) => count(failures[method]?.[reason]),
     keyValidation: (status) => count(keys[status]),
     loginAttempt: (status) => count(logins[status]),
+    limited: (limit) => count(limits[limit]),
   }
 }
 

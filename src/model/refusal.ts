@@ -19,6 +19,7 @@ export type RefusalCode =
   | 'last_admin'
   | 'no_session'
   | 'too_many_keys'
+  | 'too_many_requests'
   | 'unavailable'
 
 export class Refusal extends Error {
@@ -36,5 +37,16 @@ export class Refusal extends Error {
 export class Abandoned extends Refusal {
   constructor() {
     super('unavailable', 'the client has disconnected')
+  }
+}
+
+/** A limit is exceeded. */
+export class TooManyRequests extends Refusal {
+  /** The time until a request would pass. */
+  readonly retryAfterSeconds: number
+
+  constructor(retryAfterSeconds: number, limit: string) {
+    super('too_many_requests', limit)
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }

@@ -64,6 +64,24 @@ const GOOD: readonly Good[] = [
   ...good('API_TITLE', 'apiTitle', { Acme: 'Acme', ' Acme Accounts ': 'Acme Accounts', ['🔑'.repeat(100)]: '🔑'.repeat(100) }),
   ...good('METRICS_ENABLED', 'metricsEnabled', BOOLEANS),
   ...good('TRUST_PROXY', 'trustProxy', BOOLEANS),
+  ...good('RATE_LIMITS', 'rateLimits', {
+    off: {},
+    OFF: {},
+    'login:ip=30/m,login:account=10/m': { 'login:ip': { count: 30, periodMs: 60_000 }, 'login:account': { count: 10, periodMs: 60_000 } },
+    ' refresh:ip=100000/s , leaked:ip=1/d ': {
+      'refresh:ip': { count: 100_000, periodMs: 1000 },
+      'leaked:ip': { count: 1, periodMs: 86_400_000 },
+    },
+    standard: {
+      'login:ip': { count: 60, periodMs: 3_600_000 },
+      'login:account': { count: 10, periodMs: 3_600_000 },
+      'register:ip': { count: 60, periodMs: 3_600_000 },
+      'mail:ip': { count: 60, periodMs: 3_600_000 },
+      'mail:account': { count: 5, periodMs: 3_600_000 },
+      'reset:ip': { count: 60, periodMs: 3_600_000 },
+      'leaked:ip': { count: 60, periodMs: 60_000 },
+    },
+  }),
   ...good('WORKERS', 'workers', { 1: 1, 8: 8, 128: 128 }),
   ...good(
     'SMTP_URL',
@@ -204,6 +222,22 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'https://u:p@a.io',
   ],
   TRUST_PROXY: ['maybe', '10.0.0.1'],
+  RATE_LIMITS: [
+    'on',
+    'strict',
+    'login:ip',
+    'login:ip=',
+    'login:ip=0/m',
+    'login:ip=-1/m',
+    'login:ip=30/w',
+    'login:ip=30',
+    'login:ip=1.5/m',
+    'login:ip=100001/s',
+    'login=30/m',
+    'login:user=30/m',
+    'login:ip=30/m,',
+    'login:ip=30/m,login:ip=40/m',
+  ],
   LOG_LEVEL: ['verbose', 'warning'],
 }
 
@@ -223,6 +257,7 @@ test('an empty environment results in the defaults', () => {
     admin: undefined,
     corsOrigins: '*',
     trustProxy: false,
+    rateLimits: {},
     logLevel: 'info',
     workers: 1,
   })
@@ -289,6 +324,15 @@ test('fallbacks without SECRET_KEY are refused, because they would be ignored', 
 
 test('a generated secret is always accepted', () => {
   for (let round = 0; round < 100; round++) loadConfig({ SECRET_KEY: generateSecretKey() })
+})
+
+test('every bad entry of RATE_LIMITS is one line', () => {
+  assert.deepEqual(
+    errorsOf({ RATE_LIMITS: 'login:ip=30/m,nobody:ip=1/s,mail:ip=many' }).map(
+      (error) => /^RATE_LIMITS: .*"(.*)" is none$/.exec(error)?.[1],
+    ),
+    ['nobody:ip', 'mail:ip=many'],
+  )
 })
 
 test('all errors are reported together', () => {

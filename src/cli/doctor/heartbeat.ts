@@ -1,4 +1,4 @@
-import { INSTANCE_HEADER } from '../../shared/instance-header.ts'
+import { FORWARDED_HEADER, INSTANCE_HEADER } from '../../shared/instance-header.ts'
 
 export const REQUEST_TIMEOUT_MS = 5000
 
@@ -6,6 +6,8 @@ export type Heartbeat = {
   readonly isLatchkey: boolean
   /** The id of the database that the service uses. Undefined for a service that does not send it. */
   readonly instanceId: string | undefined
+  /** Whether a proxy named the client, and the service ignored it. */
+  readonly isForwardedUnseen: boolean
   readonly status: number
   readonly date: number | undefined
   readonly sentAt: number
@@ -19,6 +21,7 @@ export async function requestHeartbeat(url: string, now: () => number): Promise<
   return {
     isLatchkey: response.status === 200 && body === '{"status":"ok"}',
     instanceId: response.headers.get(INSTANCE_HEADER) ?? undefined,
+    isForwardedUnseen: response.headers.get(FORWARDED_HEADER) === 'ignored',
     status: response.status,
     date: Number.isNaN(date) ? undefined : date,
     sentAt,

@@ -8,6 +8,12 @@ import { type Heartbeat, identify, REQUEST_TIMEOUT_MS, requestHeartbeat } from '
 
 const LOCAL = /^http:\/\/(?:localhost|127\.|\[::1\])/
 
+const FORWARDED_UNSEEN = warning(
+  'proxy',
+  'a proxy sends X-Forwarded-For while TRUST_PROXY is off: all clients seem to have the address of the proxy, and share its limits',
+  'Set TRUST_PROXY=true if every request passes a proxy that sets the header.',
+)
+
 /** Checks the port on this machine, the public address as seen from here, and the clock of the service. */
 export async function checkAddresses(config: Config, now: () => number): Promise<readonly Finding[]> {
   const instanceId = await findInstanceId(config.database)
@@ -88,6 +94,7 @@ async function checkBaseUrl(
     const heartbeat = await requestHeartbeat(baseUrl, now)
     findings.push(judgeBaseUrl(baseUrl, heartbeat, instanceId))
     if (heartbeat.isLatchkey) findings.push(...checkClock(heartbeat.date, baseUrl, heartbeat.sentAt))
+    if (heartbeat.isLatchkey && heartbeat.isForwardedUnseen) findings.push(FORWARDED_UNSEEN)
   } catch (error) {
     const message = `${baseUrl} cannot be reached from here: ${reasonOf(error)}`
     const advice = 'Check BASE_URL, the name in DNS, the certificate and the proxy in front.'

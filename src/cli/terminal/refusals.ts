@@ -33,6 +33,7 @@ const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   last_admin: 'this is the last admin; make another account an admin first',
   no_session: 'there is no session to end',
   too_many_keys: 'this account has 1,000 API keys, which is the maximum; delete one first',
+  too_many_requests: 'there were too many requests',
   unavailable: 'the service is not available',
 }
 

@@ -14,8 +14,8 @@ export type PasswordReset = {
   request(origin: Origin, email: string): Promise<void>
   /** Refuses a token that `reset` would refuse. */
   check(token: string): Promise<void>
-  /** Sets the password and ends all sessions and all other resets of the account. */
-  reset(origin: Origin, token: string, newPassword: string): Promise<void>
+  /** Sets the password and ends all sessions and all other resets of the account. Returns its address. */
+  reset(origin: Origin, token: string, newPassword: string): Promise<string>
 }
 
 export function createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }: DomainParts): PasswordReset {
@@ -25,14 +25,14 @@ export function createPasswordReset({ reads, changes, tokens, passwords, observe
   }
 
   /** The account that a token may reset, with the version that it was issued for. */
-  async function accept(token: string): Promise<{ userId: number; version: number }> {
+  async function accept(token: string): Promise<{ userId: number; email: string; version: number }> {
     const { userId, version } = readToken(tokens, observer, token, 'reset', 'password_reset')
     const user = await findUserById(reads, userId)
     if (user === undefined) throw refused('user_not_found')
     if (user.banned) throw refused('banned_user')
     // A password change, an address change and a ban raise the version, which invalidates tokens issued before.
     if (user.resetVersion !== version) throw refused('invalid_token')
-    return { userId, version }
+    return { userId, email: user.email, version }
   }
 
   return {
@@ -47,7 +47,7 @@ export function createPasswordReset({ reads, changes, tokens, passwords, observe
       await accept(token)
     },
     async reset(origin, token, newPassword) {
-      const { userId, version } = await accept(token)
+      const { userId, email, version } = await accept(token)
       const passwordHash = await passwords.hash(newPassword, origin.signal)
       await trimSessions(reads, (work) => changes.withoutCaller(origin, work), userId)
       await changes.withoutCaller(origin, async (tx) => {
@@ -55,6 +55,7 @@ export function createPasswordReset({ reads, changes, tokens, passwords, observe
         await deleteSessionsOfUser(tx, userId)
         tx.record({ kind: 'user.password_reset', target: userId })
       })
+      return email
     },
   }
 }

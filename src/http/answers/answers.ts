@@ -48,6 +48,8 @@ const ROWS = {
   last_admin: { status: 400, detail: 'Cannot delete the last admin user' },
   no_session: { status: 400, detail: 'Only a session can be logged out' },
   too_many_keys: { status: 400, detail: 'Too many API keys' },
+  // Sent with the time until the next request passes.
+  too_many_requests: { status: 429, detail: 'Too many requests', headers: TRY_AGAIN },
   unavailable: { status: 503, detail: 'Service Unavailable', headers: TRY_AGAIN },
   bad_request: { status: 400, detail: 'Bad Request' },
   path_not_found: { status: 404, detail: 'Not Found' },

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Abandoned, Refusal } from '../../model/refusal.ts'
+import { Abandoned, Refusal, TooManyRequests } from '../../model/refusal.ts'
 import { type Html, renderHtml } from '../../shared/html.ts'
 import { logRefusal } from '../observation/request-log.ts'
 import { InvalidRequest, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
@@ -60,10 +60,16 @@ export function answerError(error: Error, request: FastifyRequest): Answer {
 
 // The type is unknown because JavaScript can throw any value, and every one needs an answer.
 function answerFor(error: unknown): Answer {
+  if (error instanceof TooManyRequests) return answerLimited(error)
   if (error instanceof Refusal) return ANSWERS[error.code]
   if (error instanceof InvalidRequest) return answerInvalid(error.issues)
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   return FRAMEWORK_ANSWERS[code] ?? ANSWERS.internal_error
+}
+
+function answerLimited({ retryAfterSeconds }: TooManyRequests): Answer {
+  const { headers, ...answer } = ANSWERS.too_many_requests
+  return { ...answer, headers: { ...headers, 'retry-after': String(retryAfterSeconds) } }
 }
 
 function answerInvalid(issues: readonly ValidationIssue[]): Answer {

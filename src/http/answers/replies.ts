@@ -48,6 +48,7 @@ export const COMMON_CODES = {
   404: ['path_not_found'],
   413: ['body_too_large'],
   422: ['invalid_request'],
+  429: ['too_many_requests'],
   500: ['internal_error'],
   503: ['unavailable'],
 } as const satisfies Readonly<Record<number, readonly ErrorCode[]>>

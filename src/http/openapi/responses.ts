@@ -11,6 +11,11 @@ const COMMON: Readonly<Record<number, { readonly name: string; readonly descript
   403: { name: 'NotPermitted', description: 'The caller does not have permission.', codes: COMMON_CODES[403] },
   404: { name: 'NotFound', description: 'The path does not exist.', codes: COMMON_CODES[404] },
   413: { name: 'TooLarge', description: 'The body is larger than 64 KiB.', codes: COMMON_CODES[413] },
+  429: {
+    name: 'TooManyRequests',
+    description: 'A limit of the settings is exceeded. Known and unknown accounts are limited alike.',
+    codes: COMMON_CODES[429],
+  },
   500: { name: 'Failed', description: 'An unexpected error. The log of the service has the reason.', codes: COMMON_CODES[500] },
   503: {
     name: 'Unavailable',

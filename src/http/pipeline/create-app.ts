@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger } from 'fastify'
+import type { Limiter } from '../../domain/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { type ErrorPage, sendError } from '../answers/errors.ts'
 import { createOutageLog } from '../observation/outage-log.ts'
+import { createProxyNotice } from '../observation/proxy-notice.ts'
 import { installRequestLog } from '../observation/request-log.ts'
 import { createRequestMetrics } from '../observation/request-metrics.ts'
 import { createHttpServer, type ServerLimits } from '../server/http-server.ts'
@@ -28,6 +30,8 @@ export type HttpOptions = {
   /** The page that a browser gets for an error. Without it, browsers get JSON as well. */
   readonly errorPage?: ErrorPage
   readonly limits?: Partial<ServerLimits>
+  /** The limits of the settings. */
+  readonly limiter?: Limiter | undefined
   /** The deadline of a request. */
   readonly answerWithinMs?: number | undefined
 }
@@ -41,7 +45,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes passed to it is complete once it has returned. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, answerWithinMs } = options
+  const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, limiter, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -84,6 +88,8 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
     authentication,
     metrics: metrics && createRequestMetrics(metrics.registry, metrics.namespace),
     limitMs: answerWithinMs,
+    limiter,
+    noticeProxy: createProxyNotice(logger, trustProxy),
   })
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   addRoutes(app, routes)

@@ -29,8 +29,8 @@ export function decorateDeadline(app: FastifyInstance): void {
 }
 
 /** A route that may wait for the database or the password queue declares 503. Other routes need no deadline. */
-export function isLimited({ config, schema }: Declared): boolean {
-  return !config.skipsDeadline && 503 in schema.response
+export function isLimited({ config, schema }: Declared, hasOtherStatements = false): boolean {
+  return (!config.skipsDeadline || hasOtherStatements) && 503 in schema.response
 }
 
 export function startClock(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {

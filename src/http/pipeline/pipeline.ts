@@ -1,4 +1,5 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { Limiter } from '../../domain/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import type { RequestMetrics } from '../observation/request-metrics.ts'
@@ -7,6 +8,7 @@ import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } fro
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
 import { type Declared, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders } from './headers.ts'
+import { createLimitSteps } from './limits.ts'
 import { refuseMethod } from './method-refusals.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
 import { checkQuery } from './query.ts'
@@ -17,6 +19,9 @@ export type PipelineParts = {
   readonly authentication: Authentication
   readonly metrics: RequestMetrics | undefined
   readonly limitMs: number | undefined
+  readonly limiter: Limiter | undefined
+  /** Notices requests whose client address the settings ignore. */
+  readonly noticeProxy: ((request: FastifyRequest) => void) | undefined
 }
 
 /**
@@ -52,13 +57,15 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
 }
 
 /** Builds the steps of a route from its declarations. */
-function createSteps({ authentication, metrics, limitMs }: PipelineParts) {
+function createSteps({ authentication, metrics, limitMs, limiter, noticeProxy }: PipelineParts) {
   const { identify, permissions } = createGuards(authentication)
+  const limitsOf = createLimitSteps(limiter)
 
   return (route: Declared): Partial<RouteOptions> => {
     const { access, writes, allow, isDisabled } = route.config
     const isGuarded = access !== 'public'
-    const hasDeadline = isLimited(route)
+    const { byAddress, byAccount } = limitsOf(route)
+    const hasDeadline = isLimited(route, byAddress !== undefined)
     return {
       onRequest: present<Hook>(
         // Metrics: the count begins here and ends with the response.
@@ -68,6 +75,9 @@ function createSteps({ authentication, metrics, limitMs }: PipelineParts) {
         isDisabled && refuseDisabled,
         // Cancellation: the origin of a write, and the signal that stops it.
         writes && noteArrival,
+        writes && noticeProxy && notice(noticeProxy),
+        // The limit of the client's network (429).
+        byAddress,
         // Deadline: the time that it takes to identify the caller counts.
         hasDeadline && isGuarded && startClock,
         // Who is calling (401).
@@ -86,9 +96,20 @@ function createSteps({ authentication, metrics, limitMs }: PipelineParts) {
         !route.schema.querystring && checkQuery,
       ),
       // Fastify validates the path, the body and the query with the parsers of their schemas here (422).
+      preHandler: present<Hook>(
+        // The limit of the account (429).
+        byAccount,
+      ),
       handler: hasDeadline ? withDeadline(route.handler, route.config.deadlineMs ?? limitMs) : route.handler,
     }
   }
 }
 
 const refuseDisabled: Hook = (request, reply) => void sendNotFound(request, reply)
+
+function notice(look: (request: FastifyRequest) => void): Hook {
+  return (request, _reply, done) => {
+    look(request)
+    done()
+  }
+}

@@ -60,3 +60,13 @@ plainTest('doctor does not vouch for another Latchkey service on the port or beh
   connection.close()
   assert.deepEqual(await inspect(await answering({ 'latchkey-instance': id })), [])
 })
+
+plainTest('doctor warns if a proxy names the client and the service ignores it', async (t) => {
+  const { env } = await validSettings(t)
+  const forwarded = await webServer(t, (_request, response) =>
+    response.writeHead(200, { 'latchkey-forwarded': 'ignored' }).end('{"status":"ok"}'),
+  )
+  assert.match(problems(await examine({ ...env, BASE_URL: forwarded.url }), 'proxy')[0] ?? '', /^warning: a proxy sends X-Forwarded-For/)
+  const direct = await webServer(t, (_request, response) => response.writeHead(200).end('{"status":"ok"}'))
+  assert.deepEqual(problems(await examine({ ...env, BASE_URL: direct.url }), 'proxy'), [])
+})

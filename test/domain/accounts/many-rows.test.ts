@@ -113,7 +113,7 @@ test('a password change keeps the session that it comes from, however old that i
 test('a password reset and a password change end very many sessions in small transactions', async (t) => {
   const testApp = await startApp(t)
   const { services } = testApp
-  const ways: ((user: Actor) => Promise<void>)[] = [
+  const ways: ((user: Actor) => Promise<unknown>)[] = [
     ({ id, resetVersion }) => services.passwordReset.reset(ORIGIN, services.tokens.forMail('reset', id, resetVersion), 'a new password'),
     ({ id }) => services.users.changePassword(OPERATOR, id, 'a new password'),
   ]

@@ -1,14 +1,15 @@
 import type { Accounts } from '../../../domain/accounts/accounts.service.ts'
+import type { Limiter } from '../../../domain/rate-limits.service.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { LoginBody, RefreshBody, RegisterBody, TokenPairView, TokenView } from './account.schemas.ts'
 
-export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions): void {
+export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions, limiter: Limiter): void {
   app.post(
     '/register/',
     {
-      config: { access: 'public', writes: true },
+      config: { access: 'public', writes: true, limits: { ip: 'register:ip' } },
       schema: {
         operationId: 'register',
         summary: 'Register',
@@ -18,7 +19,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
         body: RegisterBody,
         response: {
           201: described(TokenPairView, 'The account is created, and the verification mail is queued.'),
-          ...refusals('email_taken', 413, 503),
+          ...refusals('email_taken', 413, 429, 503),
         },
       },
     },
@@ -32,7 +33,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
   app.post(
     '/login/',
     {
-      config: { access: 'public', writes: true },
+      config: { access: 'public', writes: true, limits: { ip: 'login:ip', account: 'login:account' } },
       schema: {
         operationId: 'login',
         summary: 'Log in',
@@ -41,24 +42,28 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions):
         body: LoginBody,
         response: {
           200: described(TokenPairView, 'The tokens of a new session.'),
-          ...refusals('wrong_credentials', 'login_banned', 'login_unverified', 413, 503),
+          ...refusals('wrong_credentials', 'login_banned', 'login_unverified', 413, 429, 503),
         },
       },
     },
-    ({ origin, body }) => sessions.login(origin, body.email, body.password),
+    async ({ origin, body }) => {
+      const pair = await sessions.login(origin, body.email, body.password)
+      await limiter.loggedIn(body.email, origin.ip)
+      return pair
+    },
   )
 
   app.post(
     '/refresh/',
     {
-      config: { access: 'public', writes: false, skipsDeadline: true },
+      config: { access: 'public', writes: false, skipsDeadline: true, limits: { ip: 'refresh:ip' } },
       schema: {
         operationId: 'refresh',
         summary: 'Get a new access token',
         description: 'The refresh token stays the same.',
         tags: ['Accounts'],
         body: RefreshBody,
-        response: { 200: described(TokenView, 'A new access token.'), ...refusals('token_invalid', 'token_expired', 413, 503) },
+        response: { 200: described(TokenView, 'A new access token.'), ...refusals('token_invalid', 'token_expired', 413, 429, 503) },
       },
     },
     async (request) => ({ token: await sessions.refresh(request.body.refresh) }),

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { PasswordReset } from '../../../domain/accounts/password-reset.service.ts'
+import type { Limiter } from '../../../domain/rate-limits.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { isTokenShaped } from '../../../security/token.ts'
 import type { Html } from '../../../shared/html.ts'
@@ -19,19 +20,27 @@ const RESET = 'Password successfully reset'
 const CODE_REQUIRED = 'Reset code is required'
 const FAILED = 'The password cannot be reset'
 const ADVICE = 'Each link works once, within 30 minutes. Request a new password reset mail and open the link in it.'
+const LIMITED_ADVICE = 'Wait a few minutes, then open the link in the mail again.'
 
-export function passwordResetRoutes(app: App, passwordReset: PasswordReset, pages: Pages, frontendUrl: string | undefined): void {
+export type PasswordResetParts = {
+  readonly passwordReset: PasswordReset
+  readonly limiter: Limiter
+  readonly pages: Pages
+  readonly frontendUrl: string | undefined
+}
+
+export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, frontendUrl }: PasswordResetParts): void {
   app.post(
     '/forgot-password/',
     {
-      config: { access: 'public', writes: true },
+      config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' } },
       schema: {
         operationId: 'forgotPassword',
         summary: 'Request a password reset mail',
         description: 'The response is the same for every address, so that it does not reveal who has an account.',
         tags: ['Password reset'],
         body: EmailBody,
-        response: { 200: described(MessageView, 'The request is accepted.', { message: REQUESTED }), ...refusals(413, 503) },
+        response: { 200: described(MessageView, 'The request is accepted.', { message: REQUESTED }), ...refusals(413, 429, 503) },
       },
     },
     async (request) => {
@@ -72,7 +81,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   app.post(
     '/reset-password/',
     {
-      config: { access: 'public', writes: true },
+      config: { access: 'public', writes: true, limits: { ip: 'reset:ip' } },
       schema: {
         operationId: 'resetPassword',
         summary: 'Set a new password',
@@ -83,7 +92,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
         body: ResetContent,
         response: {
           200: described(MessageView, 'The new password is set.', { message: RESET }),
-          ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 503),
+          ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 429, 503),
         },
       },
       errorHandler: pageErrors(isForm, failedFormPage),
@@ -92,7 +101,8 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
       // Each accepted content type has its own schema, and both parse to this type.
       const { code, new_password, confirm_password } = request.body as ResetInput
       if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
-      await passwordReset.reset(request.origin, code, new_password)
+      const email = await passwordReset.reset(request.origin, code, new_password)
+      await limiter.recognise(email, request.origin.ip)
       if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now log in with your new password.'))
       return { message: RESET }
     },
@@ -115,6 +125,7 @@ export function passwordResetRoutes(app: App, passwordReset: PasswordReset, page
   /** An invalid password can be corrected in the form; an invalid token cannot. */
   function failedFormPage(answer: Answer, { body }: FastifyRequest): Html {
     const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+    if (answer.status === ANSWERS.too_many_requests.status) return pages.problem(FAILED, messageOf(answer), LIMITED_ADVICE)
     const isCorrectable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
     return isCorrectable ? pages.resetForm(code, formMessage(answer)) : pages.problem(FAILED, formMessage(answer), ADVICE)
   }

@@ -52,14 +52,14 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
   app.post(
     '/verify/resend/',
     {
-      config: { access: 'public', writes: true },
+      config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' } },
       schema: {
         operationId: 'resendVerification',
         summary: 'Request a new verification mail',
         description: 'The response is the same for every address, so that it does not reveal who has an account.',
         tags: ['Accounts'],
         body: EmailBody,
-        response: { 200: described(MessageView, 'The request is accepted.', { message: RESENT }), ...refusals(413, 503) },
+        response: { 200: described(MessageView, 'The request is accepted.', { message: RESENT }), ...refusals(413, 429, 503) },
       },
     },
     async (request) => {

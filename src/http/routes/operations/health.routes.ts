@@ -1,10 +1,18 @@
-import { INSTANCE_HEADER } from '../../../shared/instance-header.ts'
+import { FORWARDED_HEADER, INSTANCE_HEADER } from '../../../shared/instance-header.ts'
 import { described, refusals } from '../../answers/replies.ts'
+import { isForwardedUnseen } from '../../observation/proxy-notice.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { HealthView } from './health.schemas.ts'
 
-/** `isReady` throws if the service cannot serve requests. `instanceId` is the id of the database that it uses. */
-export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId: string): void {
+export type HealthParts = {
+  /** Throws if the service cannot serve requests. */
+  readonly isReady: () => Promise<void>
+  /** The id of the database that the service uses. */
+  readonly instanceId: string
+  readonly trustProxy: boolean
+}
+
+export function healthRoutes(app: App, { isReady, instanceId, trustProxy }: HealthParts): void {
   app.get(
     '/heartbeat',
     {
@@ -17,9 +25,11 @@ export function healthRoutes(app: App, isReady: () => Promise<void>, instanceId:
         response: { 200: described(HealthView, 'The process is running.'), ...refusals() },
       },
     },
-    async (_request, reply) => {
+    async (request, reply) => {
       // The doctor compares this id with its own database, because another service may be listening on the port.
       reply.header(INSTANCE_HEADER, instanceId)
+      // The doctor asks through the proxy in front, if there is one.
+      if (isForwardedUnseen(request, trustProxy)) reply.header(FORWARDED_HEADER, 'ignored')
       return { status: 'ok' as const }
     },
   )

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { test as nodeTest } from 'node:test'
+import fc from 'fast-check'
+import { createHousekeeping } from '../../src/domain/housekeeping.ts'
+import { NO_OBSERVER } from '../../src/domain/observer.ts'
+import { createLimiter, type Limiter } from '../../src/domain/rate-limits.service.ts'
+import { networkOf } from '../../src/domain/values/network.ts'
+import { parseRateLimits, type RateLimits } from '../../src/domain/values/rate-limits.ts'
+import { TooManyRequests } from '../../src/model/refusal.ts'
+import { createLimitKeys } from '../../src/security/limit-keys.ts'
+import { type Database, statement } from '../../src/storage/database.ts'
+import { openDatabase } from '../../src/storage/open.ts'
+import { startApp, TEST_SECRET } from '../support/app/start-app.ts'
+import { test } from '../support/databases/databases.ts'
+
+const ROWS = statement<{ key: string; free_at: number }>('select key, free_at from rate_limits')
+const ADD_FREE = statement(`
+  insert into rate_limits (key, free_at)
+  with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $1)
+  select 'old ' || cast(n as text), cast($2 as bigint) from numbers`)
+
+function limitsOf(text: string): RateLimits {
+  const parsed = parseRateLimits(text)
+  return 'value' in parsed ? parsed.value : assert.fail(parsed.problems.join('\n'))
+}
+
+function limiterOf(db: Database, now: () => number, text: string): Limiter {
+  const keyOf = createLimitKeys([new TextEncoder().encode(TEST_SECRET)])
+  return createLimiter({ db, limits: limitsOf(text), keyOf, observer: NO_OBSERVER, now })
+}
+
+/** The seconds after which the request would pass, or 0 if it passed. */
+async function attempt(work: Promise<void>): Promise<number> {
+  try {
+    await work
+    return 0
+  } catch (error) {
+    if (error instanceof TooManyRequests) return error.retryAfterSeconds
+    throw error
+  }
+}
+
+test('of 100 requests at once over two connections to the database, exactly the limit passes', async (t) => {
+  const { db, config, clock } = await startApp(t)
+  const other = await openDatabase(config.database)
+  t.after(() => other.close())
+  const limiters = [limiterOf(db, clock.now, 'login:ip=7/m'), limiterOf(other, clock.now, 'login:ip=7/m')]
+  const waits = await Promise.all(
+    Array.from({ length: 100 }, (_, place) => attempt((limiters[place % 2] ?? assert.fail()).countAddress('login:ip', '192.0.2.1'))),
+  )
+  assert.equal(waits.filter((seconds) => seconds === 0).length, 7)
+  // One of seven places becomes free after 60 / 7 = 8.57 seconds.
+  assert.deepEqual([...new Set(waits)].sort(), [0, 9])
+})
+
+test('limits do what a plain model of them does, at any times', async (t) => {
+  const { db } = await startApp(t)
+  let round = 0
+  const requests = fc.array(fc.integer({ min: 0, max: 4000 }), { minLength: 1, maxLength: 30 })
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 6 }), fc.constantFrom('s', 'm'), requests, async (count, unit, pausesMs) => {
+      const ip = `2001:db8:0:${(round++).toString(16)}::1`
+      let now = 1_800_000_000_000
+      const limiter = limiterOf(db, () => now, `refresh:ip=${count}/${unit}`)
+      // A bucket of `count` tokens that is filled at an even rate. Whole microseconds, as in the service.
+      const interval = Math.ceil((unit === 's' ? 1_000_000 : 60_000_000) / count)
+      let level = count * interval
+      for (const pauseMs of pausesMs) {
+        now += pauseMs
+        level = Math.min(count * interval, level + pauseMs * 1000)
+        const expected = level >= interval ? 0 : Math.ceil((interval - level) / 1_000_000)
+        assert.equal(await attempt(limiter.countAddress('refresh:ip', ip)), expected)
+        if (expected === 0) level -= interval
+      }
+    }),
+    { numRuns: t.database === 'sqlite' ? 200 : 40 },
+  )
+})
+
+test('Retry-After is true: a second earlier the request is refused, then it passes', async (t) => {
+  const { db, clock } = await startApp(t)
+  const limiter = limiterOf(db, clock.now, 'mail:account=2/h')
+  const ask = () => attempt(limiter.countAccount('mail:account', 'Mia@example.com', '192.0.2.1'))
+  assert.deepEqual([await ask(), await ask(), await ask()], [0, 0, 1800])
+  clock.advance({ seconds: 1799 })
+  assert.equal(await ask(), 1)
+  clock.advance({ seconds: 1 })
+  assert.deepEqual([await ask(), await ask()], [0, 1800])
+})
+
+test('a clock that is set back does not refuse anybody for longer than the limit itself', async (t) => {
+  const { db, clock } = await startApp(t)
+  let now = clock.now() + 3 * 24 * 3600_000
+  const limiter = limiterOf(db, () => now, 'login:ip=2/m')
+  const ask = () => attempt(limiter.countAddress('login:ip', '192.0.2.1'))
+  assert.deepEqual([await ask(), await ask(), await ask()], [0, 0, 30])
+  now = clock.now()
+  assert.deepEqual([await ask(), await ask(), await ask()], [0, 0, 30])
+})
+
+test('an account is limited over all networks, and apart from these on a network that it was used from', async (t) => {
+  const { db, clock } = await startApp(t)
+  const limiter = limiterOf(db, clock.now, 'login:account=2/h')
+  const guess = (ip: string) => attempt(limiter.countAccount('login:account', 'mia@example.com', ip))
+  await limiter.loggedIn('MIA@example.com', '198.51.100.7')
+  assert.deepEqual([await guess('192.0.2.1'), await guess('192.0.2.2'), await guess('192.0.2.3')], [0, 0, 1800])
+  assert.deepEqual([await guess('198.51.100.7'), await guess('198.51.100.7'), await guess('198.51.100.7')], [0, 0, 1800])
+  clock.advance({ days: 31 })
+  assert.deepEqual([await guess('192.0.2.1'), await guess('192.0.2.1'), await guess('198.51.100.7')], [0, 0, 1800])
+})
+
+test('a successful login does not count', async (t) => {
+  const { db, clock } = await startApp(t)
+  const limiter = limiterOf(db, clock.now, 'login:ip=2/h,login:account=2/h')
+  for (let round = 0; round < 10; round++) {
+    await limiter.countAddress('login:ip', '192.0.2.1')
+    await limiter.countAccount('login:account', 'mia@example.com', '192.0.2.1')
+    await limiter.loggedIn('mia@example.com', '192.0.2.1')
+  }
+  assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 0)
+})
+
+test('a flood of refused requests reaches the database at most once a second', async (t) => {
+  const { db, clock } = await startApp(t)
+  let statements = 0
+  const counting: Database = {
+    ...db,
+    first(...query) {
+      statements++
+      return db.first(...query)
+    },
+  }
+  const limiter = limiterOf(counting, clock.now, 'login:ip=1/h')
+  for (let request = 0; request < 1000; request++) await attempt(limiter.countAddress('login:ip', '192.0.2.1'))
+  // One that passes, one that is refused, and the time of the refusal.
+  assert.equal(statements, 3)
+  clock.advance({ seconds: 1 })
+  assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 3599)
+  assert.equal(statements, 5)
+})
+
+test('the database contains no address, and housekeeping removes what no longer counts', async (t) => {
+  const { db, clock } = await startApp(t)
+  const limiter = limiterOf(db, clock.now, 'login:ip=1/m,login:account=1/m')
+  await limiter.countAddress('login:ip', '192.0.2.77')
+  await limiter.countAccount('login:account', 'mia@example.com', '192.0.2.77')
+  await limiter.loggedIn('mia@example.com', '192.0.2.77')
+  await limiter.countAddress('login:ip', '192.0.2.77')
+  await db.run(ADD_FREE, 1234, clock.now() * 1000)
+  const rows = (await db.all(ROWS)).filter(({ key }) => !key.startsWith('old '))
+  assert.equal(rows.length, 3)
+  for (const { key } of rows) assert.match(key, /^[\w-]{32}$/)
+  const housekeeping = createHousekeeping(db, clock.now, (error) => assert.fail(String(error)))
+  await housekeeping.run()
+  assert.equal((await db.all(ROWS)).length, 2)
+  clock.advance({ days: 31 })
+  await housekeeping.run()
+  assert.deepEqual(await db.all(ROWS), [])
+})
+
+nodeTest('an address counts as its network: IPv6 by /64, IPv4 however it is written', () => {
+  const networks = {
+    '192.0.2.1': '192.0.2.1',
+    '::ffff:192.0.2.1': '192.0.2.1',
+    '::ffff:c000:201': '192.0.2.1',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
+    '2001:DB8:1:2::': '2001:db8:1:2::/64',
+    '2001:db8::1': '2001:db8:0:0::/64',
+    '2001:0db8:0000::ffff:192.0.2.1': '2001:db8:0:0::/64',
+    '::1': '0:0:0:0::/64',
+    'fe80::1%eth0': 'fe80:0:0:0::/64',
+    nonsense: 'unknown',
+  }
+  for (const [ip, network] of Object.entries(networks)) assert.equal(networkOf(ip), network, ip)
+  assert.equal(networkOf(undefined), 'unknown')
+})
