@@ -18,6 +18,7 @@ import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages } from './http/web/pages.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
+import { openBlocklist } from './security/blocklist.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
@@ -53,11 +54,13 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys, limiter } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
+  const blocklist = await openBlocklist(config.passwordBlocklist)
   // Read once, so that the heartbeat does not query the database.
   const instanceId = await readInstanceId(db)
   return createHttpApp(
-    { logger: parts.logger, authentication, corsOrigins, trustProxy, metrics, limiter, errorPage: pages.error },
+    { logger: parts.logger, authentication, corsOrigins, trustProxy, metrics, limiter, blocklist, errorPage: pages.error },
     (app, routes) => {
+      app.addHook('onClose', async () => blocklist?.close())
       app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
       const version = readVersion()
       const about = () => ({ apiTitle, version, baseUrl: publicUrl.get() })

@@ -4,7 +4,9 @@ import { createChanges } from '../domain/changes.ts'
 import type { DomainParts } from '../domain/parts.ts'
 import type { Operator } from '../model/caller.ts'
 import { openMigrated } from '../process/open-database.ts'
+import { openBlocklist } from '../security/blocklist.ts'
 import { type Database, readsOf } from '../storage/database.ts'
+import { InvalidInput } from './terminal/refusals.ts'
 
 export const OPERATOR: Operator = { caller: 'operator', origin: { via: 'cli' } }
 
@@ -15,6 +17,16 @@ export async function withDatabase<Result>(work: (db: Database) => Promise<Resul
     return await work(db)
   } finally {
     await db.close()
+  }
+}
+
+/** Refuses a new password that is on the list of PASSWORD_BLOCKLIST. */
+export async function requireUnlisted(password: string): Promise<void> {
+  const blocklist = await openBlocklist(loadConfig(withDotEnv(process.env)).passwordBlocklist)
+  try {
+    if (await blocklist?.includes(password)) throw new InvalidInput(['--password: This password is on a list of breached passwords'])
+  } finally {
+    await blocklist?.close()
   }
 }
 

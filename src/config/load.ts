@@ -7,6 +7,7 @@ import {
   type LogLevel,
   parseAdminEmail,
   parseAdminPassword,
+  parseBlocklist,
   parseBoolean,
   parseDatabaseUrl,
   parseHost,
@@ -38,6 +39,8 @@ export type Config = Readonly<{
   corsOrigins: '*' | readonly string[]
   trustProxy: boolean
   rateLimits: RateLimits
+  /** `common`, or the path of a file. */
+  passwordBlocklist: string | undefined
   logLevel: LogLevel
   /** The number of processes that share the port. */
   workers: number
@@ -92,6 +95,7 @@ export function loadConfig(env: Environment): Config {
     corsOrigins: Object.freeze(read<'*' | readonly string[]>('CORS_ORIGINS', '*', parseOrigins)),
     trustProxy: read('TRUST_PROXY', false, parseBoolean),
     rateLimits: readRateLimits(),
+    passwordBlocklist: read('PASSWORD_BLOCKLIST', undefined, parseBlocklist),
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
     workers: read('WORKERS', 1, parseWorkers),
   }

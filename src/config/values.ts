@@ -86,6 +86,11 @@ export function parseAdminPassword(text: string): Parsed<string> {
   return { error: `should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters, has ${codePointLength(text)}` }
 }
 
+export function parseBlocklist(text: string): Parsed<string | undefined> {
+  if (!isCleanText(text)) return { error: 'should be none, common or the path of a file' }
+  return { value: text.toLowerCase() === 'none' ? undefined : text }
+}
+
 export function parseOrigins(text: string): Parsed<'*' | readonly string[]> {
   if (text.trim() === '*') return { value: '*' }
   const items = text.split(',').map((item) => item.trim())

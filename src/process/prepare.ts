@@ -3,6 +3,7 @@ import type { Config } from '../config/load.ts'
 import { ensureAdmin, hasAdmin } from '../domain/accounts/first-admin.ts'
 import { createChanges } from '../domain/changes.ts'
 import type { Operator } from '../model/caller.ts'
+import { openBlocklist } from '../security/blocklist.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createPasswords } from '../security/password.ts'
 import { readsOf } from '../storage/database.ts'
@@ -19,6 +20,8 @@ export async function prepare(config: Config, logger: Logger): Promise<{ readonl
   const db = await openMigrated(config)
   try {
     const secrets = secretsOf(config)
+    // A list that cannot be used stops the start here, once, and not in each worker.
+    await (await openBlocklist(config.passwordBlocklist))?.close()
     if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)), secrets }
     const changes = createChanges({ db, now: Date.now, onEvent: createEventLog(logger) })
     const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)

@@ -82,6 +82,7 @@ const GOOD: readonly Good[] = [
       'leaked:ip': { count: 60, periodMs: 60_000 },
     },
   }),
+  ...good('PASSWORD_BLOCKLIST', 'passwordBlocklist', { none: undefined, common: 'common', 'data/breached.txt': 'data/breached.txt' }),
   ...good('WORKERS', 'workers', { 1: 1, 8: 8, 128: 128 }),
   ...good(
     'SMTP_URL',
@@ -222,6 +223,7 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'https://u:p@a.io',
   ],
   TRUST_PROXY: ['maybe', '10.0.0.1'],
+  PASSWORD_BLOCKLIST: ['a\nb'],
   RATE_LIMITS: [
     'on',
     'strict',
@@ -258,6 +260,7 @@ test('an empty environment results in the defaults', () => {
     corsOrigins: '*',
     trustProxy: false,
     rateLimits: {},
+    passwordBlocklist: undefined,
     logLevel: 'info',
     workers: 1,
   })

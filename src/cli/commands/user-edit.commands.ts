@@ -19,7 +19,7 @@ import {
 import { createPrinter, JSON_OPTION, print } from '../terminal/output.ts'
 import { requireOneOf, requireOptions } from '../terminal/required-options.ts'
 import { USER_FORMAT, userLabel } from '../terminal/views.ts'
-import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { OPERATOR, partsOf, requireUnlisted, withDatabase } from '../with-database.ts'
 
 type JsonOption = { readonly json?: true }
 type EditOptions = JsonOption & { readonly email?: string; readonly firstName?: string; readonly lastName?: string }
@@ -66,6 +66,7 @@ async function create(options: CreateOptions): Promise<void> {
   if (willAskPassword(options.password)) checkInput(checkProfile)
   const password = await readPassword(options.password)
   const registration = checkInput((check) => ({ ...checkProfile(check), password: checkPassword(check, password) }))
+  await requireUnlisted(registration.password)
   await withDatabase(async (db) => {
     const id = await createUser({ ...partsOf(db), passwords: createPasswords() }, OPERATOR, registration, options.admin ? 'admin' : 'user')
     const user = await administrationOf(db).find(id)
@@ -100,6 +101,7 @@ async function setPassword(reference: string, { password, json }: JsonOption & {
     const user = await findUser(administrationOf(db), reference)
     const given = await readPassword(password)
     const checked = checkInput((check) => checkPassword(check, given))
+    await requireUnlisted(checked)
     await createUsers({ ...partsOf(db), passwords: createPasswords() }).changePassword(OPERATOR, user.id, checked)
     if (json) createPrinter(USER_FORMAT, true).one(await administrationOf(db).find(user.id))
     else print(`set the password of ${userLabel(user)} and ended all its sessions`)

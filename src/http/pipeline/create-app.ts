@@ -4,6 +4,7 @@ import fastify, { type FastifyBaseLogger } from 'fastify'
 import type { Limiter } from '../../domain/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
+import type { Blocklist } from '../../security/blocklist.ts'
 import { type ErrorPage, sendError } from '../answers/errors.ts'
 import { createOutageLog } from '../observation/outage-log.ts'
 import { createProxyNotice } from '../observation/proxy-notice.ts'
@@ -32,6 +33,8 @@ export type HttpOptions = {
   readonly limits?: Partial<ServerLimits>
   /** The limits of the settings. */
   readonly limiter?: Limiter | undefined
+  /** Passwords that nobody may choose. */
+  readonly blocklist?: Blocklist | undefined
   /** The deadline of a request. */
   readonly answerWithinMs?: number | undefined
 }
@@ -45,7 +48,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes passed to it is complete once it has returned. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, limiter, answerWithinMs } = options
+  const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, limiter, blocklist, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -89,6 +92,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
     metrics: metrics && createRequestMetrics(metrics.registry, metrics.namespace),
     limitMs: answerWithinMs,
     limiter,
+    blocklist,
     noticeProxy: createProxyNotice(logger, trustProxy),
   })
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { Limiter } from '../../domain/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
+import type { Blocklist } from '../../security/blocklist.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import type { RequestMetrics } from '../observation/request-metrics.ts'
 import { createGuards, limitKeys } from './access.ts'
@@ -9,6 +10,7 @@ import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from
 import { type Declared, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders } from './headers.ts'
 import { createLimitSteps } from './limits.ts'
+import { refuseListedPasswords } from './listed-passwords.ts'
 import { refuseMethod } from './method-refusals.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
 import { checkQuery } from './query.ts'
@@ -20,6 +22,7 @@ export type PipelineParts = {
   readonly metrics: RequestMetrics | undefined
   readonly limitMs: number | undefined
   readonly limiter: Limiter | undefined
+  readonly blocklist: Blocklist | undefined
   /** Notices requests whose client address the settings ignore. */
   readonly noticeProxy: ((request: FastifyRequest) => void) | undefined
 }
@@ -57,7 +60,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
 }
 
 /** Builds the steps of a route from its declarations. */
-function createSteps({ authentication, metrics, limitMs, limiter, noticeProxy }: PipelineParts) {
+function createSteps({ authentication, metrics, limitMs, limiter, blocklist, noticeProxy }: PipelineParts) {
   const { identify, permissions } = createGuards(authentication)
   const limitsOf = createLimitSteps(limiter)
 
@@ -99,6 +102,8 @@ function createSteps({ authentication, metrics, limitMs, limiter, noticeProxy }:
       preHandler: present<Hook>(
         // The limit of the account (429).
         byAccount,
+        // A new password that is on a list of breached ones (422).
+        refuseListedPasswords(blocklist, route),
       ),
       handler: hasDeadline ? withDeadline(route.handler, route.config.deadlineMs ?? limitMs) : route.handler,
     }

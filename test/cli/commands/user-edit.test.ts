@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as plainTest } from 'node:test'
 import { createPasswords } from '../../../src/security/password.ts'
@@ -84,4 +84,19 @@ plainTest('a command needs no secret key and creates none', async (t) => {
   const person = ['--email', 'ada@example.com', '--first-name', 'Ada', '--last-name', 'A', '--password', 'correct horse']
   done(await runNode(t, LATCHKEY, ['user', 'create', ...person], { cwd }), '1\n')
   assert.deepEqual([existsSync(join(cwd, 'data', 'latchkey.db')), existsSync(join(cwd, 'data', 'secret.key'))], [true, false])
+})
+
+test('a listed password is refused by user create and user set-password', async (t) => {
+  const line = await commandLine(t)
+  const db = await threeAccounts(line)
+  const file = join(temporaryFolder(t), 'list.txt')
+  writeFileSync(file, 'listed password\n')
+  const before = await findUserById(db, 2)
+  const message = '--password: This password is on a list of breached passwords'
+  const env = { PASSWORD_BLOCKLIST: file }
+  refusedWith(await line.run(['user', 'set-password', '2'], 'listed password\n', env), 1, message)
+  const dan = ['--email', 'dan@example.com', '--first-name', 'Dan', '--last-name', 'Dunn']
+  refusedWith(await line.run(['user', 'create', ...dan], 'listed password\n', env), 1, message)
+  assert.equal((await findUserById(db, 4))?.id, undefined)
+  assert.equal((await findUserById(db, 2))?.passwordHash, before?.passwordHash)
 })

@@ -7,7 +7,7 @@ import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/
 import { type Finished, LATCHKEY, runNode } from './processes.ts'
 
 export type CommandLine = {
-  run(args: readonly string[], input?: string): Promise<Finished>
+  run(args: readonly string[], input?: string, settings?: Readonly<Record<string, string>>): Promise<Finished>
   database(): Promise<Database>
 }
 
@@ -17,7 +17,7 @@ export async function commandLine(t: TestContext & { database: DatabaseKind }): 
   const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
   const cwd = temporaryFolder(t)
   return {
-    run: (args, input = '') => runNode(t, LATCHKEY, args, { cwd, env, input }),
+    run: (args, input = '', settings = {}) => runNode(t, LATCHKEY, args, { cwd, env: { ...env, ...settings }, input }),
     async database() {
       await migrate(target)
       const db = await openDatabase(target)

@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto'
+import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { openHashFile } from './hash-file.ts'
+
+/** Passwords that nobody may choose. */
+export type Blocklist = {
+  includes(password: string): Promise<boolean>
+  close(): Promise<void>
+}
+
+// Shorter passwords cannot be chosen at all.
+const PASSWORD_MIN_LENGTH = 8
+const COMMON = 'common'
+const COMMON_PACKAGE = '@zxcvbn-ts/language-common'
+const FIRST_BYTES = 4096
+const SHA1_LINE = /^[0-9A-F]{40}(?::\d+)?$/i
+const OTHER_HASH_LINE = /^[0-9A-F]{32,}:\d+$/i
+const BYTE_ORDER_MARK = '\uFEFF'
+// About two million passwords, of which 14 MB of memory remain.
+const MAX_PLAIN_BYTES = 16_000_000
+const LINE_BREAK = 10
+const HASH_BYTES = 6
+
+/** Opens the list that PASSWORD_BLOCKLIST names: `common`, or a file. Throws an error that names the setting. */
+export async function openBlocklist(setting: string | undefined): Promise<Blocklist | undefined> {
+  if (setting === undefined) return undefined
+  try {
+    return setting === COMMON ? await openCommon() : await openFile(setting)
+  } catch (error) {
+    throw new Error(`PASSWORD_BLOCKLIST: ${setting} ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+/** All entries are in lower case, so that a password in any case is compared with them. */
+async function openCommon(): Promise<Blocklist> {
+  const file = createRequire(import.meta.url).resolve(`${COMMON_PACKAGE}/src/passwords.json`)
+  const words = JSON.parse(await readFile(file, 'utf8')) as string[]
+  const listed = new Set(words.filter(({ length }) => length >= PASSWORD_MIN_LENGTH))
+  return { includes: async (password) => listed.has(password.toLowerCase()), close: async () => undefined }
+}
+
+async function openFile(path: string): Promise<Blocklist> {
+  const handle = await open(path)
+  try {
+    const { size } = await handle.stat()
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(FIRST_BYTES), 0, FIRST_BYTES, 0)
+    const start = buffer.subarray(0, bytesRead)
+    if (start.includes(0)) throw new Error('is not a text file')
+    const [firstLine = ''] = start.toString('latin1').split(/\r?\n/, 1)
+    if (SHA1_LINE.test(firstLine)) return await openHashFile(handle, size)
+    if (OTHER_HASH_LINE.test(firstLine)) throw new Error('has hashes that are not SHA-1, which have 40 digits')
+    return await openPlainFile(handle, size)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** Reads a list of passwords in any order. Memory holds six bytes of the hash of each. */
+async function openPlainFile(handle: FileHandle, size: number): Promise<Blocklist> {
+  if (size > MAX_PLAIN_BYTES)
+    throw new Error(
+      `has ${Math.round(size / 1_000_000)} MB, more than the ${MAX_PLAIN_BYTES / 1_000_000} MB of a list of passwords; use a file of SHA-1 hashes (docs/operations.md)`,
+    )
+  const content = await handle.readFile()
+  await handle.close()
+  const listed = new Set<number>()
+  for (let start = content.indexOf(BYTE_ORDER_MARK) === 0 ? 3 : 0; start < content.length; ) {
+    const found = content.indexOf(LINE_BREAK, start)
+    const end = found === -1 ? content.length : found
+    const line = content.subarray(start, content[end - 1] === 13 ? end - 1 : end)
+    if (line.length >= PASSWORD_MIN_LENGTH) listed.add(shortHash(line))
+    start = end + 1
+  }
+  if (listed.size === 0) throw new Error(`has no password of ${PASSWORD_MIN_LENGTH} characters or more`)
+  return { includes: async (password) => listed.has(shortHash(Buffer.from(password))), close: async () => undefined }
+}
+
+/** 48 bits: among two million entries, one of a hundred million other passwords is taken for one of them. */
+function shortHash(bytes: Uint8Array): number {
+  return hash('sha1', bytes, 'buffer').readUIntBE(0, HASH_BYTES)
+}
+
+const SYSTEM_REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EACCES: 'cannot be read by this user',
+  EISDIR: 'is a folder',
+  MODULE_NOT_FOUND: `needs the package ${COMMON_PACKAGE}, which is not installed`,
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return SYSTEM_REASONS[code] ?? (error instanceof Error ? error.message : String(error))
+}
