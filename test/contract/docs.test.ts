@@ -46,6 +46,7 @@ test('docs/operations.md lists every setting with its default, and no other', ()
     ADMIN_EMAIL: config.admin?.email,
     ADMIN_PASSWORD: config.admin?.password,
     FRONTEND_URL: config.frontendUrl,
+    PASSWORD_BLOCKLIST: config.passwordBlocklist,
     SECRET_KEY_FALLBACKS: config.secretKeyFallbacks[0],
     SMTP_URL: config.smtpUrl,
   }
