@@ -45,7 +45,7 @@ const startCaddy: StartProxy = async (t, { check, product }) => {
     '127.0.0.1:3000': `127.0.0.1:${product}`,
     'app.example.com {': `http://127.0.0.1:${port}, http://app.example.com:${port} {`,
   })
-  writeFileSync(file, `{\n\tadmin off\n\tpersist_config off\n}\n${site}`)
+  writeFileSync(file, `{\n\tadmin off\n}\n${site}`)
   return start(t, port, 'caddy', ['run', '--adapter', 'caddyfile', '--config', file], { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder })
 }
 
