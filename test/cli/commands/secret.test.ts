@@ -46,13 +46,16 @@ test('secret rotate logs nobody out: neither in the running service nor after it
   await first.untilSaid(/("msg":"listening".*){2}/s)
   process.kill(workers()[0] ?? 0, 'SIGKILL')
   await first.untilSaid(/("msg":"listening".*){3}/s)
-  const during = (await ask(first.url, 'POST', '/register/', registration('bob@example.com'), CLOSE)).body as { refresh: string }
-  for (let round = 0; round < 8; round++)
-    for (const token of [refresh, during.refresh]) assert.equal(await refreshStatus(first.url, token), 200)
+  const tokens = [refresh]
+  for (const name of ['ada', 'bob', 'eva', 'kim']) {
+    const { body } = await ask(first.url, 'POST', '/register/', registration(`${name}@example.com`), CLOSE)
+    tokens.push((body as { refresh: string }).refresh)
+  }
+  for (const token of [...tokens, ...tokens, ...tokens]) assert.equal(await refreshStatus(first.url, token), 200)
   await stop(first)
 
   const second = await startMain(t, { cwd })
-  for (const token of [refresh, during.refresh]) assert.equal(await refreshStatus(second.url, token), 200)
+  for (const token of tokens) assert.equal(await refreshStatus(second.url, token), 200)
   assert.doesNotMatch(second.stdout(), /secret\.rotated/, 'the command has reported the rotation')
   const { refresh: newest } = (await ask(second.url, 'POST', '/register/', registration('eve@example.com'))).body as { refresh: string }
   await stop(second)
@@ -81,6 +84,19 @@ test('three rotations can follow each other, and the fourth is refused and chang
   )
   assert.deepEqual([readFileSync(file, 'utf8'), readFileSync(`${file}.former`, 'utf8')], before)
   assert.equal(statSync(`${file}.former`).mode & 0o777, 0o600)
+})
+
+test('backup and migrate-data name the former secrets too, because neither copies them', async (t) => {
+  const { cwd } = await keptSecret(t)
+  await rotate(t, cwd)
+  const backup = await runNode(t, LATCHKEY, ['backup', 'copy.db'], { cwd })
+  assert.match(backup.stdout, /: keep data\/secret\.key and data\/secret\.key\.former too, in another place\./)
+  const move = ['migrate-data', '--from', 'sqlite:data/latchkey.db', '--to', 'sqlite:moved/latchkey.db']
+  const moved = await runNode(t, LATCHKEY, move, { cwd })
+  assert.match(
+    moved.stdout,
+    /Set SECRET_KEY to the content of data\/secret\.key, and SECRET_KEY_FALLBACKS to the lines of data\/secret\.key\.former, separated by commas\./,
+  )
 })
 
 test('secret rotate refuses where no secret is kept, and one that should not stay valid', async (t) => {
