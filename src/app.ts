@@ -13,6 +13,7 @@ import { offlineTokenRoutes } from './http/routes/identity/offline-token.routes.
 import { healthRoutes } from './http/routes/operations/health.routes.ts'
 import { metricsRoutes } from './http/routes/operations/metrics.routes.ts'
 import { apiKeyRoutes } from './http/routes/sessions/api-key.routes.ts'
+import { keyLifecycleRoutes } from './http/routes/sessions/key-lifecycle.routes.ts'
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
@@ -45,13 +46,14 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     secrets,
     now,
     passwords,
+    keyPrefix: config.keyPrefix,
     observer: metrics?.observer,
     rateLimits: config.rateLimits,
     sessionUse,
     onMailQueued,
     onEvent,
   })
-  const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys, limiter } = services
+  const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys, leakedKeys, limiter } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
   const blocklist = await openBlocklist(config.passwordBlocklist)
@@ -71,6 +73,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       sessionRoutes(app, userSessions)
       userAdministrationRoutes(app, userAdministration)
       apiKeyRoutes(app, apiKeys)
+      keyLifecycleRoutes(app, apiKeys, leakedKeys)
       identityRoutes(app, services.introspection)
       offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, parts.publicUrl.get)
       metricsRoutes(app, metrics)

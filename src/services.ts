@@ -11,9 +11,11 @@ import { createLimiter, type Limiter } from './domain/rate-limits.service.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
 import { createKeyUse } from './domain/sessions/key-use.ts'
+import { createLeakedKeys, type LeakedKeys } from './domain/sessions/leaked-keys.service.ts'
 import { createSessionUse, type SessionUse } from './domain/sessions/session-use.ts'
 import { createSessions, type Sessions } from './domain/sessions/sessions.service.ts'
 import { createUserSessions, type UserSessions } from './domain/sessions/user-sessions.service.ts'
+import { DEFAULT_KEY_PREFIX } from './domain/values/limits.ts'
 import { NO_LIMITS, type RateLimits } from './domain/values/rate-limits.ts'
 import type { Event } from './model/event.ts'
 import type { Secrets } from './security/derived-keys.ts'
@@ -28,6 +30,8 @@ export type Parts = {
   readonly secrets: Secrets
   readonly now: () => number
   readonly passwords?: Passwords | undefined
+  /** The prefix of new API keys. */
+  readonly keyPrefix?: string | undefined
   readonly rateLimits?: RateLimits | undefined
   readonly observer?: Observer | undefined
   readonly sessionUse?: SessionUse | undefined
@@ -48,6 +52,7 @@ export type Services = {
   readonly userSessions: UserSessions
   readonly apiKeys: ApiKeys
   readonly introspection: Introspection
+  readonly leakedKeys: LeakedKeys
   readonly signingKeys: SigningKeys
   readonly offlineTokens: OfflineTokens
   readonly limiter: Limiter
@@ -56,7 +61,7 @@ export type Services = {
 /** Builds the services, both for the server and for the command line. */
 export function createServices(parts: Parts): Services {
   const { db, secrets, now, passwords = createPasswords(), observer = NO_OBSERVER } = parts
-  const { rateLimits: limits = NO_LIMITS } = parts
+  const { keyPrefix = DEFAULT_KEY_PREFIX, rateLimits: limits = NO_LIMITS } = parts
   const { onMailQueued = () => undefined, onEvent = () => undefined, sessionUse = createSessionUse(db, now) } = parts
   const tokens = createTokens(secrets, now)
   const reads = readsOf(db)
@@ -78,7 +83,8 @@ export function createServices(parts: Parts): Services {
     users: createUsers({ reads, changes, passwords, now }),
     userAdministration: createUserAdministration({ reads, changes, now }),
     userSessions: createUserSessions({ reads, changes, now }),
-    apiKeys: createApiKeys({ reads, changes, now }),
+    apiKeys: createApiKeys({ reads, changes, now, keyPrefix }),
+    leakedKeys: createLeakedKeys({ reads, changes, now }),
     introspection: createIntrospection({ reads, tokens, now }),
     signingKeys,
     offlineTokens: createOfflineTokens({ reads, now, signingKeys }),

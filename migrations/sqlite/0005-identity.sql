@@ -14,6 +14,7 @@ alter table api_keys add column prefix text;
 create table retiring_secrets (
   key_hash text primary key,
   key_id text not null references api_keys (id) on delete cascade,
+  retired_at integer not null,
   expires_at integer not null
 ) strict, without rowid;
 

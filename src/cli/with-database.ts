@@ -1,5 +1,5 @@
 import { withDotEnv } from '../config/dotenv.ts'
-import { loadConfig } from '../config/load.ts'
+import { type Config, loadConfig } from '../config/load.ts'
 import { createChanges } from '../domain/changes.ts'
 import type { DomainParts } from '../domain/parts.ts'
 import type { Operator } from '../model/caller.ts'
@@ -11,10 +11,11 @@ import { InvalidInput } from './terminal/refusals.ts'
 export const OPERATOR: Operator = { caller: 'operator', origin: { via: 'cli' } }
 
 /** Opens the database that the settings name, migrated, and closes it after the work. */
-export async function withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
-  const db = await openMigrated(loadConfig(withDotEnv(process.env)))
+export async function withDatabase<Result>(work: (db: Database, config: Config) => Promise<Result>): Promise<Result> {
+  const config = loadConfig(withDotEnv(process.env))
+  const db = await openMigrated(config)
   try {
-    return await work(db)
+    return await work(db, config)
   } finally {
     await db.close()
   }

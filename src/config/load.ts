@@ -1,3 +1,4 @@
+import { DEFAULT_KEY_PREFIX } from '../domain/values/limits.ts'
 import { NO_LIMITS, parseRateLimits, type RateLimits } from '../domain/values/rate-limits.ts'
 import { COMMAND } from '../shared/command.ts'
 import type { DatabaseTarget } from '../storage/database-target.ts'
@@ -12,6 +13,7 @@ import {
   parseDatabaseUrl,
   parseHost,
   parseHttpUrl,
+  parseKeyPrefix,
   parseLogLevel,
   parseMailFrom,
   parseOrigins,
@@ -42,6 +44,8 @@ export type Config = Readonly<{
   /** `common`, or the path of a file. */
   passwordBlocklist: string | undefined
   logLevel: LogLevel
+  /** The prefix of new API keys. Keys with another one stay valid. */
+  keyPrefix: string
   /** The number of processes that share the port. */
   workers: number
 }>
@@ -97,6 +101,7 @@ export function loadConfig(env: Environment): Config {
     rateLimits: readRateLimits(),
     passwordBlocklist: read('PASSWORD_BLOCKLIST', undefined, parseBlocklist),
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
+    keyPrefix: read('KEY_PREFIX', DEFAULT_KEY_PREFIX, parseKeyPrefix),
     workers: read('WORKERS', 1, parseWorkers),
   }
   if (errors.length > 0) throw new ConfigError(errors)

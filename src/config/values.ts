@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { parseEmail } from '../domain/values/email.ts'
-import { isPassword } from '../domain/values/limits.ts'
+import { isKeyPrefix, isPassword } from '../domain/values/limits.ts'
 import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
 import type { DatabaseTarget } from '../storage/database-target.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
@@ -110,4 +110,8 @@ export function parseLogLevel(text: string): Parsed<LogLevel> {
   // The list contains exactly the members of LogLevel.
   if (LOG_LEVELS.includes(level)) return { value: level as LogLevel }
   return { error: `should be one of ${LOG_LEVELS.join(', ')}, is "${text}"` }
+}
+
+export function parseKeyPrefix(text: string): Parsed<string> {
+  return isKeyPrefix(text) ? { value: text } : { fault: `should be 2 to 16 characters of a-z and 0-9, is "${text}"` }
 }

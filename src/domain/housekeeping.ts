@@ -1,5 +1,6 @@
 import type { Database } from '../storage/database.ts'
 import { deleteFreeLimits } from '../storage/repositories/rate-limit.repository.ts'
+import { deleteEndedSecrets } from '../storage/repositories/retiring-secret.repository.ts'
 import { deleteExpiredSessions } from '../storage/repositories/session.repository.ts'
 
 export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
@@ -8,7 +9,10 @@ export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 const INTERVAL_MS = 10 * 60_000
 const BATCH_SIZE = 500
 
-/** Deletes expired sessions and limits that are fully available again, and does other periodic work, every ten minutes. After an error, the next run does what is left. */
+/**
+ * Deletes expired sessions, ended secrets of API keys and limits that are fully available again, and does other periodic work, every ten
+ * minutes. After an error, the next run does what is left.
+ */
 export function createHousekeeping(
   db: Database,
   now: () => number,
@@ -20,7 +24,8 @@ export function createHousekeeping(
 
   async function run(): Promise<void> {
     // Small batches keep other writes from waiting long.
-    while (!isStopped && (await deleteExpiredSessions(db, now(), BATCH_SIZE)) === BATCH_SIZE);
+    for (const deleteBatch of [deleteExpiredSessions, deleteEndedSecrets])
+      while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);
     if (!isStopped) await otherWork()
   }

@@ -15,3 +15,11 @@ export type ApiKey = {
   /** When the last secret that a rotation replaced stops working. */
   readonly retiringUntil: number | undefined
 }
+
+/** What is left out stays as it is. */
+export type ApiKeyChanges = {
+  readonly name?: string | undefined
+  readonly isActive?: boolean | undefined
+  /** Null removes the expiry. */
+  readonly expiresAt?: number | null | undefined
+}

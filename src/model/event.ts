@@ -16,7 +16,9 @@ export type EventKind =
   | 'session.revoked'
   | 'key.created'
   | 'key.changed'
+  | 'key.rotated'
   | 'key.revoked'
+  | 'key.leaked'
   | 'secret.rotated'
   | 'mail.requested'
 
@@ -30,6 +32,8 @@ export type Change = {
   /** The names of the fields that were set. */
   readonly changed?: readonly string[]
   readonly count?: number
+  /** Where a leaked key was found. */
+  readonly url?: string | undefined
 }
 
 /** A committed change: what happened, the user who caused it, and where the request came from. */

@@ -19,6 +19,8 @@ export type RefusalCode =
   | 'last_admin'
   | 'no_session'
   | 'too_many_keys'
+  | 'expiry_in_past'
+  | 'no_key'
   | 'too_many_requests'
   | 'unavailable'
 

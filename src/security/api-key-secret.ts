@@ -1,20 +1,43 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-const PREFIX = 'lk_'
 const RANDOM_BYTES = 32
 const CHECKSUM_LENGTH = 6
-const SHAPE = /^lk_[\w-]{43}[0-9A-Za-z]{6}$/
+// Keys with an earlier prefix stay valid, so any prefix will do.
+const SHAPE = /^[a-z0-9]{2,16}_[\w-]{43}[0-9A-Za-z]{6}$/
+const PREFIX_MAX_LENGTH = 16
+const SECRET_PART = /_(?=[\w-]{49})/g
+const SECRET_PART_LENGTH = 50
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** A new key: a prefix that scanners recognise, 256 random bits, and a checksum that detects a mistyped key without a look-up. */
-export function generateApiKey(): string {
-  const body = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url')
+export function generateApiKey(prefix: string): string {
+  const body = `${prefix}_${randomBytes(RANDOM_BYTES).toString('base64url')}`
   return body + checksum(body)
 }
 
 export function isWellFormedApiKey(key: string): boolean {
   return SHAPE.test(key) && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)
+}
+
+/** The keys in a text, recognised by their shape and their checksum, wherever they begin and end. */
+export function findApiKeys(text: string): string[] {
+  return [...text.matchAll(SECRET_PART)].flatMap(({ index }) => keyAround(text, index) ?? [])
+}
+
+/** The key whose prefix ends at a place. The text before it may run on without a gap, so every beginning is tried. */
+function keyAround(text: string, prefixEnd: number): string | undefined {
+  const end = prefixEnd + SECRET_PART_LENGTH
+  for (let start = prefixEnd - 2; start >= Math.max(0, prefixEnd - PREFIX_MAX_LENGTH); start--) {
+    const candidate = text.slice(start, end)
+    if (isWellFormedApiKey(candidate)) return candidate
+  }
+  return undefined
+}
+
+/** A text that may contain keys, without their secret parts. */
+export function hideApiKeys(text: string): string {
+  return findApiKeys(text).reduce((hidden, key) => hidden.replaceAll(key, `${key.slice(0, key.indexOf('_') + 1)}…`), text)
 }
 
 /** Only the hash is stored. 256 random bits cannot be guessed, so that a fast hash without a salt is enough and can be looked up. */

@@ -116,6 +116,7 @@ const GOOD: readonly Good[] = [
   }),
   ...['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].flatMap((level) => good('LOG_LEVEL', 'logLevel', { [level]: level })),
   ...good('LOG_LEVEL', 'logLevel', { WARN: 'warn' }),
+  ...good('KEY_PREFIX', 'keyPrefix', { ab: 'ab', acme2: 'acme2', abcdefghijklmnop: 'abcdefghijklmnop' }),
 ]
 
 const BAD: Readonly<Record<string, readonly string[]>> = {
@@ -241,6 +242,7 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'login:ip=30/m,login:ip=40/m',
   ],
   LOG_LEVEL: ['verbose', 'warning'],
+  KEY_PREFIX: ['a', 'abcdefghijklmnopq', 'LK', 'l_k', 'l k', 'lk-', 'ké'],
 }
 
 test('an empty environment results in the defaults', () => {
@@ -262,6 +264,7 @@ test('an empty environment results in the defaults', () => {
     rateLimits: {},
     passwordBlocklist: undefined,
     logLevel: 'info',
+    keyPrefix: 'lk',
     workers: 1,
   })
 })

@@ -48,9 +48,12 @@ POST   /users/keys                              |   401     401     401     401 
 GET    /users/keys/:key_id                      |   401     401     401     401      401      401   | 200    404    404  |    200        404
 PATCH  /users/keys/:key_id                      |   401     401     401     401      401      401   | 200    404    404  |    200        404
 DELETE /users/keys/:key_id                      |   401     401     401     401      401      401   | 204    404    404  |    204        404
+POST   /users/keys/:key_id/rotate               |   401     401     401     401      401      401   | 200    404    404  |    200        404
 GET    /users/keys/by-user/:user_id             |   401     401     401     401      401      401   | 403    403    200  |    403        200
 PATCH  /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    200  |    403        200
 DELETE /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    204  |    403        204
+DELETE /auth/key                                |   401     401     401     401      401      401   | 400    400    400  |    204        204
+POST   /auth/leaked                             |   200     200     200     200      200      200   | 200    200    200  |    200        200
 
 GET    /auth/check                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
 POST   /auth/introspect                         |   401     401     401     401      401      401   | 200    200    200  |    200        200
@@ -128,6 +131,7 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'POST /auth/token': async () => ({ payload: { audience: 'reports' } }),
   'POST /users/keys': async () => ({ payload: { name: 'another key' } }),
   'PATCH /users/keys/:key_id': async () => ({ payload: { name: 'renamed' } }),
+  'POST /auth/leaked': async ({ keyId }) => ({ payload: [{ token: keyId, type: 'key', url: 'https://example.com/', source: 'content' }] }),
   'PATCH /users/keys/by-user/:user_id/:key_id': async () => ({ payload: { name: 'renamed' } }),
 }
 

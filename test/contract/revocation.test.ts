@@ -66,6 +66,11 @@ const WRITES: Readonly<Record<string, Write>> = {
     role: 'user',
     request: ({ caller }) => ({ url: `/users/keys/${caller.keyId}`, payload: { is_active: true, name: 'mine again' } }),
   },
+  'POST /users/keys/{key_id}/rotate': {
+    role: 'user',
+    request: ({ caller }) => ({ url: `/users/keys/${caller.keyId}/rotate`, payload: { overlap_seconds: 3600 } }),
+  },
+  'DELETE /auth/key': { role: 'user', by: 'key', request: () => ({ url: '/auth/key' }) },
   'DELETE /users/keys/{key_id}': { role: 'user', request: ({ caller }) => ({ url: `/users/keys/${caller.keyId}` }) },
   'PATCH /users/keys/by-user/{user_id}/{key_id}': {
     role: 'admin',
@@ -128,6 +133,27 @@ const REVOCATIONS: Readonly<Record<string, Revocation>> = {
         }),
       ),
   },
+  'a rotation of the key': {
+    ends: 'key',
+    revoke: ({ elsewhere, caller }) =>
+      acknowledged(
+        elsewhere.inject({
+          method: 'POST',
+          url: `/users/keys/${caller.keyId}/rotate`,
+          headers: { authorization: `Bearer ${caller.token}` },
+        }),
+      ),
+  },
+  'a revocation of the key by itself': {
+    ends: 'key',
+    revoke: ({ elsewhere, caller }) =>
+      acknowledged(elsewhere.inject({ method: 'DELETE', url: '/auth/key', headers: { 'x-api-key': caller.key } })),
+  },
+  'a report of the key as leaked': {
+    ends: 'key',
+    revoke: ({ elsewhere, caller }) =>
+      acknowledged(elsewhere.inject({ method: 'POST', url: '/auth/leaked', payload: [{ token: caller.key, type: 'key' }] })),
+  },
   'deleting the key': {
     ends: 'key',
     revoke: ({ elsewhere, boss, caller }) =>
@@ -138,7 +164,7 @@ const REVOCATIONS: Readonly<Record<string, Revocation>> = {
 const USERS = statement<object>(
   'select id, email, first_name, password_hash, role, banned, email_version, reset_version from users order by id',
 )
-const KEYS = statement<object>('select id, user_id, name, is_active from api_keys order by id')
+const KEYS = statement<object>('select id, user_id, name, key_hash, is_active, expires_at from api_keys order by id')
 const SESSIONS = statement<object>('select id, user_id from sessions order by id')
 
 async function allRows({ db }: TestApp): Promise<object[][]> {

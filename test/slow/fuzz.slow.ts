@@ -38,7 +38,7 @@ async function gatherCast(testApp: TestApp): Promise<Cast> {
       nobody: {},
       'wrong token': { authorization: `Bearer ${spoiled(boss.token)}` },
       'empty bearer': { authorization: 'Bearer ' },
-      'wrong key': { 'x-api-key': generateApiKey() },
+      'wrong key': { 'x-api-key': generateApiKey('lk') },
       both: { authorization: 'Bearer nonsense', 'x-api-key': key },
       member: bearer(someone),
       key: { 'x-api-key': key },

@@ -57,6 +57,12 @@ async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: Ti
   const bearer = { authorization: `Bearer ${pair['token']}` }
   made['API key'] = (await send('POST', '/users/keys', { name: 'one', scopes: ['all'] }, bearer))['key'] ?? ''
   await send('GET', '/users/me', undefined, { 'x-api-key': made['API key'] })
+  const { id, key = '' } = await send('POST', '/users/keys?details=true', { name: 'two' }, bearer)
+  const { key: rotated = '' } = await send('POST', `/users/keys/${id}/rotate`, { overlap_seconds: 60 }, { 'x-api-key': key })
+  Object.assign(made, { 'former key': key, 'rotated key': rotated })
+  await send('POST', '/auth/leaked', [{ token: key, type: 'key', url: `https://example.com/?key=${rotated}`, source: 'content' }])
+  await send('POST', '/auth/leaked', [{ token: rotated, type: 5, url: `https://example.com/?key=${key}` }])
+  await send('DELETE', '/auth/key', undefined, { 'x-api-key': rotated })
   await send('PUT', '/users/1', { password: CANARIES['edited password'] }, bearer)
   await send('PUT', '/users/2', { password: CANARIES['edited password'] }, bearer)
   await send('POST', '/users/2/password', { password: CANARIES['changed password'] }, bearer)

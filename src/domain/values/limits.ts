@@ -14,6 +14,17 @@ export function isPassword(text: string): boolean {
   return text.isWellFormed() && length >= PASSWORD_MIN_LENGTH && length <= PASSWORD_MAX_LENGTH
 }
 
+/** The prefix of new API keys, unless a setting names another. */
+export const DEFAULT_KEY_PREFIX = 'lk'
+const KEY_PREFIX = /^[a-z0-9]{2,16}$/
+
+export function isKeyPrefix(text: string): boolean {
+  return KEY_PREFIX.test(text)
+}
+
+/** The longest time that a former secret of a rotated key may work: 30 days. */
+export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
+
 export const MAX_SCOPES = 50
 export const SCOPE_MAX_LENGTH = 100
 

@@ -1,5 +1,5 @@
 import type { RefusalCode } from '../../model/refusal.ts'
-import type { ValidationIssue } from '../validation/validation-error.ts'
+import { MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 
 /** Errors of the request itself, before any rule of the domain has a say. */
 type RequestErrorCode =
@@ -14,7 +14,7 @@ type RequestErrorCode =
   | 'internal_error'
 
 /** The value of `X-Error-Code`: stable, and one to one with the detail. */
-export type ErrorCode = Exclude<RefusalCode, 'already_verified'> | RequestErrorCode
+export type ErrorCode = Exclude<RefusalCode, 'already_verified' | 'expiry_in_past'> | RequestErrorCode
 
 type Row = {
   readonly status: number
@@ -48,6 +48,7 @@ const ROWS = {
   last_admin: { status: 400, detail: 'Cannot delete the last admin user' },
   no_session: { status: 400, detail: 'Only a session can be logged out' },
   too_many_keys: { status: 400, detail: 'Too many API keys' },
+  no_key: { status: 400, detail: 'Only an API key can revoke itself' },
   // Sent with the time until the next request passes.
   too_many_requests: { status: 429, detail: 'Too many requests', headers: TRY_AGAIN },
   unavailable: { status: 503, detail: 'Service Unavailable', headers: TRY_AGAIN },
@@ -70,6 +71,8 @@ export const ANSWERS = {
   ...withCodes(ROWS),
   // The same response as to an invalid token. Only the page that the link opens says more.
   already_verified: { ...withCodes(ROWS).token_invalid },
+  // The field is invalid, although only the clock of the service shows it.
+  expiry_in_past: { ...withCodes(ROWS).invalid_request, detail: [{ loc: ['body', 'expires_at'], ...MESSAGES.instantInPast }] },
 } as const satisfies Readonly<Record<RefusalCode | ErrorCode, Answer>>
 
 function withCodes<Rows extends Readonly<Record<ErrorCode, Row>>>(rows: Rows): Answers<Rows> {

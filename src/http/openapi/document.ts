@@ -1,5 +1,5 @@
 import type { FastifySchema } from 'fastify'
-import type { Access, Declared } from '../pipeline/declarations.ts'
+import type { AcceptedKeys, Access, Declared } from '../pipeline/declarations.ts'
 import { createResponses } from './responses.ts'
 import { type Components, createComponents, type DeclaredSchema, sampleOf } from './schemas.ts'
 import { TAGS, type Tag } from './tags.ts'
@@ -20,7 +20,13 @@ declare module 'fastify' {
 
 export type DocumentOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
 
-type Operation = { readonly method: string; readonly path: string; readonly access: Access; readonly schema: FastifySchema }
+type Operation = {
+  readonly method: string
+  readonly path: string
+  readonly access: Access
+  readonly keys: AcceptedKeys | undefined
+  readonly schema: FastifySchema
+}
 
 const SECURITY_SCHEMES = {
   jwt: {
@@ -30,7 +36,15 @@ const SECURITY_SCHEMES = {
     description:
       'The `token` of a registration, a login or a refresh. It is valid for 120 minutes. If an API key is sent as well, the token decides.',
   },
-  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The `key` of a new API key. It does not expire.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The `key` of a new or rotated API key.' },
+}
+
+/** The API keys that an endpoint accepts, where that is not the rule: full access for what changes something. */
+const KEYS: Readonly<Record<AcceptedKeys, string>> = {
+  full: '',
+  read: 'Also accepts API keys with `read` access.',
+  identify: 'Also accepts API keys with `identify` access.',
+  any: 'Accepts every API key, whatever its access.',
 }
 
 const WHO: Readonly<Record<Access, string>> = {
@@ -61,7 +75,7 @@ function toOperation({ method, url, config, schema }: Declared): Operation {
     if (!schema[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
   }
   const path = url.replace(/:(\w+)/g, '{$1}')
-  return { method: String(method).toLowerCase(), path, access: config.access, schema }
+  return { method: String(method).toLowerCase(), path, access: config.access, keys: config.acceptedKeys, schema }
 }
 
 function describeOperations(operations: readonly Operation[], { apiTitle, version, baseUrl }: DocumentOptions): object {
@@ -82,9 +96,11 @@ function describeOperations(operations: readonly Operation[], { apiTitle, versio
   }
 }
 
-function describeOperation({ access, schema }: Operation, components: Components): object {
+function describeOperation({ access, keys, schema }: Operation, components: Components): object {
   const { operationId, summary, tags, params, querystring, body } = schema
-  const description = [schema.description ?? '', WHO[access]].filter((text) => text !== '').join('\n\n')
+  const description = [schema.description ?? '', keys === undefined ? '' : KEYS[keys], WHO[access]]
+    .filter((text) => text !== '')
+    .join('\n\n')
   const parameters = [...describeParameters('path', params, components), ...describeParameters('query', querystring, components)]
   return {
     tags,

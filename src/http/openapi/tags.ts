@@ -5,7 +5,10 @@ export const TAGS = [
   { name: 'Users', description: 'Read and change your own account.' },
   { name: 'Sessions', description: 'See where your account is logged in, and end sessions.' },
   { name: 'User administration', description: 'Read and change all accounts, as an admin.' },
-  { name: 'API keys', description: 'Credentials for programs. They do not expire and have the permissions of their owner.' },
+  {
+    name: 'API keys',
+    description: 'Credentials for programs. They have the permissions of their owner, unless their access is limited, and may expire.',
+  },
   { name: 'Identity', description: 'Who is calling, for the other services of a product.' },
   { name: 'Sessions of users', description: 'The sessions of any user, for admins.' },
   { name: 'API keys of users', description: 'The keys of any user, for admins.' },

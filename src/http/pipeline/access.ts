@@ -62,6 +62,7 @@ export function limitKeys(route: Declared): Hook | undefined {
   // A read-only key may also call a route that identifies the caller, but with GET only.
   const accepted = acceptedKeys === 'identify' && readsOnly(route) ? EVERY_ACCESS : ACCEPTED[acceptedKeys]
   if (accepted === EVERY_ACCESS) return undefined
+  if (!(403 in route.schema.response)) throw new Error(`${route.method} ${route.url} refuses some API keys, but does not declare 403`)
   return permit(({ caller }) => caller.key === undefined || accepted.includes(caller.key.access))
 }
 

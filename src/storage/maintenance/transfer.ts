@@ -53,7 +53,7 @@ export const TRANSFER_TABLES = {
     'expires_at',
     'prefix',
   ],
-  retiring_secrets: ['key_hash', 'key_id', 'expires_at'],
+  retiring_secrets: ['key_hash', 'key_id', 'retired_at', 'expires_at'],
   signing_keys: ['id', 'public_jwk', 'private_key', 'created_at', 'signs_from', 'published_until'],
   secret_uses: ['fingerprint', 'first_used_at', 'last_used_at'],
   outbox: ['id', 'kind', 'recipient', 'revision', 'requested_at', 'attempts', 'due_at', 'lease', 'last_error', 'failed_at'],

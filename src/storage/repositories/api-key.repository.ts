@@ -1,4 +1,4 @@
-import type { ApiKey, KeyAccess } from '../../model/api-key.ts'
+import type { ApiKey, ApiKeyChanges, KeyAccess } from '../../model/api-key.ts'
 import type { User } from '../../model/user.ts'
 import { type Bit, hotRead, type Queries, type Reads, statement, type Transaction } from '../database.ts'
 import { readUser, USER_COLUMNS, type UserValues } from './user.repository.ts'
@@ -66,8 +66,11 @@ const LIST_AFTER = statement<ListedRow>(`
   select ${KEY_COLUMNS}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
 const FIND = statement<KeyRow>(`select ${KEY_COLUMNS} from api_keys where id = $1 and user_id = $2`)
 const UPDATE = statement<KeyRow>(`
-  update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active) where id = $1 and user_id = $2
-  returning ${KEY_COLUMNS}`)
+  update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active), expires_at = case when $5 then $6 else expires_at end
+  where id = $1 and user_id = $2 returning ${KEY_COLUMNS}`)
+const DISABLE = statement('update api_keys set is_active = false where id = $1 and is_active')
+const FIND_HASH = statement<{ key_hash: string }>('select key_hash from api_keys where id = $1 and user_id = $2')
+const REPLACE_SECRET = statement('update api_keys set key_hash = $3, prefix = $4 where id = $1 and user_id = $2')
 const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement('delete from api_keys where seq in (select seq from api_keys where user_id = $1 order by seq limit $2)')
 
@@ -109,11 +112,26 @@ export async function findApiKey(db: Reads, userId: number, keyId: string): Prom
   return row && toApiKey(row)
 }
 
-export type ApiKeyChanges = { readonly name?: string | undefined; readonly isActive?: boolean | undefined }
-
 export async function updateApiKey(tx: Transaction, userId: number, keyId: string, changes: ApiKeyChanges): Promise<ApiKey | undefined> {
-  const row = await tx.first(UPDATE, keyId, userId, changes.name ?? null, changes.isActive ?? null)
+  const { name = null, isActive = null, expiresAt } = changes
+  const row = await tx.first(UPDATE, keyId, userId, name, isActive, expiresAt !== undefined, expiresAt ?? null)
   return row && toApiKey(row)
+}
+
+/** Returns false if the key is disabled already. */
+export async function disableApiKey(tx: Transaction, keyId: string): Promise<boolean> {
+  return (await tx.run(DISABLE, keyId)) === 1
+}
+
+/** The hash of the current secret. */
+export async function findKeyHash(tx: Transaction, userId: number, keyId: string): Promise<string | undefined> {
+  return (await tx.first(FIND_HASH, keyId, userId))?.key_hash
+}
+
+export type Secret = { readonly hash: string; readonly prefix: string }
+
+export async function replaceSecret(tx: Transaction, userId: number, keyId: string, { hash, prefix }: Secret): Promise<void> {
+  await tx.run(REPLACE_SECRET, keyId, userId, hash, prefix)
 }
 
 export async function deleteApiKey(tx: Transaction, userId: number, keyId: string): Promise<boolean> {

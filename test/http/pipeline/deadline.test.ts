@@ -21,7 +21,7 @@ import { test } from '../../support/databases/databases.ts'
 const LIMIT_MS = 400
 const PUBLIC = { access: 'public', writes: false } as const
 const WRITES = { access: 'public', writes: true } as const
-const MAY_WAIT = { 200: Type.Unknown(), ...refusals(413, 503) }
+const MAY_WAIT = { 200: Type.Unknown(), ...refusals(403, 413, 503) }
 const NEVER = new Promise<never>(() => undefined)
 
 /** An app with a short deadline, the given routes, and /never, which never responds. */

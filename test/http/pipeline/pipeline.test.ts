@@ -407,6 +407,14 @@ test('a route that does not declare its access, accepted keys, writes or respons
   assert.throws(start({ config: PUBLIC, schema: {} }), { message: 'GET /odd declares no responses' })
 })
 
+test('a route that refuses some keys and does not declare 403 does not start', (t) => {
+  const config = { access: 'user', acceptedKeys: 'full', writes: false } as const
+  const schema = { response: { 200: Type.Unknown(), ...refusals(401) } }
+  assert.throws(() => startSkeleton(t, (routes) => void routes.get('/odd', { config, schema }, async () => ({}))), {
+    message: 'GET /odd refuses some API keys, but does not declare 403',
+  })
+})
+
 test('a route that accepts read-only keys with a method other than GET stops the start', (t) => {
   for (const method of ['POST', ['GET', 'DELETE']]) {
     const config = { access: 'user', acceptedKeys: 'read', writes: true } as const

@@ -27,7 +27,7 @@ export type Operation = {
   readonly tags: string[]
   readonly security: object[]
   readonly parameters?: { name: string; in: string; description: string; example: unknown }[]
-  readonly requestBody?: { content: Content }
+  readonly requestBody?: { required: boolean; content: Content }
   readonly responses: Record<string, Response>
 }
 

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import type { ApiDocument, ListedOperation } from '../app/openapi.ts'
 
 type Schema = ApiDocument['components']['schemas'][string] & {
-  readonly type?: string
+  /** A field that may be null has two types. */
+  readonly type?: string | string[]
   readonly format?: string
   readonly anyOf?: Schema[]
 }
@@ -97,9 +98,11 @@ const anything = fc.oneof(
 function fitting(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum)
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(fitting))
-  if (schema.type === 'boolean') return fc.boolean()
-  if (schema.type === 'integer') return fc.nat({ max: 60 })
-  if (schema.type === 'array') return fc.array(fc.string({ maxLength: 12 }), { maxLength: 4 })
+  const types = [schema.type].flat()
+  if (types.includes('boolean')) return fc.boolean()
+  if (types.includes('integer')) return fc.nat({ max: 60 })
+  if (types.includes('array')) return fc.array(fc.string({ maxLength: 12 }), { maxLength: 4 })
+  if (schema.format === 'date-time') return fc.date({ noInvalidDate: true }).map((date) => date.toISOString())
   if (schema.format === 'email') return fc.nat({ max: 5000 }).map((n) => `fuzz${n}@example.com`)
   if (schema.format === 'uuid') return fc.uuid()
   return fc.string({ unit: 'grapheme', minLength: 8, maxLength: 20 })
@@ -111,14 +114,17 @@ function field(schema: Schema): fc.Arbitrary<unknown> {
 
 function bodyOf({ components }: ApiDocument, { operation }: ListedOperation): fc.Arbitrary<string | undefined> {
   const given = Object.values(operation.requestBody?.content ?? {})[0]?.schema
-  const schema = given?.$ref ? components.schemas[given.$ref.split('/').at(-1) ?? ''] : given
+  const resolve = (schema: Schema | undefined) => (schema?.$ref ? components.schemas[schema.$ref.split('/').at(-1) ?? ''] : schema)
+  const isList = given?.items !== undefined
+  const schema = resolve(isList ? given.items : given)
   const fields = Object.entries(schema?.properties ?? {}).map(([name, property]) => [name, field(property)] as const)
   const known = fc.record(Object.fromEntries(fields), { requiredKeys: [] })
   const whole = fc.record(Object.fromEntries(fields))
   const foreign = fc.dictionary(fc.constantFrom(...FOREIGN_FIELDS), anything, { maxKeys: 3 })
-  const object = fc.tuple(fc.oneof(whole, known), foreign).map(([one, other]) => JSON.stringify({ ...other, ...one, extra: ECHO }))
+  const object = fc.tuple(fc.oneof(whole, known), foreign).map(([one, other]) => ({ ...other, ...one, extra: ECHO }))
+  const body: fc.Arbitrary<unknown> = isList ? fc.array(object, { maxLength: 4 }) : object
   return fc.oneof(
-    { arbitrary: object, weight: 8 },
+    { arbitrary: body.map((value) => JSON.stringify(value)), weight: 8 },
     { arbitrary: anything.map((value) => JSON.stringify(value)), weight: 1 },
     { arbitrary: text, weight: 1 },
     { arbitrary: fc.constant(undefined), weight: 1 },

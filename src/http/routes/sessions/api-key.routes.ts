@@ -1,9 +1,20 @@
 import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
+import type { App } from '../../pipeline/app-type.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import { sendList } from '../../answers/send-list.ts'
-import type { App } from '../../pipeline/app-type.ts'
 import { UserPath } from '../accounts/user.schemas.ts'
-import { KeyChangesBody, KeyPath, KeysView, KeyView, keyView, NewKeyBody, NewKeyView, UserKeyPath } from './api-key.schemas.ts'
+import {
+  DetailsQuery,
+  KeyChangesBody,
+  KeyPath,
+  KeysView,
+  KeyView,
+  keyChanges,
+  keyView,
+  NewKeyBody,
+  NewKeyView,
+  UserKeyPath,
+} from './api-key.schemas.ts'
 
 export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
   ownKeyRoutes(app, apiKeys)
@@ -21,10 +32,12 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         summary: 'List your keys',
         description: 'In order of creation. The secrets are not shown.',
         tags: ['API keys'],
+        querystring: DetailsQuery,
         response: { 200: described(KeysView, 'Your keys.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
-    async ({ actor, caller }, reply) => sendList(reply, await apiKeys.list(actor, caller.user.id), keyView),
+    async ({ actor, caller, query }, reply) =>
+      sendList(reply, await apiKeys.list(actor, caller.user.id), (key) => keyView(key, query.details)),
   )
 
   app.post(
@@ -36,6 +49,7 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         summary: 'Create a key',
         description: 'The response contains the secret, which is never shown again.',
         tags: ['API keys'],
+        querystring: DetailsQuery,
         body: NewKeyBody,
         response: {
           200: described(NewKeyView, 'The key, with its secret.'),
@@ -43,10 +57,10 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         },
       },
     },
-    async ({ actor, caller, body }) => {
-      const { name, scopes } = body
-      const key = await apiKeys.create(actor, caller.user.id, { name, scopes: scopes ?? [] })
-      return { ...keyView(key), key: key.secret }
+    async ({ actor, caller, query, body }) => {
+      const { name, scopes, access, expires_at } = body
+      const key = await apiKeys.create(actor, caller.user.id, { name, scopes: scopes ?? [], access, expiresAt: expires_at ?? undefined })
+      return { ...keyView(key, query.details), key: key.secret }
     },
   )
 
@@ -60,10 +74,11 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
         description: 'The secret is not shown. A key of another user is reported as not found.',
         tags: ['API keys'],
         params: KeyPath,
+        querystring: DetailsQuery,
         response: { 200: described(KeyView, 'The key.'), ...refusals(401, 403, 'user_not_found', 'key_not_found', 503) },
       },
     },
-    async ({ caller, params }) => keyView(await apiKeys.find(caller.user.id, params.key_id)),
+    async ({ caller, params, query }) => keyView(await apiKeys.find(caller.user.id, params.key_id), query.details),
   )
 
   app.patch(
@@ -72,16 +87,18 @@ function ownKeyRoutes(app: App, apiKeys: ApiKeys): void {
       config: { access: 'user', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'updateApiKey',
-        summary: 'Rename, disable or enable one of your keys',
-        description: 'The change applies to the very next request. A key of another user is reported as not found.',
+        summary: 'Change one of your keys',
+        description:
+          'Renames, disables or enables the key, or sets its expiry. The change applies to the very next request. A key of another user is reported as not found.',
         tags: ['API keys'],
         params: KeyPath,
+        querystring: DetailsQuery,
         body: KeyChangesBody,
         response: { 200: described(KeyView, 'The updated key.'), ...refusals(401, 403, 'user_not_found', 'key_not_found', 413, 503) },
       },
     },
-    async ({ actor, caller, params, body: { name, is_active } }) =>
-      keyView(await apiKeys.edit(actor, caller.user.id, params.key_id, { name, isActive: is_active })),
+    async ({ actor, caller, params, query, body }) =>
+      keyView(await apiKeys.edit(actor, caller.user.id, params.key_id, keyChanges(body)), query.details),
   )
 
   app.delete(
@@ -116,10 +133,12 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         description: 'In order of creation. The secrets are not shown.',
         tags: ['API keys of users'],
         params: UserPath,
+        querystring: DetailsQuery,
         response: { 200: described(KeysView, 'The keys of the user.'), ...refusals(401, 403, 'user_not_found', 503) },
       },
     },
-    async ({ actor, params }, reply) => sendList(reply, await apiKeys.list(actor, params.user_id), keyView),
+    async ({ actor, params, query }, reply) =>
+      sendList(reply, await apiKeys.list(actor, params.user_id), (key) => keyView(key, query.details)),
   )
 
   app.patch(
@@ -128,10 +147,11 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
       config: { access: 'admin', acceptedKeys: 'full', writes: true },
       schema: {
         operationId: 'updateApiKeyOfUser',
-        summary: 'Rename, disable or enable a key of a user',
-        description: 'The change applies to the very next request.',
+        summary: 'Change a key of a user',
+        description: 'Renames, disables or enables the key, or sets its expiry. The change applies to the very next request.',
         tags: ['API keys of users'],
         params: UserKeyPath,
+        querystring: DetailsQuery,
         body: KeyChangesBody,
         response: {
           200: described(KeyView, 'The updated key.'),
@@ -139,8 +159,8 @@ function keysOfUserRoutes(app: App, apiKeys: ApiKeys): void {
         },
       },
     },
-    async ({ actor, params, body: { name, is_active } }) =>
-      keyView(await apiKeys.edit(actor, params.user_id, params.key_id, { name, isActive: is_active })),
+    async ({ actor, params, query, body }) =>
+      keyView(await apiKeys.edit(actor, params.user_id, params.key_id, keyChanges(body)), query.details),
   )
 
   app.delete(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateApiKey } from '../../../../src/security/api-key-secret.ts'
 import { statement } from '../../../../src/storage/database.ts'
-import { admin, member } from '../../../support/app/actors.ts'
+import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
 import {
   forgotPassword,
@@ -161,12 +161,14 @@ test('refused tokens and keys are counted by kind and reason', async (t) => {
     resetPassword({ code: gone }),
     resetPassword({ code: services.tokens.forMail('reset', banned.id, banned.resetVersion) }),
     logout({ 'x-api-key': 'x' }),
-    logout({ 'x-api-key': generateApiKey() }),
+    logout({ 'x-api-key': generateApiKey('lk') }),
   ]) {
     assert.ok((await app.inject(request)).statusCode >= 401)
   }
+  const expiring = await keyHolder(service, mia, { expiresAt: clock.now() + 1 })
   clock.advance({ minutes: 121 })
   await app.inject(logout(mia.headers))
+  await app.inject(logout(expiring.headers))
   const failures = [...(await scrape(service))].filter(([name, value]) => /auth_failures|key_validations/.test(name) && value > 0)
   assert.deepEqual(Object.fromEntries(failures), {
     'latchkey_auth_failures_total{method="jwt",reason="invalid_token"}': 1,
@@ -181,6 +183,7 @@ test('refused tokens and keys are counted by kind and reason', async (t) => {
     'latchkey_auth_failures_total{method="password_reset",reason="banned_user"}': 1,
     'latchkey_api_key_validations_total{status="invalid_format"}': 1,
     'latchkey_api_key_validations_total{status="not_found"}': 1,
+    'latchkey_api_key_validations_total{status="expired"}': 1,
   })
 })
 
