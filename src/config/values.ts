@@ -113,5 +113,5 @@ export function parseLogLevel(text: string): Parsed<LogLevel> {
 }
 
 export function parseKeyPrefix(text: string): Parsed<string> {
-  return isKeyPrefix(text) ? { value: text } : { fault: `should be 2 to 16 characters of a-z and 0-9, is "${text}"` }
+  return isKeyPrefix(text) ? { value: text } : { error: `should be 2 to 16 characters of a-z and 0-9, is "${text}"` }
 }

@@ -1,8 +1,9 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
 import { type ApiKeys, createApiKeys } from '../../domain/sessions/api-keys.service.ts'
-import { isScope, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limits.ts'
-import type { ApiKey } from '../../model/api-key.ts'
+import { parseInstant } from '../../domain/values/instant.ts'
+import { DEFAULT_KEY_PREFIX, isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limits.ts'
+import type { ApiKey, KeyAccess } from '../../model/api-key.ts'
 import type { User } from '../../model/user.ts'
 import type { Database } from '../../storage/database.ts'
 import { type BulkOptions, type Change, runBulk, type Subject } from '../bulk/bulk.ts'
@@ -14,13 +15,22 @@ import { createPrinter, JSON_OPTION } from '../terminal/output.ts'
 import { requireOptions } from '../terminal/required-options.ts'
 import { KEY_FORMAT, keyLabel, NEW_KEY_FORMAT } from '../terminal/views.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { scanCommand } from './key-scan.commands.ts'
 
 type JsonOption = { readonly json?: true }
-type CreateOptions = JsonOption & { readonly name: string; readonly scope: readonly string[] }
+type CreateOptions = JsonOption & {
+  readonly name: string
+  readonly scope: readonly string[]
+  readonly access: KeyAccess
+  readonly expiresAt?: string
+}
+type RotateOptions = JsonOption & { readonly overlap: string }
 type KeyChange = Omit<Change<ApiKey>, 'apply'> & {
   readonly description: string
   run(apiKeys: ApiKeys, userId: number, keyId: string): Promise<ApiKey | undefined>
 }
+
+const ACCESS: readonly KeyAccess[] = ['full', 'read', 'identify']
 
 const CHANGES: readonly KeyChange[] = [
   {
@@ -62,10 +72,22 @@ export function keyCommands(program: Command): void {
   const create = key.command('create').description('create an API key and show it, once').argument('<user>', USER_HINT)
   requireOptions(create, { '--name <name>': 'the name of the key, such as the program that uses it' })
     .option('--scope <scope>', 'a scope of the key; repeat it for several', (scope, scopes: string[]) => [...scopes, scope], [])
+    .option('--expires-at <date>', 'when the key expires, such as 2027-01-31T09:30:00Z; without it, the key does not expire')
+    .addOption(new Option('--access <access>', 'what the key may call').choices(ACCESS).default('full'))
     .option(...JSON_OPTION)
     .action(createKey)
 
+  key
+    .command('rotate')
+    .description('give an API key a new secret and show it, once')
+    .argument('<user>', USER_HINT)
+    .argument('<key-id>', 'the id of the key')
+    .option('--overlap <time>', 'how long the former secret continues to work, such as 90s, 30m, 12h or 7d', '0s')
+    .option(...JSON_OPTION)
+    .action(rotateKey)
+
   for (const change of CHANGES) changeCommand(key, change)
+  scanCommand(key)
 }
 
 /** A command that changes one key of an account or many. */
@@ -105,23 +127,47 @@ async function listKeys(reference: string, { json }: JsonOption): Promise<void> 
   })
 }
 
-async function createKey(reference: string, { name, scope, json }: CreateOptions): Promise<void> {
+async function createKey(reference: string, { name, scope, access, expiresAt, json }: CreateOptions): Promise<void> {
+  const expiry = expiresAt === undefined ? undefined : parseInstant(expiresAt)
   const key = checkInput((check) => {
     const areValid = scope.length <= MAX_SCOPES && scope.every(isScope)
     const limits = `should be at most ${MAX_SCOPES} scopes of 1 to ${SCOPE_MAX_LENGTH} characters without control characters`
     check('--scope', areValid ? '' : undefined, limits)
-    return { name: checkName(check, '--name', name), scopes: scope }
+    const isExpiry = expiresAt === undefined || (expiry !== undefined && expiry > Date.now())
+    check('--expires-at', isExpiry ? '' : undefined, 'should be a date in the future with an offset, such as 2027-01-31T09:30:00Z')
+    return { name: checkName(check, '--name', name), scopes: scope, access, expiresAt: expiry }
   })
-  await withDatabase(async (db) => {
+  await withDatabase(async (db, { keyPrefix }) => {
     const { id } = await ownerOf(db, reference)
-    createPrinter(NEW_KEY_FORMAT, json === true).one(await apiKeysOf(db).create(OPERATOR, id, key))
+    createPrinter(NEW_KEY_FORMAT, json === true).one(await apiKeysOf(db, keyPrefix).create(OPERATOR, id, key))
   })
+}
+
+async function rotateKey(reference: string, keyId: string, { overlap, json }: RotateOptions): Promise<void> {
+  const seconds = parseDuration(overlap)
+  checkInput((check) => {
+    const isOverlap = seconds !== undefined && seconds <= MAX_OVERLAP_SECONDS
+    check('--overlap', isOverlap ? '' : undefined, 'should be a time of at most 30 days, such as 90s, 30m, 12h or 7d')
+  })
+  await withDatabase(async (db, { keyPrefix }) => {
+    const { id } = await ownerOf(db, reference)
+    createPrinter(NEW_KEY_FORMAT, json === true).one(await apiKeysOf(db, keyPrefix).rotate(OPERATOR, id, keyId.toLowerCase(), seconds))
+  })
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 60 * 60, d: 24 * 60 * 60 }
+
+/** A time in seconds; undefined if the text is not a time. A number without a unit counts seconds. */
+function parseDuration(text: string): number | undefined {
+  const [, count, unit = 's'] = /^(\d{1,9})([smhd])?$/.exec(text) ?? []
+  return count === undefined ? undefined : Number(count) * (UNIT_SECONDS[unit] ?? 1)
 }
 
 function ownerOf(db: Database, reference: string): Promise<User> {
   return findUser(createUserAdministration(partsOf(db)), reference)
 }
 
-function apiKeysOf(db: Database): ApiKeys {
-  return createApiKeys(partsOf(db))
+/** Only a command that creates a secret needs its prefix. */
+function apiKeysOf(db: Database, keyPrefix = DEFAULT_KEY_PREFIX): ApiKeys {
+  return createApiKeys({ ...partsOf(db), keyPrefix })
 }

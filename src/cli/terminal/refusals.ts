@@ -34,6 +34,8 @@ const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   no_session: 'there is no session to end',
   too_many_keys: 'this account has 1,000 API keys, which is the maximum; delete one first',
   too_many_requests: 'there were too many requests',
+  expiry_in_past: 'the date of expiry should be in the future',
+  no_key: 'only an API key can revoke itself',
   unavailable: 'the service is not available',
 }
 

@@ -34,17 +34,36 @@ export const KEY_FORMAT: Format<ApiKey> = {
   columns: {
     ID: ({ id }) => id,
     NAME: ({ name }) => name,
-    CREATED: ({ createdAt }) => new Date(createdAt).toISOString(),
-    STATE: ({ isActive }) => (isActive ? 'active' : 'disabled'),
+    PREFIX: ({ prefix }) => prefix ?? '',
+    STATE: keyState,
+    ACCESS: ({ access }) => access,
+    CREATED: ({ createdAt }) => timeText(createdAt),
+    EXPIRES: ({ expiresAt }) => timeText(expiresAt),
+    'LAST USED': ({ lastUsedAt }) => timeText(lastUsedAt),
+    'RETIRING UNTIL': ({ retiringUntil }) => timeText(retiringUntil),
     SCOPES: ({ scopes }) => scopes.join(', '),
   },
-  json: ({ id, name, createdAt, isActive, scopes }) => ({
+  json: ({ id, name, createdAt, isActive, scopes, prefix, access, expiresAt, lastUsedAt, retiringUntil }) => ({
     id,
     name,
-    created_at: new Date(createdAt).toISOString(),
+    created_at: timeText(createdAt),
     is_active: isActive,
     scopes,
+    prefix: prefix ?? null,
+    access,
+    expires_at: timeText(expiresAt) || null,
+    last_used_at: timeText(lastUsedAt) || null,
+    retiring_until: timeText(retiringUntil) || null,
   }),
+}
+
+function keyState({ isActive, expiresAt }: ApiKey): string {
+  if (!isActive) return 'disabled'
+  return expiresAt !== undefined && expiresAt <= Date.now() ? 'expired' : 'active'
+}
+
+function timeText(time: number | undefined): string {
+  return time === undefined ? '' : new Date(time).toISOString()
 }
 
 export function keyLabel({ id, name }: ApiKey, owner: User): string {

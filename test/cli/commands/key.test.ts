@@ -11,20 +11,21 @@ test('key create shows a key once, key list never, and key revoke deletes it', a
   const db = await threeAccounts(line)
   const args = ['key', 'create', 'bob@example.com', '--name', ' ci ', '--scope', 'read', '--scope', 'write', '--json']
   const { key, ...view } = json(await line.run(args)) as { key: string; id: string; created_at: string }
-  assert.deepEqual({ ...view, id: '', created_at: '' }, { id: '', name: 'ci', created_at: '', is_active: true, scopes: ['read', 'write'] })
+  const details = { prefix: key.slice(0, 9), access: 'full', expires_at: null, last_used_at: null, retiring_until: null }
+  const specified = { id: '', name: 'ci', created_at: '', is_active: true, scopes: ['read', 'write'] }
+  assert.deepEqual({ ...view, id: '', created_at: '' }, { ...specified, ...details })
   const { authentication } = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now })
   assert.equal((await authentication.byKey(key)).user.id, 2)
 
-  assert.deepEqual(json(await line.run(['key', 'list', '2', '--json'])), [view])
+  const [listed] = json(await line.run(['key', 'list', '2', '--json'])) as { last_used_at: string | null }[]
+  assert.deepEqual({ ...listed, last_used_at: null }, view)
   const table = (await line.run(['key', 'list', '2'])).stdout.split('\n')
-  assert.match(table[1] ?? '', new RegExp(`^${view.id}  ci    ${view.created_at}  active  read, write$`))
+  assert.match(table[0] ?? '', /^ID +NAME +PREFIX +STATE +ACCESS +CREATED +EXPIRES +LAST USED +RETIRING UNTIL +SCOPES$/)
+  assert.match(table[1] ?? '', new RegExp(`^${view.id}  ci    ${key.slice(0, 9)}  active  full +${view.created_at} .*  read, write$`))
 
   refusedWith(await line.run(['key', 'revoke', '1', view.id]), 1, 'there is no such API key')
-  assert.deepEqual(json(await line.run(['key', 'revoke', '2', view.id.toUpperCase(), '--json'])), {
-    ...view,
-    is_active: false,
-    deleted: true,
-  })
+  const revoked = json(await line.run(['key', 'revoke', '2', view.id.toUpperCase(), '--json'])) as object
+  assert.deepEqual({ ...revoked, last_used_at: null }, { ...view, is_active: false, deleted: true })
   assert.deepEqual(await listApiKeysAfter(db, 2, 0, 1), { keys: [], last: 0 })
 })
 
@@ -56,4 +57,41 @@ test('key disable and key enable switch a key off and on, and say what was done'
   done(await line.run(['key', 'enable', 'bob@example.com', id]), `enabled ${label}\n`)
   assert.deepEqual(await isActive(), [true])
   refusedWith(await line.run(['key', 'disable', '1', id]), 1, 'there is no such API key')
+})
+
+test('key create takes an access and an expiry', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const create = (...options: string[]) => line.run(['key', 'create', '2', '--name', 'ci', ...options])
+  const key = json(await create('--access', 'read', '--expires-at', '2999-01-01T01:00:00+01:00', '--json')) as Record<string, unknown>
+  assert.deepEqual([key['access'], key['expires_at']], ['read', '2999-01-01T00:00:00.000Z'])
+  for (const date of ['2001-01-01T00:00:00Z', '2999-01-01', 'tomorrow'])
+    refusedWith(
+      await create('--expires-at', date),
+      1,
+      '--expires-at: should be a date in the future with an offset, such as 2027-01-31T09:30:00Z',
+    )
+  const unknown = await create('--access', 'write')
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /--access <access>.*Allowed choices are full, read, identify/)
+})
+
+test('key rotate shows a new secret once; the former one works for as long as the overlap', async (t) => {
+  const line = await commandLine(t)
+  const db = await threeAccounts(line)
+  const { authentication } = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now })
+  const first = json(await line.run(['key', 'create', '2', '--name', 'ci', '--json'])) as { id: string; key: string }
+  const rotate = (...options: string[]) => line.run(['key', 'rotate', 'bob@example.com', first.id.toUpperCase(), '--json', ...options])
+  const second = json(await rotate('--overlap', '7d')) as { id: string; key: string; retiring_until: string }
+  assert.equal(second.id, first.id)
+  assert.ok(Math.abs(Date.parse(second.retiring_until) - Date.now() - 7 * 86_400_000) < 60_000)
+  for (const { key } of [first, second]) assert.equal((await authentication.byKey(key)).user.id, 2)
+  const third = json(await rotate()) as { key: string; retiring_until: null }
+  assert.equal(third.retiring_until, null)
+  for (const { key } of [first, second]) await assert.rejects(authentication.byKey(key), { code: 'key_invalid' })
+  assert.equal((await authentication.byKey(third.key)).user.id, 2)
+
+  for (const overlap of ['31d', '-1', '1.5h', 'soon'])
+    refusedWith(await rotate(`--overlap=${overlap}`), 1, '--overlap: should be a time of at most 30 days, such as 90s, 30m, 12h or 7d')
+  refusedWith(await line.run(['key', 'rotate', '1', first.id]), 1, 'there is no such API key')
 })

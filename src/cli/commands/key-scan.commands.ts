@@ -1,0 +1,134 @@
+import { type Stats, statSync } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { createLeakedKeys, type FoundKey, type LeakedKeys } from '../../domain/sessions/leaked-keys.service.ts'
+import { findApiKeys } from '../../security/api-key-secret.ts'
+import { counted } from '../../shared/counted.ts'
+import { FROM_INPUT } from '../terminal/input.ts'
+import { createPrinter, type Format, JSON_OPTION } from '../terminal/output.ts'
+import { InvalidInput } from '../terminal/refusals.ts'
+import { SomeFailed } from '../bulk/bulk.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+
+type ScanOptions = { readonly json?: true; readonly revoke?: true }
+
+/** A key in a file. The key itself is never printed. */
+type Discovery = {
+  readonly place: string
+  readonly prefix: string
+  readonly key: FoundKey | undefined
+  readonly isRevoked: boolean
+}
+
+const MAX_FILE_BYTES = 50 * 1024 * 1024
+// Text has no NUL in its beginning; programs, images and archives nearly always have one.
+const SAMPLE_BYTES = 8192
+const SHOWN_PREFIX_LENGTH = 9
+
+const DISCOVERY_FORMAT: Format<Discovery> = {
+  columns: {
+    FOUND: ({ place }) => place,
+    PREFIX: ({ prefix }) => prefix,
+    STATE: ({ key, isRevoked }) => [key?.state ?? 'unknown', ...(isRevoked ? ['now disabled'] : [])].join(', '),
+    OWNER: ({ key }) => (key ? `user ${key.owner.id} (${key.owner.email})` : ''),
+    'KEY ID': ({ key }) => key?.keyId ?? '',
+  },
+  json: ({ place, prefix, key, isRevoked }) => ({
+    found: place,
+    prefix,
+    state: key?.state ?? 'unknown',
+    revoked: isRevoked,
+    user_id: key?.owner.id ?? null,
+    email: key?.owner.email ?? null,
+    key_id: key?.keyId ?? null,
+  }),
+}
+
+export function scanCommand(parent: Command): void {
+  parent
+    .command('scan')
+    .description('find API keys in files and folders; exits with 1 if a key that works was found')
+    .argument('<paths...>', 'files and folders, or - to read standard input')
+    .option('--revoke', 'disable the keys that were found')
+    .option(...JSON_OPTION)
+    .action(scan)
+}
+
+async function scan(paths: readonly string[], { json, revoke }: ScanOptions): Promise<void> {
+  const missing = paths.filter((path) => path !== FROM_INPUT && statOf(path) === undefined)
+  if (missing.length > 0) throw new InvalidInput(missing.map((path) => `${path}: there is no such file or folder`))
+  const skipped: string[] = []
+  let liveCount = 0
+  await withDatabase(async (db) => {
+    const leakedKeys = createLeakedKeys(partsOf(db))
+    async function* discoveries(): AsyncIterable<readonly Discovery[]> {
+      for await (const source of sources(paths, skipped)) {
+        const found = await inspect(leakedKeys, source, revoke === true)
+        liveCount += found.filter(({ key }) => key?.state === 'live').length
+        if (found.length > 0) yield found
+      }
+    }
+    await createPrinter(DISCOVERY_FORMAT, json === true).list(discoveries())
+  })
+  for (const reason of skipped) process.stderr.write(`latchkey: skipped ${reason}\n`)
+  if (liveCount === 0) return
+  process.stderr.write(`latchkey: found ${counted(liveCount, 'key')} that ${liveCount === 1 ? 'works' : 'work'}\n`)
+  throw new SomeFailed()
+}
+
+type Source = { readonly name: string; readonly text: string }
+
+async function inspect(leakedKeys: LeakedKeys, { name, text }: Source, isRevoking: boolean): Promise<Discovery[]> {
+  // Most files hold no key, and then their lines need not be counted.
+  if (findApiKeys(text).length === 0) return []
+  const discoveries: Discovery[] = []
+  for (const [index, line] of text.split('\n').entries()) {
+    for (const token of findApiKeys(line)) {
+      const place = `${name}:${index + 1}`
+      const key = await leakedKeys.find(token)
+      const isRevoked = isRevoking && key !== undefined && key.state !== 'disabled'
+      if (isRevoked) await leakedKeys.report(OPERATOR.origin, [{ token, url: place }])
+      discoveries.push({ place, prefix: token.slice(0, SHOWN_PREFIX_LENGTH), key, isRevoked })
+    }
+  }
+  return discoveries
+}
+
+/** The texts to scan. Symbolic links are followed only if a path names them, so that a folder cannot lead out of itself. */
+async function* sources(paths: readonly string[], skipped: string[]): AsyncIterable<Source> {
+  for (const path of paths) {
+    if (path === FROM_INPUT) yield { name: path, text: await readAll(process.stdin) }
+    else if (statOf(path)?.isDirectory()) yield* sourcesIn(path, skipped)
+    else yield* readSource(path, skipped)
+  }
+}
+
+async function* sourcesIn(folder: string, skipped: string[]): AsyncIterable<Source> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined)
+  if (entries === undefined) return void skipped.push(`${folder}: it cannot be read`)
+  for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) yield* sourcesIn(path, skipped)
+    else if (entry.isFile()) yield* readSource(path, skipped)
+  }
+}
+
+async function* readSource(path: string, skipped: string[]): AsyncIterable<Source> {
+  try {
+    await using file = await open(path)
+    const { size } = await file.stat()
+    if (size > MAX_FILE_BYTES) return void skipped.push(`${path}: it is larger than 50 MiB`)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(SAMPLE_BYTES), 0, SAMPLE_BYTES, 0)
+    if (buffer.subarray(0, bytesRead).includes(0)) return
+    // Keys are ASCII, so it does not matter in which encoding the rest of the file is.
+    yield { name: path, text: await file.readFile('latin1') }
+  } catch {
+    skipped.push(`${path}: it cannot be read`)
+  }
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { generateApiKey } from '../../../src/security/api-key-secret.ts'
+import { threeAccounts } from '../../support/app/accounts.ts'
+import { temporaryFolder, test } from '../../support/databases/databases.ts'
+import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
+
+type Key = { readonly id: string; readonly key: string }
+type Found = { readonly found: string; readonly prefix: string; readonly state: string; readonly revoked: boolean; readonly key_id: string }
+
+async function newKey(line: CommandLine, name: string): Promise<Key> {
+  return json(await line.run(['key', 'create', '2', '--name', name, '--json'])) as Key
+}
+
+test('key scan finds keys in files by their checksum, says whose they are, and never prints them', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const live = await newKey(line, 'live')
+  const disabled = await newKey(line, 'disabled')
+  await line.run(['key', 'disable', '2', disabled.id])
+  const foreign = generateApiKey('acme')
+  const mistyped = live.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
+
+  const folder = temporaryFolder(t)
+  mkdirSync(join(folder, 'a'))
+  writeFileSync(join(folder, 'a', '.env'), `# settings\r\nMY_KEY=${live.key}\r\nOLD=${mistyped}\n`)
+  writeFileSync(join(folder, 'b.txt'), `x_${disabled.key}y ${foreign}`)
+  writeFileSync(join(folder, 'c.bin'), Buffer.concat([Buffer.from([0, 1, 2]), Buffer.from(live.key)]))
+  writeFileSync(join(folder, 'd.txt'), 'nothing here')
+  symlinkSync('/', join(folder, 'everything'))
+
+  const { code, stdout, stderr } = await line.run(['key', 'scan', folder])
+  assert.deepEqual([code, stderr], [1, 'latchkey: found 1 key that works\n'])
+  const rows = stdout
+    .trimEnd()
+    .split('\n')
+    .map((row) => row.split(/ {2,}/))
+  assert.deepEqual(rows, [
+    ['FOUND', 'PREFIX', 'STATE', 'OWNER', 'KEY ID'],
+    [`${join(folder, 'a', '.env')}:2`, live.key.slice(0, 9), 'live', 'user 2 (Bob@example.com)', live.id],
+    [`${join(folder, 'b.txt')}:1`, disabled.key.slice(0, 9), 'disabled', 'user 2 (Bob@example.com)', disabled.id],
+    [`${join(folder, 'b.txt')}:1`, foreign.slice(0, 9), 'unknown'],
+  ])
+  for (const { key } of [live, disabled]) assert.ok(!stdout.includes(key))
+})
+
+test('key scan --revoke disables what it finds, and exits with 0 once nothing that works is left', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const { id, key } = await newKey(line, 'live')
+  const file = join(temporaryFolder(t), 'notes')
+  writeFileSync(file, `${key}\n${key}\n`)
+  const first = await line.run(['key', 'scan', file, '--revoke', '--json'])
+  assert.equal(first.code, 1)
+  const found = (JSON.parse(first.stdout) as Found[]).map(({ found, state, revoked, key_id }) => [found, state, revoked, key_id])
+  assert.deepEqual(found, [
+    [`${file}:1`, 'live', true, id],
+    [`${file}:2`, 'disabled', false, id],
+  ])
+  const [listed] = json(await line.run(['key', 'list', '2', '--json'])) as { is_active: boolean }[]
+  assert.equal(listed?.is_active, false)
+  assert.equal((json(await line.run(['key', 'scan', file, '--json'])) as Found[]).length, 2)
+})
+
+test('key scan reads standard input, and reports a path that does not exist', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const { key } = await newKey(line, 'live')
+  const piped = await line.run(['key', 'scan', '-', '--json'], `line\n+ key: "${key}"\n`)
+  assert.deepEqual([piped.code, (JSON.parse(piped.stdout) as Found[])[0]?.found], [1, '-:2'])
+  done(await line.run(['key', 'scan', '-', '--json'], 'nothing'), '[]\n')
+  refusedWith(await line.run(['key', 'scan', '/nowhere/at/all']), 1, '/nowhere/at/all: there is no such file or folder')
+})
