@@ -6,6 +6,7 @@ const CHECKSUM_LENGTH = 6
 // Keys with an earlier prefix stay valid, so any prefix will do.
 const SHAPE = /^[a-z0-9]{2,16}_[\w-]{43}[0-9A-Za-z]{6}$/
 const PREFIX_MAX_LENGTH = 16
+const PREFIX_CHARACTER = /[a-z0-9]/
 const SECRET_PART = /_(?=[\w-]{49})/g
 const SECRET_PART_LENGTH = 50
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -28,7 +29,8 @@ export function findApiKeys(text: string): string[] {
 /** The key whose prefix ends at a place. The text before it may run on without a gap, so every beginning is tried. */
 function keyAround(text: string, prefixEnd: number): string | undefined {
   const end = prefixEnd + SECRET_PART_LENGTH
-  for (let start = prefixEnd - 2; start >= Math.max(0, prefixEnd - PREFIX_MAX_LENGTH); start--) {
+  const earliest = Math.max(0, prefixEnd - PREFIX_MAX_LENGTH)
+  for (let start = prefixEnd - 1; start >= earliest && PREFIX_CHARACTER.test(text.charAt(start)); start--) {
     const candidate = text.slice(start, end)
     if (isWellFormedApiKey(candidate)) return candidate
   }

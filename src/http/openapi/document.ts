@@ -1,5 +1,5 @@
 import type { FastifySchema } from 'fastify'
-import type { AcceptedKeys, Access, Declared } from '../pipeline/declarations.ts'
+import { type AcceptedKeys, type Access, type Declared, readsOnly } from '../pipeline/declarations.ts'
 import { createResponses } from './responses.ts'
 import { type Components, createComponents, type DeclaredSchema, sampleOf } from './schemas.ts'
 import { TAGS, type Tag } from './tags.ts'
@@ -70,12 +70,14 @@ export function describeApi(routes: readonly Declared[], options: DocumentOption
   return describeOperations(shown.map(toOperation), options)
 }
 
-function toOperation({ method, url, config, schema }: Declared): Operation {
+function toOperation(route: Declared): Operation {
+  const { method, url, config, schema } = route
   for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
     if (!schema[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
   }
   const path = url.replace(/:(\w+)/g, '{$1}')
-  return { method: String(method).toLowerCase(), path, access: config.access, keys: config.acceptedKeys, schema }
+  const keys = config.acceptedKeys === 'identify' && readsOnly(route) ? 'any' : config.acceptedKeys
+  return { method: String(method).toLowerCase(), path, access: config.access, keys, schema }
 }
 
 function describeOperations(operations: readonly Operation[], { apiTitle, version, baseUrl }: DocumentOptions): object {
