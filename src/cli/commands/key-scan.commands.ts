@@ -6,10 +6,10 @@ import type { Command } from 'commander'
 import { createLeakedKeys, type FoundKey, type LeakedKeys } from '../../domain/sessions/leaked-keys.service.ts'
 import { findApiKeys } from '../../security/api-key-secret.ts'
 import { counted } from '../../shared/counted.ts'
+import { SomeFailed } from '../bulk/bulk.ts'
 import { FROM_INPUT } from '../terminal/input.ts'
 import { createPrinter, type Format, JSON_OPTION } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { SomeFailed } from '../bulk/bulk.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
 type ScanOptions = { readonly json?: true; readonly revoke?: true }

@@ -1,7 +1,7 @@
 import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
-import type { App } from '../../pipeline/app-type.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import { sendList } from '../../answers/send-list.ts'
+import type { App } from '../../pipeline/app-type.ts'
 import { UserPath } from '../accounts/user.schemas.ts'
 import {
   DetailsQuery,

@@ -1,7 +1,7 @@
 import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
 import type { LeakedKeys } from '../../../domain/sessions/leaked-keys.service.ts'
-import type { App } from '../../pipeline/app-type.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
+import type { App } from '../../pipeline/app-type.ts'
 import { DetailsQuery, KeyPath, keyView, NewKeyView, RotationBody } from './api-key.schemas.ts'
 import { FindingsBody, LabelsView } from './leaked-key.schemas.ts'
 
