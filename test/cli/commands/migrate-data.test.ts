@@ -20,7 +20,7 @@ import { LATCHKEY, runNode, startNode } from '../../support/processes/processes.
 
 const WRITER = fileURLToPath(new URL('../../support/processes/writer-process.ts', import.meta.url))
 const BAN = statement('update users set banned = true, last_login_at = 77 where id = $1')
-const ADD_RETIRING = statement('insert into retiring_secrets (key_hash, key_id, expires_at) values ($1, $2, $3)')
+const ADD_RETIRING = statement('insert into retiring_secrets (key_hash, key_id, retired_at, expires_at) values ($1, $2, 1, $3)')
 const ADD_SIGNING_KEY = statement(`
   insert into signing_keys (id, public_jwk, private_key, created_at, signs_from, published_until) values ($1, $2, $3, $4, $5, $6)`)
 const ADD_SECRET_USE = statement('insert into secret_uses (fingerprint, first_used_at, last_used_at) values ($1, $2, $3)')
