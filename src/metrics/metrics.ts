@@ -20,7 +20,16 @@ const AUTH_FAILURES: readonly AuthFailureReason[] = [
   'unverified_user',
   'already_verified',
 ]
-const KEY_STATUSES: readonly KeyValidationStatus[] = ['valid', 'invalid_format', 'not_found', 'inactive', 'user_banned', 'user_unverified']
+// An object, so that a status that is missing here does not compile.
+const KEY_STATUSES: Readonly<Record<KeyValidationStatus, true>> = {
+  valid: true,
+  invalid_format: true,
+  not_found: true,
+  inactive: true,
+  expired: true,
+  user_banned: true,
+  user_unverified: true,
+}
 const LOGIN_STATUSES: readonly LoginStatus[] = ['success', 'invalid_password', 'banned', 'not_verified']
 
 /** The prefix of every name (spec 4.5, rule 1). */
@@ -43,7 +52,7 @@ function createMetricsObserver(registry: Registry, namespace: string): Observer 
   const failures = Object.fromEntries(
     AUTH_METHODS.map((method) => [method, byName(AUTH_FAILURES, (reason) => authFailures(method, reason))]),
   )
-  const keys = byName(KEY_STATUSES, keyValidations)
+  const keys = byName(Object.keys(KEY_STATUSES), keyValidations)
   const logins = byName(LOGIN_STATUSES, loginAttempts)
   const limits = byName(LIMIT_NAMES, rateLimited)
   return {
