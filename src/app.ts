@@ -53,7 +53,8 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     onMailQueued,
     onEvent,
   })
-  const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys, leakedKeys, limiter } = services
+  const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys, leakedKeys, limiter } =
+    services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
   const blocklist = await openBlocklist(config.passwordBlocklist)

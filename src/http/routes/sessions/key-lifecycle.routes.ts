@@ -53,7 +53,7 @@ export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: Leake
   app.post(
     '/auth/leaked',
     {
-      config: { access: 'public', writes: true },
+      config: { access: 'public', writes: true, limits: { ip: 'leaked:ip' } },
       schema: {
         operationId: 'reportLeakedKeys',
         summary: 'Report keys that were found in public',
@@ -61,7 +61,7 @@ export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: Leake
           'Disables every key among the tokens. The body and the response are those of the secret-scanning partner program of GitHub.',
         tags: ['API keys'],
         body: FindingsBody,
-        response: { 200: described(LabelsView, 'A label for each token, in the same order.'), ...refusals(413, 503) },
+        response: { 200: described(LabelsView, 'A label for each token, in the same order.'), ...refusals(413, 429, 503) },
       },
     },
     async ({ origin, body }) => {
