@@ -24,10 +24,17 @@ export type ProcessOptions = {
 export const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
 export const LATCHKEY = fileURLToPath(new URL('../../../src/cli/latchkey.ts', import.meta.url))
 
+// Half of the time of a short process is the compilation of its sources.
+const COMPILE_CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/tests', import.meta.url)) }
+
 /** Starts a Node process without the environment of the tests. It is killed when the test ends. */
 export function startNode(t: TestContext, script: string, args: readonly string[], options: ProcessOptions): ChildProcess {
   const { cwd, env = {}, nodeFlags = [], account = {} } = options
-  const child = spawn(process.execPath, [...nodeFlags, script, ...args], { cwd, env: { PATH: process.env['PATH'], ...env }, ...account })
+  const child = spawn(process.execPath, [...nodeFlags, script, ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
+    ...account,
+  })
   t.after(() => child.kill('SIGKILL'))
   return child
 }
