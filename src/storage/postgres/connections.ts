@@ -12,6 +12,8 @@ export type Connections = {
   readonly client: Client
   readonly hostIndex: number
   readonly openedAt: number
+  /** Whether a statement has succeeded on one of them. */
+  hasServed: boolean
   /** Adds what the driver leaves out of an error: that the server is a standby. */
   explain(error: unknown): unknown
   /** Closes the connections at once, even with running statements. */
@@ -70,6 +72,7 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
     client,
     hostIndex,
     openedAt: performance.now(),
+    hasServed: false,
     explain(error) {
       // Unless we end it, the driver destroys a connection for one reason only: the server is not the primary.
       if (isEnding || codeOf(error) !== 'CONNECTION_DESTROYED') return error

@@ -31,6 +31,7 @@ export function openPostgres(url: string, observer: OutageObserver = {}): Databa
         used = pool.connections()
         try {
           const result = await work(used.client, requireTime)
+          used.hasServed = true
           outage.succeeded()
           return result
         } catch (error) {
@@ -48,7 +49,8 @@ export function openPostgres(url: string, observer: OutageObserver = {}): Databa
 
   /** Later work uses new connections, and the next host where this one is gone. */
   function abandon(pool: Pool, used: Connections, error: unknown): void {
-    if (isLost(error) || isWrongServer(error)) pool.leaveHost(used)
+    // A host that closes every connection cleanly makes the driver reconnect until the deadline, and never serves.
+    if (isLost(error) || isWrongServer(error) || !used.hasServed) pool.leaveHost(used)
     pool.replace(used)
     // Only a write notices that its server has become read-only, but reads must not stay on that server either.
     if (isWrongServer(error)) for (const other of [reads, writes]) other.replaceHost(used.hostIndex)
