@@ -3,13 +3,23 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 
 export type Answer = { readonly status: number; readonly body: string; readonly tookMs: number }
-export type Asked = { readonly method?: string; readonly path: string; readonly token?: string | undefined; readonly body?: object }
+export type Asked = {
+  readonly method?: string
+  readonly path: string
+  readonly token?: string | undefined
+  readonly key?: string
+  readonly body?: object
+}
 
 const agent = new Agent({ keepAlive: true })
 
 /** Sends one request on a keep-alive connection. Resolves when the headers of the response have arrived. */
-export async function open(url: string, { method = 'GET', path, token, body }: Asked): Promise<IncomingMessage> {
-  const headers = { ...(token && { authorization: `Bearer ${token}` }), ...(body && { 'content-type': 'application/json' }) }
+export async function open(url: string, { method = 'GET', path, token, key, body }: Asked): Promise<IncomingMessage> {
+  const headers = {
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(key && { 'x-api-key': key }),
+    ...(body && { 'content-type': 'application/json' }),
+  }
   const sent = request(`${url}${path}`, { method, headers, agent }).end(body && JSON.stringify(body))
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   return response

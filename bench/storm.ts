@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { logIn } from './client.ts'
+import { ask, logIn } from './client.ts'
 import { ADMIN, startOn } from './contenders.ts'
 import type { Report, Section } from './figures.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -31,7 +31,10 @@ export async function measureStorm(generator: LoadGenerator, folder: string, rep
     const { token } = await logIn(service.url, ADMIN.email, ADMIN.password)
     report(`login storm: ${SECONDS} s`)
     const heartbeat = await startHeartbeat(service.url)
-    const me = await startHeartbeat(service.url, { path: '/users/me', token })
+    // With a key, because the logins of the storm end older sessions of the account.
+    const created = await ask(service.url, { method: 'POST', path: '/users/keys', token, body: { name: 'storm' } })
+    const { key } = JSON.parse(created.body) as { key: string }
+    const me = await startHeartbeat(service.url, { path: '/users/me', key })
     const memory = watchMemory(service)
     const count = await storm({ url, body: load.body, perSecond: capacity * TIMES_CAPACITY, seconds: SECONDS })
     const [beat, mine, peakMb] = [await heartbeat.stop(), await me.stop(), memory.stop().mostMb]
