@@ -25,9 +25,9 @@ import { createServices, type Parts } from './services.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
 import { readVersion } from './shared/version.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
-import { readInstanceId } from './storage/repositories/instance.repository.ts'
-import { measureOutbox } from './storage/repositories/outbox.repository.ts'
-import { ping } from './storage/repositories/ping.ts'
+import { measureOutbox } from './storage/repositories/delivery/outbox.repository.ts'
+import { readInstanceId } from './storage/repositories/operations/instance.repository.ts'
+import { ping } from './storage/repositories/operations/ping.ts'
 
 export type AppParts = Parts & {
   readonly db: MonitoredDatabase

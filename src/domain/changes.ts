@@ -3,7 +3,7 @@ import type { Change, Event } from '../model/event.ts'
 import { Refusal } from '../model/refusal.ts'
 import type { User } from '../model/user.ts'
 import type { Database, LockName, Transaction } from '../storage/database.ts'
-import { findUserById, lockAccounts, type UserSecrets } from '../storage/repositories/user.repository.ts'
+import { findUserById, lockAccounts, type UserSecrets } from '../storage/repositories/accounts/user.repository.ts'
 import { requireCaller } from './sessions/callers.ts'
 
 /** A transaction that reports what it changed. */

@@ -1,7 +1,7 @@
 import type { Database } from '../storage/database.ts'
-import { deleteFreeLimits } from '../storage/repositories/rate-limit.repository.ts'
-import { deleteEndedSecrets } from '../storage/repositories/retiring-secret.repository.ts'
-import { deleteExpiredSessions } from '../storage/repositories/session.repository.ts'
+import { deleteFreeLimits } from '../storage/repositories/operations/rate-limit.repository.ts'
+import { deleteEndedSecrets } from '../storage/repositories/sessions/retiring-secret.repository.ts'
+import { deleteExpiredSessions } from '../storage/repositories/sessions/session.repository.ts'
 
 export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 

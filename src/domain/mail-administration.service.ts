@@ -1,6 +1,6 @@
 import type { Operator } from '../model/caller.ts'
 import type { OutboxMail } from '../model/mail.ts'
-import { discardMail, findMail, listMailsAfter, retryMail } from '../storage/repositories/outbox-inspection.repository.ts'
+import { discardMail, findMail, listMailsAfter, retryMail } from '../storage/repositories/delivery/outbox-inspection.repository.ts'
 import type { DomainParts } from './parts.ts'
 
 /** What an operator may do with the mails in the outbox. */

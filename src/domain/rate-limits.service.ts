@@ -1,7 +1,7 @@
 import { TooManyRequests } from '../model/refusal.ts'
 import type { LimitKeys } from '../security/limit-keys.ts'
 import type { Database } from '../storage/database.ts'
-import { giveBack, keepUntil, readFreeAt, takePlace } from '../storage/repositories/rate-limit.repository.ts'
+import { giveBack, keepUntil, readFreeAt, takePlace } from '../storage/repositories/operations/rate-limit.repository.ts'
 import type { Observer } from './observer.ts'
 import { emailKey } from './values/email.ts'
 import { networkOf } from './values/network.ts'

@@ -7,7 +7,7 @@ import {
   holdSecrets,
   recordSecretUse,
   releaseSecrets,
-} from '../storage/repositories/secret-use.repository.ts'
+} from '../storage/repositories/operations/secret-use.repository.ts'
 import type { DomainParts } from './parts.ts'
 
 export type SecretUse = { start(): Promise<void>; stop(): Promise<void>; run(): Promise<void> }

@@ -2,6 +2,7 @@ import type { ClaimedMail } from '../model/mail.ts'
 import type { User } from '../model/user.ts'
 import type { Tokens } from '../security/token.ts'
 import type { Database } from '../storage/database.ts'
+import type { UserSecrets } from '../storage/repositories/accounts/user.repository.ts'
 import {
   claimMails,
   extendLease,
@@ -14,8 +15,7 @@ import {
   removeMail,
   removeUnwantedMails,
   requeueMail,
-} from '../storage/repositories/outbox.repository.ts'
-import type { UserSecrets } from '../storage/repositories/user.repository.ts'
+} from '../storage/repositories/delivery/outbox.repository.ts'
 import { retryDelayMs } from './backoff.ts'
 import type { Delivery, DispatcherLogger, Outcome } from './dispatcher.ts'
 import { createMailServerStatus, type Operation } from './mail-server-status.ts'

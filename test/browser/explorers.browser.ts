@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import type { ApiDocument } from '../support/app/openapi.ts'
-import { operationsOf } from '../support/app/openapi.ts'
+import type { ApiDocument } from '../support/http/openapi.ts'
+import { operationsOf } from '../support/http/openapi.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, photograph, SCREENSHOTS } from '../support/servers/browser.ts'
 

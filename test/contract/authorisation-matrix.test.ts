@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
-import { forge, payloadOf } from '../support/app/forged-tokens.ts'
-import { OPERATOR } from '../support/app/origins.ts'
-import { newEmail, PASSWORD } from '../support/app/requests.ts'
-import { routesDuring } from '../support/app/routes.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
+import { forge, payloadOf } from '../support/http/forged-tokens.ts'
+import { OPERATOR } from '../support/http/origins.ts'
+import { newEmail, PASSWORD } from '../support/http/requests.ts'
+import { routesDuring } from '../support/http/routes.ts'
 
 /**
  * Every endpoint, and its status for each caller. Each cell creates new accounts. The request is about the caller's own account, except

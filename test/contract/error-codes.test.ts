@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { ANSWERS, type Answer, type ErrorCode } from '../../src/http/answers/answers.ts'
 import { COMMON_CODES } from '../../src/http/answers/replies.ts'
 import { MESSAGES } from '../../src/http/validation/validation-error.ts'
-import { operationsOf, readApiDocument } from '../support/app/openapi.ts'
 import { read, rows } from '../support/documents.ts'
+import { operationsOf, readApiDocument } from '../support/http/openapi.ts'
 
 const PAGE = 'docs/errors.md'
 const TABLE = new Map<string, Answer>(Object.values<Answer>(ANSWERS).map((answer) => [answer.code, answer]))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { statement } from '../../src/storage/database.ts'
 import { invalid, refused } from '../support/app/assertions.ts'
-import { PASSWORD } from '../support/app/requests.ts'
 import { startApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
+import { PASSWORD } from '../support/http/requests.ts'
 
 type FieldKind = 'email' | 'name' | 'password' | 'newPassword' | 'token'
 type Endpoint = { readonly url: string; readonly fields: Readonly<Record<string, FieldKind>> }

@@ -4,10 +4,10 @@ import type { LightMyRequestResponse } from 'fastify'
 import type { KeyAccess } from '../../src/model/api-key.ts'
 import { admin, keyHolder } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
-import { operationsOf } from '../support/app/openapi.ts'
-import { routesDuring } from '../support/app/routes.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
+import { operationsOf } from '../support/http/openapi.ts'
+import { routesDuring } from '../support/http/routes.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const
 type Method = (typeof METHODS)[number]

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { admin } from '../support/app/actors.ts'
-import { type ApiDocument, operationsOf, readApiDocument } from '../support/app/openapi.ts'
 import { startApp } from '../support/app/start-app.ts'
+import { type ApiDocument, operationsOf, readApiDocument } from '../support/http/openapi.ts'
 
 type Auth = 'None' | 'User' | 'Admin'
 

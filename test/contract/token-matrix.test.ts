@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import type { TokenKind } from '../../src/security/token.ts'
-import { findUserById } from '../../src/storage/repositories/user.repository.ts'
+import { findUserById } from '../../src/storage/repositories/accounts/user.repository.ts'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
-import { forge, payloadOf, unsigned } from '../support/app/forged-tokens.ts'
-import { logout, refresh, resetPassword, verify } from '../support/app/requests.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
+import { forge, payloadOf, unsigned } from '../support/http/forged-tokens.ts'
+import { logout, refresh, resetPassword, verify } from '../support/http/requests.ts'
 import { issueToken } from '../support/servers/offline-verifier.ts'
 
 /** One endpoint for each kind of token. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHousekeeping } from '../../src/domain/housekeeping.ts'
 import { statement } from '../../src/storage/database.ts'
-import { insertSession } from '../../src/storage/repositories/session.repository.ts'
+import { insertSession } from '../../src/storage/repositories/sessions/session.repository.ts'
 import { member } from '../support/app/actors.ts'
 import { startApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'

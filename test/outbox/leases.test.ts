@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { Refusal } from '../../src/model/refusal.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { claimMails, enqueueMail, extendLease, postponeMail, releaseMail } from '../../src/storage/repositories/outbox.repository.ts'
+import {
+  claimMails,
+  enqueueMail,
+  extendLease,
+  postponeMail,
+  releaseMail,
+} from '../../src/storage/repositories/delivery/outbox.repository.ts'
 import { member } from '../support/app/actors.ts'
 import { until } from '../support/app/eventually.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'

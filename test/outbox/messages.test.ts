@@ -6,9 +6,9 @@ import type { User } from '../../src/model/user.ts'
 import { parseMailbox, writeMail } from '../../src/outbox/messages.ts'
 import { toSendOptions } from '../../src/outbox/transport.ts'
 import { LIFETIME_MINUTES } from '../../src/security/token.ts'
-import { findUserById } from '../../src/storage/repositories/user.repository.ts'
-import { ORIGIN } from '../support/app/origins.ts'
+import { findUserById } from '../../src/storage/repositories/accounts/user.repository.ts'
 import { startApp } from '../support/app/start-app.ts'
+import { ORIGIN } from '../support/http/origins.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
 const TOKEN = 'aaa.bbb.ccc'

@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { boundPort } from '../../src/shared/public-url.ts'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
-import { OPERATOR } from '../support/app/origins.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { OPERATOR } from '../support/http/origins.ts'
 import { PROXIES, request, type StartProxy } from '../support/servers/forward-auth-proxies.ts'
 
 type Received = { readonly method: string; readonly path: string; readonly identity: Record<string, string>; readonly body: string }

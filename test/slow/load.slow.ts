@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newEmail } from '../support/app/requests.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
+import { newEmail } from '../support/http/requests.ts'
 import {
   flood,
   idleClients,

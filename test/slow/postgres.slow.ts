@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { until } from '../support/app/eventually.ts'
-import { newEmail } from '../support/app/requests.ts'
 import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
+import { newEmail } from '../support/http/requests.ts'
 import {
   assertResponses,
   missing,

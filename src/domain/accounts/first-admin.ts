@@ -1,7 +1,7 @@
 import type { Operator } from '../../model/caller.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findAnyAdmin, promoteByEmail } from '../../storage/repositories/admin.repository.ts'
-import { findUserByEmail, insertUser } from '../../storage/repositories/user.repository.ts'
+import { findAnyAdmin, promoteByEmail } from '../../storage/repositories/accounts/admin.repository.ts'
+import { findUserByEmail, insertUser } from '../../storage/repositories/accounts/user.repository.ts'
 import type { DomainParts } from '../parts.ts'
 import { emailKey } from '../values/email.ts'
 

@@ -1,9 +1,7 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { FoundUsers, User, UserSearch } from '../../model/user.ts'
-import { deleteApiKeysOfUser } from '../../storage/repositories/api-key.repository.ts'
-import { deleteOldestSessions } from '../../storage/repositories/session.repository.ts'
-import { findUserByEmail, findUserById } from '../../storage/repositories/user.repository.ts'
+import { findUserByEmail, findUserById } from '../../storage/repositories/accounts/user.repository.ts'
 import {
   banUser,
   deleteUser,
@@ -13,8 +11,10 @@ import {
   setRole,
   setVerified,
   unbanUser,
-} from '../../storage/repositories/user-administration.repository.ts'
-import { searchUsers } from '../../storage/repositories/user-search.repository.ts'
+} from '../../storage/repositories/accounts/user-administration.repository.ts'
+import { searchUsers } from '../../storage/repositories/accounts/user-search.repository.ts'
+import { deleteApiKeysOfUser } from '../../storage/repositories/sessions/api-key.repository.ts'
+import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 import { requireReader } from '../sessions/callers.ts'

@@ -1,7 +1,7 @@
 import type { Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Profile, Role } from '../../model/user.ts'
-import { insertUser } from '../../storage/repositories/user.repository.ts'
+import { insertUser } from '../../storage/repositories/accounts/user.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 import { emailKey } from '../values/email.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Actor, Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import { findSessionExpiry } from '../../storage/repositories/session.repository.ts'
+import { findSessionExpiry } from '../../storage/repositories/sessions/session.repository.ts'
 import type { DomainParts } from '../parts.ts'
 import { requireCaller } from '../sessions/callers.ts'
 import { scopeString } from './scopes.ts'

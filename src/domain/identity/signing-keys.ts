@@ -10,7 +10,7 @@ import {
   listSigningKeys,
   resealSigningKey,
   retireOtherSigningKeys,
-} from '../../storage/repositories/signing-key.repository.ts'
+} from '../../storage/repositories/operations/signing-key.repository.ts'
 import type { DomainParts } from '../parts.ts'
 import { CLOCK_MARGIN_MS, chooseSigningKey, isPublished, PUBLISHED_BEFORE_MS, TOKEN_LIFETIME_SECONDS } from './signing-key-times.ts'
 

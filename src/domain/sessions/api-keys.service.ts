@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ApiKey, ApiKeyChanges, KeyAccess } from '../../model/api-key.ts'
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
+import { findUserById } from '../../storage/repositories/accounts/user.repository.ts'
 import {
   type ApiKeyPage,
   countApiKeys,
@@ -11,9 +12,8 @@ import {
   insertApiKey,
   listApiKeysAfter,
   updateApiKey,
-} from '../../storage/repositories/api-key.repository.ts'
-import { deleteRetiringSecrets } from '../../storage/repositories/retiring-secret.repository.ts'
-import { findUserById } from '../../storage/repositories/user.repository.ts'
+} from '../../storage/repositories/sessions/api-key.repository.ts'
+import { deleteRetiringSecrets } from '../../storage/repositories/sessions/retiring-secret.repository.ts'
 import { changedFields } from '../changed-fields.ts'
 import type { DomainParts } from '../parts.ts'
 import { requireReader } from './callers.ts'

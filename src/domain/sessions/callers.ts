@@ -2,8 +2,8 @@ import type { Caller, KeyCredential } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User } from '../../model/user.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findKeyOwner, findRetiringKeyOwner } from '../../storage/repositories/api-key.repository.ts'
-import { findSessionUser } from '../../storage/repositories/session.repository.ts'
+import { findKeyOwner, findRetiringKeyOwner } from '../../storage/repositories/sessions/api-key.repository.ts'
+import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 
 /**
  * Reads an authenticated caller again: since then, their session or key may have ended, or their account may be banned or deleted.

@@ -2,12 +2,12 @@ import type { ApiKey } from '../../model/api-key.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { generateApiKey, hashApiKey } from '../../security/api-key-secret.ts'
 import type { Transaction } from '../../storage/database.ts'
-import { findApiKey, findKeyHash, replaceSecret, type Secret } from '../../storage/repositories/api-key.repository.ts'
+import { findApiKey, findKeyHash, replaceSecret, type Secret } from '../../storage/repositories/sessions/api-key.repository.ts'
 import {
   deleteOldestRetiringSecrets,
   deleteRetiringSecrets,
   insertRetiringSecret,
-} from '../../storage/repositories/retiring-secret.repository.ts'
+} from '../../storage/repositories/sessions/retiring-secret.repository.ts'
 
 /** The maximum number of former secrets of one key that still work. A rotation beyond it ends the one that was replaced first. */
 export const MAX_RETIRING_SECRETS = 20

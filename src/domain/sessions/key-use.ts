@@ -1,5 +1,5 @@
 import type { Database } from '../../storage/database.ts'
-import { type KeyOwner, recordKeyUse } from '../../storage/repositories/api-key.repository.ts'
+import { type KeyOwner, recordKeyUse } from '../../storage/repositories/sessions/api-key.repository.ts'
 
 const MIN_INTERVAL_MS = 60_000
 

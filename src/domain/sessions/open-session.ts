@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Origin } from '../../model/caller.ts'
 import { LIFETIME_MINUTES, type Tokens } from '../../security/token.ts'
 import type { Reads } from '../../storage/database.ts'
-import { countSessions, deleteOldestSessions, insertSession } from '../../storage/repositories/session.repository.ts'
+import { countSessions, deleteOldestSessions, insertSession } from '../../storage/repositories/sessions/session.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
 
 export type TokenPair = { readonly token: string; readonly refresh: string }

@@ -1,5 +1,5 @@
 import type { Database } from '../../storage/database.ts'
-import { recordSessionUse } from '../../storage/repositories/session.repository.ts'
+import { recordSessionUse } from '../../storage/repositories/sessions/session.repository.ts'
 
 export type SessionUse = {
   /** Remembers that a session was used. Returns at once. */

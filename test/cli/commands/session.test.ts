@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { insertSession } from '../../../src/storage/repositories/session.repository.ts'
+import { insertSession } from '../../../src/storage/repositories/sessions/session.repository.ts'
 import { threeAccounts } from '../../support/app/accounts.ts'
 import { test } from '../../support/databases/databases.ts'
 import { commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'

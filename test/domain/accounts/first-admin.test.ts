@@ -4,11 +4,11 @@ import { createChanges } from '../../../src/domain/changes.ts'
 import { createPasswords } from '../../../src/security/password.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
-import { findUserByEmail } from '../../../src/storage/repositories/user.repository.ts'
+import { findUserByEmail } from '../../../src/storage/repositories/accounts/user.repository.ts'
 import { member } from '../../support/app/actors.ts'
-import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { freshDatabase, test } from '../../support/databases/databases.ts'
+import { OPERATOR } from '../../support/http/origins.ts'
 
 const COUNT = statement<{ count: number }>('select count(*) as count from users')
 const BAN = statement('update users set banned = true where id = $1')

@@ -8,10 +8,10 @@ import { statement } from '../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
 import { eventually } from '../../support/app/eventually.ts'
-import { actorOf, OPERATOR } from '../../support/app/origins.ts'
 import { secondApp } from '../../support/app/second-app.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { actorOf, OPERATOR } from '../../support/http/origins.ts'
 
 const COUNT_ACTIVE_ADMINS = statement<{ count: number }>(`
   select count(*) as count from users where role = 'admin' and banned = false and verified = true`)

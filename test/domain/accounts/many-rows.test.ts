@@ -4,10 +4,10 @@ import { MAX_SESSIONS } from '../../../src/domain/sessions/open-session.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
-import { OPERATOR, ORIGIN } from '../../support/app/origins.ts'
-import { login } from '../../support/app/requests.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { OPERATOR, ORIGIN } from '../../support/http/origins.ts'
+import { login } from '../../support/http/requests.ts'
 
 const NUMBERS = 'with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $2)'
 const ROW_ID = `cast(cast($1 as bigint) as text) || '-' || cast(n as text)`

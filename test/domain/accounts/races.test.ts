@@ -5,12 +5,12 @@ import { createPasswords, type Passwords } from '../../../src/security/password.
 import { createServices } from '../../../src/services.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
-import { findUserByEmail, findUserById } from '../../../src/storage/repositories/user.repository.ts'
+import { findUserByEmail, findUserById } from '../../../src/storage/repositories/accounts/user.repository.ts'
 import { member } from '../../support/app/actors.ts'
-import { actorOf } from '../../support/app/origins.ts'
-import { login, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/app/requests.ts'
 import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
 import { freshDatabase, test } from '../../support/databases/databases.ts'
+import { actorOf } from '../../support/http/origins.ts'
+import { login, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/http/requests.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 
 const COUNT_USERS = statement<{ count: number }>('select count(*) as count from users')

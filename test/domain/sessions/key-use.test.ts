@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { statement } from '../../../src/storage/database.ts'
 import { keyHolder, member } from '../../support/app/actors.ts'
 import { eventually } from '../../support/app/eventually.ts'
-import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { OPERATOR } from '../../support/http/origins.ts'
 
 const LAST_USE = statement<{ last_used_at: number | null }>('select last_used_at from api_keys where id = $1')
 const SET_LAST_USE = statement('update api_keys set last_used_at = $2 where id = $1')

@@ -3,9 +3,9 @@ import { createChanges } from '../../../src/domain/changes.ts'
 import { createLeakedKeys } from '../../../src/domain/sessions/leaked-keys.service.ts'
 import { type Reads, readsOf } from '../../../src/storage/database.ts'
 import { keyHolder, member } from '../../support/app/actors.ts'
-import { OPERATOR, ORIGIN } from '../../support/app/origins.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { OPERATOR, ORIGIN } from '../../support/http/origins.ts'
 
 test('a report of a secret that a rotation has just ended disables nothing', async (t) => {
   const service = await startApp(t)

@@ -6,9 +6,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { statement } from '../../../src/storage/database.ts'
 import { admin, member } from '../../support/app/actors.ts'
 import { eventually } from '../../support/app/eventually.ts'
-import { OPERATOR } from '../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { insertUsers, numberedUsers } from '../../support/databases/users.ts'
+import { OPERATOR } from '../../support/http/origins.ts'
 
 // More than the buffers of a connection hold, so that the service has to wait for its reader.
 const CROWD = numberedUsers(14_000).map((person) => ({ ...person, firstName: '𝄞'.repeat(100), lastName: '𝄞'.repeat(100) }))

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { admin, member } from '../../support/app/actors.ts'
-import { forgotPassword, login, logout, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/app/requests.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { forgotPassword, login, logout, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/http/requests.ts'
 
 type Line = {
   readonly event?: string

@@ -12,11 +12,11 @@ import type { App } from '../../../src/http/pipeline/app-type.ts'
 import type { User } from '../../../src/model/user.ts'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
 import { refused } from '../../support/app/assertions.ts'
-import { type SkeletonOptions, startSkeleton } from '../../support/app/http-app.ts'
-import { OPERATOR } from '../../support/app/origins.ts'
-import { register } from '../../support/app/requests.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { type SkeletonOptions, startSkeleton } from '../../support/http/http-app.ts'
+import { OPERATOR } from '../../support/http/origins.ts'
+import { register } from '../../support/http/requests.ts'
 
 const LIMIT_MS = 400
 const PUBLIC = { access: 'public', writes: false } as const

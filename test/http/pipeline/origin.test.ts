@@ -6,7 +6,7 @@ import { refusals } from '../../../src/http/answers/replies.ts'
 import { Type } from '../../../src/http/validation/schema.ts'
 import type { Origin } from '../../../src/model/caller.ts'
 import { until } from '../../support/app/eventually.ts'
-import { startSkeleton } from '../../support/app/http-app.ts'
+import { startSkeleton } from '../../support/http/http-app.ts'
 
 /** A listening service whose writes wait until the test releases them. */
 async function listening(t: TestContext) {

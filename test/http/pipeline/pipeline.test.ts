@@ -10,8 +10,8 @@ import { SECURITY_HEADERS } from '../../../src/http/pipeline/headers.ts'
 import { Abandoned, Refusal } from '../../../src/model/refusal.ts'
 import { admin, member } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
-import { type SkeletonOptions, startSkeleton } from '../../support/app/http-app.ts'
 import { startApp } from '../../support/app/start-app.ts'
+import { type SkeletonOptions, startSkeleton } from '../../support/http/http-app.ts'
 
 type Method = NonNullable<InjectOptions['method']>
 

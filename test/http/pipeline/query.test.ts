@@ -3,9 +3,9 @@ import { test as plainTest } from 'node:test'
 import { parseQuery } from '../../../src/http/pipeline/query.ts'
 import { admin, member } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
-import { PASSWORD, register } from '../../support/app/requests.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { PASSWORD, register } from '../../support/http/requests.ts'
 
 const issue = (name: string, location = 'query') => ({ loc: [location, name], type: 'value_error' })
 

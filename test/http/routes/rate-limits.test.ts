@@ -3,6 +3,9 @@ import type { InjectOptions } from 'fastify'
 import { statement } from '../../../src/storage/database.ts'
 import { member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
+import { secondApp } from '../../support/app/second-app.ts'
+import { startApp, type TestApp } from '../../support/app/start-app.ts'
+import { test } from '../../support/databases/databases.ts'
 import {
   forgotPassword,
   login,
@@ -12,10 +15,7 @@ import {
   register,
   resendVerification,
   resetPassword,
-} from '../../support/app/requests.ts'
-import { secondApp } from '../../support/app/second-app.ts'
-import { startApp, type TestApp } from '../../support/app/start-app.ts'
-import { test } from '../../support/databases/databases.ts'
+} from '../../support/http/requests.ts'
 
 const COUNT_LIMITS = statement<{ count: number }>('select count(*) as count from rate_limits')
 

@@ -9,8 +9,8 @@ import { sendList } from '../../../src/http/answers/send-list.ts'
 import { SECURITY_HEADERS } from '../../../src/http/pipeline/headers.ts'
 import type { ServerLimits } from '../../../src/http/server/http-server.ts'
 import { until } from '../../support/app/eventually.ts'
-import { startSkeleton } from '../../support/app/http-app.ts'
 import { startApp } from '../../support/app/start-app.ts'
+import { startSkeleton } from '../../support/http/http-app.ts'
 
 type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
 

@@ -5,8 +5,8 @@ import { Type } from '../../../src/http/validation/schema.ts'
 import { createPages } from '../../../src/http/web/pages.ts'
 import { Refusal } from '../../../src/model/refusal.ts'
 import { refused } from '../../support/app/assertions.ts'
-import { startSkeleton } from '../../support/app/http-app.ts'
 import { startApp } from '../../support/app/start-app.ts'
+import { startSkeleton } from '../../support/http/http-app.ts'
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 

@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
-import { ping } from '../../../src/storage/repositories/ping.ts'
+import { ping } from '../../../src/storage/repositories/operations/ping.ts'
 import { type Actor, admin } from '../../support/app/actors.ts'
-import { forgotPassword, register } from '../../support/app/requests.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
+import { forgotPassword, register } from '../../support/http/requests.ts'
 
 type Scene = TestApp & { readonly file: string; readonly boss: Actor }
 

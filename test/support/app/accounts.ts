@@ -2,8 +2,8 @@ import type { Role } from '../../../src/model/user.ts'
 import { createPasswords } from '../../../src/security/password.ts'
 import { createServices } from '../../../src/services.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { OPERATOR } from '../http/origins.ts'
 import type { CommandLine } from '../processes/command-line.ts'
-import { OPERATOR } from './origins.ts'
 import { TEST_SECRET } from './start-app.ts'
 
 /** Creates three accounts with the ids 1 to 3: Ada, an admin, and Bob and Cem, users. */

@@ -4,8 +4,8 @@ import type { NewApiKey } from '../../../src/domain/sessions/api-keys.service.ts
 import { openSession } from '../../../src/domain/sessions/open-session.ts'
 import type { Role } from '../../../src/model/user.ts'
 import { statement } from '../../../src/storage/database.ts'
-import { findUserById } from '../../../src/storage/repositories/user.repository.ts'
-import { OPERATOR, ORIGIN } from './origins.ts'
+import { findUserById } from '../../../src/storage/repositories/accounts/user.repository.ts'
+import { OPERATOR, ORIGIN } from '../http/origins.ts'
 import type { TestApp } from './start-app.ts'
 
 export type Actor = {

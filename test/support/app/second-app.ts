@@ -5,7 +5,7 @@ import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { createPublicUrl } from '../../../src/shared/public-url.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
-import { requireDeclaredErrors } from './declared-errors.ts'
+import { requireDeclaredErrors } from '../http/declared-errors.ts'
 import type { TestApp } from './start-app.ts'
 
 /** A second service on the same database with its own connections, like another process. */

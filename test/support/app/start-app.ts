@@ -15,8 +15,8 @@ import { createPublicUrl } from '../../../src/shared/public-url.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/databases.ts'
+import { requireDeclaredErrors } from '../http/declared-errors.ts'
 import { createClock, type TestClock } from './clock.ts'
-import { requireDeclaredErrors } from './declared-errors.ts'
 import { createMailbox, type Mailbox } from './mailbox.ts'
 
 export type TestApp = {

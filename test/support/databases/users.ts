@@ -1,4 +1,4 @@
-import { insertUser } from '../../../src/storage/repositories/user.repository.ts'
+import { insertUser } from '../../../src/storage/repositories/accounts/user.repository.ts'
 import type { TestApp } from '../app/start-app.ts'
 
 export type Person = { readonly email: string; readonly firstName: string; readonly lastName: string }

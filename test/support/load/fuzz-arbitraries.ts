@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { ApiDocument, ListedOperation } from '../app/openapi.ts'
+import type { ApiDocument, ListedOperation } from '../http/openapi.ts'
 
 type Schema = ApiDocument['components']['schemas'][string] & {
   /** A field that may be null has two types. */

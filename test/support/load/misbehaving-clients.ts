@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { newEmail } from '../app/requests.ts'
+import { newEmail } from '../http/requests.ts'
 
 export type MisbehavingClients = { readonly sockets: Socket[]; disconnect(): void }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createTokens } from '../../../src/security/token.ts'
-import { payloadOf } from '../app/forged-tokens.ts'
-import { newEmail, PASSWORD } from '../app/requests.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
+import { payloadOf } from '../http/forged-tokens.ts'
+import { newEmail, PASSWORD } from '../http/requests.ts'
 import { ask, registration, type TimedResponse } from './traffic.ts'
 
 /** The possible states of a value: the last acknowledged one, and those requested since without a response. */

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import { newEmail, PASSWORD } from '../app/requests.ts'
+import { newEmail, PASSWORD } from '../http/requests.ts'
 
 export type TimedResponse = {
   readonly what: string

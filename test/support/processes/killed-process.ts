@@ -7,7 +7,7 @@ import { openTransport } from '../../../src/outbox/open-transport.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { createServices } from '../../../src/services.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
-import { ORIGIN } from '../app/origins.ts'
+import { ORIGIN } from '../http/origins.ts'
 
 const config = loadConfig(process.env)
 const db = await openDatabase(config.database)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { after, type TestContext } from 'node:test'
-import { PASSWORD } from '../app/requests.ts'
+import { PASSWORD } from '../http/requests.ts'
 import { type Finished, MAIN, type ProcessOptions, startNode } from './processes.ts'
 
 export type MainProcess = {

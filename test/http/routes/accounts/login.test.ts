@@ -4,13 +4,13 @@ import { secretsOf } from '../../../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../../../src/security/password.ts'
 import { createServices } from '../../../../src/services.ts'
 import { statement } from '../../../../src/storage/database.ts'
-import { findUserByEmail } from '../../../../src/storage/repositories/user.repository.ts'
+import { findUserByEmail } from '../../../../src/storage/repositories/accounts/user.repository.ts'
 import { member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { ORIGIN } from '../../../support/app/origins.ts'
-import { login, logout, newEmail } from '../../../support/app/requests.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { ORIGIN } from '../../../support/http/origins.ts'
+import { login, logout, newEmail } from '../../../support/http/requests.ts'
 
 const BAN = statement('update users set banned = true where id = $1')
 const SET_HASH = statement('update users set password_hash = $2 where id = $1')

@@ -3,7 +3,9 @@ import { getHeapStatistics } from 'node:v8'
 import { statement } from '../../../../src/storage/database.ts'
 import { member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { OPERATOR } from '../../../support/app/origins.ts'
+import { startApp, type TestApp } from '../../../support/app/start-app.ts'
+import { test } from '../../../support/databases/databases.ts'
+import { OPERATOR } from '../../../support/http/origins.ts'
 import {
   forgotPassword,
   login,
@@ -14,9 +16,7 @@ import {
   refresh,
   resetPage,
   resetPassword,
-} from '../../../support/app/requests.ts'
-import { startApp, type TestApp } from '../../../support/app/start-app.ts'
-import { test } from '../../../support/databases/databases.ts'
+} from '../../../support/http/requests.ts'
 
 const BAN = statement('update users set banned = true where id = $1')
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { statement } from '../../../../src/storage/database.ts'
 import { member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { logout, post, refresh } from '../../../support/app/requests.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { logout, post, refresh } from '../../../support/http/requests.ts'
 
 const BAN = statement('update users set banned = $2 where id = $1')
 const DELETE = statement('delete from users where id = $1')

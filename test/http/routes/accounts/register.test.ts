@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { findUserByEmail } from '../../../../src/storage/repositories/user.repository.ts'
+import { findUserByEmail } from '../../../../src/storage/repositories/accounts/user.repository.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { login, newEmail, PASSWORD, register } from '../../../support/app/requests.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { login, newEmail, PASSWORD, register } from '../../../support/http/requests.ts'
 
 test('201: a registration returns two tokens and creates an unverified account', async (t) => {
   const { app, db, services } = await startApp(t)

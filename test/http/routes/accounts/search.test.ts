@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type Actor, admin, keyHolder, member, visitor } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { OPERATOR } from '../../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { insertUsers, numberedUsers, type Person } from '../../../support/databases/users.ts'
+import { OPERATOR } from '../../../support/http/origins.ts'
 
 type Query = Readonly<Record<string, string | number | boolean>>
 type Found = { items: { id: number; first_name: string }[]; total: number; page: number; size: number; pages: number }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { statement } from '../../../../src/storage/database.ts'
-import { findUserById } from '../../../../src/storage/repositories/user.repository.ts'
+import { findUserById } from '../../../../src/storage/repositories/accounts/user.repository.ts'
 import { type Actor, admin, keyHolder, member, visitor } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'

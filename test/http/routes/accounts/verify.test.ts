@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { statement } from '../../../../src/storage/database.ts'
-import { findUserById } from '../../../../src/storage/repositories/user.repository.ts'
+import { findUserById } from '../../../../src/storage/repositories/accounts/user.repository.ts'
 import { member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { OPERATOR } from '../../../support/app/origins.ts'
-import { login, newEmail, post, register, resendVerification, verify } from '../../../support/app/requests.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { OPERATOR } from '../../../support/http/origins.ts'
+import { login, newEmail, post, register, resendVerification, verify } from '../../../support/http/requests.ts'
 
 const BAN = statement('update users set banned = true where id = $1')
 const DELETE = statement('delete from users where id = $1')

@@ -8,10 +8,10 @@ import { boundPort } from '../../../../src/shared/public-url.ts'
 import { statement } from '../../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { payloadOf } from '../../../support/app/forged-tokens.ts'
-import { OPERATOR } from '../../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { payloadOf } from '../../../support/http/forged-tokens.ts'
+import { OPERATOR } from '../../../support/http/origins.ts'
 
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/
 const FORBIDDEN = 'Not enough permissions'

@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { statement } from '../../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { forge, payloadOf } from '../../../support/app/forged-tokens.ts'
-import { OPERATOR } from '../../../support/app/origins.ts'
-import { logout, postForm } from '../../../support/app/requests.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { forge, payloadOf } from '../../../support/http/forged-tokens.ts'
+import { OPERATOR } from '../../../support/http/origins.ts'
+import { logout, postForm } from '../../../support/http/requests.ts'
 
 const INACTIVE = { active: false }
 

@@ -3,6 +3,8 @@ import { generateApiKey } from '../../../../src/security/api-key-secret.ts'
 import { statement } from '../../../../src/storage/database.ts'
 import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
+import { startApp, type TestApp } from '../../../support/app/start-app.ts'
+import { test } from '../../../support/databases/databases.ts'
 import {
   forgotPassword,
   login,
@@ -13,9 +15,7 @@ import {
   register,
   resetPassword,
   verify,
-} from '../../../support/app/requests.ts'
-import { startApp, type TestApp } from '../../../support/app/start-app.ts'
-import { test } from '../../../support/databases/databases.ts'
+} from '../../../support/http/requests.ts'
 
 const BAN = statement('update users set banned = true where id = $1')
 const METERED = { env: { METRICS_ENABLED: 'true' } }

@@ -4,9 +4,9 @@ import { isWellFormedApiKey } from '../../../../src/security/api-key-secret.ts'
 import { statement } from '../../../../src/storage/database.ts'
 import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { OPERATOR } from '../../../support/app/origins.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { OPERATOR } from '../../../support/http/origins.ts'
 
 type Actor = { readonly headers: Readonly<Record<string, string>> }
 type KeyView = { id: string; name: string; created_at: string; is_active: boolean; scopes: string[] }

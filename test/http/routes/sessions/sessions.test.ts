@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import { type Actor, admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
-import { login } from '../../../support/app/requests.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { login } from '../../../support/http/requests.ts'
 
 type View = {
   readonly id: string

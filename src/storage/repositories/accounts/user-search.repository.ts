@@ -1,0 +1,114 @@
+import type { FoundUsers, Profile, SearchField, UserSearch } from '../../../model/user.ts'
+import { longRead, type Reads, type Statement } from '../../database.ts'
+import { fold } from './folding.ts'
+import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
+
+/** A search returns at least one row, which has the total. If the page is empty, the row has no user. */
+type FoundRow = { readonly total: number } & (UserRow | { readonly id: null })
+
+const TRIGRAM_LENGTH = 3
+// Any sample will do: a misleading one costs time, but does not change the result.
+const SAMPLE_SIZE = 1000
+const COMMON_HITS = SAMPLE_SIZE / 2
+// Beyond any number of users, and still accepted by both databases as an offset and by PostgreSQL as an array index.
+const MAX_OFFSET = 2 ** 30
+
+const COLUMNS: Readonly<Record<keyof Profile, string>> = {
+  email: 'email_key',
+  firstName: 'first_name_folded',
+  lastName: 'last_name_folded',
+}
+// The wildcards of LIKE are ordinary characters in a search term.
+const PATTERN = String.raw`'%' || replace(replace(replace($1, '\', '\\'), '%', '\%'), '_', '\_') || '%'`
+const PHRASE = `'"' || replace($1, '"', '""') || '"'`
+
+const EVERYONE = longRead<FoundRow>(`
+  select counted.total, ${USER_COLUMNS} from (select count(*) as total from users) as counted
+  left join (select id from users order by id limit $1 offset $2) as page on true left join users on users.id = page.id
+  order by users.id`)
+
+/**
+ * The statements that search one field or all: `exact` compares the whole field; `partial` uses the trigram index; `shortTerm` is for
+ * terms that are too short for the index; `commonTerm` is for terms that most users match, where a scan costs less than the index.
+ */
+type Searches = Readonly<Record<'exact' | 'partial' | 'shortTerm' | 'commonTerm', Statement<FoundRow>>> & {
+  /** Counts the matches among the first users, to find out whether most users match. */
+  readonly sample: Statement<{ readonly hits: number }>
+}
+
+const SEARCHES: Readonly<Record<SearchField, Searches>> = {
+  all: searchesIn(Object.values(COLUMNS)),
+  email: searchesIn([COLUMNS.email]),
+  firstName: searchesIn([COLUMNS.firstName]),
+  lastName: searchesIn([COLUMNS.lastName]),
+}
+
+function searchesIn(columns: readonly string[]): Searches {
+  const joined = (condition: (column: string) => string) => columns.map(condition).join(' or ')
+  const isLike = joined((column) => `${column} like ${PATTERN}`)
+  const isWithin = joined((column) => `instr(${column}, $1) > 0`)
+  const copies = `select user_id as id from users_search where ${isLike}`
+  const users = (condition: string) => `select id from users where ${condition}`
+  const phrases = `select rowid as id from users_search where users_search match '{${columns.join(' ')}} : ' || ${PHRASE}`
+  return {
+    exact: longRead(pageFromArray(columns.map(exactIn).join(' union ')), pageFromSet(users(joined((column) => `${column} = $1`)))),
+    partial: longRead(pageFromArray(copies), pageFromOrdered(phrases)),
+    shortTerm: longRead(pageFromArray(copies), pageFromSet(users(isWithin))),
+    commonTerm: longRead(pageFromOrdered(copies), pageFromOrdered(users(isWithin))),
+    sample: longRead(
+      `select count(*) as hits from (select * from users_search order by user_id limit ${SAMPLE_SIZE}) as sample where ${isLike}`,
+      `select count(*) as hits from (select * from users order by id limit ${SAMPLE_SIZE}) as sample where ${isWithin}`,
+    ),
+  }
+}
+
+// Addresses have their unique index on the table users; names have theirs on the table users_search.
+function exactIn(column: string): string {
+  return column === COLUMNS.email
+    ? `select id from users where ${column} = $1`
+    : `select user_id as id from users_search where ${column} = $1`
+}
+
+/** For PostgreSQL: one pass over the ids counts and sorts them; rows are read for the page only. */
+function pageFromArray(ids: string): string {
+  const page = '(array_agg(id order by id))[$3::integer + 1:$3::integer + $2::integer]'
+  return `
+    with found as materialized (select count(*) as total, ${page} as page from (${ids}) as matching)
+    select found.total, ${USER_COLUMNS} from found left join users on users.id = any (found.page) order by users.id`
+}
+
+/** For SQLite, where finding an id means reading a row: each row is read once. */
+function pageFromSet(ids: string): string {
+  return `with matching as materialized (${ids}) ${pageFrom('matching')}`
+}
+
+/** For ids that come in order: reading them again up to the page is cheaper than keeping all of them. */
+function pageFromOrdered(ids: string): string {
+  return pageFrom(`(${ids}) as matching`)
+}
+
+function pageFrom(matching: string): string {
+  return `
+    select counted.total, ${USER_COLUMNS} from (select count(*) as total from ${matching}) as counted
+    left join (select id from ${matching} order by id limit $2 offset $3) as page on true left join users on users.id = page.id
+    order by users.id`
+}
+
+/** Ignores case. An empty term matches every user. */
+export async function searchUsers(db: Reads, { term, field, isExact, page, size }: UserSearch): Promise<FoundUsers> {
+  const folded = fold(term)
+  const offset = Math.min((Number(page) - 1) * size, MAX_OFFSET)
+  const rows =
+    folded === ''
+      ? await db.all(EVERYONE, size, offset)
+      : await db.all(await chooseSearch(db, folded, field, isExact), folded, size, offset)
+  return { total: rows[0]?.total ?? 0, users: rows.filter((row) => row.id !== null).map(toUser) }
+}
+
+async function chooseSearch(db: Reads, folded: string, field: SearchField, isExact: boolean): Promise<Statement<FoundRow>> {
+  const { exact, partial, shortTerm, commonTerm, sample } = SEARCHES[field]
+  if (isExact) return exact
+  const hits = (await db.first(sample, folded))?.hits ?? 0
+  if (hits >= COMMON_HITS) return commonTerm
+  return Array.from(folded).length < TRIGRAM_LENGTH ? shortTerm : partial
+}

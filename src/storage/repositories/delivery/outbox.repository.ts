@@ -1,0 +1,151 @@
+import type { ClaimedMail, MailKind } from '../../../model/mail.ts'
+import type { User } from '../../../model/user.ts'
+import { type Queries, type Statement, statement } from '../../database.ts'
+import { SECRET_COLUMNS, toUserWithSecrets, USER_COLUMNS, type UserSecrets, type UserSecretsRow } from '../accounts/user.repository.ts'
+
+type ClaimedRow = {
+  readonly id: number
+  readonly kind: MailKind
+  readonly recipient: string
+  readonly revision: number
+  readonly attempts: number
+  readonly requested_at: number
+}
+
+/** Prefixes the error of a mail that waits because of an outage, which is the same for every address, with or without an account. */
+const OUTAGE = 'away: '
+// A pending mail is not queued twice and keeps its due time, so that repeated requests cause neither more mail nor an earlier one.
+// A mail that was given up is tried again.
+const ENQUEUE = statement(`
+  insert into outbox (kind, recipient, requested_at, due_at) values ($1, $2, $3, $3)
+  on conflict (kind, recipient) do update
+  set revision = outbox.revision + 1, requested_at = excluded.requested_at,
+    due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
+    attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
+    last_error = null, failed_at = null`)
+const CLAIM = skippingLocked<ClaimedRow>(
+  (skipLocked) => `
+  with due as materialized (
+    select id from outbox where failed_at is null and due_at <= $3 and (lease is null or $5) order by due_at, id limit $4 ${skipLocked}
+  )
+  update outbox set lease = $1, due_at = $2 where id in (select id from due)
+  returning id, kind, recipient, revision, attempts, requested_at`,
+)
+const FIND_RECIPIENT = statement<UserSecretsRow>(
+  `select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where email_key = $1 and ${isWanted('$2')}`,
+)
+// A registration at the same moment raises the revision: PostgreSQL locks the latest version of the row, but reads users as of its snapshot.
+const REMOVE_UNWANTED = skippingLocked(
+  (skipLocked) => `
+  with unwanted as materialized (
+    select id, revision from outbox
+    where id in (select id from outbox where failed_at is null and due_at <= $1 order by due_at, id limit $2)
+      and failed_at is null and due_at <= $1
+      and not exists (select 1 from users where email_key = recipient and ${isWanted('kind')})
+    ${skipLocked}
+  )
+  delete from outbox where (id, revision) in (select id, revision from unwanted)`,
+)
+const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
+const EXTEND_LEASE = statement('update outbox set due_at = $3 where id = $1 and lease = $2')
+const RELEASE = statement('update outbox set lease = null, due_at = $3 where id = $1 and lease = $2')
+const REQUEUE = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
+const POSTPONE = statement(`
+  update outbox set lease = null, attempts = attempts + 1, due_at = $3, last_error = $4 where id = $1 and lease = $2`)
+const GIVE_UP = statement(`
+  update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
+const FORGET_FAILED = statement('delete from outbox where failed_at <= $1')
+const MEASURE = statement<{ depth: number; oldest: number | null }>(`
+  select count(*) as depth, min(requested_at) as oldest from outbox
+  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
+    and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
+
+/** Whether an account gets a mail of this kind: banned accounts get none, and only unverified accounts get a verification mail. */
+function isWanted(kind: string): string {
+  return `users.banned = false and (${kind} = 'reset' or users.verified = false)`
+}
+
+/** On PostgreSQL, processes skip the rows that another one has locked, and so never wait for each other. SQLite has one writer. */
+function skippingLocked<Row>(sql: (skipLocked: string) => string): Statement<Row> {
+  return statement(sql('for update skip locked'), sql(''))
+}
+
+/** Queues a mail. Whether an account has the address is looked up at the moment of sending. */
+export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number): Promise<void> {
+  await db.run(ENQUEUE, kind, recipient, now)
+}
+
+export type Claim = {
+  readonly lease: string
+  readonly leaseEndsAt: number
+  readonly now: number
+  readonly limit: number
+  /** Whether to claim entries of other processes too, after the end of their leases. */
+  readonly takesOver: boolean
+}
+
+/** Claims mails that are due, the longest due first. No other process can claim them until the lease ends. */
+export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, takesOver }: Claim): Promise<ClaimedMail[]> {
+  const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver)
+  return rows.map(({ requested_at, ...row }) => ({ ...row, requestedAt: requested_at, lease }))
+}
+
+/** The account that a mail is sent to. Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind. */
+export async function findRecipient(db: Queries, { recipient, kind }: ClaimedMail): Promise<(User & UserSecrets) | undefined> {
+  const row = await db.first(FIND_RECIPIENT, recipient, kind)
+  return row && toUserWithSecrets(row)
+}
+
+/** Removes the unwanted mails among the longest due ones. Returns how many. */
+export function removeUnwantedMails(db: Queries, now: number, batch: number): Promise<number> {
+  return db.run(REMOVE_UNWANTED, now, batch)
+}
+
+/** Removes a mail that was sent or is not wanted. Returns false, and keeps the mail, if it was requested again in the meantime. */
+export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {
+  return (await db.run(REMOVE, id, revision)) > 0
+}
+
+/** Does nothing if this process no longer holds the lease. */
+export async function extendLease(db: Queries, { id, lease }: ClaimedMail, leaseEndsAt: number): Promise<void> {
+  await db.run(EXTEND_LEASE, id, lease, leaseEndsAt)
+}
+
+/** Ends the lease of a mail that was not tried; it is due at once. */
+export async function releaseMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
+  await db.run(RELEASE, id, lease, now)
+}
+
+/** Ends the lease of a mail that was requested again during its sending; it is due at once, as if it were new. */
+export async function requeueMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
+  await db.run(REQUEUE, id, lease, now)
+}
+
+/** Postpones a mail that was not accepted. */
+export async function postponeMail(db: Queries, { id, lease }: ClaimedMail, dueAt: number, reason: string): Promise<void> {
+  await db.run(POSTPONE, id, lease, dueAt, reason)
+}
+
+/** Postpones a mail because of an outage of the mail server or the database, which affects every address alike. */
+export async function holdMail(db: Queries, mail: ClaimedMail, dueAt: number, reason: string): Promise<void> {
+  await postponeMail(db, mail, dueAt, OUTAGE + reason)
+}
+
+/** Marks a mail as failed. Returns false if it was requested again, or if this process no longer holds the lease. */
+export async function giveUpMail(db: Queries, { id, lease, revision }: ClaimedMail, now: number, reason: string): Promise<boolean> {
+  return (await db.run(GIVE_UP, id, lease, now, reason, revision)) > 0
+}
+
+/** Deletes mails that failed before the given time, so that addresses are not kept forever. */
+export async function forgetFailedMails(db: Queries, before: number): Promise<void> {
+  await db.run(FORGET_FAILED, before)
+}
+
+/**
+ * During an outage: the number of mails requested before the given time that were not tried yet or wait for its end, and the age of the
+ * oldest. Otherwise nothing. A mail that the server rejected is never counted: it would reveal that the address has an account.
+ */
+export async function measureOutbox(db: Queries, now: number, before: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
+  const row = await db.first(MEASURE, before)
+  return { depth: row?.depth ?? 0, oldestAgeSeconds: row?.oldest == null ? 0 : Math.max(now - row.oldest, 0) / 1000 }
+}

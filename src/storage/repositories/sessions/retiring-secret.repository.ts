@@ -1,0 +1,36 @@
+import { type Queries, statement, type Transaction } from '../../database.ts'
+
+const INSERT = statement('insert into retiring_secrets (key_hash, key_id, retired_at, expires_at) values ($1, $2, $3, $4)')
+const DELETE_OF_KEY = statement('delete from retiring_secrets where key_id = $1')
+const DELETE_OLDEST = statement(`
+  delete from retiring_secrets where key_hash in (
+    select key_hash from retiring_secrets where key_id = $1 order by retired_at desc, key_hash limit 1000 offset $2)`)
+const DELETE_ENDED = statement(`
+  delete from retiring_secrets where key_hash in (select key_hash from retiring_secrets where expires_at <= $1 limit $2)`)
+
+/** A secret that a rotation has replaced, and that works until it expires. */
+export type RetiringSecret = {
+  readonly hash: string
+  readonly keyId: string
+  readonly retiredAt: number
+  readonly expiresAt: number
+}
+
+export async function insertRetiringSecret(tx: Transaction, { hash, keyId, retiredAt, expiresAt }: RetiringSecret): Promise<void> {
+  await tx.run(INSERT, hash, keyId, retiredAt, expiresAt)
+}
+
+/** Ends all former secrets of a key. */
+export async function deleteRetiringSecrets(tx: Transaction, keyId: string): Promise<void> {
+  await tx.run(DELETE_OF_KEY, keyId)
+}
+
+/** Ends the former secrets of a key that were replaced first, beyond the `kept` latest. */
+export async function deleteOldestRetiringSecrets(tx: Transaction, keyId: string, kept: number): Promise<void> {
+  await tx.run(DELETE_OLDEST, keyId, kept)
+}
+
+/** Deletes at most `limit` secrets that no longer work. Returns how many it deleted. */
+export async function deleteEndedSecrets(db: Queries, now: number, limit: number): Promise<number> {
+  return db.run(DELETE_ENDED, now, limit)
+}

@@ -1,0 +1,104 @@
+import type { ListedSession, Session } from '../../../model/session.ts'
+import type { User } from '../../../model/user.ts'
+import { hotRead, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
+import { readUser, USER_COLUMNS } from '../accounts/user.repository.ts'
+
+type SessionRow = {
+  readonly id: string
+  readonly user_id: number
+  readonly created_at: number
+  readonly expires_at: number
+  readonly ip: string | null
+  readonly user_agent: string | null
+  readonly last_seen_at: number | null
+}
+
+const INSERT = statement('insert into sessions (id, user_id, created_at, expires_at, ip, user_agent) values ($1, $2, $3, $4, $5, $6)')
+// `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
+const FIND_USER = hotRead(
+  `select ${USER_COLUMNS} from sessions join users on users.id = sessions.user_id
+  where sessions.id = $1 and sessions.user_id + 0 = $2 and sessions.expires_at > $3`,
+  ['text', 'bigint', 'bigint'],
+  readUser,
+)
+const FIND_EXPIRY = statement<{ expires_at: number }>('select expires_at from sessions where id = $1')
+const DELETE = statement('delete from sessions where id = $1 and user_id = $2 and expires_at > $3')
+const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
+const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
+const LIST = statement<SessionRow>(`
+  select id, user_id, created_at, expires_at, ip, user_agent, last_seen_at from sessions
+  where user_id = $1 and expires_at > $2 order by created_at desc, id limit $3`)
+const RECORD_USE = statement('update sessions set last_seen_at = $2 where id = $1 and (last_seen_at is null or last_seen_at < $2)')
+const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
+const DELETE_OLDEST = statement(`
+  delete from sessions where id in (
+    select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 offset $3)`)
+const DELETE_EXPIRED = statement('delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)')
+
+export async function insertSession(tx: Transaction, session: Session): Promise<void> {
+  const { id, userId, createdAt, expiresAt, ip = null, userAgent = null } = session
+  await tx.run(INSERT, id, userId, createdAt, expiresAt, ip, userAgent)
+}
+
+/** The user of a session that has not expired. Authentication by JWT costs this one statement. */
+export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<User | undefined> {
+  return db.first(FIND_USER, sessionId, userId, now)
+}
+
+/** When a session ends, unless it is revoked before. */
+export async function findSessionExpiry(db: Reads, sessionId: string): Promise<number | undefined> {
+  return (await db.first(FIND_EXPIRY, sessionId))?.expires_at
+}
+
+/** False when there is no such live session. */
+export async function deleteSession(tx: Transaction, sessionId: string, userId: number, now: number): Promise<boolean> {
+  return (await tx.run(DELETE, sessionId, userId, now)) > 0
+}
+
+export async function deleteSessionsOfUser(tx: Transaction, userId: number, exceptSessionId?: string): Promise<void> {
+  if (exceptSessionId === undefined) await tx.run(DELETE_OF_USER, userId)
+  else await tx.run(DELETE_OTHERS_OF_USER, userId, exceptSessionId)
+}
+
+/** The live sessions of a user, newest first. */
+export async function listSessions(db: Reads, userId: number, now: number, limit: number): Promise<ListedSession[]> {
+  return (await db.all(LIST, userId, now, limit)).map(toListedSession)
+}
+
+/** Never moves the time back: another process may have seen the session later. */
+export async function recordSessionUse(db: Queries, sessionId: string, seenAt: number): Promise<void> {
+  await db.run(RECORD_USE, sessionId, seenAt)
+}
+
+/** Those that expire after a moment: all of them after 0. */
+export async function countSessions(db: Reads, userId: number, after = 0): Promise<number> {
+  return (await db.first(COUNT, userId, after))?.count ?? 0
+}
+
+export type OldSessions = { readonly kept: number; readonly limit: number; readonly exceptSessionId?: string | undefined }
+
+/** Deletes the oldest sessions of a user beyond the newest `kept`, at most `limit` of them. Returns how many it deleted. */
+export async function deleteOldestSessions(
+  tx: Transaction,
+  userId: number,
+  { kept, limit, exceptSessionId = '' }: OldSessions,
+): Promise<number> {
+  return tx.run(DELETE_OLDEST, userId, limit, kept, exceptSessionId)
+}
+
+/** Deletes at most `limit` expired sessions. Returns how many it deleted. */
+export async function deleteExpiredSessions(db: Queries, now: number, limit: number): Promise<number> {
+  return db.run(DELETE_EXPIRED, now, limit)
+}
+
+function toListedSession(row: SessionRow): ListedSession {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    ip: row.ip ?? undefined,
+    userAgent: row.user_agent ?? undefined,
+    lastSeenAt: row.last_seen_at ?? row.created_at,
+  }
+}

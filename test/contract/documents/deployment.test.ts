@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parseEnv } from 'node:util'
+import { loadConfig } from '../../../src/config/load.ts'
+import { until } from '../../support/app/eventually.ts'
+import { temporaryFolder } from '../../support/databases/databases.ts'
+import { freePort } from '../../support/databases/postgres-server.ts'
+import { execForm, readDockerfile, type Stage } from '../../support/servers/dockerfile.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const NOBODY = { uid: 65_534, gid: 65_534 }
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8')
+}
+
+function knownSettings(): string[] {
+  const asked = new Set<string>()
+  const noting = new Proxy<Record<string, string>>({}, { get: (_, name) => void asked.add(String(name)) })
+  loadConfig(noting)
+  return [...asked].sort()
+}
+
+test('.env.example lists every setting with its default, and no other', () => {
+  const example = parseEnv(read('.env.example').replace(/^#(?=[A-Z_]+=)/gm, ''))
+  assert.deepEqual(Object.keys(example).sort(), knownSettings())
+  assert.deepEqual(loadConfig(example), loadConfig({}))
+  assert.deepEqual(Object.keys(parseEnv(read('.env.example'))), [], 'a copy of it changes nothing')
+})
+
+test('compose.yaml passes on every setting except HOST and PORT, and no other', () => {
+  const section = read('compose.yaml').split('    environment:\n')[1]?.split('    volumes:')[0] ?? ''
+  const passed = [...section.matchAll(/^ {6}([A-Z_]+): /gm)].map(([, name = '']) => name)
+  assert.deepEqual(
+    passed.sort(),
+    knownSettings().filter((name) => name !== 'HOST' && name !== 'PORT'),
+  )
+})
+
+test('the systemd unit is valid, if systemd is installed to check it', (t) => {
+  const unit = join(temporaryFolder(t), 'latchkey.service')
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) return t.skip('systemd-analyze is not installed')
+  // The program and its user exist only on the machine of an operator.
+  cpSync(join(ROOT, 'deploy/latchkey.service'), unit)
+  execFileSync('sed', ['-i', `s#/usr/bin/node#${process.execPath}#`, unit])
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
+  assert.deepEqual([status, stderr.split('\n').filter((line) => line.includes('latchkey.service'))], [0, []])
+})
+
+/** Copies the packages that `npm ci` would install from the packages of this folder. */
+function installPackages(to: string, command: string): void {
+  if (!command.includes('--omit=dev')) {
+    symlinkSync(join(ROOT, 'node_modules'), to)
+    return
+  }
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> }
+  const wanted = Object.keys(packages).filter((path) => path.startsWith('node_modules/') && !packages[path]?.dev)
+  for (const path of wanted.filter((candidate) => existsSync(join(ROOT, candidate))))
+    cpSync(join(ROOT, path), join(dirname(to), path), { recursive: true, filter: (source) => basename(source) !== 'node_modules' })
+}
+
+/** Performs a COPY instruction: from the project folder, most of which .dockerignore hides, or from another stage. */
+function copy(text: string, roots: ReadonlyMap<string, string>, root: string, cwd: string): void {
+  const [, stage, paths = ''] = /^(?:--from=(\S+) )?(.*)$/.exec(text) ?? []
+  const names = paths.split(' ')
+  const to = names.pop() ?? ''
+  const visible: readonly string[] = read('.dockerignore').match(/(?<=^!).*/gm) ?? []
+  for (const name of names) {
+    if (stage === undefined) assert.ok(visible.includes(name), `.dockerignore hides ${name}`)
+    const source = stage === undefined ? join(ROOT, name) : join(roots.get(stage) ?? '', name)
+    const target = to.startsWith('/') ? join(root, to) : join(cwd, to)
+    cpSync(source, to.endsWith('/') ? join(target, basename(name)) : target, { recursive: true })
+  }
+}
+
+/** Performs the instructions of a stage in a folder that represents its file system. */
+function build(stage: Stage, root: string, roots: ReadonlyMap<string, string>): void {
+  let cwd = root
+  for (const { name, text } of stage.instructions) {
+    if (name === 'WORKDIR') cwd = join(root, text)
+    mkdirSync(cwd, { recursive: true })
+    if (name === 'COPY') copy(text, roots, root, cwd)
+    if (name === 'RUN' && text.startsWith('npm ci')) installPackages(join(cwd, 'node_modules'), text)
+    else if (name === 'RUN' && text.startsWith('npm run')) execFileSync('sh', ['-c', text], { cwd, stdio: 'pipe' })
+    else if (name === 'RUN') mkdirSync(join(root, text.split(' ').at(-1) ?? ''), { mode: 0o700 })
+  }
+}
+
+function buildImage(t: TestContext): { root: string; image: Stage } {
+  // Otherwise the folder could not be deleted.
+  t.after(() => execFileSync('chmod', ['-R', 'u+w', folder]))
+  const folder = temporaryFolder(t)
+  chmodSync(folder, 0o755)
+  const stages = readDockerfile(join(ROOT, 'Dockerfile'))
+  const roots = new Map(stages.map(({ name }, index) => [name, join(folder, `stage${index}`)]))
+  for (const stage of stages) build(stage, roots.get(stage.name) ?? '', roots)
+  const image = stages.at(-1)
+  assert.ok(image)
+  return { root: roots.get(image.name) ?? '', image }
+}
+
+/** A copy of Node.js that the account may execute. */
+function usableNode(account: typeof NOBODY | undefined, folder: string): string {
+  if (!account || spawnSync(process.execPath, ['--version'], { ...account, cwd: '/' }).status === 0) return process.execPath
+  cpSync(process.execPath, join(folder, 'node'))
+  return join(folder, 'node')
+}
+
+test('the Dockerfile builds a service that runs unprivileged on a read-only file system and handles signals', async (t) => {
+  const { root, image } = buildImage(t)
+  const data = join(root, 'data')
+  const account = process.getuid?.() === 0 ? NOBODY : undefined
+  if (account) chownSync(data, account.uid, account.gid)
+  execFileSync('chmod', ['-R', 'a-w,a+rX', join(root, 'app')])
+  const declared = image.instructions.find(({ name }) => name === 'ENV')?.text ?? ''
+  const port = await freePort()
+  const settings = Object.fromEntries(declared.split(' ').map((pair) => pair.split(/=(.*)/).slice(0, 2)))
+  const env = { ...settings, DATABASE_URL: String(settings['DATABASE_URL']).replace('/data', data), PORT: String(port) }
+  const [program, ...args] = execForm(image, 'ENTRYPOINT')
+  assert.equal(program, 'node')
+  const node = usableNode(account, root)
+  const command = (...words: string[]) => [...args.map((arg) => arg.replace('/app', join(root, 'app'))), ...words]
+  const options = { ...account, env, cwd: root }
+
+  await t.test('it runs as an unprivileged user, and its data folder is the only volume', () => {
+    assert.deepEqual(
+      image.instructions.filter(({ name }) => ['USER', 'VOLUME', 'WORKDIR'].includes(name)),
+      [
+        { name: 'WORKDIR', text: '/' },
+        { name: 'USER', text: 'node' },
+        { name: 'VOLUME', text: '/data' },
+      ],
+    )
+    assert.match(image.image, /^node:26-slim$/)
+  })
+
+  const service = spawn(node, command(...execForm(image, 'CMD')), options)
+  t.after(() => service.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [service.stdout, service.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
+  await until('the service listens', () => /listens on/.test(said) || service.exitCode !== null, 30_000)
+  assert.equal(service.exitCode, null, said)
+  assert.ok(
+    said.includes(`  First admin    node ${join(root, 'app/dist/cli/latchkey.js')} user create --admin `),
+    'the command can be typed there',
+  )
+
+  const [healthProgram, ...healthArgs] = execForm(image, 'HEALTHCHECK')
+  assert.equal(healthProgram, 'node')
+  const isHealthy = () => spawnSync(node, healthArgs, options).status
+  assert.equal(isHealthy(), 0)
+  assert.equal((await fetch(`http://127.0.0.1:${port}/ready`)).status, 200)
+  assert.equal((await fetch(`http://127.0.0.1:${port}/docs`)).status, 200)
+  assert.equal((await fetch(`http://127.0.0.1:${port}/redoc`)).status, 200)
+  const listed = spawnSync(node, command('user', 'list', '--json'), { ...options, encoding: 'utf8' })
+  assert.deepEqual([listed.status, listed.stdout, listed.stderr], [0, '[]\n', ''])
+
+  service.kill('SIGTERM')
+  assert.deepEqual(await once(service, 'exit'), [0, null])
+  assert.equal(isHealthy(), 1)
+  assert.deepEqual(readdirSync(data).sort(), ['latchkey.db', 'secret.key'])
+  assert.equal(statSync(join(data, 'secret.key')).mode & 0o777, 0o600)
+  assert.deepEqual(readdirSync(join(root, 'app')).sort(), ['dist', 'migrations', 'node_modules', 'package.json'])
+  rmSync(data, { recursive: true })
+})

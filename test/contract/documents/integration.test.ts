@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { keyHolder, member } from '../../support/app/actors.ts'
+import { until } from '../../support/app/eventually.ts'
+import { startApp, type TestApp } from '../../support/app/start-app.ts'
+import { temporaryFolder } from '../../support/databases/databases.ts'
+import { freePort } from '../../support/databases/postgres-server.ts'
+import { ROOT, read } from '../../support/documents.ts'
+import { post } from '../../support/http/requests.ts'
+import { runNode } from '../../support/processes/processes.ts'
+import { assertSteps, missingTool, readSteps } from '../../support/processes/shell-page.ts'
+
+const PAGE = read('docs/integration.md')
+
+/** A service that listens, and its URL. */
+async function listening(t: TestContext): Promise<TestApp & { url: string }> {
+  const service = await startApp(t)
+  return { ...service, url: await service.app.listen({ host: '127.0.0.1', port: 0 }) }
+}
+
+test('every command of docs/integration.md prints what the page shows', async (t) => {
+  const missing = missingTool('bash', 'curl')
+  if (missing !== undefined) return t.skip(`${missing} is not installed: the commands of the page are not checked on this machine`)
+  const service = await listening(t)
+  const { token } = await member(service, { email: 'mia@example.com' })
+  const steps = readSteps(PAGE)
+  assert.ok(steps.length >= 12, 'the page was not read whole')
+  await assertSteps(steps, { folder: temporaryFolder(t), url: service.url, env: { TOKEN: token } })
+  return undefined
+})
+
+/** The commands that start a service, by its language. The first may build it. */
+const COMMANDS: Readonly<Record<string, (file: string) => readonly (readonly string[])[]>> = {
+  js: (file) => [[process.execPath, file]],
+  python: (file) => [['python3', file]],
+  go: (file) => [['go', 'build', '-o', 'notes', file], ['./notes']],
+}
+const TOOLS: Readonly<Record<string, string>> = { js: process.execPath, python: 'python3', go: 'go' }
+
+type Program = { readonly language: string; readonly file: string; readonly text: string }
+
+/** The programs of the page: blocks with the name of a file. */
+function readPrograms(): Program[] {
+  const blocks = PAGE.matchAll(/```(\w+) ([\w.]+)\n([\s\S]*?)```/g)
+  return [...blocks].map(([, language = '', file = '', text = '']) => ({ language, file, text }))
+}
+
+const SERVICES = readPrograms().filter(({ file }) => file.startsWith('notes.'))
+
+/** Starts a service of the page with its own port, in front of the service at this URL. Returns the URL of the program. */
+async function startProgram(t: TestContext, { language, file, text }: Program, url: string): Promise<string> {
+  const folder = temporaryFolder(t)
+  const port = await freePort()
+  writeFileSync(join(folder, file), text.replaceAll('http://localhost:8000', url).replaceAll('3001', String(port)))
+  const commands = COMMANDS[language]?.(file) ?? []
+  const env = { PATH: process.env['PATH'], HOME: folder }
+  for (const [command = '', ...args] of commands.slice(0, -1)) {
+    const { status, stderr } = spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+  }
+  const [command = '', ...args] = commands.at(-1) ?? []
+  const child = spawn(command, args, { cwd: folder, env, stdio: 'ignore' })
+  t.after(() => child.kill('SIGKILL'))
+  return `http://127.0.0.1:${port}`
+}
+
+test('docs/integration.md has a service for each language', () => {
+  assert.deepEqual(
+    SERVICES.map(({ language }) => language),
+    Object.keys(COMMANDS),
+  )
+})
+
+for (const program of SERVICES) {
+  test(`${program.file} of docs/integration.md refuses callers as Latchkey says, and everyone while Latchkey is down`, async (t) => {
+    const missing = missingTool(TOOLS[program.language] ?? program.language)
+    if (missing !== undefined) return t.skip(`${missing} is not installed: ${program.file} is not checked on this machine`)
+    const service = await listening(t)
+    const mia = await member(service)
+    const reader = await keyHolder(service, mia, { scopes: ['notes:read'] })
+    const writer = await keyHolder(service, mia, { scopes: ['notes:write'] })
+    const url = await startProgram(t, program, service.url)
+    const call = async (headers: Readonly<Record<string, string>>) => {
+      const response = await fetch(url, { headers })
+      return `${response.status} ${await response.text()}`
+    }
+    await until('the program listens', () => call({}).then(Boolean, () => false))
+    const notes = `200 The notes of user ${mia.id}\n`
+    assert.equal(await call({}), '401 ')
+    assert.equal(await call({ 'x-api-key': 'unknown' }), '401 ')
+    assert.equal(await call(writer.headers), '403 ')
+    assert.equal(await call(reader.headers), notes)
+    assert.equal(await call(mia.headers), notes)
+    // A session decides before a key, for the program as for the service.
+    assert.equal(await call({ ...reader.headers, authorization: 'Bearer broken' }), '401 ')
+    await service.app.close()
+    assert.equal(await call(reader.headers), '503 ')
+    return undefined
+  })
+}
+
+/** Verifies a token with verify.mjs, and prints what it returns or the code of its error. */
+const VERIFY_ONCE = `import { verify } from '../verify.mjs'
+console.log(await verify(process.argv[2]).then(JSON.stringify, ({ code }) => code))
+`
+
+test('verify.mjs of docs/integration.md accepts a token for its audience only, without asking the service', async (t) => {
+  const program = readPrograms().find(({ file }) => file === 'verify.mjs') ?? assert.fail('the page has no verify.mjs')
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const service = await startApp(t, { env: { BASE_URL: url } })
+  await service.app.listen({ host: '127.0.0.1', port })
+  const mia = await member(service)
+  const reader = await keyHolder(service, mia, { scopes: ['notes:read', 'notes:write'] })
+  const folder = temporaryFolder(t)
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  writeFileSync(join(folder, 'verify.mjs'), program.text.replaceAll('http://localhost:8000', url))
+  const script = join(folder, 'once.mjs')
+  writeFileSync(script, VERIFY_ONCE)
+  const verified = async (headers: Readonly<Record<string, string>>, audience: string) => {
+    const response = await service.app.inject({
+      ...post('/auth/token', { audience }),
+      headers: { ...headers, 'content-type': 'application/json' },
+    })
+    const { stdout, stderr } = await runNode(t, script, [response.json().token], { cwd: folder })
+    return stdout.trim() || stderr
+  }
+  assert.equal(
+    await verified(reader.headers, 'reports'),
+    JSON.stringify({ userId: mia.id, role: 'user', scopes: ['notes:read', 'notes:write'] }),
+  )
+  assert.equal(await verified(mia.headers, 'reports'), JSON.stringify({ userId: mia.id, role: 'user' }))
+  assert.equal(await verified(mia.headers, 'billing'), 'ERR_JWT_CLAIM_VALIDATION_FAILED')
+})
