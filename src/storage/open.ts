@@ -1,19 +1,22 @@
 import type { DatabaseTarget } from './database-target.ts'
 import type { Migration } from './migrations.ts'
 import { type MonitoredDatabase, monitored } from './monitored.ts'
-import { openPostgres } from './postgres/driver.ts'
-import { migratePostgres } from './postgres/migrations.ts'
 import type { OutageObserver } from './postgres/outage.ts'
 import { openSqlite } from './sqlite/driver.ts'
 import { migrateSqlite } from './sqlite/migrations.ts'
 
 export type { OutageObserver } from './postgres/outage.ts'
 
-export function migrate(target: DatabaseTarget): Promise<Migration[]> {
-  return target.kind === 'sqlite' ? migrateSqlite(target.file) : migratePostgres(target.url)
+export async function migrate(target: DatabaseTarget): Promise<Migration[]> {
+  if (target.kind === 'sqlite') return migrateSqlite(target.file)
+  const { migratePostgres } = await import('./postgres/migrations.ts')
+  return migratePostgres(target.url)
 }
 
 /** The database has to be migrated: statements are prepared against its tables. */
 export async function openDatabase(target: DatabaseTarget, observer: OutageObserver = {}): Promise<MonitoredDatabase> {
-  return monitored(target.kind === 'sqlite' ? await openSqlite(target.file) : openPostgres(target.url, observer))
+  if (target.kind === 'sqlite') return monitored(await openSqlite(target.file))
+  // Loaded on demand: its client takes memory that a service on SQLite does not need.
+  const { openPostgres } = await import('./postgres/driver.ts')
+  return monitored(openPostgres(target.url, observer))
 }
