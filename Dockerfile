@@ -31,5 +31,5 @@ EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8000}/heartbeat`).then((response) => process.exit(response.ok ? 0 : 1), () => process.exit(1))"]
 # Without a shell, so that signals reach the process.
-ENTRYPOINT ["node", "/app/dist/cli/latchkey.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=4", "/app/dist/cli/latchkey.js"]
 CMD ["serve"]

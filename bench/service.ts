@@ -6,6 +6,7 @@ export type BenchService = BenchProcess & { readonly url: string }
 
 // The same flags as `npm start`.
 const COMMAND = [
+  '--max-semi-space-size=4',
   '--import',
   new URL('../src/process/compile-cache.js', import.meta.url).href,
   fileURLToPath(new URL('../src/main.ts', import.meta.url)),

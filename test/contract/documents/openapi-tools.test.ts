@@ -60,7 +60,7 @@ export const wrongPath: keyof paths = '/users/{user_id}/demote'
 `
 
 function program(path: string): string {
-  return fileURLToPath(new URL(`../../node_modules/${path}`, import.meta.url))
+  return fileURLToPath(new URL(`../../../node_modules/${path}`, import.meta.url))
 }
 
 /** Runs a JavaScript tool. Returns its output and its exit code. */
