@@ -14,7 +14,7 @@ const RULES = fileURLToPath(new URL('../../../redocly.yaml', import.meta.url))
 
 /** Calls that a developer writes against the generated types. Each call marked with @ts-expect-error must not compile. */
 const CLIENT = `
-import type { components, operations, paths } from '../api.d.ts'
+import type { components, operations, paths } from './api.d.ts'
 
 type Json<Content> = Content extends { content: { 'application/json': infer Body } } ? Body : undefined
 type Request<Id extends keyof operations> = operations[Id] extends { requestBody: infer Body } ? Json<Body> : undefined
