@@ -1,6 +1,6 @@
 // Copies the browser files of both explorers, with their licences, into the built package: an installation needs neither package,
 // nor what they depend on.
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EXPLORER_PACKAGES } from '../src/http/web/explorer.files.ts'
@@ -17,3 +17,6 @@ for (const { name, files, licences } of EXPLORER_PACKAGES) {
   const { version, license } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as { version: string; license: string }
   writeFileSync(join(target, 'package.json'), `${JSON.stringify({ name, version, license }, undefined, 2)}\n`)
 }
+
+// The stylesheet and the script of the pages.
+cpSync(join(ROOT, 'src/http/web/style'), join(ROOT, 'dist/http/web/style'), { recursive: true })

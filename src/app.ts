@@ -18,6 +18,7 @@ import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages } from './http/web/pages.ts'
+import { createWebsite } from './http/web/website.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { openBlocklist } from './security/blocklist.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
@@ -57,11 +58,23 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
+  const website = createWebsite(config, services, now)
   const blocklist = await openBlocklist(config.passwordBlocklist)
   // Read once, so that the heartbeat does not query the database.
   const instanceId = await readInstanceId(db)
   return createHttpApp(
-    { logger: parts.logger, authentication, corsOrigins, trustProxy, metrics, limiter, blocklist, errorPage: pages.error },
+    {
+      logger: parts.logger,
+      authentication,
+      corsOrigins,
+      trustProxy,
+      metrics,
+      limiter,
+      pageLimiter: services.pageLimiter,
+      pageSteps: website.steps,
+      blocklist,
+      errorPage: pages.error,
+    },
     (app, routes) => {
       app.addHook('onClose', async () => blocklist?.close())
       app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
@@ -80,7 +93,8 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
       landingRoutes(app, about)
-      explorerRoutes(app, apiTitle, () => describeApi(routes, about()))
+      website.addRoutes(app)
+      explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))
     },
   )
 }

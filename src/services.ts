@@ -1,6 +1,7 @@
 import { type Accounts, createAccounts } from './domain/accounts/accounts.service.ts'
 import { createPasswordReset, type PasswordReset } from './domain/accounts/password-reset.service.ts'
 import { createUserAdministration, type UserAdministration } from './domain/accounts/user-administration.service.ts'
+import { createUserDirectory, type UserDirectory } from './domain/accounts/user-directory.service.ts'
 import { createUsers, type Users } from './domain/accounts/users.service.ts'
 import { createChanges } from './domain/changes.ts'
 import { createIntrospection, type Introspection } from './domain/identity/introspection.service.ts'
@@ -16,7 +17,7 @@ import { createSessionUse, type SessionUse } from './domain/sessions/session-use
 import { createSessions, type Sessions } from './domain/sessions/sessions.service.ts'
 import { createUserSessions, type UserSessions } from './domain/sessions/user-sessions.service.ts'
 import { DEFAULT_KEY_PREFIX } from './domain/values/limits.ts'
-import { NO_LIMITS, type RateLimits } from './domain/values/rate-limits.ts'
+import { NO_LIMITS, PAGE_LIMITS, type RateLimits } from './domain/values/rate-limits.ts'
 import type { Event } from './model/event.ts'
 import type { Secrets } from './security/derived-keys.ts'
 import { createLimitKeys } from './security/limit-keys.ts'
@@ -56,6 +57,9 @@ export type Services = {
   readonly signingKeys: SigningKeys
   readonly offlineTokens: OfflineTokens
   readonly limiter: Limiter
+  /** The limits of the sign-in pages. They count apart from those of the API. */
+  readonly pageLimiter: Limiter
+  readonly userDirectory: UserDirectory
 }
 
 /** Builds the services, both for the server and for the command line. */
@@ -66,6 +70,7 @@ export function createServices(parts: Parts): Services {
   const tokens = createTokens(secrets, now)
   const reads = readsOf(db)
   const changes = createChanges({ db, now, onEvent })
+  const keyOf = createLimitKeys(secrets)
   const signingKeys = createSigningKeys({ reads, changes, now, secrets })
   return {
     tokens,
@@ -81,13 +86,15 @@ export function createServices(parts: Parts): Services {
     sessions: createSessions({ reads, changes, tokens, passwords, observer, now }),
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ reads, changes, passwords, now }),
-    userAdministration: createUserAdministration({ reads, changes, now }),
+    userAdministration: createUserAdministration({ reads, changes, now, onMailQueued }),
     userSessions: createUserSessions({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now, keyPrefix }),
     leakedKeys: createLeakedKeys({ reads, changes, now }),
     introspection: createIntrospection({ reads, tokens, now }),
     signingKeys,
     offlineTokens: createOfflineTokens({ reads, now, signingKeys }),
-    limiter: createLimiter({ db, limits, keyOf: createLimitKeys(secrets), observer, now }),
+    limiter: createLimiter({ db, limits, keyOf, observer, now }),
+    pageLimiter: createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now }),
+    userDirectory: createUserDirectory({ reads }),
   }
 }

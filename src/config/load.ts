@@ -35,6 +35,8 @@ export type Config = Readonly<{
   frontendUrl: string | undefined
   apiTitle: string
   metricsEnabled: boolean
+  consoleEnabled: boolean
+  accountPagesEnabled: boolean
   smtpUrl: string | undefined
   mailFrom: string
   admin: { readonly email: string; readonly password: string } | undefined
@@ -93,6 +95,8 @@ export function loadConfig(env: Environment): Config {
     frontendUrl: read('FRONTEND_URL', undefined, parseHttpUrl),
     apiTitle: read('API_TITLE', 'Latchkey', parseTitle),
     metricsEnabled: read('METRICS_ENABLED', false, parseBoolean),
+    consoleEnabled: read('CONSOLE_ENABLED', true, parseBoolean),
+    accountPagesEnabled: read('ACCOUNT_PAGES_ENABLED', true, parseBoolean),
     smtpUrl: read('SMTP_URL', undefined, parseSmtpUrl),
     mailFrom: read('MAIL_FROM', 'Latchkey <noreply@localhost>', parseMailFrom),
     admin: Object.freeze(readAdmin()),

@@ -21,7 +21,7 @@ export type Caller = {
 
 /** Where a change comes from. Recorded with the event of the change. */
 export type Origin = {
-  readonly via: 'http' | 'cli' | 'start'
+  readonly via: 'http' | 'console' | 'cli' | 'start'
   readonly requestId?: string | undefined
   readonly ip?: string | undefined
   /** At most 200 characters. */

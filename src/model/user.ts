@@ -30,3 +30,33 @@ export type UserSearch = {
 }
 
 export type FoundUsers = { readonly users: readonly User[]; readonly total: number }
+
+/** A user as admins see them in a list. */
+export type ListedUser = User & {
+  readonly createdAt: number
+  /** When they last logged in; undefined if they never have. */
+  readonly lastLoginAt: number | undefined
+}
+
+/** An account may have several: an admin who is verified and not banned is active too. */
+export type UserStatus = 'active' | 'unverified' | 'banned' | 'admin'
+export type UserSort = 'newest' | 'oldest' | 'email' | 'signed-in'
+
+/** A place in a sorted list: the page starts after it, or ends before it. */
+export type UserPlace = { readonly direction: 'after' | 'before'; readonly key: string | number; readonly id: number }
+
+export type UserListing = {
+  /** A part of a name or an address. Empty for everybody. */
+  readonly term: string
+  readonly status: UserStatus | undefined
+  readonly sort: UserSort
+  readonly place: UserPlace | undefined
+  readonly size: number
+}
+
+/** One page of a list, with the places of its neighbours. */
+export type UserPage = {
+  readonly users: readonly ListedUser[]
+  readonly previous: UserPlace | undefined
+  readonly next: UserPlace | undefined
+}

@@ -2,12 +2,13 @@ import { createSigner, createVerifier } from 'fast-jwt'
 import { Refusal } from '../model/refusal.ts'
 import type { Secrets } from './derived-keys.ts'
 
-export type TokenKind = 'access' | 'refresh' | 'verify' | 'reset'
+/** `page` is the content of the cookie of the web pages: no API route accepts it. */
+export type TokenKind = 'access' | 'refresh' | 'page' | 'verify' | 'reset'
 
 /** The content of a valid token. Whether its account, session or version still exists is for the database to say. */
 export type Claims = {
   readonly userId: number
-  /** Access and refresh tokens end with their session. */
+  /** Access, refresh and page tokens end with their session. */
   readonly sessionId: string | undefined
   /** Verify and reset tokens end when the account has another version. */
   readonly version: number | undefined
@@ -17,13 +18,19 @@ export type Claims = {
 }
 
 export type Tokens = {
-  forSession(kind: 'access' | 'refresh', userId: number, sessionId: string): string
+  forSession(kind: 'access' | 'refresh' | 'page', userId: number, sessionId: string): string
   forMail(kind: 'verify' | 'reset', userId: number, version: number): string
   /** Throws `token_invalid` or `token_expired`. */
   read(token: string, kind: TokenKind): Claims
 }
 
-export const LIFETIME_MINUTES: Readonly<Record<TokenKind, number>> = { access: 120, refresh: 30 * 24 * 60, verify: 24 * 60, reset: 30 }
+export const LIFETIME_MINUTES: Readonly<Record<TokenKind, number>> = {
+  access: 120,
+  refresh: 30 * 24 * 60,
+  page: 12 * 60,
+  verify: 24 * 60,
+  reset: 30,
+}
 
 const MAX_LENGTH = 1024
 const SHAPE = /^[\w-]+\.[\w-]+\.[\w-]+$/

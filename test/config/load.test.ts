@@ -63,6 +63,8 @@ const GOOD: readonly Good[] = [
   ...good('FRONTEND_URL', 'frontendUrl', HTTP_URLS),
   ...good('API_TITLE', 'apiTitle', { Acme: 'Acme', ' Acme Accounts ': 'Acme Accounts', ['🔑'.repeat(100)]: '🔑'.repeat(100) }),
   ...good('METRICS_ENABLED', 'metricsEnabled', BOOLEANS),
+  ...good('CONSOLE_ENABLED', 'consoleEnabled', BOOLEANS),
+  ...good('ACCOUNT_PAGES_ENABLED', 'accountPagesEnabled', BOOLEANS),
   ...good('TRUST_PROXY', 'trustProxy', BOOLEANS),
   ...good('RATE_LIMITS', 'rateLimits', {
     off: {},
@@ -188,6 +190,8 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
   FRONTEND_URL: ['//evil.example', 'javascript:alert(1)', 'https://app.example.com?code=', 'app'],
   API_TITLE: [' ', 'a\nb', 'a'.repeat(101)],
   METRICS_ENABLED: ['maybe', '2', ' true'],
+  CONSOLE_ENABLED: ['maybe', '2', ' true'],
+  ACCOUNT_PAGES_ENABLED: ['maybe', '2', ' true'],
   SMTP_URL: [
     'mail.example:587',
     'http://user:hunter22@mail.example',
@@ -256,6 +260,8 @@ test('an empty environment results in the defaults', () => {
     frontendUrl: undefined,
     apiTitle: 'Latchkey',
     metricsEnabled: false,
+    consoleEnabled: true,
+    accountPagesEnabled: true,
     smtpUrl: undefined,
     mailFrom: 'Latchkey <noreply@localhost>',
     admin: undefined,

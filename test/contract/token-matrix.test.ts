@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { InjectOptions } from 'fastify'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { TokenKind } from '../../src/security/token.ts'
 import { findUserById } from '../../src/storage/repositories/accounts/user.repository.ts'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
@@ -7,6 +7,7 @@ import { refused } from '../support/app/assertions.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 import { forge, payloadOf, unsigned } from '../support/http/forged-tokens.ts'
+import { submit } from '../support/http/pages.ts'
 import { logout, refresh, resetPassword, verify } from '../support/http/requests.ts'
 import { issueToken } from '../support/servers/offline-verifier.ts'
 
@@ -14,11 +15,22 @@ import { issueToken } from '../support/servers/offline-verifier.ts'
 const ENDPOINTS: Record<TokenKind, (token: string) => InjectOptions> = {
   access: (token) => logout({ authorization: `Bearer ${token}` }),
   refresh,
+  page: (token) => submit('/account/sign-out', {}, `latchkey=${token}`),
   verify,
   reset: (code) => resetPassword({ code }),
 }
 const KINDS = Object.keys(ENDPOINTS) as TokenKind[]
-const SUCCESS: Record<TokenKind, number> = { access: 204, refresh: 200, verify: 200, reset: 200 }
+const SUCCESS: Record<TokenKind, number> = { access: 204, refresh: 200, page: 303, verify: 200, reset: 200 }
+
+/** A page is refused with a page. */
+function refusedAt(endpoint: TokenKind, response: LightMyRequestResponse, detail: string): void {
+  if (endpoint === 'page') {
+    assert.equal(response.statusCode, 401)
+    assert.match(response.body, /Your session has ended, so nothing was changed/)
+  } else {
+    refused(response, 401, detail)
+  }
+}
 
 /** Creates an account whose token of this kind works. */
 async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor; token: string; all: Record<TokenKind, string> }> {
@@ -27,20 +39,21 @@ async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor
   const all: Record<TokenKind, string> = {
     access: actor.token,
     refresh: actor.refresh,
+    page: tokens.forSession('page', actor.id, String(payloadOf(actor.token)['sid'])),
     verify: tokens.forMail('verify', actor.id, actor.emailVersion),
     reset: tokens.forMail('reset', actor.id, actor.resetVersion),
   }
   return { actor, token: all[kind], all }
 }
 
-test('401: each endpoint accepts one kind of token and refuses the three others', async (t) => {
+test('401: each endpoint accepts one kind of token and refuses all others', async (t) => {
   const service = await startApp(t)
   for (const endpoint of KINDS) {
     for (const kind of KINDS) {
       const { all } = await holder(service, endpoint)
       const response = await service.app.inject(ENDPOINTS[endpoint](all[kind]))
       if (kind === endpoint) assert.equal(response.statusCode, SUCCESS[endpoint], `${kind} at ${endpoint}`)
-      else refused(response, 401, 'That token is Invalid')
+      else refusedAt(endpoint, response, 'That token is Invalid')
     }
   }
 })
@@ -123,7 +136,7 @@ for (const [defect, forged] of Object.entries(FORGERIES)) {
     for (const endpoint of KINDS) {
       const { actor, token } = await holder(service, endpoint)
       const before = await findUserById(service.db, actor.id)
-      refused(await service.app.inject(ENDPOINTS[endpoint](forged(token))), 401, 'That token is Invalid')
+      refusedAt(endpoint, await service.app.inject(ENDPOINTS[endpoint](forged(token))), 'That token is Invalid')
       assert.deepEqual(await findUserById(service.db, actor.id), before)
       assert.equal(
         (await service.app.inject(ENDPOINTS[endpoint](token))).statusCode,
@@ -139,8 +152,8 @@ test('401: every endpoint reports an expired token, unless the token is also inv
   const holders = await Promise.all(KINDS.map(async (kind) => ({ kind, ...(await holder(service, kind)) })))
   service.clock.advance({ days: 31 })
   for (const { kind, token } of holders) {
-    refused(await service.app.inject(ENDPOINTS[kind](token)), 401, 'That token has Expired')
-    refused(await service.app.inject(ENDPOINTS[kind](`${token.slice(0, -4)}AAAA`)), 401, 'That token is Invalid')
+    refusedAt(kind, await service.app.inject(ENDPOINTS[kind](token)), 'That token has Expired')
+    refusedAt(kind, await service.app.inject(ENDPOINTS[kind](`${token.slice(0, -4)}AAAA`)), 'That token is Invalid')
     const otherKind = kind === 'reset' ? 'verify' : 'reset'
     refused(await service.app.inject(ENDPOINTS[otherKind](token)), 401, 'That token is Invalid')
   }
@@ -155,7 +168,7 @@ test('401: a token of 1,024 characters is accepted, and a longer one is refused'
   for (const endpoint of KINDS) {
     const { token } = await holder(service, endpoint)
     const [longest, tooLong] = [padded(token, 1024), padded(token, 1025)]
-    refused(await service.app.inject(ENDPOINTS[endpoint](tooLong)), 401, 'That token is Invalid')
+    refusedAt(endpoint, await service.app.inject(ENDPOINTS[endpoint](tooLong)), 'That token is Invalid')
     assert.equal((await service.app.inject(ENDPOINTS[endpoint](longest))).statusCode, SUCCESS[endpoint], endpoint)
   }
 })
@@ -185,7 +198,7 @@ test('401: a token for other services is refused by every endpoint and changes n
     const { headers } = await keyHolder(service, await admin(service))
     const token = await issueToken(service.app, { headers })
     const before = await findUserById(service.db, actor.id)
-    refused(await service.app.inject(ENDPOINTS[endpoint](token)), 401, 'That token is Invalid')
+    refusedAt(endpoint, await service.app.inject(ENDPOINTS[endpoint](token)), 'That token is Invalid')
     assert.deepEqual(await findUserById(service.db, actor.id), before)
   }
 })

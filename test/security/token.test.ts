@@ -12,6 +12,7 @@ function everyKind(tokens: Tokens): Record<TokenKind, string> {
   return {
     access: tokens.forSession('access', 7, 'session'),
     refresh: tokens.forSession('refresh', 7, 'session'),
+    page: tokens.forSession('page', 7, 'session'),
     verify: tokens.forMail('verify', 7, 3),
     reset: tokens.forMail('reset', 7, 3),
   }

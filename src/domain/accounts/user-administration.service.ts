@@ -13,6 +13,7 @@ import {
   unbanUser,
 } from '../../storage/repositories/accounts/user-administration.repository.ts'
 import { searchUsers } from '../../storage/repositories/accounts/user-search.repository.ts'
+import { enqueueMail } from '../../storage/repositories/delivery/outbox.repository.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/sessions/api-key.repository.ts'
 import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
@@ -35,6 +36,8 @@ export type UserAdministration = {
   ban(administrator: Administrator, userId: number): Promise<void>
   unban(administrator: Administrator, userId: number): Promise<void>
   verify(administrator: Administrator, userId: number): Promise<void>
+  /** Queues the mail that the owner of the account could request as well. */
+  sendPasswordReset(administrator: Administrator, userId: number): Promise<void>
   /** Deletes in batches; calls `onProgress` with the number of deleted rows after each batch but the last. */
   remove(administrator: Administrator, userId: number, onProgress?: (deletedRows: number) => void): Promise<void>
 }
@@ -43,9 +46,9 @@ const LIST_PAGE_SIZE = 250
 // On SQLite, which deletes on this thread, a batch of this size takes a few milliseconds.
 const DELETE_BATCH_SIZE = 100
 
-type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
 
-export function createUserAdministration({ reads, changes, now }: Parts): UserAdministration {
+export function createUserAdministration({ reads, changes, now, onMailQueued = () => undefined }: Parts): UserAdministration {
   function change(
     administrator: Administrator,
     userId: number,
@@ -105,6 +108,13 @@ export function createUserAdministration({ reads, changes, now }: Parts): UserAd
       change(administrator, userId, async (tx) => {
         if (await setVerified(tx, userId)) tx.record({ kind: 'user.verified', target: userId })
       }),
+    async sendPasswordReset(administrator, userId) {
+      await change(administrator, userId, async (tx, { email }) => {
+        await enqueueMail(tx, 'reset', emailKey(email), now())
+        tx.record({ kind: 'mail.requested', target: userId })
+      })
+      onMailQueued()
+    },
     async ban(administrator, userId) {
       const { caller } = administrator
       if (caller !== 'operator' && caller.user.id === userId) throw new Refusal('ban_self')

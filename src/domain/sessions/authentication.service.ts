@@ -10,6 +10,14 @@ import { readToken } from './read-token.ts'
 export type Authentication = {
   byToken(token: string): Promise<Caller>
   byKey(key: string): Promise<Caller>
+  /** By the token in the cookie of the web pages. */
+  byPageToken(token: string): Promise<PageCaller>
+}
+
+export type PageCaller = {
+  readonly caller: Caller
+  /** When the caller last gave their password. */
+  readonly passwordAt: number
 }
 
 type Parts = Pick<DomainParts, 'reads' | 'tokens' | 'observer' | 'now'> & {
@@ -42,6 +50,14 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       if (!user.verified) throw tokenRefused('unverified_user')
       noteSessionUse(sessionId)
       return { user, sessionId, key: undefined, expiresAt }
+    },
+    async byPageToken(token) {
+      const { userId, sessionId, expiresAt, issuedAt } = tokens.read(token, 'page')
+      const user = sessionId === undefined ? undefined : await findSessionUser(reads, sessionId, userId, now())
+      if (sessionId === undefined || user === undefined || user.banned || !user.verified)
+        throw new Refusal('token_invalid', 'the session has ended')
+      noteSessionUse(sessionId)
+      return { caller: { user, sessionId, key: undefined, expiresAt }, passwordAt: issuedAt ?? 0 }
     },
     async byKey(secret) {
       if (!isWellFormedApiKey(secret)) throw keyRefused('invalid_format')

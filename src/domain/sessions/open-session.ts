@@ -13,19 +13,29 @@ export const MAX_SESSIONS = 100
 const DELETE_BATCH_SIZE = 500
 
 /** Opens a session and returns its two tokens. It ends when its refresh token expires, unless it is revoked earlier. */
-export async function openSession(
+export async function openSession(tx: ChangeTransaction, tokens: Tokens, userId: number, origin: Origin, now: number): Promise<TokenPair> {
+  const id = await addSession(tx, userId, origin, now, LIFETIME_MINUTES.refresh)
+  return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
+}
+
+/** Opens a session for the web pages and returns the token for its cookie, with which it ends. */
+export async function openPageSession(tx: ChangeTransaction, tokens: Tokens, userId: number, origin: Origin, now: number): Promise<string> {
+  return tokens.forSession('page', userId, await addSession(tx, userId, origin, now, LIFETIME_MINUTES.page))
+}
+
+async function addSession(
   tx: ChangeTransaction,
-  tokens: Tokens,
   userId: number,
   { ip, userAgent }: Origin,
   now: number,
-): Promise<TokenPair> {
+  lifetimeMinutes: number,
+): Promise<string> {
   const id = randomBytes(ID_BYTES).toString('base64url')
-  await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + LIFETIME_MINUTES.refresh * 60_000, ip, userAgent })
+  await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + lifetimeMinutes * 60_000, ip, userAgent })
   tx.record({ kind: 'session.created', target: userId, sessionId: id })
   const ended = await deleteOldestSessions(tx, userId, { kept: MAX_SESSIONS, limit: DELETE_BATCH_SIZE })
   if (ended > 0) tx.record({ kind: 'session.revoked', target: userId, count: ended })
-  return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
+  return id
 }
 
 /** Runs one transaction of a change that ends sessions, with the checks of that change. */

@@ -1,16 +1,22 @@
 import type { Actor, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import { findUserByEmail, recordLogin } from '../../storage/repositories/accounts/user.repository.ts'
+import type { Tokens } from '../../security/token.ts'
+import { findUserByEmail, findUserById, recordLogin } from '../../storage/repositories/accounts/user.repository.ts'
 import { deleteSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
+import type { ChangeTransaction } from '../changes.ts'
 import type { AuthFailureReason, LoginStatus } from '../observer.ts'
 import type { DomainParts } from '../parts.ts'
 import { emailKey } from '../values/email.ts'
 import { codePointLength, PASSWORD_MAX_LENGTH } from '../values/text.ts'
-import { openSession, type TokenPair } from './open-session.ts'
+import { openPageSession, openSession, type TokenPair } from './open-session.ts'
 import { readToken } from './read-token.ts'
 
 export type Sessions = {
   login(origin: Origin, email: string, password: string): Promise<TokenPair>
+  /** A login to the web pages. Returns the token for the cookie. */
+  signIn(origin: Origin, email: string, password: string): Promise<string>
+  /** Checks the password of a caller once more. Returns a token for the cookie of the same session, which says when that was. */
+  confirmPassword(actor: Actor, password: string): Promise<string>
   /** Returns a new access token. The refresh token is not replaced. */
   refresh(refreshToken: string): Promise<string>
   logout(actor: Actor): Promise<void>
@@ -32,24 +38,40 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
     return passwords.needsRehash(passwordHash) ? await passwords.hash(password).catch(() => undefined) : undefined
   }
 
+  async function logIn<Opened>(
+    origin: Origin,
+    email: string,
+    password: string,
+    open: (tx: ChangeTransaction, tokens: Tokens, userId: number, origin: Origin, now: number) => Promise<Opened>,
+  ): Promise<Opened> {
+    if (codePointLength(password) > PASSWORD_MAX_LENGTH)
+      throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any valid one')
+    const user = await findUserByEmail(reads, emailKey(email))
+    const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal)
+    if (user === undefined) throw loginRefused('invalid_password', 'wrong_credentials', 'no such account')
+    if (!isMatch) throw loginRefused('invalid_password', 'wrong_credentials', `wrong password for user ${user.id}`)
+    if (user.banned) throw loginRefused('banned', 'login_banned', `user ${user.id} is banned`)
+    if (!user.verified) throw loginRefused('not_verified', 'login_unverified', `user ${user.id} is not verified`)
+    const newHash = await strongerHash(password, user.passwordHash)
+    const opened = await changes.withoutCaller(origin, async (tx) => {
+      if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash)))
+        throw loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
+      return open(tx, tokens, user.id, origin, now())
+    })
+    observer.loginAttempt('success')
+    return opened
+  }
+
   return {
-    async login(origin, email, password) {
-      if (codePointLength(password) > PASSWORD_MAX_LENGTH)
-        throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any valid one')
-      const user = await findUserByEmail(reads, emailKey(email))
-      const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal)
-      if (user === undefined) throw loginRefused('invalid_password', 'wrong_credentials', 'no such account')
+    login: (origin, email, password) => logIn(origin, email, password, openSession),
+    signIn: (origin, email, password) => logIn(origin, email, password, openPageSession),
+    async confirmPassword({ caller, origin }, password) {
+      const { user, sessionId } = caller
+      if (sessionId === undefined) throw new Refusal('no_session')
+      const hash = (await findUserById(reads, user.id))?.passwordHash
+      const isMatch = codePointLength(password) <= PASSWORD_MAX_LENGTH && (await passwords.matches(password, hash, origin.signal))
       if (!isMatch) throw loginRefused('invalid_password', 'wrong_credentials', `wrong password for user ${user.id}`)
-      if (user.banned) throw loginRefused('banned', 'login_banned', `user ${user.id} is banned`)
-      if (!user.verified) throw loginRefused('not_verified', 'login_unverified', `user ${user.id} is not verified`)
-      const newHash = await strongerHash(password, user.passwordHash)
-      const pair = await changes.withoutCaller(origin, async (tx) => {
-        if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash)))
-          throw loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
-        return openSession(tx, tokens, user.id, origin, now())
-      })
-      observer.loginAttempt('success')
-      return pair
+      return tokens.forSession('page', user.id, sessionId)
     },
     async refresh(refreshToken) {
       const { userId, sessionId } = readToken(tokens, observer, refreshToken, 'refresh', 'refresh_token')

@@ -28,6 +28,12 @@ export const NO_LIMITS: RateLimits = Object.freeze({})
 // docs/decisions/0025-rate-limits.md gives the reason for each number.
 const STANDARD = 'login:ip=60/h,login:account=10/h,register:ip=60/h,mail:ip=60/h,mail:account=5/h,reset:ip=60/h,leaked:ip=60/m'
 
+/** The limits of the sign-in pages, which are always on. */
+export const PAGE_LIMITS: RateLimits = Object.freeze({
+  'login:ip': { count: 30, periodMs: 60_000 },
+  'login:account': { count: 10, periodMs: 60_000 },
+})
+
 /** Reads `off`, `standard` or a list such as `login:ip=30/m,login:account=10/m`. Returns one problem for each bad entry. */
 export function parseRateLimits(text: string): { readonly value: RateLimits } | { readonly problems: readonly string[] } {
   const setting = text.trim().toLowerCase()

@@ -10,19 +10,26 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set on every route that is not public. */
     caller: Caller
+    /** When the caller last gave their password. Set on pages only. */
+    passwordAt: number
   }
 }
 
 export type Guards = {
   /** Identifies the caller from the credentials, or refuses the request (401). */
   readonly identify: Hook
+  /** The same for a page: from its cookie alone. */
+  readonly identifyByCookie: Hook
   /** Refuses a caller without permission for the route (403). A route that is open to every user needs no check. */
   readonly permissions: Readonly<Record<Access, Hook | undefined>>
 }
 
 const BEARER = /^bearer(?:\s+(.*))?$/i
 
-export function createGuards(authentication: Authentication): Guards {
+/** Reads the token in the cookie of a request. */
+export type ReadCookie = (request: FastifyRequest) => string | undefined
+
+export function createGuards(authentication: Authentication, readCookie: ReadCookie = () => undefined): Guards {
   function authenticate({ headers }: FastifyRequest): Promise<Caller> {
     const { authorization } = headers
     // The usual form, without a regular expression: this is the hot path.
@@ -38,6 +45,13 @@ export function createGuards(authentication: Authentication): Guards {
   return {
     identify: async (request) => {
       request.caller = await authenticate(request)
+    },
+    identifyByCookie: async (request) => {
+      const token = readCookie(request)
+      if (token === undefined) throw new Refusal('not_authenticated')
+      const { caller, passwordAt } = await authentication.byPageToken(token)
+      request.caller = caller
+      request.passwordAt = passwordAt
     },
     permissions: {
       public: undefined,
@@ -64,6 +78,22 @@ export function limitKeys(route: Declared): Hook | undefined {
   if (accepted === EVERY_ACCESS) return undefined
   if (!(403 in route.schema.response)) throw new Error(`${route.method} ${route.url} refuses some API keys, but does not declare 403`)
   return permit(({ caller }) => caller.key === undefined || accepted.includes(caller.key.access))
+}
+
+/**
+ * Refuses a request that another site caused (403): a browser adds its cookies to it. Browsers say where a request comes from; older ones
+ * send an Origin, which has to be this host.
+ */
+export const requireSameOrigin: Hook = ({ headers }, _reply, done) => {
+  const site = headers['sec-fetch-site']
+  const isSame = site === undefined ? isOwnOrigin(headers.origin, headers.host) : site === 'same-origin'
+  if (isSame) done()
+  else done(new Refusal('not_permitted', 'the request comes from another site'))
+}
+
+function isOwnOrigin(origin: string | undefined, host: string | undefined): boolean {
+  const own = host?.toLowerCase()
+  return own !== undefined && own !== '' && (origin === `https://${own}` || origin === `http://${own}`)
 }
 
 function permit(isPermitted: (request: FastifyRequest) => boolean): Hook {

@@ -21,6 +21,7 @@ import { refuseOtherMethods, supportMethods } from './method-refusals.ts'
 import { installPipeline } from './pipeline.ts'
 import { parseQuery } from './query.ts'
 import { routedMethod } from './routed-methods.ts'
+import type { PageSteps } from './steps.ts'
 
 export type HttpOptions = {
   readonly logger: FastifyBaseLogger
@@ -33,6 +34,9 @@ export type HttpOptions = {
   readonly limits?: Partial<ServerLimits>
   /** The limits of the settings. */
   readonly limiter?: Limiter | undefined
+  /** The limits of the sign-in pages, which are always on. */
+  readonly pageLimiter?: Limiter | undefined
+  readonly pageSteps?: PageSteps | undefined
   /** Passwords that nobody may choose. */
   readonly blocklist?: Blocklist | undefined
   /** The deadline of a request. */
@@ -48,7 +52,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes passed to it is complete once it has returned. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, limiter, blocklist, answerWithinMs } = options
+  const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, blocklist, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -91,7 +95,9 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
     authentication,
     metrics: metrics && createRequestMetrics(metrics.registry, metrics.namespace),
     limitMs: answerWithinMs,
-    limiter,
+    limiter: options.limiter,
+    pageLimiter: options.pageLimiter,
+    pageSteps: options.pageSteps,
     blocklist,
     noticeProxy: createProxyNotice(logger, trustProxy),
   })

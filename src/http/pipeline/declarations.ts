@@ -11,6 +11,9 @@ export type Access = 'public' | 'user' | 'self' | 'admin'
  */
 export type AcceptedKeys = KeyAccess | 'any'
 
+/** The pages of admins, and those of every user. */
+export type PageArea = 'console' | 'account'
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
@@ -20,6 +23,13 @@ declare module 'fastify' {
     writes?: boolean
     /** The settings have disabled the path: it answers 404. */
     isDisabled?: boolean
+    /**
+     * A page for people. Callers are identified by the cookie, never by a token or an API key, and requests of other sites change nothing.
+     * A route below /console or /account that does not declare this stops the start.
+     */
+    page?: PageArea
+    /** A page that asks for the password again if it was given over ten minutes ago. */
+    recentPassword?: boolean
   }
 }
 
@@ -29,17 +39,27 @@ export type Declared = RouteOptions & {
   readonly schema: FastifySchema & { readonly response: Readonly<Record<string, unknown>> }
 }
 
+const PAGE_PATH = /^\/(?:console|account)(?:\/|$)/
 const READING_METHODS: ReadonlySet<unknown> = new Set(['GET', 'HEAD'])
 
 /** Stops the start if a route does not declare its access, the keys that it accepts, whether it writes, or its responses. */
 export function requireDeclarations(route: RouteOptions): Declared {
   const { method, url, config, schema } = route
   if (config?.access === undefined) throw new Error(`${method} ${url} declares no access`)
-  if (config.access !== 'public' && config.acceptedKeys === undefined) throw new Error(`${method} ${url} does not declare acceptedKeys`)
+  if (config.page !== undefined) requirePage(route)
+  else if (PAGE_PATH.test(url) && config.allow === undefined) throw new Error(`${method} ${url} is not declared as a page`)
+  else if (config.access !== 'public' && config.acceptedKeys === undefined)
+    throw new Error(`${method} ${url} does not declare acceptedKeys`)
   if (config.acceptedKeys === 'read' && !readsOnly(route)) throw new Error(`${method} ${url} accepts keys that may only read`)
   if (config.writes === undefined) throw new Error(`${method} ${url} does not declare whether it writes`)
   if (!schema?.response) throw new Error(`${method} ${url} declares no responses`)
   return route as Declared
+}
+
+function requirePage({ method, url, config, schema }: RouteOptions): void {
+  if (config?.acceptedKeys !== undefined) throw new Error(`${method} ${url} is a page, which accepts no API keys`)
+  if (config?.access === 'self') throw new Error(`${method} ${url} is a page, for every user or for admins`)
+  if (schema?.hide !== true) throw new Error(`${method} ${url} is a page, which is not part of the API`)
 }
 
 /** Whether the route accepts GET and HEAD only. */

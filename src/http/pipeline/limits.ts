@@ -22,10 +22,11 @@ export type LimitSteps = {
   readonly byAccount: Hook | undefined
 }
 
-/** Without a limit in the settings, a route has no such step. */
-export function createLimitSteps(limiter: Limiter | undefined): (route: Declared) => LimitSteps {
-  return ({ config: { limits } }) => {
+/** Without a limit in the settings, a route has no such step. Pages have limits of their own, which are always on. */
+export function createLimitSteps(apiLimiter: Limiter | undefined, pageLimiter: Limiter | undefined): (route: Declared) => LimitSteps {
+  return ({ config: { limits, page } }) => {
     const { ip, account } = limits ?? {}
+    const limiter = page === undefined ? apiLimiter : pageLimiter
     return {
       byAddress: ip && limiter?.has(ip) ? timed((request) => limiter.countAddress(ip, request.origin.ip)) : undefined,
       byAccount:

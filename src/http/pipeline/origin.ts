@@ -47,7 +47,8 @@ export function noteArrival(request: FastifyRequest, { raw }: FastifyReply, done
 function readOrigin(request: FastifyRequest): Origin {
   const ip = clientAddress(request)
   const userAgent = request.headers['user-agent']?.slice(0, USER_AGENT_MAX_LENGTH)
-  return { via: 'http', requestId: request.id, ip, userAgent }
+  const via = request.routeOptions.config.page === 'console' ? 'console' : 'http'
+  return { via, requestId: request.id, ip, userAgent }
 }
 
 /** The address of the client. If the proxy sends something that is not an address, the address of the proxy is used. */

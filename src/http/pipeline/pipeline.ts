@@ -4,17 +4,17 @@ import type { Authentication } from '../../domain/sessions/authentication.servic
 import type { Blocklist } from '../../security/blocklist.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import type { RequestMetrics } from '../observation/request-metrics.ts'
-import { createGuards, limitKeys } from './access.ts'
+import { createGuards, limitKeys, requireSameOrigin } from './access.ts'
 import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } from './body.ts'
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
-import { type Declared, requireDeclarations } from './declarations.ts'
+import { type Declared, readsOnly, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders } from './headers.ts'
 import { createLimitSteps } from './limits.ts'
 import { refuseListedPasswords } from './listed-passwords.ts'
 import { refuseMethod } from './method-refusals.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
 import { checkQuery } from './query.ts'
-import { type Hook, present } from './steps.ts'
+import { type Hook, type PageSteps, present } from './steps.ts'
 
 export type PipelineParts = {
   readonly setHeaders: SetHeaders
@@ -22,6 +22,9 @@ export type PipelineParts = {
   readonly metrics: RequestMetrics | undefined
   readonly limitMs: number | undefined
   readonly limiter: Limiter | undefined
+  /** The limits of pages. */
+  readonly pageLimiter: Limiter | undefined
+  readonly pageSteps: PageSteps | undefined
   readonly blocklist: Blocklist | undefined
   /** Notices requests whose client address the settings ignore. */
   readonly noticeProxy: ((request: FastifyRequest) => void) | undefined
@@ -60,13 +63,22 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
 }
 
 /** Builds the steps of a route from its declarations. */
-function createSteps({ authentication, metrics, limitMs, limiter, blocklist, noticeProxy }: PipelineParts) {
-  const { identify, permissions } = createGuards(authentication)
-  const limitsOf = createLimitSteps(limiter)
+function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, pageSteps, blocklist, noticeProxy }: PipelineParts) {
+  const { identify, identifyByCookie, permissions } = createGuards(authentication, pageSteps?.readCookie)
+  const limitsOf = createLimitSteps(limiter, pageLimiter)
+
+  /** By token or API key, or by the cookie of a page. */
+  function accessOf(route: Declared): readonly (Hook | undefined)[] {
+    const { access, page } = route.config
+    if (access === 'public') return []
+    if (page !== undefined) return [identifyByCookie, permissions[access]]
+    return [identify, permissions[access], limitKeys(route)]
+  }
 
   return (route: Declared): Partial<RouteOptions> => {
-    const { access, writes, allow, isDisabled } = route.config
+    const { access, writes, allow, isDisabled, page, recentPassword } = route.config
     const isGuarded = access !== 'public'
+    const isPage = page !== undefined
     const { byAddress, byAccount } = limitsOf(route)
     const hasDeadline = isLimited(route, byAddress !== undefined)
     return {
@@ -79,15 +91,14 @@ function createSteps({ authentication, metrics, limitMs, limiter, blocklist, not
         // Cancellation: the origin of a write, and the signal that stops it.
         writes && noteArrival,
         writes && noticeProxy && notice(noticeProxy),
+        // A form of a page that another site has sent (403).
+        isPage && !readsOnly(route) && requireSameOrigin,
         // The limit of the client's network (429).
         byAddress,
         // Deadline: the time that it takes to identify the caller counts.
         hasDeadline && isGuarded && startClock,
-        // Who is calling (401).
-        isGuarded && identify,
-        // What they may do (403).
-        permissions[access],
-        isGuarded && limitKeys(route),
+        // Who is calling (401), and what they may do (403).
+        ...accessOf(route),
         hasDeadline && isGuarded && stopClock,
         !takesBody(route) && ignoreContentType,
       ),
@@ -102,6 +113,8 @@ function createSteps({ authentication, metrics, limitMs, limiter, blocklist, not
       preHandler: present<Hook>(
         // The limit of the account (429).
         byAccount,
+        // A page that asks for the password again (403).
+        isPage && recentPassword && pageSteps?.requireRecentPassword,
         // A new password that is on a list of breached ones (422).
         refuseListedPasswords(blocklist, route),
       ),

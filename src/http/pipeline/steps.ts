@@ -7,3 +7,11 @@ export type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?:
 export function present<Step>(...steps: readonly (Step | false | '' | undefined)[]): Step[] {
   return steps.filter((step): step is Step => Boolean(step))
 }
+
+/** The steps of pages that need the design of the site. */
+export type PageSteps = {
+  /** The token in the cookie. */
+  readCookie(request: FastifyRequest): string | undefined
+  /** Asks for the password again if it was given too long ago. */
+  readonly requireRecentPassword: Hook
+}

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -8,6 +9,13 @@ export type Asset = {
   readonly cacheControl: string
   bytes(encoding: Encoding): Promise<Buffer>
 }
+
+/** An asset at a path that contains its version. */
+export type VersionedAsset = { readonly path: string; readonly asset: Asset }
+
+export const JAVASCRIPT = 'text/javascript; charset=utf-8'
+export const CSS = 'text/css; charset=utf-8'
+export const SVG = 'image/svg+xml'
 
 type Encoding = 'br' | 'gzip' | 'identity'
 
@@ -38,11 +46,19 @@ export function createAsset(contentType: string, cacheControl: string, read: () 
   }
 }
 
+/** The version in the path is a hash of the text. */
+export function createTextAsset(name: string, text: string, contentType: string): VersionedAsset {
+  const version = createHash('sha256').update(text).digest('hex').slice(0, 12)
+  return { path: `assets/${version}/${name}`, asset: createAsset(contentType, FOREVER, async () => Buffer.from(text)) }
+}
+
 export async function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): Promise<FastifyReply> {
   const encoding = acceptedEncoding(request.headers['accept-encoding'])
   const varied = reply.getHeader('vary')
   reply
     .type(asset.contentType)
+    // Public files. The explorers, which belong to no origin, may load them whatever CORS_ORIGINS says.
+    .header('access-control-allow-origin', '*')
     .header('cache-control', asset.cacheControl)
     .header('vary', varied === undefined ? 'Accept-Encoding' : `${String(varied)}, Accept-Encoding`)
   if (encoding !== 'identity') reply.header('content-encoding', encoding)

@@ -1,22 +1,14 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { type Asset, createAsset, FOREVER } from './assets.ts'
+import { CSS, createAsset, createTextAsset, FOREVER, JAVASCRIPT, SVG, type VersionedAsset } from './assets.ts'
 import { type ExplorerPackage, locateExplorerFile, REDOC, SWAGGER_UI } from './explorer.files.ts'
 
-/** A file of an explorer, at a path that contains its version. */
-export type ExplorerAsset = { readonly path: string; readonly asset: Asset }
-
 export type ExplorerAssets = Readonly<
-  Record<'swaggerScript' | 'swaggerStyle' | 'swaggerStart' | 'redocScript' | 'redocStart' | 'pageStyle' | 'icon', ExplorerAsset>
+  Record<'swaggerScript' | 'swaggerStyle' | 'swaggerStart' | 'redocScript' | 'redocStart' | 'pageStyle' | 'icon', VersionedAsset>
 >
 
-const JAVASCRIPT = 'text/javascript; charset=utf-8'
-const CSS = 'text/css; charset=utf-8'
-const SVG = 'image/svg+xml'
-
-// A keyhole. Browsers request an icon, and the content security policy of the page blocks the default one.
-const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5eff"/><path fill="#fff" d="M16 6a6 6 0 0 0-3 11.2L11 26h10l-2-8.8A6 6 0 0 0 16 6Z"/></svg>`
+/** A keyhole. Browsers request an icon, and the content security policy of the page blocks the default one. */
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5eff"/><path fill="#fff" d="M16 6a6 6 0 0 0-3 11.2L11 26h10l-2-8.8A6 6 0 0 0 16 6Z"/></svg>`
 
 const PAGE_STYLE = `body { margin: 0 }
 @media (max-width: 640px) { .swagger-ui .response-col_links { display: none } .swagger-ui .opblock-body { overflow-x: auto } }
@@ -68,11 +60,11 @@ export function createExplorerAssets(): ExplorerAssets {
   return {
     swaggerScript: fromPackage(SWAGGER_UI, 'swagger-ui-bundle.js', JAVASCRIPT),
     swaggerStyle: fromPackage(SWAGGER_UI, 'swagger-ui.css', CSS),
-    swaggerStart: fromText('swagger.js', SWAGGER_START, JAVASCRIPT),
+    swaggerStart: createTextAsset('swagger.js', SWAGGER_START, JAVASCRIPT),
     redocScript,
-    redocStart: fromText('redoc.js', redocStart(redocScript.path), JAVASCRIPT),
-    pageStyle: fromText('page.css', PAGE_STYLE, CSS),
-    icon: fromText('icon.svg', ICON, SVG),
+    redocStart: createTextAsset('redoc.js', redocStart(redocScript.path), JAVASCRIPT),
+    pageStyle: createTextAsset('page.css', PAGE_STYLE, CSS),
+    icon: createTextAsset('icon.svg', ICON, SVG),
   }
 }
 
@@ -81,14 +73,9 @@ function fromPackage<Package extends ExplorerPackage>(
   file: Package['files'][number],
   contentType: string,
   change = (text: string) => text,
-): ExplorerAsset {
+): VersionedAsset {
   const { version } = JSON.parse(readFileSync(locateExplorerFile(name, 'package.json'), 'utf8')) as { version: string }
   const path = `assets/${name}-${version}/${file.replace(/^.*\//, '')}`
   const read = async () => Buffer.from(change(await readFile(locateExplorerFile(name, file), 'utf8')))
   return { path, asset: createAsset(contentType, FOREVER, read) }
-}
-
-function fromText(name: string, text: string, contentType: string): ExplorerAsset {
-  const version = createHash('sha256').update(text).digest('hex').slice(0, 12)
-  return { path: `assets/${version}/${name}`, asset: createAsset(contentType, FOREVER, async () => Buffer.from(text)) }
 }

@@ -1,20 +1,25 @@
 import { type Html, html } from '../../shared/html.ts'
-import { REVALIDATED } from './assets.ts'
-import type { ExplorerAsset } from './explorer.assets.ts'
+import { REVALIDATED, type VersionedAsset } from './assets.ts'
 
 export type ExplorerPage = {
   readonly title: string
-  readonly styles: readonly ExplorerAsset[]
+  readonly styles: readonly VersionedAsset[]
   /** Scripts that define globals for the start script, which is a module and therefore runs last. */
-  readonly libraries: readonly ExplorerAsset[]
-  readonly start: ExplorerAsset
-  readonly icon: ExplorerAsset
+  readonly libraries: readonly VersionedAsset[]
+  readonly start: VersionedAsset
+  readonly icon: VersionedAsset
+  /** Whether the page must not be able to use the cookie of the console and the account pages. */
+  readonly isIsolated: boolean
   /** Redoc creates style sheets with embedded fonts at run time, so their hashes cannot be listed in the policy. */
   readonly drawsOwnStyle: boolean
 }
 
+// Without `allow-same-origin`, the scripts of an explorer belong to no origin: their requests carry no cookie, and no page of this
+// service lets them read it.
+const SANDBOX = 'sandbox allow-scripts allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox'
+
 /** Allows only files of this service: no inline scripts, no other hosts, no framing. */
-export function explorerHeaders({ drawsOwnStyle }: ExplorerPage): Readonly<Record<string, string>> {
+export function explorerHeaders({ drawsOwnStyle, isIsolated }: ExplorerPage): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -25,6 +30,7 @@ export function explorerHeaders({ drawsOwnStyle }: ExplorerPage): Readonly<Recor
     "form-action 'none'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
+    ...(isIsolated ? [SANDBOX] : []),
   ]
   return { 'content-security-policy': policy.join('; '), 'cache-control': REVALIDATED }
 }

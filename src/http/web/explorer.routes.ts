@@ -10,8 +10,10 @@ import { type ExplorerPage, explorerHeaders, explorerPage } from './explorer.pag
 
 const DocumentView = Type.Unsafe<unknown>({ type: 'object', description: 'An OpenAPI 3.1 document.', examples: [{ openapi: '3.1.1' }] })
 
+export type ExplorerOptions = Pick<ExplorerPage, 'isIsolated'> & { readonly apiTitle: string }
+
 /** The OpenAPI document and the explorers. `describe` is called when all routes are known. */
-export function explorerRoutes(app: App, apiTitle: string, describe: () => object): void {
+export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptions, describe: () => object): void {
   const assets = createExplorerAssets()
   for (const { path, asset } of Object.values(assets)) {
     app.get(
@@ -27,6 +29,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
     libraries: [assets.swaggerScript],
     start: assets.swaggerStart,
     icon: assets.icon,
+    isIsolated,
     drawsOwnStyle: false,
   })
   pageRoute('/redoc', 'redoc', 'Read about the API with Redoc', 'A page that describes every endpoint.', {
@@ -35,6 +38,7 @@ export function explorerRoutes(app: App, apiTitle: string, describe: () => objec
     libraries: [],
     start: assets.redocStart,
     icon: assets.icon,
+    isIsolated,
     drawsOwnStyle: true,
   })
 

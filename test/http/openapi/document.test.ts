@@ -14,7 +14,9 @@ test('a route without documentation stops the start, unless it is hidden', async
     const { [name]: _, ...described } = DESCRIBED
     const start = (hide: boolean) =>
       startSkeleton(t, (app, routes) => {
-        explorerRoutes(app, 'Odd', () => describeApi(routes, { apiTitle: 'Odd', version: '1.0.0', baseUrl: 'https://odd.example' }))
+        explorerRoutes(app, { apiTitle: 'Odd', isIsolated: true }, () =>
+          describeApi(routes, { apiTitle: 'Odd', version: '1.0.0', baseUrl: 'https://odd.example' }),
+        )
         const schema = { ...described, hide, response: { 200: Type.Unknown(), ...refusals() } }
         app.get('/odd', { config: { access: 'public', writes: false }, schema }, async () => ({}))
       }).ready()

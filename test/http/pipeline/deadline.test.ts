@@ -54,6 +54,7 @@ nodeTest('503: the time to identify the caller counts', async (t) => {
   let guardEndedAt = 0
   const authentication = {
     byToken: () => NEVER,
+    byPageToken: () => NEVER,
     // As long as the whole limit.
     async byKey() {
       refused(await app.inject('/never'), 503, 'Service Unavailable')

@@ -23,6 +23,7 @@ export type SkeletonOptions = {
 const NO_CALLERS: Authentication = {
   byToken: () => Promise.reject(new Refusal('token_invalid')),
   byKey: () => Promise.reject(new Refusal('key_invalid')),
+  byPageToken: () => Promise.reject(new Refusal('token_invalid')),
 }
 
 /** The HTTP application with routes of the test, for behaviour that no route of the service has. */

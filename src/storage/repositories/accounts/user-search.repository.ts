@@ -6,21 +6,22 @@ import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 /** A search returns at least one row, which has the total. If the page is empty, the row has no user. */
 type FoundRow = { readonly total: number } & (UserRow | { readonly id: null })
 
-const TRIGRAM_LENGTH = 3
+export const TRIGRAM_LENGTH = 3
 // Any sample will do: a misleading one costs time, but does not change the result.
 const SAMPLE_SIZE = 1000
 const COMMON_HITS = SAMPLE_SIZE / 2
 // Beyond any number of users, and still accepted by both databases as an offset and by PostgreSQL as an array index.
 const MAX_OFFSET = 2 ** 30
 
-const COLUMNS: Readonly<Record<keyof Profile, string>> = {
+/** The columns that a search reads, in folded form. */
+export const COLUMNS: Readonly<Record<keyof Profile, string>> = {
   email: 'email_key',
   firstName: 'first_name_folded',
   lastName: 'last_name_folded',
 }
 // The wildcards of LIKE are ordinary characters in a search term.
-const PATTERN = String.raw`'%' || replace(replace(replace($1, '\', '\\'), '%', '\%'), '_', '\_') || '%'`
-const PHRASE = `'"' || replace($1, '"', '""') || '"'`
+export const PATTERN = String.raw`'%' || replace(replace(replace($1, '\', '\\'), '%', '\%'), '_', '\_') || '%'`
+export const PHRASE = `'"' || replace($1, '"', '""') || '"'`
 
 const EVERYONE = longRead<FoundRow>(`
   select counted.total, ${USER_COLUMNS} from (select count(*) as total from users) as counted

@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isNotice, type Notice } from './notices.ts'
+
+/** The cookies of the pages: one that names the session, and one that carries a message to the next page. */
+export type Cookies = {
+  readSession(request: FastifyRequest): string | undefined
+  setSession(reply: FastifyReply, token: string): void
+  clearSession(reply: FastifyReply): void
+  setNotice(reply: FastifyReply, notice: Notice): void
+  /** Returns the message and removes its cookie, so that it is shown once. */
+  takeNotice(request: FastifyRequest, reply: FastifyReply): Notice | undefined
+}
+
+const LIFETIME_S = 12 * 60 * 60
+const NOTICE_LIFETIME_S = 60
+const NOTICE_NAME = 'latchkey-notice'
+
+/**
+ * Scripts cannot read the cookies, and forms of other sites do not send them. With https, the prefix `__Host-` keeps every other host from
+ * setting the session.
+ */
+export function createCookies(isSecure: boolean): Cookies {
+  const name = isSecure ? '__Host-latchkey' : 'latchkey'
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  const add = (reply: FastifyReply, key: string, value: string, lifetimeS: number) =>
+    void reply.header('set-cookie', `${key}=${value}; Max-Age=${lifetimeS}; ${attributes}`)
+
+  return {
+    readSession: (request) => readCookie(request, name),
+    setSession: (reply, token) => add(reply, name, token, LIFETIME_S),
+    clearSession: (reply) => add(reply, name, '', 0),
+    setNotice: (reply, notice) => add(reply, NOTICE_NAME, notice, NOTICE_LIFETIME_S),
+    takeNotice(request, reply) {
+      const notice = readCookie(request, NOTICE_NAME)
+      if (notice === undefined) return undefined
+      add(reply, NOTICE_NAME, '', 0)
+      return isNotice(notice) ? notice : undefined
+    },
+  }
+}
+
+/** Of several cookies with one name, the first: browsers send the most specific one first. */
+function readCookie({ headers }: FastifyRequest, name: string): string | undefined {
+  for (const pair of (headers.cookie ?? '').split(';')) {
+    const [key = '', ...value] = pair.split('=')
+    if (key.trim() === name) return value.join('=').trim() || undefined
+  }
+  return undefined
+}

@@ -1,0 +1,106 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../../../model/refusal.ts'
+import type { User } from '../../../model/user.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import { ANSWERS, type Answer } from '../../answers/answers.ts'
+import { answerError } from '../../answers/errors.ts'
+import type { PageArea } from '../../pipeline/declarations.ts'
+import { messageOf } from '../pages.ts'
+import { type Problems, problemsOf } from './fields.ts'
+import { confirmPasswordPage, PasswordRequired } from './recent-password.ts'
+import { signInPath } from './return-path.ts'
+import { type Page, renderPage, SITE_HEADERS } from './shell.ts'
+import type { Site } from './site.ts'
+
+export type Retry = (answer: Answer, request: FastifyRequest) => Page | Promise<Page>
+type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** Turns the errors of a page into pages, with the same statuses as in the API. */
+export type PageErrors = { handler(area: PageArea, retry: Retry | undefined): ErrorHandler }
+
+const SIGNED_OUT: ReadonlySet<string> = new Set(['not_authenticated', 'token_invalid', 'token_expired'])
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+// What can be corrected in the form.
+const RETRIED: ReadonlySet<number> = new Set([400, 401, 422, 429])
+const ABOUT_PASSWORD: ReadonlySet<string> = new Set(['wrong_credentials', 'too_many_requests'])
+
+export function createPageErrors(site: Site, send: (reply: FastifyReply, page: Html, status: number) => FastifyReply): PageErrors {
+  return {
+    handler: (area, retry) => async (error, request, reply) => {
+      const isSignedOut = error instanceof Refusal && SIGNED_OUT.has(error.code)
+      if (isSignedOut && READING.has(request.method))
+        return reply.headers(SITE_HEADERS).redirect(site.root + signInPath(area, request.url), 303)
+      const answer = answerError(error, request)
+      const page = isSignedOut ? signedOutPage(site, area) : await pageFor(area, retry, error, answer, request)
+      const [path = ''] = request.url.split('?')
+      const shown = renderPage(site, { area, path, user: isSignedOut ? undefined : viewerOf(area, request) }, page)
+      return send(reply.headers(answer.headers), shown, answer.status)
+    },
+  }
+
+  function pageFor(area: PageArea, retry: Retry | undefined, error: Error, answer: Answer, request: FastifyRequest): Page | Promise<Page> {
+    const question = passwordPage(site, error, answer, request)
+    if (question !== undefined) return question
+    return retry && RETRIED.has(answer.status) ? retry(answer, request) : problemPage(site, area, answer, request)
+  }
+}
+
+/** Only a caller who may see the area gets its navigation. */
+function viewerOf(area: PageArea, { caller }: FastifyRequest): User | undefined {
+  return area === 'account' || caller?.user.role === 'admin' ? caller?.user : undefined
+}
+
+/** The question for the password, if the error is that it is missing or wrong. */
+function passwordPage(site: Site, error: Error, answer: Answer, request: FastifyRequest): Page | undefined {
+  if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, undefined)
+  const isAsked = request.routeOptions.config.recentPassword === true && ABOUT_PASSWORD.has(answer.code)
+  return isAsked ? confirmPasswordPage(site, request, messageOf(answer)) : undefined
+}
+
+/** The form again, with its problems and its values. Passwords are never sent back. */
+export function retryOf(options: {
+  readonly retry?: (problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest) => Page | Promise<Page>
+  readonly labels?: Readonly<Record<string, string>>
+}): Retry | undefined {
+  const { retry, labels } = options
+  return retry && ((answer, request) => retry(problemsOf(answer, labels), textsOf(request), request))
+}
+
+function textsOf({ body }: FastifyRequest): Record<string, string> {
+  const values = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) ? Object.entries(body) : []
+  return Object.fromEntries(values.filter(([name, value]) => typeof value === 'string' && !name.includes('password')))
+}
+
+function signedOutPage({ root }: Site, area: PageArea): Page {
+  const content = html`<p class="notice bad" role="alert">Your session has ended, so nothing was changed.</p>
+<p><a class="button primary" href="${root}/${area}/sign-in">Sign in</a></p>`
+  return { title: 'You are signed out', content, isLone: true }
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  403: 'Not allowed',
+  404: 'Not found',
+  413: 'Too much to send',
+  422: 'This cannot be processed',
+  429: 'Too many attempts',
+  503: 'Temporarily unavailable',
+}
+
+function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, { id, caller }: FastifyRequest): Page {
+  const { status } = answer
+  const isOutsider = area === 'console' && status === 403 && caller !== undefined && caller.user.role !== 'admin'
+  const message = isOutsider ? 'The console is for admins. You are signed in as somebody who is not one.' : messageFor(answer)
+  const ways = isOutsider
+    ? html`${isEnabled.account ? html`<a class="button primary" href="${root}/account/">Go to your account</a>` : ''}<a class="button" href="${root}/console/sign-in">Sign in as an admin</a>`
+    : html`<a class="button" href="${root}/${area}/">${area === 'console' ? 'Go to the console' : 'Go to your account'}</a>`
+  const requestId = status >= 500 ? html`\n<p class="hint">Request ID: ${id}</p>` : undefined
+  const content = html`<p class="notice bad" role="alert">${message}</p>\n<p class="actions">${ways}</p>${requestId}`
+  return { title: TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'This was refused'), content }
+}
+
+function messageFor(answer: Answer): string {
+  if (answer.code === ANSWERS.not_permitted.code) return 'This request was refused. Open the page again and repeat what you did.'
+  if (answer.status === 503) return 'The service cannot answer right now. Wait a moment, then try again.'
+  if (answer.status >= 500) return 'The service could not handle this request.'
+  return messageOf(answer)
+}

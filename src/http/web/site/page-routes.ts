@@ -1,0 +1,149 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor } from '../../../model/caller.ts'
+import { renderHtml } from '../../../shared/html.ts'
+import { HtmlView, refusals } from '../../answers/replies.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import type { Access, PageArea } from '../../pipeline/declarations.ts'
+import { GivenPassword } from '../../validation/fields.ts'
+import { type Static, type TSchema, Type } from '../../validation/schema.ts'
+import type { Cookies } from './cookies.ts'
+import type { Problems } from './fields.ts'
+import type { Notice } from './notices.ts'
+import { type PageErrors, retryOf } from './page-errors.ts'
+import { type Page, renderPage, SITE_HEADERS } from './shell.ts'
+import type { Site } from './site.ts'
+
+/** Leads to another page, which shows the notice. */
+export type Redirect = { readonly to: string; readonly notice?: Notice | undefined }
+
+/** A response that is neither a page nor a redirect, such as a download: the handler has sent it. */
+export type Sent = { readonly isSent: true }
+
+type Fields = Readonly<Record<string, TSchema>>
+type Values<Declared extends Fields> = { readonly [Name in keyof Declared]: Static<Declared[Name]> }
+
+export type PageRequest<Params extends Fields, Query extends Fields, Body extends Fields> = {
+  readonly params: Values<Params>
+  readonly query: Values<Query>
+  readonly body: Values<Body>
+  /** The caller and the origin. On pages that are not public. */
+  readonly actor: Actor
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+export type PageOptions<Params extends Fields, Query extends Fields, Body extends Fields> = {
+  /** Admins in the console and every user in the account pages, unless this says something else. */
+  readonly access?: 'public' | 'user'
+  readonly params?: Params
+  readonly query?: Query
+  readonly body?: Body
+  /** False for a form that only reads. */
+  readonly writes?: boolean
+  readonly recentPassword?: boolean
+  readonly limits?: { readonly ip: 'login:ip'; readonly account?: 'login:account' }
+  /** Shows the form again, with what is wrong. `values` are the fields as they were sent, without passwords. */
+  readonly retry?: (problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest) => Page | Promise<Page>
+  /** The names of the fields, for messages. */
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+type Handle<Params extends Fields, Query extends Fields, Body extends Fields> = (
+  input: PageRequest<Params, Query, Body>,
+) => Promise<Page | Redirect | Sent> | Page | Redirect
+
+type Add = <Params extends Fields = Fields, Query extends Fields = Fields, Body extends Fields = Fields>(
+  path: string,
+  options: PageOptions<Params, Query, Body>,
+  handle: Handle<Params, Query, Body>,
+) => void
+
+export type PageRoutes = { readonly get: Add; readonly post: Add }
+
+export type PageParts = { readonly site: Site; readonly cookies: Cookies; readonly errors: PageErrors }
+
+const FORM = 'application/x-www-form-urlencoded'
+
+/** Every status and code of a page. Pages are not part of the API, so they are declared once for all. */
+const RESPONSES = {
+  200: HtmlView,
+  303: HtmlView,
+  ...refusals(
+    'not_authenticated',
+    'token_invalid',
+    'token_expired',
+    'login_banned',
+    'login_unverified',
+    'wrong_credentials',
+    'email_taken',
+    'ban_self',
+    'last_admin',
+    'no_session',
+    'too_many_keys',
+    'user_not_found',
+    'key_not_found',
+    'session_not_found',
+    403,
+    404,
+    413,
+    429,
+    503,
+  ),
+}
+
+/** Declares the pages of one area. Whatever a page must not forget is declared here, once. */
+export function createPageRoutes(app: App, { site, cookies, errors }: PageParts, area: PageArea): PageRoutes {
+  const isDisabled = !site.isEnabled[area]
+  const everyone: Access = area === 'console' ? 'admin' : 'user'
+
+  function adder(method: 'GET' | 'POST'): Add {
+    return (path, options, handle) => {
+      const { params, query, body, access = everyone, writes = method === 'POST', recentPassword, limits } = options
+      const form = recentPassword ? { ...body, password: Type.Optional(GivenPassword) } : body
+      app.route({
+        method,
+        url: `/${area}${path}`,
+        config: { page: area, access, writes, isDisabled, ...(recentPassword && { recentPassword }), ...(limits && { limits }) },
+        schema: {
+          hide: true,
+          ...(params && { params: Type.Object(params) }),
+          ...(query && { querystring: Type.Object(query) }),
+          ...(form && { body: formBody(form) }),
+          response: RESPONSES,
+        },
+        errorHandler: errors.handler(area, retryOf(options)),
+        handler: async (request, reply) => {
+          // The schemas above have parsed the request into these values.
+          const input = { params: request.params, query: request.query, body: request.body, request, reply }
+          const actor = { caller: request.caller, origin: request.origin }
+          const result = await handle({ ...input, actor } as Parameters<typeof handle>[0])
+          if ('isSent' in result) return reply
+          return 'to' in result ? redirect(reply, result) : send(request, reply, result)
+        },
+      })
+    }
+  }
+
+  function redirect(reply: FastifyReply, { to, notice }: Redirect): FastifyReply {
+    if (notice !== undefined) cookies.setNotice(reply, notice)
+    return reply.redirect(`${site.root}${to}`, 303)
+  }
+
+  function send(request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply {
+    const notice = request.method === 'GET' ? cookies.takeNotice(request, reply) : undefined
+    const [path = ''] = request.url.split('?')
+    return sendSitePage(reply, renderPage(site, { area, path, user: request.caller?.user, notice }, page), page.status ?? 200)
+  }
+
+  return { get: adder('GET'), post: adder('POST') }
+}
+
+/** A form that needs no field may be empty: then its fields are not there. */
+function formBody(fields: Fields): object {
+  const schema = Type.Object(fields)
+  return { content: { [FORM]: { schema } }, mayBeAbsent: !('required' in schema) }
+}
+
+export function sendSitePage(reply: FastifyReply, page: ReturnType<typeof renderPage>, status: number): FastifyReply {
+  return reply.code(status).headers(SITE_HEADERS).type('text/html; charset=utf-8').send(renderHtml(page))
+}

@@ -1,0 +1,61 @@
+import type { FastifyRequest } from 'fastify'
+import type { Limiter } from '../../../domain/rate-limits.service.ts'
+import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
+import { Refusal } from '../../../model/refusal.ts'
+import { html } from '../../../shared/html.ts'
+import type { Hook } from '../../pipeline/steps.ts'
+import type { Cookies } from './cookies.ts'
+import { formProblem, inputField } from './fields.ts'
+import type { Page } from './shell.ts'
+import type { Site } from './site.ts'
+
+export const RECENT_MS = 10 * 60_000
+
+/** The password was given too long ago for this action. */
+export class PasswordRequired extends Refusal {
+  constructor() {
+    super('not_permitted', 'the password was given over ten minutes ago')
+  }
+}
+
+export type RecentPasswordParts = {
+  readonly site: Pick<Site, 'now'>
+  readonly sessions: Pick<Sessions, 'confirmPassword'>
+  readonly limiter: Limiter
+  readonly cookies: Cookies
+}
+
+/**
+ * Lets a form pass if the password was given in the last ten minutes. Otherwise the answer is the same form with a field for the password,
+ * and the right password lets it pass. Attempts count like those of signing in.
+ */
+export function createRecentPassword({ site, sessions, limiter, cookies }: RecentPasswordParts): Hook {
+  return async (request, reply) => {
+    if (site.now() - request.passwordAt < RECENT_MS) return
+    const { password } = request.body as { password?: string }
+    if (password === undefined) throw new PasswordRequired()
+    const { user } = request.caller
+    await limiter.countAccount('login:account', user.email, request.origin.ip)
+    const token = await sessions.confirmPassword(request.actor, password)
+    await limiter.loggedIn(user.email, request.origin.ip)
+    cookies.setSession(reply, token)
+  }
+}
+
+/** Repeats the form that was sent, with a field for the password. */
+export function confirmPasswordPage({ root }: Site, request: FastifyRequest, problem: string | undefined): Page {
+  const [path = ''] = request.url.split('?')
+  const fields = Object.entries((request.body ?? {}) as Record<string, unknown>).filter(([name]) => name !== 'password')
+  const content = html`${formProblem({ fields: {}, message: problem })}<p>You gave your password more than ten minutes ago. This action needs it again.</p>
+<form class="form" method="post" action="${root}${path}">
+${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
+${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: true })}
+<div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${parentOf(path)}">Cancel</a></div>
+</form>`
+  return { title: 'Confirm your password', content, isLone: true }
+}
+
+/** An action is one segment below the page that has its button. */
+function parentOf(path: string): string {
+  return path.replace(/\/[^/]*$/, '') || '/'
+}

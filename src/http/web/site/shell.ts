@@ -1,0 +1,116 @@
+import type { User } from '../../../model/user.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { PageArea } from '../../pipeline/declarations.ts'
+import { NOTICES, type Notice } from './notices.ts'
+import type { Site } from './site.ts'
+
+/** The content of a page. The shell around it depends on the area and on the caller. */
+export type Page = {
+  readonly title: string
+  readonly content: Html
+  readonly status?: number | undefined
+  /** Shown beside the title: links and buttons. */
+  readonly actions?: Html | undefined
+  /** The page above this one. */
+  readonly back?: { readonly path: string; readonly text: string } | undefined
+  /** A page with one form or one message, without navigation. */
+  readonly isLone?: boolean | undefined
+}
+
+/** Who sees the page, and where. */
+export type View = {
+  readonly area: PageArea
+  /** The path of the request, to mark its entry in the navigation. */
+  readonly path: string
+  readonly user: User | undefined
+  readonly notice?: Notice | undefined
+}
+
+/** Only files of this service, no inline code, no frames. A form still says which site it comes from. */
+export const SITE_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'same-origin',
+}
+
+type Entry = readonly [path: string, text: string]
+
+const NAVIGATION: Readonly<Record<PageArea, { readonly label: string; readonly entries: readonly Entry[] }>> = {
+  console: { label: 'Console', entries: [['/console/users', 'Users']] },
+  account: { label: 'Account', entries: [['/account/', 'Profile']] },
+}
+
+export function renderPage(site: Site, view: View, page: Page): Html {
+  const { title } = page
+  const body = page.isLone || view.user === undefined ? lonePage(site, view, page) : shellPage(site, view, view.user, page)
+  const { style, script, logo } = site.assets
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · ${site.apiTitle}</title>
+<link rel="icon" href="${site.root}/${logo.path}">
+<link rel="stylesheet" href="${site.root}/${style.path}">
+<script defer src="${site.root}/${script.path}"></script>
+</head>
+${body}
+</html>
+`
+}
+
+function lonePage(site: Site, view: View, { title, content }: Page): Html {
+  return html`<body class="lone">
+<main>
+<p class="brand">${logoOf(site)}${site.apiTitle}</p>
+<h1>${title}</h1>
+${noticeOf(view)}${content}
+</main>
+</body>`
+}
+
+function shellPage(site: Site, view: View, user: User, { title, content, actions, back }: Page): Html {
+  const { root } = site
+  const { label, entries } = NAVIGATION[view.area]
+  return html`<body>
+<a class="skip" href="#content">Skip to content</a>
+<div class="shell">
+<div class="side">
+<a class="brand" href="${root}/${view.area}/">${logoOf(site)}${site.apiTitle}</a>
+<nav aria-label="${label}"><ul>
+${entries.map((entry) => navigationEntry(site, view, entry))}
+</ul></nav>
+<div class="who"><p>${user.email}</p>
+<div class="actions">${otherArea(site, view.area, user)}<form method="post" action="${root}/${view.area}/sign-out"><button class="small">Sign out</button></form></div></div>
+</div>
+<main id="content" tabindex="-1">
+<div class="title"><div>${back && html`<a class="back" href="${root}${back.path}">← ${back.text}</a>`}<h1>${title}</h1></div>
+${actions && html`<div class="actions">${actions}</div>`}</div>
+${noticeOf(view)}${content}
+</main>
+</div>
+</body>`
+}
+
+function logoOf({ root, assets }: Site): Html {
+  return html`<img src="${root}/${assets.logo.path}" alt="" width="24" height="24">`
+}
+
+function navigationEntry({ root }: Site, { path, area }: View, [to, text]: Entry): Html {
+  const isFirst = to === `/${area}/`
+  const isCurrent = isFirst ? path === to || `${path}/` === to : path === to || path.startsWith(`${to}/`)
+  return html`<li><a href="${root}${to}"${isCurrent ? html` aria-current="page"` : ''}>${text}</a></li>`
+}
+
+/** Admins have both areas; everybody else has the account pages only. */
+function otherArea({ root, isEnabled }: Site, area: PageArea, { role }: User): Html | undefined {
+  const other = area === 'console' ? 'account' : 'console'
+  if (!isEnabled[other] || (other === 'console' && role !== 'admin')) return undefined
+  return html`<a class="button small" href="${root}/${other}/">${other === 'console' ? 'Console' : 'My account'}</a>`
+}
+
+function noticeOf({ notice }: View): Html | undefined {
+  return notice && html`<p class="notice good" role="status">${NOTICES[notice]}</p>\n`
+}

@@ -1,0 +1,71 @@
+import type { Limiter } from '../../../domain/rate-limits.service.ts'
+import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import type { PageArea } from '../../pipeline/declarations.ts'
+import { Email, GivenPassword } from '../../validation/fields.ts'
+import { Type } from '../../validation/schema.ts'
+import { formProblem, inputField, NO_PROBLEMS, type Problems } from './fields.ts'
+import { createPageRoutes, type PageParts } from './page-routes.ts'
+import { returnPath } from './return-path.ts'
+import type { Page } from './shell.ts'
+
+export type SignInParts = PageParts & {
+  readonly sessions: Sessions
+  /** The limits of the sign-in pages. */
+  readonly pageLimiter: Limiter
+  /** Says what to do where nobody can sign in yet; undefined where somebody can. */
+  readonly firstSteps: (area: PageArea) => Promise<Html | undefined>
+}
+
+const Next = Type.Optional(Type.String({ maxLength: 2000 }))
+const LABELS = { email: 'Email', password: 'Password' }
+const TITLES: Readonly<Record<PageArea, string>> = { console: 'Sign in to the console', account: 'Sign in' }
+
+/** Signing in and out, for both areas: one cookie opens both. */
+export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void {
+  const { site, cookies, sessions, pageLimiter } = parts
+  const { get, post } = createPageRoutes(app, parts, area)
+
+  get('/sign-in', { access: 'public', query: { next: Next } }, ({ query }) => form(NO_PROBLEMS, { next: query.next ?? '' }))
+
+  post(
+    '/sign-in',
+    {
+      access: 'public',
+      body: { email: Email, password: GivenPassword, next: Next },
+      limits: { ip: 'login:ip', account: 'login:account' },
+      labels: LABELS,
+      retry: form,
+    },
+    async ({ body, request, reply }) => {
+      const token = await sessions.signIn(request.origin, body.email, body.password)
+      await pageLimiter.loggedIn(body.email, request.origin.ip)
+      cookies.setSession(reply, token)
+      return { to: returnPath(body.next, area) }
+    },
+  )
+
+  // For every user: also one who may not see the console must be able to leave it.
+  post('/sign-out', { access: 'user' }, async ({ actor, reply }) => {
+    await sessions.logout(actor)
+    cookies.clearSession(reply)
+    return { to: `/${area}/sign-in`, notice: 'signed-out' }
+  })
+
+  async function form(problems: Problems, values: Readonly<Record<string, string>>): Promise<Page> {
+    const { root, isEnabled } = site
+    const content = html`${formProblem(problems)}${await parts.firstSteps(area)}<form class="form" method="post" action="${root}/${area}/sign-in">
+<input type="hidden" name="next" value="${returnPath(values['next'], area)}">
+${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 'username', value: values['email'], hasFocus: true }, problems)}
+${inputField({ name: 'password', label: LABELS.password, type: 'password', autocomplete: 'current-password' }, problems)}
+<button class="primary">Sign in</button>
+</form>${isEnabled.account ? accountLinks(root, area) : ''}`
+    return { title: TITLES[area], content, isLone: true }
+  }
+}
+
+function accountLinks(root: string, area: PageArea): Html {
+  const register = area === 'account' ? html`<a href="${root}/account/register">Create an account</a>` : ''
+  return html`\n<p class="actions hint">${register}<a href="${root}/account/forgot-password">Forgot your password?</a></p>`
+}

@@ -1,0 +1,33 @@
+import type { PageArea } from '../../pipeline/declarations.ts'
+import type { SiteAssets } from './site-assets.ts'
+
+/** What all pages of the console and the account pages share. */
+export type Site = {
+  readonly apiTitle: string
+  /** The path of BASE_URL, without a slash at its end: a proxy may serve the pages below a path. */
+  readonly root: string
+  /** Whether BASE_URL is https: then the cookie is sent over encrypted connections only. */
+  readonly isSecure: boolean
+  readonly isEnabled: Readonly<Record<PageArea, boolean>>
+  readonly assets: SiteAssets
+  readonly now: () => number
+}
+
+export type SiteOptions = {
+  readonly apiTitle: string
+  readonly baseUrl: string
+  readonly consoleEnabled: boolean
+  readonly accountPagesEnabled: boolean
+}
+
+export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number): Site {
+  const { pathname, protocol } = new URL(options.baseUrl)
+  return {
+    apiTitle: options.apiTitle,
+    root: pathname.replace(/\/$/, ''),
+    isSecure: protocol === 'https:',
+    isEnabled: { console: options.consoleEnabled, account: options.accountPagesEnabled },
+    assets,
+    now,
+  }
+}

@@ -1,0 +1,29 @@
+// Everything works without this script. It adds what only a script can do.
+
+/** `<button data-copy="id">`: copies the text of that element. Hidden until here, because it needs the script. */
+for (const button of document.querySelectorAll('button[data-copy]')) {
+  button.hidden = false
+  button.addEventListener('click', async () => {
+    const source = document.getElementById(button.dataset.copy)
+    await navigator.clipboard.writeText(source.value ?? source.textContent)
+    const label = button.textContent
+    button.textContent = 'Copied'
+    setTimeout(() => {
+      button.textContent = label
+    }, 2000)
+  })
+}
+
+/** A form is sent once, however often its button is pressed. A download, which stays on the page, may be repeated. */
+for (const form of document.querySelectorAll('form[method="post"]:not([data-download])')) {
+  form.addEventListener('submit', (event) => {
+    if (form.dataset.sent) event.preventDefault()
+    form.dataset.sent = 'yes'
+  })
+}
+
+/** A page that comes back from the history may be sent again. */
+addEventListener('pageshow', (event) => {
+  if (!event.persisted) return
+  for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
+})

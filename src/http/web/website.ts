@@ -1,0 +1,66 @@
+import type { UserAdministration } from '../../domain/accounts/user-administration.service.ts'
+import type { UserDirectory } from '../../domain/accounts/user-directory.service.ts'
+import type { Limiter } from '../../domain/rate-limits.service.ts'
+import type { ApiKeys } from '../../domain/sessions/api-keys.service.ts'
+import type { Sessions } from '../../domain/sessions/sessions.service.ts'
+import type { UserSessions } from '../../domain/sessions/user-sessions.service.ts'
+import { COMMAND } from '../../shared/command.ts'
+import { type Html, html } from '../../shared/html.ts'
+import type { App } from '../pipeline/app-type.ts'
+import type { PageArea } from '../pipeline/declarations.ts'
+import type { PageSteps } from '../pipeline/steps.ts'
+import { accountProfileRoutes } from './account/profile.routes.ts'
+import { consoleUserRoutes } from './console/user.routes.ts'
+import { consoleUsersRoutes } from './console/users.routes.ts'
+import { createCookies } from './site/cookies.ts'
+import { createPageErrors } from './site/page-errors.ts'
+import { sendSitePage } from './site/page-routes.ts'
+import { createRecentPassword } from './site/recent-password.ts'
+import { signInRoutes } from './site/sign-in.routes.ts'
+import { createSite, type SiteOptions } from './site/site.ts'
+import { createSiteAssets, siteAssetRoutes } from './site/site-assets.ts'
+
+/** The services that pages call: the same rules as those of the API. */
+export type WebsiteServices = {
+  readonly sessions: Sessions
+  readonly pageLimiter: Limiter
+  readonly userDirectory: UserDirectory
+  readonly userAdministration: UserAdministration
+  readonly userSessions: UserSessions
+  readonly apiKeys: ApiKeys
+}
+
+export type Website = {
+  /** What the pipeline needs for the pages. */
+  readonly steps: PageSteps
+  addRoutes(app: App): void
+}
+
+/** The console and the account pages: builds what they share, then adds their routes. */
+export function createWebsite(options: SiteOptions, services: WebsiteServices, now: () => number): Website {
+  const site = createSite(options, createSiteAssets(), now)
+  const cookies = createCookies(site.isSecure)
+  const { sessions, pageLimiter, userDirectory } = services
+  const parts = { site, cookies, errors: createPageErrors(site, sendSitePage), ...services }
+
+  /** Without an admin, nobody can sign in to the console. */
+  async function firstSteps(area: PageArea): Promise<Html | undefined> {
+    if (area !== 'console' || (await userDirectory.hasAdmin())) return undefined
+    return html`<div class="notice warn"><p>There is no admin yet. Create one in a terminal, on the machine of this service:</p></div>
+<pre tabindex="0">${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin</pre>\n`
+  }
+
+  return {
+    steps: {
+      readCookie: cookies.readSession,
+      requireRecentPassword: createRecentPassword({ site, sessions, limiter: pageLimiter, cookies }),
+    },
+    addRoutes(app) {
+      siteAssetRoutes(app, site.assets)
+      for (const area of ['console', 'account'] as const) signInRoutes(app, { ...parts, firstSteps }, area)
+      consoleUsersRoutes(app, parts)
+      consoleUserRoutes(app, parts)
+      accountProfileRoutes(app, parts)
+    },
+  }
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { admin, keyHolder, member } from '../../../support/app/actors.ts'
+import { startApp, type TestApp } from '../../../support/app/start-app.ts'
+import { test } from '../../../support/databases/databases.ts'
+import { OPERATOR } from '../../../support/http/origins.ts'
+import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
+
+async function start(t: Parameters<typeof startApp>[0]) {
+  const service = await startApp(t)
+  const boss = await admin(service, { email: 'boss@example.com' })
+  const cookie = await signIn(service.app, boss)
+  const press = (path: string, fields: Record<string, string> = {}) => service.app.inject(submit(`/console/users/${path}`, fields, cookie))
+  const look = (path: string) => service.app.inject(visit(`/console/users/${path}`, cookie))
+  return { ...service, service, boss, cookie, press, look }
+}
+
+/** The buttons of a page, by the address that they post to. */
+function buttonsOf(body: string): string[] {
+  return [...body.matchAll(/action="([^"]+)"><button[^>]*>([^<]+)</g)].map(([, action, label]) => `${label} ${action}`)
+}
+
+function events({ logged }: Pick<TestApp, 'logged'>): string[] {
+  const lines = logged.map((line) => JSON.parse(line) as { event?: string; via?: string; actor?: number; target?: number })
+  return lines
+    .filter(({ event, via }) => event !== undefined && via === 'console')
+    .map(({ event, actor, target }) => `${event} ${actor} ${target}`)
+}
+
+test('200: the page shows the profile, the sessions and the keys of a user, with their buttons', async (t) => {
+  const { service, look } = await start(t)
+  const mia = await member(service, { email: 'mia@example.com', verified: false })
+  await service.services.userSessions.revokeAll(OPERATOR, mia.id)
+  const { keyId } = await keyHolder(service, mia, { name: 'deploy key' })
+  const page = await look(String(mia.id))
+  assert.equal(page.statusCode, 200)
+  const base = `/console/users/${mia.id}`
+  assert.deepEqual(buttonsOf(page.body).slice(1), [
+    `Verify ${base}/verify`,
+    `Make admin ${base}/make-admin`,
+    `Send password reset ${base}/send-reset`,
+    `Ban ${base}/ban`,
+    `Disable ${base}/keys/${keyId}/disable`,
+    `Revoke ${base}/keys/${keyId}/revoke`,
+  ])
+  assert.match(page.body, new RegExp(`<form method="post" action="${base}/delete">.*<button class="danger">Delete</button>`))
+  assert.match(textOf(page), /mia@example\.com .*Unverified.*No sessions.*deploy key lk_[\w-]+…/)
+})
+
+test('303: each button does what it says, once, and its event names the admin and the console', async (t) => {
+  const stage = await start(t)
+  const { service, press, look, boss, services, mailbox } = stage
+  const mia = await member(service, { verified: false })
+  const { keyId } = await keyHolder(service, mia)
+  const [session] = await services.userSessions.list(mia.id)
+  const steps: [string, string, string, RegExp][] = [
+    ['verify', 'user-verified', 'user.verified', /Active/],
+    ['ban', 'user-banned', 'user.banned', /Banned/],
+    ['unban', 'user-unbanned', 'user.unbanned', /Active/],
+    ['make-admin', 'user-promoted', 'user.promoted', /Admin/],
+    ['send-reset', 'reset-sent', 'mail.requested', /./],
+    [`keys/${keyId}/disable`, 'key-disabled', 'key.changed', /Disabled/],
+    [`keys/${keyId}/revoke`, 'key-revoked', 'key.revoked', /No API keys/],
+    [`sessions/${session?.id}/revoke`, 'session-revoked', 'session.revoked', /No sessions/],
+  ]
+  for (const [path, notice, event, shown] of steps) {
+    const pressed = await press(`${mia.id}/${path}`)
+    assert.deepEqual([pressed.statusCode, pressed.headers.location], [303, `/console/users/${mia.id}`], path)
+    assert.match(String(pressed.headers['set-cookie']), new RegExp(`^latchkey-notice=${notice}; Max-Age=60; Path=/; HttpOnly`))
+    assert.match(textOf(await look(String(mia.id))), shown, path)
+    assert.equal(events(stage).at(-1), `${event} ${boss.id} ${mia.id}`)
+  }
+  assert.equal(await mailbox.countFor(mia.email), 1)
+  const deleted = await press(`${mia.id}/delete`)
+  assert.deepEqual([deleted.statusCode, deleted.headers.location], [303, '/console/users'])
+  assert.equal(events(stage).at(-1), `user.deleted ${boss.id} ${mia.id}`)
+  assert.equal((await look(String(mia.id))).statusCode, 404)
+})
+
+test('400, 404, 422: a refusal is a page that says why, and nothing changes', async (t) => {
+  const stage = await start(t)
+  const { service, press, look, boss } = stage
+  const mia = await member(service)
+  const other = await member(service)
+  const { keyId } = await keyHolder(service, other)
+  const [session] = await service.services.userSessions.list(other.id)
+  const before = events(stage).length
+  const cases: [string, number, RegExp][] = [
+    [`${boss.id}/ban`, 400, /You cannot ban yourself/],
+    [`${boss.id}/delete`, 400, /Cannot delete the last admin user/],
+    ['999999/ban', 404, /User not Found/],
+    ['999999/make-admin', 404, /User not Found/],
+    ['999999/delete', 404, /User not Found/],
+    ['x/ban', 422, /./],
+    ['0x7/ban', 422, /./],
+    [`${mia.id}/keys/${keyId}/disable`, 404, /API key not found/],
+    [`${mia.id}/keys/${keyId}/revoke`, 404, /API key not found/],
+    [`${mia.id}/sessions/${session?.id}/revoke`, 404, /Session not found/],
+  ]
+  for (const [path, status, message] of cases) {
+    const response = await press(path)
+    assert.equal(response.statusCode, status, path)
+    assert.match(String(response.headers['content-type']), /^text\/html/)
+    assert.match(textOf(response), message)
+  }
+  assert.equal(events(stage).length, before)
+  assert.equal((await look('999999')).statusCode, 404)
+  assert.equal((await look('x')).statusCode, 422)
+})
+
+test('403: making an admin and deleting ask for the password again after ten minutes', async (t) => {
+  const stage = await start(t)
+  const { service, app, clock, cookie, boss, services } = stage
+  const mia = await member(service)
+  const press = (action: string, fields: Record<string, string> = {}, by = cookie) =>
+    app.inject(submit(`/console/users/${mia.id}/${action}`, fields, by))
+  const roleOf = async () => (await services.userAdministration.find(mia.id)).role
+  clock.advance({ minutes: 9, seconds: 58 })
+  assert.equal((await press('make-admin')).statusCode, 303)
+  await services.userAdministration.revokeAdmin(OPERATOR, mia.id)
+  clock.advance({ minutes: 1 })
+  const asked = await press('make-admin')
+  assert.equal(asked.statusCode, 403)
+  assert.match(asked.body, new RegExp(`<form class="form" method="post" action="/console/users/${mia.id}/make-admin">`))
+  assert.match(asked.body, /<label for="password">Password<\/label>/)
+  assert.equal(await roleOf(), 'user')
+  // Other actions do not ask.
+  assert.equal((await press('ban')).statusCode, 303)
+  assert.equal((await press('unban')).statusCode, 303)
+
+  const wrong = await press('make-admin', { password: 'not the password' })
+  assert.deepEqual([wrong.statusCode, await roleOf()], [400, 'user'])
+  assert.match(textOf(wrong), /Confirm your password Wrong email or password/)
+  assert.equal(wrong.headers['set-cookie'], undefined)
+
+  const confirmed = await press('make-admin', { password: boss.password })
+  assert.deepEqual([confirmed.statusCode, await roleOf()], [303, 'admin'])
+  // The new cookie names the same session and need not ask again; the former one still has to.
+  const renewed = sessionCookie(confirmed)
+  assert.equal((await services.userSessions.list(boss.id)).length, 2)
+  assert.equal((await press('delete')).statusCode, 403)
+  assert.equal((await press('delete', {}, renewed)).statusCode, 303)
+})
+
+test('429: guessing the password in the question counts like signing in', async (t) => {
+  const { service, app, clock, cookie } = await start(t)
+  const mia = await member(service)
+  clock.advance({ minutes: 11 })
+  const guess = () => app.inject(submit(`/console/users/${mia.id}/make-admin`, { password: 'a wrong guess' }, cookie))
+  for (let n = 0; n < 10; n++) assert.equal((await guess()).statusCode, 400)
+  const limited = await guess()
+  assert.deepEqual([limited.statusCode, limited.headers['retry-after']], [429, '6'])
+  assert.match(textOf(limited), /Confirm your password/)
+})
+
+test('403, 303: an admin who is demoted, banned or signed out elsewhere changes nothing more', async (t) => {
+  const { service, app, services } = await start(t)
+  const mia = await member(service)
+  const revocations: [string, (id: number) => Promise<unknown>, number][] = [
+    ['demoted', (id) => services.userAdministration.revokeAdmin(OPERATOR, id), 403],
+    ['banned', (id) => services.userAdministration.ban(OPERATOR, id), 401],
+    ['revoked', (id) => services.userSessions.revokeAll(OPERATOR, id), 401],
+  ]
+  for (const [name, revoke, status] of revocations) {
+    const second = await admin(service)
+    const theirs = await signIn(app, second)
+    await revoke(second.id)
+    assert.equal((await app.inject(submit(`/console/users/${mia.id}/ban`, {}, theirs))).statusCode, status, name)
+  }
+  assert.equal((await services.userAdministration.find(mia.id)).banned, false)
+})
+
+test('200: markup in names, keys, addresses and user agents stays text', async (t) => {
+  const { service, app, look } = await start(t)
+  const markup = '</td><script>alert(1)</script>"\'><img src=x onerror=alert(1)>'
+  const mia = await member(service, { firstName: markup, lastName: markup })
+  await keyHolder(service, mia, { name: markup, scopes: [markup] })
+  const { headers, ...request } = submit('/account/sign-in', { email: mia.email, password: mia.password })
+  await app.inject({ ...request, headers: { ...headers, 'user-agent': markup } })
+  const { body } = await look(String(mia.id))
+  assert.ok(!body.includes('<script>alert') && !body.includes('<img src=x'))
+  assert.equal(body.split('&lt;script&gt;alert(1)').length - 1, 4)
+})
