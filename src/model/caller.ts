@@ -15,7 +15,7 @@ export type Caller = {
   readonly user: User
   readonly sessionId: string | undefined
   readonly key: KeyCredential | undefined
-  /** When the access token or the key expires. */
+  /** When the access token or the key expires; for a former secret of a key, at the latest when its overlap ends. */
   readonly expiresAt: number | undefined
 }
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Actor, Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
+import type { User } from '../../model/user.ts'
 import { findSessionExpiry } from '../../storage/repositories/sessions/session.repository.ts'
 import type { DomainParts } from '../parts.ts'
-import { requireCaller } from '../sessions/callers.ts'
+import { requireCaller, requireKey } from '../sessions/callers.ts'
 import { scopeString } from './scopes.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
@@ -25,22 +26,27 @@ export type OfflineTokens = {
 type Parts = Pick<DomainParts, 'reads' | 'now'> & { readonly signingKeys: SigningKeys }
 
 export function createOfflineTokens({ reads, now, signingKeys }: Parts): OfflineTokens {
-  /** When the session or the key ends, in whole seconds; a token never outlives it. */
-  async function expiryOf({ sessionId, key, expiresAt }: Caller): Promise<number> {
-    if (key !== undefined) return expiresAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(expiresAt / 1000)
-    const endsAt = sessionId === undefined ? undefined : await findSessionExpiry(reads, sessionId)
+  /**
+   * Reads the caller again, because the body may arrive long after the headers: a caller who was banned meanwhile gets no token.
+   * Returns the user, and when the session or the key ends.
+   */
+  async function current(caller: Caller): Promise<{ readonly user: User; readonly endsAt: number }> {
+    if (caller.key !== undefined) {
+      const { user, expiresAt = Number.POSITIVE_INFINITY } = await requireKey(reads, caller.key, now())
+      return { user, endsAt: expiresAt }
+    }
+    const user = await requireCaller(reads, caller, now())
+    const endsAt = caller.sessionId === undefined ? undefined : await findSessionExpiry(reads, caller.sessionId)
     if (endsAt === undefined) throw new Refusal('token_invalid', 'the session has ended since authentication')
-    return Math.floor(endsAt / 1000)
+    return { user, endsAt }
   }
 
   return {
     async issue({ caller, origin }, { issuer, audience, lifetimeSeconds }) {
-      // The body may arrive long after the headers. A caller who was banned meanwhile gets no token.
-      const user = await requireCaller(reads, caller, now())
-      const expiry = await expiryOf(caller)
+      const { user, endsAt } = await current(caller)
       const sign = await signingKeys.signer(origin)
       const iat = Math.floor(now() / 1000)
-      const exp = Math.min(iat + lifetimeSeconds, expiry)
+      const exp = Math.min(iat + lifetimeSeconds, Math.floor(endsAt / 1000))
       if (exp <= iat) throw new Refusal(caller.key === undefined ? 'token_expired' : 'key_expired', 'less than a second is left')
       const token = sign({
         iss: issuer,

@@ -2,7 +2,7 @@ import type { Caller, KeyCredential } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User } from '../../model/user.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findKeyOwner, findRetiringKeyOwner } from '../../storage/repositories/sessions/api-key.repository.ts'
+import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/sessions/api-key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 
 /**
@@ -10,7 +10,7 @@ import { findSessionUser } from '../../storage/repositories/sessions/session.rep
  * Returns the user as they are in the database now.
  */
 export async function requireCaller(db: Reads, caller: Caller, now: number): Promise<User> {
-  return caller.key === undefined ? requireSession(db, caller, now) : requireKey(db, caller.key, now)
+  return caller.key === undefined ? requireSession(db, caller, now) : (await requireKey(db, caller.key, now)).user
 }
 
 async function requireSession(db: Reads, { user, sessionId }: Caller, now: number): Promise<User> {
@@ -20,13 +20,14 @@ async function requireSession(db: Reads, { user, sessionId }: Caller, now: numbe
   return found
 }
 
-async function requireKey(db: Reads, { hash }: KeyCredential, now: number): Promise<User> {
+/** Like requireCaller(), for a key. Its expiry may have changed since authentication too. */
+export async function requireKey(db: Reads, { hash }: KeyCredential, now: number): Promise<KeyOwner> {
   const found = (await findKeyOwner(db, hash)) ?? (await findRetiringKeyOwner(db, hash, now))
   if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted or rotated since authentication')
   if (found.user.banned) throw new Refusal('key_invalid', 'banned since authentication')
   if (!found.isActive) throw new Refusal('key_inactive', 'the key was disabled since authentication')
   if (found.expiresAt !== undefined && found.expiresAt <= now) throw new Refusal('key_expired', 'the key has expired since authentication')
-  return found.user
+  return found
 }
 
 /** For a list that is read in pages: throws if the caller may no longer read it. */

@@ -30,10 +30,14 @@ export type KeyOwner = {
   readonly lastUsedAt: number | undefined
   readonly access: KeyAccess
   readonly scopes: readonly string[]
+  /** When the secret that was looked up stops working: a former one at the latest when its overlap ends. */
   readonly expiresAt: number | undefined
 }
 
-const OWNER_COLUMNS = `${USER_COLUMNS}, api_keys.id, api_keys.is_active, api_keys.last_used_at, api_keys.access, api_keys.scopes, api_keys.expires_at`
+const OWNER_COLUMNS = `${USER_COLUMNS}, api_keys.id, api_keys.is_active, api_keys.last_used_at, api_keys.access, api_keys.scopes`
+// A former secret ends with its overlap, or before that with its key.
+const RETIRING_EXPIRY = `
+  case when api_keys.expires_at < retiring_secrets.expires_at then api_keys.expires_at else retiring_secrets.expires_at end`
 
 type OwnerValues = readonly [
   ...UserValues,
@@ -46,12 +50,12 @@ type OwnerValues = readonly [
 ]
 
 const FIND_OWNER = hotRead(
-  `select ${OWNER_COLUMNS} from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`,
+  `select ${OWNER_COLUMNS}, api_keys.expires_at from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`,
   ['text'],
   readOwner,
 )
 const FIND_RETIRING_OWNER = hotRead(
-  `select ${OWNER_COLUMNS} from retiring_secrets join api_keys on api_keys.id = retiring_secrets.key_id
+  `select ${OWNER_COLUMNS}, ${RETIRING_EXPIRY} from retiring_secrets join api_keys on api_keys.id = retiring_secrets.key_id
   join users on users.id = api_keys.user_id where retiring_secrets.key_hash = $1 and retiring_secrets.expires_at > $2`,
   ['text', 'bigint'],
   readOwner,

@@ -5,6 +5,8 @@ import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { OPERATOR } from '../../../support/http/origins.ts'
+import { stall } from '../../../support/load/stalled-request.ts'
 import { issueToken, readKeySet, requestToken, verifyToken } from '../../../support/servers/offline-verifier.ts'
 
 test('200: a session is exchanged for a token that an independent library verifies', async (t) => {
@@ -65,6 +67,62 @@ test('200, 401: a token never outlives the key or the session behind it', async 
   assert.ok(left === 120 || left === 119, `${left} seconds`)
   service.clock.advance({ seconds: 120 })
   refused(await requestToken(service.app, late), 401, 'That token is Invalid')
+})
+
+test('200, 401: a token of a former secret never outlives its overlap, and neither does what is said about the secret', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  service.clock.advance({ ms: 1000 - (service.clock.now() % 1000) })
+  const start = service.clock.now()
+  const rotate = (keyId: string, overlap: number) => service.services.apiKeys.rotate(OPERATOR, mia.id, keyId, overlap)
+  const ends = async (holder: typeof mia & { key: string }) => {
+    const { expires_in: left } = (await requestToken(service.app, holder, { lifetime_seconds: 900 })).json()
+    const checked = (await service.app.inject({ url: '/auth/check', headers: holder.headers })).json()
+    const payload = { token: holder.key }
+    const asked = (await service.app.inject({ method: 'POST', url: '/auth/introspect', headers: mia.headers, payload })).json()
+    return { left, checked: checked.expires_at, asked: asked.exp }
+  }
+  const endsAt = (seconds: number) => ({
+    left: seconds,
+    checked: new Date(start + seconds * 1000).toISOString(),
+    asked: start / 1000 + seconds,
+  })
+
+  const holder = await keyHolder(service, mia)
+  const { secret } = await rotate(holder.keyId, 100)
+  assert.deepEqual(await ends(holder), endsAt(100))
+  const current = { ...holder, key: secret, headers: { 'x-api-key': secret } }
+  assert.deepEqual(await ends(current), { left: 900, checked: null, asked: undefined })
+
+  const ending = await keyHolder(service, mia, { expiresAt: start + 50_000 })
+  await rotate(ending.keyId, 100)
+  assert.deepEqual(await ends(ending), endsAt(50), 'the key ends before the overlap')
+  const lasting = await keyHolder(service, mia, { expiresAt: start + 800_000 })
+  await rotate(lasting.keyId, 100)
+  assert.deepEqual(await ends(lasting), endsAt(100), 'the overlap ends before the key')
+
+  service.clock.advance({ seconds: 99 })
+  assert.equal((await requestToken(service.app, holder)).json().expires_in, 1)
+  service.clock.advance({ seconds: 1 })
+  refused(await requestToken(service.app, holder), 401, 'Invalid API key')
+})
+
+test('200: a token does not outlive an expiry or an overlap that was set while its request was on the way', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  service.clock.advance({ ms: 1000 - (service.clock.now() % 1000) })
+  const { apiKeys } = service.services
+  for (const change of [
+    (keyId: string) => apiKeys.edit(OPERATOR, mia.id, keyId, { expiresAt: service.clock.now() + 60_000 }),
+    (keyId: string) => apiKeys.rotate(OPERATOR, mia.id, keyId, 60),
+  ]) {
+    const { headers, keyId } = await keyHolder(service, mia)
+    const request = stall(service.app, { method: 'POST', url: '/auth/token', headers, payload: { audience: 'reports' } })
+    await request.accepted
+    await change(keyId)
+    const response = await request.finish()
+    assert.deepEqual([response.statusCode, response.json().expires_in], [200, 60])
+  }
 })
 
 test('200: introspection does not know the token, and no route of the service accepts it', async (t) => {
