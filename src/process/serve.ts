@@ -6,6 +6,7 @@ import { createChanges } from '../domain/changes.ts'
 import { createHousekeeping } from '../domain/housekeeping.ts'
 import { createSigningKeys } from '../domain/identity/signing-keys.ts'
 import { createSecretUse } from '../domain/secret-use.ts'
+import { createSessionUse } from '../domain/sessions/session-use.ts'
 import type { App } from '../http/pipeline/app-type.ts'
 import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
 import { openTransport } from '../outbox/open-transport.ts'
@@ -38,7 +39,8 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   })
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
   const onEvent = createEventLog(logger)
-  const app = await buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, peers })
+  const sessionUse = createSessionUse(db, Date.now)
+  const app = await buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, sessionUse, peers })
   const changes = createChanges({ db, now: Date.now, onEvent })
   const secretUse = createSecretUse({
     changes,
@@ -63,7 +65,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     () => signingKeys.maintain({ via: 'start' }),
   )
   housekeeping.start()
-  return { app, mail, housekeeping, secretUse, db }
+  return { app, mail, housekeeping, secretUse, sessionUse, db }
 }
 
 async function listen(app: App, { host, port }: Config): Promise<void> {

@@ -4,7 +4,7 @@ import { recordSessionUse } from '../../storage/repositories/sessions/session.re
 export type SessionUse = {
   /** Remembers that a session was used. Returns at once. */
   note(sessionId: string): void
-  /** Writes the remembered uses to the database. */
+  /** Writes the remembered uses to the database. If this fails, it is tried again later. */
   flush(): Promise<void>
 }
 
@@ -23,15 +23,27 @@ export function createSessionUse(db: Database, now: () => number): SessionUse {
   const pending = new Map<string, number>()
   let timer: NodeJS.Timeout | undefined
 
+  function schedule(): void {
+    // The next attempt does what is left, and requests that need the database report an outage.
+    timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_DELAY_MS).unref()
+  }
+
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    const uses = [...pending].map(([sessionId, seenAt]) => ({ sessionId, seenAt }))
+    const uses = [...pending]
     pending.clear()
-    for (let start = 0; start < uses.length; start += BATCH_SIZE) {
-      const batch = uses.slice(start, start + BATCH_SIZE)
-      // One statement each: several rows locked by one transaction could deadlock with a process that sees them in another order.
-      await Promise.all(batch.map(({ sessionId, seenAt }) => recordSessionUse(db, sessionId, seenAt)))
+    try {
+      for (let start = 0; start < uses.length; start += BATCH_SIZE) {
+        const batch = uses.slice(start, start + BATCH_SIZE)
+        // One statement each: several rows locked by one transaction could deadlock with a process that sees them in another order.
+        await Promise.all(batch.map(([sessionId, seenAt]) => recordSessionUse(db, sessionId, seenAt)))
+      }
+    } catch (error) {
+      // To record a use twice does no harm.
+      for (const [sessionId, seenAt] of uses) if (!pending.has(sessionId)) pending.set(sessionId, seenAt)
+      schedule()
+      throw error
     }
   }
 
@@ -42,8 +54,7 @@ export function createSessionUse(db: Database, now: () => number): SessionUse {
       if (notedAt.size >= MAX_REMEMBERED) notedAt.clear()
       notedAt.set(sessionId, seenAt)
       pending.set(sessionId, seenAt)
-      // A missing record does no harm, and requests that need the database report an outage.
-      timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_DELAY_MS).unref()
+      schedule()
     },
     flush,
   }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor, Origin } from '../../model/caller.ts'
 
@@ -16,6 +16,7 @@ declare module 'fastify' {
 }
 
 const USER_AGENT_MAX_LENGTH = 200
+const MAPPED_PREFIX = '::ffff:'
 
 export function decorateOrigin(app: FastifyInstance): void {
   app.decorateRequest('arrival')
@@ -53,5 +54,8 @@ function readOrigin(request: FastifyRequest): Origin {
 
 /** The address of the client. If the proxy sends something that is not an address, the address of the proxy is used. */
 function clientAddress({ ip, socket }: FastifyRequest): string | undefined {
-  return isIP(ip) === 0 ? socket.remoteAddress : ip
+  const address = isIP(ip) === 0 ? socket.remoteAddress : ip
+  // A server that listens on IPv6 sees an IPv4 client in this form, which nobody would recognise as their address.
+  const mapped = address?.startsWith(MAPPED_PREFIX) ? address.slice(MAPPED_PREFIX.length) : ''
+  return isIPv4(mapped) ? mapped : address
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Housekeeping } from '../../domain/housekeeping.ts'
 import type { SecretUse } from '../../domain/secret-use.ts'
+import type { SessionUse } from '../../domain/sessions/session-use.ts'
 import type { App } from '../../http/pipeline/app-type.ts'
 import { drain } from '../../http/server/drain.ts'
 import type { Dispatcher } from '../../outbox/dispatcher.ts'
@@ -16,6 +17,7 @@ export type RunningService = {
   readonly mail: Dispatcher
   readonly housekeeping: Housekeeping
   readonly secretUse: SecretUse
+  readonly sessionUse: SessionUse
   readonly db: Database
 }
 
@@ -46,9 +48,11 @@ export function handleUncaughtErrors(service: RunningService, { logger, destinat
 }
 
 /** Stops accepting connections, finishes the requests and mails in flight, and closes the database. */
-async function shutDown({ app, mail, housekeeping, secretUse, db }: RunningService): Promise<void> {
+async function shutDown({ app, mail, housekeeping, secretUse, sessionUse, db }: RunningService): Promise<void> {
   housekeeping.stop()
   await Promise.all([stopServing(app), mail.stop(), secretUse.stop()])
+  // After the last request. An outage must not turn a shutdown into an error.
+  await sessionUse.flush().catch(() => undefined)
   await db.close()
 }
 

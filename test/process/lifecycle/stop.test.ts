@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { text as readAll } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -51,6 +52,22 @@ for (const name of ['SIGTERM', 'SIGHUP'] as const) {
     assert.match(stdout, /"msg":"stopping"[\s\S]*"msg":"stopped"/)
   })
 }
+
+test('SIGTERM: when sessions were last used is recorded before the process ends', async (t) => {
+  const cwd = temporaryFolder(t)
+  const admin = { email: 'ada@example.com', password: 'correct horse battery' }
+  const service = await startMain(t, { cwd, env: { ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password } })
+  const headers = { 'content-type': 'application/json' }
+  const login = await fetch(`${service.url}/login/`, { method: 'POST', headers, body: JSON.stringify(admin) })
+  const { token } = (await login.json()) as { token: string }
+  assert.equal((await fetch(`${service.url}/auth/check`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+  service.child.kill('SIGTERM')
+  assert.equal((await service.ended).code, 0)
+  const database = new DatabaseSync(join(cwd, 'data', 'latchkey.db'))
+  const [session] = database.prepare('select created_at, last_seen_at from sessions').all()
+  database.close()
+  assert.ok(Number(session?.['last_seen_at']) >= Number(session?.['created_at']), JSON.stringify(session))
+})
 
 async function isRejected(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')

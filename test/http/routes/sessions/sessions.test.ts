@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
+import { Refusal } from '../../../../src/model/refusal.ts'
 import { type Actor, admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
@@ -64,6 +65,12 @@ test('200: the sessions of the caller, newest first, with the address and the us
   )
 })
 
+test('200: an IPv4 client of a service that listens on IPv6 is listed with its IPv4 address', async (t) => {
+  const service = await startApp(t)
+  const session = await logIn(service, await member(service), { remoteAddress: '::ffff:203.0.113.9' })
+  assert.equal((await list(service, session)).find(({ current }) => current)?.ip, '203.0.113.9')
+})
+
 test('200: behind a trusted proxy the address is the one that the proxy reports; otherwise the header is ignored', async (t) => {
   for (const [trusted, expected] of [
     ['true', '203.0.113.9'],
@@ -102,6 +109,21 @@ test('200: last_seen_at is at most five minutes out of date, and a request write
   await service.app.inject({ url: '/users/me', headers: mia.headers })
   await service.sessionUse.flush()
   assert.deepEqual(writes, [], 'a session that was noted less than four minutes ago is not noted again')
+})
+
+test('200: a use of a session that an outage kept from being recorded is recorded later', async (t) => {
+  const service = await startApp(t)
+  const people = [await member(service), await member(service)]
+  service.clock.advance({ minutes: 3 })
+  const usedAt = service.clock.now()
+  for (const { headers } of people) await service.app.inject({ url: '/users/me', headers })
+  const { run } = service.db
+  service.db.run = () => Promise.reject(new Refusal('unavailable', 'an outage'))
+  await assert.rejects(service.sessionUse.flush())
+  service.db.run = run
+  service.clock.advance({ minutes: 1 })
+  await service.sessionUse.flush()
+  for (const person of people) assert.equal((await list(service, person))[0]?.last_seen_at, iso(usedAt))
 })
 
 test('200: an expired session is not listed, and cannot be revoked', async (t) => {
