@@ -48,6 +48,9 @@ function createSide(tx: Tx): TransferSide {
       const sql = `insert into ${table} (${columns}) ${overriding} select ${columns} from json_populate_recordset(null::${table}, $1::text::json)`
       await tx.unsafe(sql, [JSON.stringify(rows)])
     },
+    async clear(table) {
+      await tx.unsafe(`delete from ${table}`)
+    },
     async lastId(table) {
       const [row] = await tx.unsafe<{ last: number | null }[]>(
         `select last_value as last from pg_sequences

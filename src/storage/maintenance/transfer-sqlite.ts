@@ -46,6 +46,9 @@ function createSide(connection: DatabaseSync): TransferSide {
       inserts.set(table, statement)
       for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null))
     },
+    async clear(table) {
+      connection.exec(`delete from ${table}`)
+    },
     async lastId(table) {
       return Number(connection.prepare('select seq from sqlite_sequence where name = ?').get(table)?.['seq'] ?? 0)
     },

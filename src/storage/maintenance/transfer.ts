@@ -9,6 +9,8 @@ export type TransferSide = {
   /** All rows in batches, in any order. */
   rows(table: TransferTable): AsyncIterable<readonly TransferRow[]>
   insert(table: TransferTable, rows: readonly TransferRow[]): Promise<void>
+  /** Deletes all rows. */
+  clear(table: StartTable): Promise<void>
   /** The highest id that was ever assigned. */
   lastId(table: NumberedTable): Promise<number>
   setLastId(table: NumberedTable, id: number): Promise<void>
@@ -61,12 +63,17 @@ export const TRANSFER_TABLES = {
 
 export type TransferTable = keyof typeof TRANSFER_TABLES
 
+/** The tables that the start of a service fills, before anybody has used it. Their rows in the target are replaced. */
+const START_TABLES = ['signing_keys', 'secret_uses'] as const satisfies readonly TransferTable[]
+export type StartTable = (typeof START_TABLES)[number]
+
 /** The tables with generated ids, and the column of the id. An id is never assigned twice, not even after a transfer. */
 export const NUMBERED_TABLES = { users: 'id', api_keys: 'seq', outbox: 'id' } as const satisfies Partial<Record<TransferTable, string>>
 
 export type NumberedTable = keyof typeof NUMBERED_TABLES
 
 export const TABLE_NAMES = Object.keys(TRANSFER_TABLES) as TransferTable[]
+const START_NAMES: ReadonlySet<TransferTable> = new Set(START_TABLES)
 const NUMBERED_NAMES = Object.keys(NUMBERED_TABLES) as NumberedTable[]
 
 export type Moved = Readonly<Record<TransferTable, number>>
@@ -74,7 +81,8 @@ export type OnRows = (done: number, total: number) => void
 
 /** Copies all rows, reads them back, and throws if they differ. The caller commits or rolls back. */
 export async function transfer(from: TransferSide, to: TransferSide, onRows: OnRows): Promise<Moved> {
-  await requireEmpty(to)
+  await requireUnused(to)
+  for (const table of START_TABLES) await to.clear(table)
   const counts = await countAll(from)
   // Every row is written once and read back once.
   const total = 2 * Object.values(counts).reduce((sum, count) => sum + count, 0)
@@ -92,9 +100,12 @@ export async function transfer(from: TransferSide, to: TransferSide, onRows: OnR
   return counts
 }
 
-async function requireEmpty(side: TransferSide): Promise<void> {
+/** A service may have been started on the target, but nobody may have used it. */
+async function requireUnused(side: TransferSide): Promise<void> {
   const counts = await countAll(side)
-  const filled = TABLE_NAMES.filter((table) => counts[table] > 0).map((table) => `${counts[table]} rows in ${table}`)
+  const filled = TABLE_NAMES.filter((table) => counts[table] > 0 && !START_NAMES.has(table)).map(
+    (table) => `${counts[table]} rows in ${table}`,
+  )
   if (filled.length > 0) throw new TransferError(`the target is not empty: ${filled.join(', ')}; use a new database`)
 }
 

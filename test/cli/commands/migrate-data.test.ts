@@ -14,9 +14,12 @@ import { searchUsers } from '../../../src/storage/repositories/accounts/user-sea
 import { claimMails, enqueueMail, giveUpMail } from '../../../src/storage/repositories/delivery/outbox.repository.ts'
 import { insertApiKey } from '../../../src/storage/repositories/sessions/api-key.repository.ts'
 import { insertSession } from '../../../src/storage/repositories/sessions/session.repository.ts'
+import { until } from '../../support/app/eventually.ts'
 import { emptyPostgres, temporaryFolder } from '../../support/databases/databases.ts'
+import { ask } from '../../support/load/traffic.ts'
 import { refusedWith } from '../../support/processes/command-line.ts'
 import { LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
+import { startProcess } from '../../support/processes/service-process.ts'
 
 const WRITER = fileURLToPath(new URL('../../support/processes/writer-process.ts', import.meta.url))
 const BAN = statement('update users set banned = true, last_login_at = 77 where id = $1')
@@ -147,7 +150,7 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
   refusedWith(
     again,
     1,
-    'the target is not empty: 1198 rows in users, 20 rows in sessions, 5 rows in api_keys, 5 rows in retiring_secrets, 1 rows in signing_keys, 1 rows in secret_uses, 2 rows in outbox; use a new database',
+    'the target is not empty: 1198 rows in users, 20 rows in sessions, 5 rows in api_keys, 5 rows in retiring_secrets, 2 rows in outbox; use a new database',
   )
 
   const back = await run(url, 'sqlite:back/new.db')
@@ -163,6 +166,33 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
     const found = await searchUsers(db, { term: 'nal 🗝 1198', field: 'all', isExact: false, page: 1, size: 5 })
     assert.deepEqual([found.total, found.users[0]?.id], [1, 1198])
     await db.close()
+  }
+})
+
+test('migrate-data replaces what the start of a service leaves in a target that nobody has used', async (t) => {
+  const old = await filled(t)
+  const cwd = temporaryFolder(t)
+  const url = await emptyPostgres(t)
+  const original = contentOfSqlite(old)
+  for (const [name, content] of [
+    [url, () => contentOfPostgres(url)],
+    ['sqlite:data/latchkey.db', () => contentOfSqlite(join(cwd, 'data', 'latchkey.db'))],
+  ] as const) {
+    const service = await startProcess(t, { DATABASE_URL: name }, cwd)
+    await until('the first signing key', async () =>
+      JSON.stringify((await ask(service.url, 'GET', '/.well-known/jwks.json')).body).includes('kid'),
+    )
+    service.process.kill('SIGTERM')
+    await once(service.process, 'close')
+    const started = (await content()) as unknown[][]
+    assert.deepEqual(
+      started.map((rows) => rows.length > 0),
+      [false, false, false, false, false, true, true],
+      'a signing key and the use of a secret',
+    )
+    const moved = await runNode(t, LATCHKEY, ['migrate-data', '--from', `sqlite:${old}`, '--to', name], { cwd })
+    assert.deepEqual([moved.code, moved.stderr], [0, ''])
+    assert.deepEqual(await content(), original)
   }
 })
 
