@@ -1,7 +1,6 @@
 import { type Stats, statSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text as readAll } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { createLeakedKeys, type FoundKey, type LeakedKeys } from '../../domain/sessions/leaked-keys.service.ts'
 import { findApiKeys } from '../../security/api-key-secret.ts'
@@ -22,9 +21,10 @@ type Discovery = {
   readonly isRevoked: boolean
 }
 
-const MAX_FILE_BYTES = 50 * 1024 * 1024
-// Text has no NUL in its beginning; programs, images and archives nearly always have one.
-const SAMPLE_BYTES = 8192
+const PART_BYTES = 4 * 1024 * 1024
+const KEY_CHARACTER = /[\w-]/
+// Longer than any key.
+const OVERLAP = 100
 const SHOWN_PREFIX_LENGTH = 9
 
 const DISCOVERY_FORMAT: Format<Discovery> = {
@@ -78,15 +78,16 @@ async function scan(paths: readonly string[], { json, revoke }: ScanOptions): Pr
   throw new SomeFailed()
 }
 
-type Source = { readonly name: string; readonly text: string }
+/** A part of a file, and the number of its first line. Every key is in one part as a whole. */
+type Part = { readonly name: string; readonly firstLine: number; readonly text: string }
 
-async function inspect(leakedKeys: LeakedKeys, { name, text }: Source, isRevoking: boolean): Promise<Discovery[]> {
-  // Most files hold no key, and then their lines need not be counted.
+async function inspect(leakedKeys: LeakedKeys, { name, firstLine, text }: Part, isRevoking: boolean): Promise<Discovery[]> {
+  // Most files hold no key, and then their lines need not be looked at.
   if (findApiKeys(text).length === 0) return []
   const discoveries: Discovery[] = []
   for (const [index, line] of text.split('\n').entries()) {
     for (const token of findApiKeys(line)) {
-      const place = `${name}:${index + 1}`
+      const place = `${name}:${firstLine + index}`
       const key = await leakedKeys.find(token)
       const isRevoked = isRevoking && key !== undefined && key.state !== 'disabled'
       if (isRevoked) await leakedKeys.report(OPERATOR.origin, [{ token, url: place }])
@@ -97,15 +98,15 @@ async function inspect(leakedKeys: LeakedKeys, { name, text }: Source, isRevokin
 }
 
 /** The texts to scan. Symbolic links are followed only if a path names them, so that a folder cannot lead out of itself. */
-async function* sources(paths: readonly string[], skipped: string[]): AsyncIterable<Source> {
+async function* sources(paths: readonly string[], skipped: string[]): AsyncIterable<Part> {
   for (const path of paths) {
-    if (path === FROM_INPUT) yield { name: path, text: await readAll(process.stdin) }
+    if (path === FROM_INPUT) yield* partsIn(path, process.stdin.setEncoding('latin1'))
     else if (statOf(path)?.isDirectory()) yield* sourcesIn(path, skipped)
     else yield* readSource(path, skipped)
   }
 }
 
-async function* sourcesIn(folder: string, skipped: string[]): AsyncIterable<Source> {
+async function* sourcesIn(folder: string, skipped: string[]): AsyncIterable<Part> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined)
   if (entries === undefined) return void skipped.push(`${folder}: it cannot be read`)
   for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
@@ -115,18 +116,36 @@ async function* sourcesIn(folder: string, skipped: string[]): AsyncIterable<Sour
   }
 }
 
-async function* readSource(path: string, skipped: string[]): AsyncIterable<Source> {
+async function* readSource(path: string, skipped: string[]): AsyncIterable<Part> {
   try {
     await using file = await open(path)
-    const { size } = await file.stat()
-    if (size > MAX_FILE_BYTES) return void skipped.push(`${path}: it is larger than 50 MiB`)
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(SAMPLE_BYTES), 0, SAMPLE_BYTES, 0)
-    if (buffer.subarray(0, bytesRead).includes(0)) return
-    // Keys are ASCII, so it does not matter in which encoding the rest of the file is.
-    yield { name: path, text: await file.readFile('latin1') }
+    yield* partsIn(path, file.createReadStream({ encoding: 'latin1', highWaterMark: PART_BYTES }))
   } catch {
     skipped.push(`${path}: it cannot be read`)
   }
+}
+
+/** Splits a text between keys, so that a file of any size can be scanned. */
+async function* partsIn(name: string, chunks: AsyncIterable<string>): AsyncIterable<Part> {
+  let firstLine = 1
+  let rest = ''
+  for await (const chunk of chunks) {
+    // Keys are ASCII. Without its NULs, UTF-16 reads like ASCII, and so do the texts in archives and programs.
+    const text = rest + chunk.replaceAll('\0', '')
+    const { end, next } = boundary(text)
+    yield { name, firstLine, text: text.slice(0, end) }
+    firstLine += text.slice(0, next).split('\n').length - 1
+    rest = text.slice(next)
+  }
+  yield { name, firstLine, text: rest }
+}
+
+/** Where a part ends, and where the next one begins: after the last character that no key contains. */
+function boundary(text: string): { readonly end: number; readonly next: number } {
+  const earliest = text.length - 2 * OVERLAP
+  for (let end = text.length; end > earliest; end--) if (!KEY_CHARACTER.test(text.charAt(end - 1))) return { end, next: end }
+  // A run without such a character. The parts overlap, so that a key in the overlap may be found twice, but none is missed.
+  return { end: text.length, next: text.length - OVERLAP }
 }
 
 function statOf(path: string): Stats | undefined {

@@ -31,7 +31,7 @@ test('key scan finds keys in files by their checksum, says whose they are, and n
   symlinkSync('/', join(folder, 'everything'))
 
   const { code, stdout, stderr } = await line.run(['key', 'scan', folder])
-  assert.deepEqual([code, stderr], [1, 'latchkey: found 1 key that works\n'])
+  assert.deepEqual([code, stderr], [1, 'latchkey: found 2 keys that work\n'])
   const rows = stdout
     .trimEnd()
     .split('\n')
@@ -41,6 +41,7 @@ test('key scan finds keys in files by their checksum, says whose they are, and n
     [`${join(folder, 'a', '.env')}:2`, live.key.slice(0, 9), 'live', 'user 2 (Bob@example.com)', live.id],
     [`${join(folder, 'b.txt')}:1`, disabled.key.slice(0, 9), 'disabled', 'user 2 (Bob@example.com)', disabled.id],
     [`${join(folder, 'b.txt')}:1`, foreign.slice(0, 9), 'unknown'],
+    [`${join(folder, 'c.bin')}:1`, live.key.slice(0, 9), 'live', 'user 2 (Bob@example.com)', live.id],
   ])
   for (const { key } of [live, disabled]) assert.ok(!stdout.includes(key))
 })
@@ -71,4 +72,25 @@ test('key scan reads standard input, and reports a path that does not exist', as
   assert.deepEqual([piped.code, (JSON.parse(piped.stdout) as Found[])[0]?.found], [1, '-:2'])
   done(await line.run(['key', 'scan', '-', '--json'], 'nothing'), '[]\n')
   refusedWith(await line.run(['key', 'scan', '/nowhere/at/all']), 1, '/nowhere/at/all: there is no such file or folder')
+})
+
+test('key scan finds keys in UTF-16, in files of any size, and across the parts in which it reads them', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const { key } = await newKey(line, 'live')
+  const folder = temporaryFolder(t)
+  const [small, large, run] = [join(folder, 'utf16.env'), join(folder, 'large.log'), join(folder, 'run.txt')]
+  writeFileSync(small, Buffer.from(`\ufeffA=1\r\nKEY=${key}\r\n`, 'utf16le'))
+  const part = 4 * 1024 * 1024
+  // Each key lies across the end of a part: 20 characters before it.
+  const first = `${'some text\n'.repeat(part / 10).slice(0, part - 21)} ${key}\n`
+  writeFileSync(large, `${first}${'\n'.repeat(13 * part)}${key}`)
+  writeFileSync(run, `${'x'.repeat(part - 20)}${key}${'x'.repeat(part)}`)
+  const { code, stdout, stderr } = await line.run(['key', 'scan', small, large, run, '--json'])
+  assert.deepEqual([code, stderr], [1, 'latchkey: found 4 keys that work\n'])
+  const lineOfFirst = first.split('\n').length - 1
+  assert.deepEqual(
+    (JSON.parse(stdout) as Found[]).map(({ found }) => found),
+    [`${small}:2`, `${large}:${lineOfFirst}`, `${large}:${lineOfFirst + 1 + 13 * part}`, `${run}:1`],
+  )
 })
