@@ -4,10 +4,17 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { generateApiKey } from '../../src/security/api-key-secret.ts'
 import { boundPort } from '../../src/shared/public-url.ts'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
+import { until } from '../support/app/eventually.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { freshDatabase } from '../support/databases/databases.ts'
 import { OPERATOR } from '../support/http/origins.ts'
+import { signIn, WITH_MEMBER } from '../support/load/outage.ts'
+import { ask } from '../support/load/traffic.ts'
+import { startProcess } from '../support/processes/service-process.ts'
+import { startBrokenProxy } from '../support/servers/broken-proxy.ts'
 import { PROXIES, request, type StartProxy } from '../support/servers/forward-auth-proxies.ts'
 
 type Received = { readonly method: string; readonly path: string; readonly identity: Record<string, string>; readonly body: string }
@@ -60,6 +67,23 @@ const SPOOFED = ['LatchkeyUser', 'LatchkeyEmail', 'LatchkeyRole', 'LatchkeyMetho
   return [...spellings, name, name.replace('Latchkey', 'Latchkey_')].map((spelling) => `${spelling}: spoofed`)
 })
 
+// A product may decode, merge and shorten paths, and ignore their case.
+const ADMIN_PATHS = [
+  '/admin',
+  '/admin?x',
+  '/Admin/',
+  '/ADMIN',
+  '//admin/',
+  '/./admin/',
+  '/x/../admin/',
+  '/x/..%2fadmin/',
+  '/x/%2e%2e/admin/',
+  '/%61dmin/',
+  '/admin%2fx',
+  '/admin;x=1',
+  '/admin/../admin/x',
+]
+
 for (const [name, start] of Object.entries(PROXIES)) {
   test(`${name}: the product learns who is calling from Latchkey alone`, async (t) => {
     const { service, port, received } = await stage(t, start)
@@ -94,12 +118,70 @@ for (const [name, start] of Object.entries(PROXIES)) {
     assert.deepEqual([await status('/admin/', mia), await status('/admin/', scoped), await status('/admin/', boss)], [403, 403, 200])
     assert.deepEqual([await status('/reports/', plain), await status('/reports/', scoped), await status('/reports/', mia)], [403, 200, 200])
     assert.equal(await status('/reports/?scope=anything&role=user', plain), 403, 'the query of a client changes nothing')
+    received.splice(0)
+    for (const path of ADMIN_PATHS) assert.notEqual(await status(path, mia), 200, path)
+    assert.deepEqual(received, [], 'no spelling of a path leads past its rule')
     await service.services.userAdministration.ban(OPERATOR, mia.id)
     const before = received.length
     for (const caller of [mia, plain, scoped]) for (const path of ['/', '/reports/']) assert.equal(await status(path, caller), 401)
     assert.equal(received.length, before)
     const many = Array.from({ length: 50 }, (_, index) => `${index}`.padEnd(100, 'x'))
     assert.equal(await status('/', await keyHolder(service, boss, { scopes: many })), 200, 'as many scopes as a key can have')
+  })
+
+  test(`${name}: a client cannot have identity headers removed on the way to the product`, async (t) => {
+    const { service, port, received } = await stage(t, start)
+    const holder = await keyHolder(service, await member(service), { scopes: ['a'] })
+    const names = ['LatchkeyUser', 'LatchkeyEmail', 'LatchkeyRole', 'LatchkeyMethod', 'LatchkeyScopes', 'LatchkeyKey']
+    for (const connection of [[`Connection: ${names.join(', ')}`], names.map((one) => `Connection: ${one.toLowerCase()}`)]) {
+      assert.equal((await request(port, '/', [...connection, ...lines(holder.headers)])).status, 200)
+      const [arrived = assert.fail('nothing arrived')] = received.splice(0)
+      assert.deepEqual(Object.keys(identity(arrived)).sort(), names.map((one) => one.toLowerCase()).sort())
+    }
+  })
+
+  test(`${name}: nobody gets in while the database of Latchkey is down, and everybody does when it is back`, async (t) => {
+    const target = await freshDatabase(t, 'postgres')
+    const url = new URL(target.kind === 'postgres' ? target.url : assert.fail())
+    const database = await startBrokenProxy(t, Number(url.port))
+    url.port = String(database.port)
+    const service = await startProcess(t, {
+      DATABASE_URL: url.href,
+      ...WITH_MEMBER,
+      LOG_LEVEL: 'fatal',
+    })
+    const { authorization = '' } = await signIn(service.url)
+    const headers = { authorization }
+    const product = await startProduct(t)
+    const port = await start(t, { check: Number(new URL(service.url).port), product: product.port })
+    product.received.splice(0)
+    const through = async () => (await request(port, '/', lines(headers))).status
+    const asked = async () => {
+      const answers = await Promise.all([
+        ask(service.url, 'GET', '/auth/check', undefined, headers),
+        ask(service.url, 'POST', '/auth/introspect', { token: 'x' }, headers),
+        ask(service.url, 'POST', '/auth/token', { audience: 'a' }, headers),
+        ask(service.url, 'GET', '/.well-known/jwks.json'),
+        ask(service.url, 'DELETE', '/auth/key', undefined, { 'x-api-key': generateApiKey('lk') }),
+        ask(service.url, 'POST', '/auth/leaked', [{ token: generateApiKey('lk'), type: 'key' }]),
+      ])
+      return answers.map(({ status, retryAfter }) => `${status} ${retryAfter}`)
+    }
+    const served = ['200 null', '200 null', '200 null', '200 null', '401 null', '200 null']
+    assert.deepEqual([await through(), await asked()], [200, served])
+    for (const outage of ['closed', 'blackhole'] as const) {
+      database.set(outage)
+      assert.deepEqual(
+        await asked(),
+        served.map(() => '503 2'),
+      )
+      product.received.splice(0)
+      assert.ok((await through()) >= 500, outage)
+      assert.deepEqual(product.received, [])
+      database.set('open')
+      await until('the recovery', async () => (await through()) === 200)
+      assert.deepEqual(await asked(), served)
+    }
   })
 
   test(`${name}: nobody gets in while Latchkey is down, slow or failing`, async (t) => {
