@@ -5,10 +5,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { until } from '../support/app/eventually.ts'
+import { TEST_SECRET } from '../support/app/start-app.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
 import { missing } from '../support/load/outage.ts'
 import { createSteadyClient, type SteadyClient } from '../support/load/steady-client.ts'
 import { ask } from '../support/load/traffic.ts'
+import { json } from '../support/processes/command-line.ts'
+import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { IS_LONG, scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
@@ -40,16 +43,19 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
     return { emailVersion: Number(row?.['email_version']), resetVersion: Number(row?.['reset_version']) }
   }
   const clients = Array.from({ length: CLIENTS }, () => createSteadyClient(versionsOf))
+  const rotated: string[] = []
   let errors = ''
   for (let kill = 0; kill < KILLS; kill++) {
     const service = await startProcess(t, env, folder)
     const before = acknowledgedBy(clients)
     const running = Promise.all(await runClients(service.url, clients))
     const writes = ((kill + Math.random()) / KILLS) * MOST_WRITES
+    const rotation = runNode(t, LATCHKEY, ['signing-key', 'rotate', '--json'], { cwd: folder, env: { SECRET_KEY: TEST_SECRET, ...env } })
     await until('the writes before the kill', () => acknowledgedBy(clients) - before >= writes, WRITES_DEADLINE_MS)
     await sleep(Math.random() * 50)
     service.process.kill('SIGKILL')
     await Promise.all([running, once(service.process, 'close')])
+    rotated.push((json(await rotation) as { id: string }).id)
     errors +=
       service
         .output()
@@ -60,6 +66,9 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
 
   const service = await startProcess(t, env, folder)
   for (const client of clients) await client.check(service.url)
+  const { body: keySet } = await ask(service.url, 'GET', '/.well-known/jwks.json')
+  const published = (keySet as { keys: { kid: string }[] }).keys.map(({ kid }) => kid)
+  assert.deepEqual(missing(published, rotated), [], 'every signing key is published')
   if (!IS_LONG) await rows('update outbox set due_at = 0 returning id')
   const { accounts, waiting, forgotten } = await assertMailed(peer, rows, clients)
   const orphans = await rows(ORPHANS)
@@ -77,6 +86,7 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
 const ORPHANS = `
   select 'session' as orphan, id from sessions where user_id not in (select id from users)
   union all select 'key', id from api_keys where user_id not in (select id from users)
+  union all select 'former secret', key_id from retiring_secrets where key_id not in (select id from api_keys)
   union all select 'mail', recipient from outbox where kind = 'verify' and recipient not in (select email_key from users)`
 
 function acknowledgedBy(clients: readonly SteadyClient[]): number {

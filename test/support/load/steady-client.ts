@@ -3,25 +3,8 @@ import { createTokens } from '../../../src/security/token.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
 import { payloadOf } from '../http/forged-tokens.ts'
 import { newEmail, PASSWORD } from '../http/requests.ts'
+import { type Account, checkAccount, type Known, known } from './steady-account.ts'
 import { ask, registration, type TimedResponse } from './traffic.ts'
-
-/** The possible states of a value: the last acknowledged one, and those requested since without a response. */
-type Known<Value> = { acknowledged: Value; readonly possible: Set<Value> }
-
-/** An account as its client knows it: acknowledged states, and states left open by a lost response. */
-type Account = {
-  readonly email: string
-  readonly id: number
-  /** By their refresh tokens. */
-  readonly sessions: { readonly refresh: string; readonly isAlive: Known<boolean> }[]
-  /** Whether a reset mail has to be sent: one was requested, and no ban prevents it. */
-  isResetMailed: boolean
-  readonly password: Known<string>
-  readonly firstName: Known<string>
-  readonly verified: Known<boolean>
-  readonly banned: Known<boolean>
-  readonly keys: { readonly key: string; readonly id: string; readonly state: Known<'active' | 'inactive' | 'gone'> }[]
-}
 
 export type SteadyClient = {
   /** The accounts whose registration was acknowledged. */
@@ -102,15 +85,46 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
       verified: known(false),
       banned: known(false),
       keys: [],
+      offlineTokens: [],
     }
     accounts.push(account)
     return account
   }
 
-  async function makeKey(url: string, { keys }: Account, bearer: Record<string, string>): Promise<void> {
-    const { body } = await write(url, 200, 'POST', '/users/keys', { name: 'one', scopes: [] }, bearer)
+  async function makeKey(url: string, { keys }: Account, bearer: Record<string, string>): Promise<Account['keys'][number]> {
+    return addKey(keys, await write(url, 200, 'POST', '/users/keys', { name: 'one', scopes: [] }, bearer))
+  }
+
+  function addKey(keys: Account['keys'], { body }: TimedResponse): Account['keys'][number] {
     const { id, key } = body as { id: string; key: string }
-    keys.push({ id, key, state: known('active') })
+    const added = { id, key, state: known<'active' | 'inactive' | 'gone'>('active') }
+    keys.push(added)
+    return added
+  }
+
+  /** Rotates a key with an overlap, which keeps its former secret, and then without one, which ends all former secrets. */
+  async function rotate(url: string, account: Account, bearer: Record<string, string>): Promise<void> {
+    const { keys } = account
+    const first = await makeKey(url, account, bearer)
+    const path = `/users/keys/${first.id}/rotate`
+    const second = addKey(keys, await write(url, 200, 'POST', path, { overlap_seconds: 3600 }, bearer))
+    for (const { state } of [first, second]) state.possible.add('gone')
+    addKey(keys, await write(url, 200, 'POST', path, undefined, bearer))
+    for (const { state } of [first, second]) acknowledge(state, 'gone')
+  }
+
+  /** Gives keys up in both ways that need no session, ends a session, and gets a token for other services. */
+  async function revoke(url: string, account: Account, bearer: Record<string, string>): Promise<void> {
+    const [leaked, found] = [await makeKey(url, account, bearer), await makeKey(url, account, bearer)]
+    const report = [{ token: leaked.key, type: 'key', url: 'https://example.com/leak' }]
+    await changing(leaked.state, 'inactive', () => write(url, 200, 'POST', '/auth/leaked', report))
+    await changing(found.state, 'inactive', () => write(url, 204, 'DELETE', '/auth/key', undefined, { 'x-api-key': found.key }))
+    const { authorization } = await logIn(url, account)
+    const { isAlive } = account.sessions.at(-1) ?? assert.fail('the login is not recorded')
+    const path = `/users/me/sessions/${payloadOf(authorization.split(' ')[1] ?? '')['sid']}`
+    await changing(isAlive, false, () => write(url, 204, 'DELETE', path, undefined, bearer))
+    const { body } = await write(url, 200, 'POST', '/auth/token', { audience: 'reports', lifetime_seconds: 900 }, bearer)
+    account.offlineTokens.push((body as { token: string }).token)
   }
 
   async function use(url: string, account: Account, admin: Readonly<Record<string, string>>): Promise<void> {
@@ -126,6 +140,8 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
     await changing(first.state, 'inactive', () => write(url, 200, 'PATCH', `/users/keys/${first.id}`, { is_active: false }, bearer))
     await changing(second.state, 'gone', () => write(url, 204, 'DELETE', `/users/keys/${second.id}`, undefined, bearer))
     await makeKey(url, account, bearer)
+    await rotate(url, account, bearer)
+    await revoke(url, account, bearer)
     await changing(firstName, 'Maria', () => write(url, 200, 'PUT', `/users/${id}`, { first_name: 'Maria' }, bearer))
     await requestReset(url, account)
     await reset(url, account, resetVersion)
@@ -153,38 +169,5 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
     async check(url) {
       for (const account of accounts) await checkAccount(url, account)
     },
-  }
-}
-
-function known<Value>(value: Value): Known<Value> {
-  return { acknowledged: value, possible: new Set() }
-}
-
-function candidates<Value>({ acknowledged, possible }: Known<Value>): Value[] {
-  return [acknowledged, ...possible]
-}
-
-async function checkAccount(url: string, account: Account): Promise<void> {
-  const { email, password, firstName, verified, banned, sessions, keys } = account
-  const logins = await Promise.all(candidates(password).map((given) => ask(url, 'POST', '/login/', { email, password: given })))
-  const good = logins.filter(({ status }) => status !== 400)
-  assert.equal(good.length, 1, `exactly one password of ${email} is correct`)
-  const isBanned = JSON.stringify(good[0]?.body).includes('banned')
-  const isUnverified = JSON.stringify(good[0]?.body).includes('verify')
-  assert.ok(candidates(banned).includes(isBanned), 'banned or not, as acknowledged')
-  // The login of a banned account reveals neither verification nor sessions and keys.
-  if (isBanned) return
-  assert.ok(candidates(verified).includes(!isUnverified), 'verified or not, as acknowledged')
-  for (const { refresh, isAlive } of sessions) {
-    const { status } = await ask(url, 'POST', '/refresh/', { refresh })
-    assert.ok(candidates(isAlive).includes(status === 200), `a session of ${email}: ${status}, expected alive: ${candidates(isAlive)}`)
-  }
-  for (const { key, state } of keys) {
-    const { status, body } = await ask(url, 'GET', '/users/me', undefined, { 'x-api-key': key })
-    const inactive = JSON.stringify(body).includes('inactive')
-    const found = status === 200 ? 'active' : inactive ? 'inactive' : 'gone'
-    assert.ok(candidates(state).includes(found), `a key of ${email} is ${found}, not ${candidates(state)}`)
-    const name = (body as { first_name?: string }).first_name
-    if (name !== undefined) assert.ok(candidates(firstName).includes(name), 'the name is as acknowledged')
   }
 }
