@@ -4,7 +4,9 @@ import { describeApi } from './http/openapi/document.ts'
 import type { App } from './http/pipeline/app-type.ts'
 import { createHttpApp } from './http/pipeline/create-app.ts'
 import { accountRoutes } from './http/routes/accounts/account.routes.ts'
+import { emailChangeRoutes } from './http/routes/accounts/email-change.routes.ts'
 import { passwordResetRoutes } from './http/routes/accounts/password-reset.routes.ts'
+import { selfDeletionRoutes } from './http/routes/accounts/self-deletion.routes.ts'
 import { userRoutes } from './http/routes/accounts/user.routes.ts'
 import { userAdministrationRoutes } from './http/routes/accounts/user-administration.routes.ts'
 import { verificationRoutes } from './http/routes/accounts/verification.routes.ts'
@@ -54,8 +56,8 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     onMailQueued,
     onEvent,
   })
-  const { authentication, accounts, sessions, passwordReset, users, userAdministration, userSessions, apiKeys, leakedKeys, limiter } =
-    services
+  const { authentication, accounts, sessions, passwordReset, users, emailChanges, userAdministration, userSessions } = services
+  const { apiKeys, leakedKeys, limiter } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
   const website = createWebsite(config, services, now)
@@ -83,7 +85,10 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       accountRoutes(app, accounts, sessions, limiter)
       verificationRoutes(app, accounts, pages)
       passwordResetRoutes(app, { passwordReset, limiter, pages, frontendUrl })
-      userRoutes(app, users)
+      userRoutes(app, users, config.confirmEmailChanges)
+      emailChangeRoutes(app, emailChanges, pages)
+      // Without it, the path answers as it does to any method that it does not have (405).
+      if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion)
       sessionRoutes(app, userSessions)
       userAdministrationRoutes(app, userAdministration)
       apiKeyRoutes(app, apiKeys)

@@ -1,5 +1,7 @@
 import { type Accounts, createAccounts } from './domain/accounts/accounts.service.ts'
+import { createEmailChanges, type EmailChanges } from './domain/accounts/email-changes.service.ts'
 import { createPasswordReset, type PasswordReset } from './domain/accounts/password-reset.service.ts'
+import { createSelfDeletion, type SelfDeletion } from './domain/accounts/self-deletion.service.ts'
 import { createUserAdministration, type UserAdministration } from './domain/accounts/user-administration.service.ts'
 import { createUserDirectory, type UserDirectory } from './domain/accounts/user-directory.service.ts'
 import { createUsers, type Users } from './domain/accounts/users.service.ts'
@@ -49,6 +51,8 @@ export type Services = {
   readonly sessions: Sessions
   readonly passwordReset: PasswordReset
   readonly users: Users
+  readonly emailChanges: EmailChanges
+  readonly selfDeletion: SelfDeletion
   readonly userAdministration: UserAdministration
   readonly userSessions: UserSessions
   readonly apiKeys: ApiKeys
@@ -72,6 +76,7 @@ export function createServices(parts: Parts): Services {
   const changes = createChanges({ db, now, onEvent })
   const keyOf = createLimitKeys(secrets)
   const signingKeys = createSigningKeys({ reads, changes, now, secrets })
+  const limiter = createLimiter({ db, limits, keyOf, observer, now })
   return {
     tokens,
     authentication: createAuthentication({
@@ -85,7 +90,9 @@ export function createServices(parts: Parts): Services {
     accounts: createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     sessions: createSessions({ reads, changes, tokens, passwords, observer, now }),
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
-    users: createUsers({ reads, changes, passwords, now }),
+    users: createUsers({ reads, changes, passwords, now, limiter, onMailQueued }),
+    emailChanges: createEmailChanges({ reads, changes, tokens, observer, now }),
+    selfDeletion: createSelfDeletion({ reads, changes, passwords, now, limiter }),
     userAdministration: createUserAdministration({ reads, changes, now, onMailQueued }),
     userSessions: createUserSessions({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now, keyPrefix }),
@@ -93,7 +100,7 @@ export function createServices(parts: Parts): Services {
     introspection: createIntrospection({ reads, tokens, now }),
     signingKeys,
     offlineTokens: createOfflineTokens({ reads, now, signingKeys }),
-    limiter: createLimiter({ db, limits, keyOf, observer, now }),
+    limiter,
     pageLimiter: createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now }),
     userDirectory: createUserDirectory({ reads }),
   }

@@ -45,6 +45,10 @@ export type Config = Readonly<{
   rateLimits: RateLimits
   /** `common`, or the path of a file. */
   passwordBlocklist: string | undefined
+  /** Whether a new address takes effect only when the link that is mailed to it is opened. */
+  confirmEmailChanges: boolean
+  /** Whether users may delete their own accounts. */
+  selfDeletion: boolean
   logLevel: LogLevel
   /** The prefix of new API keys. Keys with another one stay valid. */
   keyPrefix: string
@@ -104,6 +108,8 @@ export function loadConfig(env: Environment): Config {
     trustProxy: read('TRUST_PROXY', false, parseBoolean),
     rateLimits: readRateLimits(),
     passwordBlocklist: read('PASSWORD_BLOCKLIST', undefined, parseBlocklist),
+    confirmEmailChanges: read('CONFIRM_EMAIL_CHANGES', false, parseBoolean),
+    selfDeletion: read('SELF_DELETION', false, parseBoolean),
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
     keyPrefix: read('KEY_PREFIX', DEFAULT_KEY_PREFIX, parseKeyPrefix),
     workers: read('WORKERS', 1, parseWorkers),

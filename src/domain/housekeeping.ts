@@ -1,4 +1,5 @@
 import type { Database } from '../storage/database.ts'
+import { deleteOldEmailChanges } from '../storage/repositories/accounts/email-change.repository.ts'
 import { deleteFreeLimits } from '../storage/repositories/operations/rate-limit.repository.ts'
 import { deleteEndedSecrets } from '../storage/repositories/sessions/retiring-secret.repository.ts'
 import { deleteExpiredSessions } from '../storage/repositories/sessions/session.repository.ts'
@@ -8,10 +9,12 @@ export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 // A flood from many addresses leaves a row for each of them.
 const INTERVAL_MS = 10 * 60_000
 const BATCH_SIZE = 500
+// The mail is tried for a day, and its link works for another one.
+const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
 
 /**
- * Deletes expired sessions, ended secrets of API keys and limits that are fully available again, and does other periodic work, every ten
- * minutes. After an error, the next run does what is left.
+ * Deletes expired sessions, ended secrets of API keys, old requests for another address and limits that are fully available again, and does
+ * other periodic work, every ten minutes. After an error, the next run does what is left.
  */
 export function createHousekeeping(
   db: Database,
@@ -26,6 +29,7 @@ export function createHousekeeping(
     // Small batches keep other writes from waiting long.
     for (const deleteBatch of [deleteExpiredSessions, deleteEndedSecrets])
       while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
+    while (!isStopped && (await deleteOldEmailChanges(db, now() - EMAIL_CHANGES_KEPT_MS, BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);
     if (!isStopped) await otherWork()
   }

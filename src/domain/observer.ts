@@ -9,7 +9,7 @@ export type Observer = {
   limited(limit: LimitName): void
 }
 
-export type AuthMethod = 'jwt' | 'refresh_token' | 'verify_email' | 'password_reset'
+export type AuthMethod = 'jwt' | 'refresh_token' | 'verify_email' | 'password_reset' | 'email_change'
 export type AuthFailureReason =
   | 'invalid_token'
   | 'expired_token'

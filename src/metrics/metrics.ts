@@ -11,7 +11,7 @@ const LAG_RESOLUTION_MS = 20
 // processor time is not shown at all, and the lag of the event loop is rounded to steps wider than that.
 const LAG_STEP_MS = 10
 
-const AUTH_METHODS: readonly AuthMethod[] = ['jwt', 'refresh_token', 'verify_email', 'password_reset']
+const AUTH_METHODS: readonly AuthMethod[] = ['jwt', 'refresh_token', 'verify_email', 'password_reset', 'email_change']
 const AUTH_FAILURES: readonly AuthFailureReason[] = [
   'invalid_token',
   'expired_token',

@@ -1,10 +1,11 @@
-export type MailKind = 'verify' | 'reset'
+/** `email_change` goes to the new address of an account, the others to its present one. */
+export type MailKind = 'verify' | 'reset' | 'email_change'
 
 /** A mail that one process has claimed. No other process sends it until its lease expires. */
 export type ClaimedMail = {
   readonly id: number
   readonly kind: MailKind
-  /** The address in lower case. */
+  /** The address of the account, in lower case. */
   readonly recipient: string
   readonly revision: number
   /** The number of earlier attempts to send it. */
@@ -18,6 +19,7 @@ export type ClaimedMail = {
 export type OutboxMail = {
   readonly id: number
   readonly kind: MailKind
+  /** Where it goes. */
   readonly recipient: string
   readonly requestedAt: number
   readonly attempts: number

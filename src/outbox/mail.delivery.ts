@@ -1,8 +1,6 @@
 import type { ClaimedMail } from '../model/mail.ts'
-import type { User } from '../model/user.ts'
 import type { Tokens } from '../security/token.ts'
 import type { Database } from '../storage/database.ts'
-import type { UserSecrets } from '../storage/repositories/accounts/user.repository.ts'
 import {
   claimMails,
   extendLease,
@@ -11,6 +9,7 @@ import {
   giveUpMail,
   holdMail,
   postponeMail,
+  type Recipient,
   releaseMail,
   removeMail,
   removeUnwantedMails,
@@ -46,13 +45,13 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
   let lookUpFailedAt = Number.NEGATIVE_INFINITY
 
   async function attempt(mail: ClaimedMail): Promise<Outcome> {
-    let user: (User & UserSecrets) | undefined
+    let recipient: Recipient | undefined
     try {
-      user = await findRecipient(db, mail)
+      recipient = await findRecipient(db, mail)
     } catch (error) {
       return lookUpFailed(mail, error)
     }
-    if (user === undefined) return unwanted(mail)
+    if (recipient === undefined) return unwanted(mail)
     try {
       // Tells an outage from a problem of this recipient: only the former may be counted in the metrics.
       if (server.isOutage() || mail.attempts > 0) await server.requireAvailable()
@@ -60,8 +59,8 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
       return failed(mail, error, 'check')
     }
     try {
-      const token = tokens.forMail(mail.kind, user.id, mail.kind === 'verify' ? user.emailVersion : user.resetVersion)
-      await transport.send(writeMail(letterhead(), mail, user, token, now()))
+      const token = tokens.forMail(mail.kind, recipient.user.id, recipient.version)
+      await transport.send(writeMail(letterhead(), mail, recipient, token, now()))
     } catch (error) {
       return failed(mail, error, 'sending')
     }

@@ -8,23 +8,26 @@ import type { Mailbox, MailMessage } from './transport.ts'
 /** The settings that appear in every mail. */
 export type Letterhead = { readonly apiTitle: string; readonly baseUrl: string; readonly mailFrom: string }
 
-/** Writes a mail to the address of the account, as it was typed at registration. */
-export function writeMail(letterhead: Letterhead, mail: ClaimedMail, user: User, token: string, now: number): MailMessage {
+/** The account that a mail is about, and the address that it goes to, as it was typed. */
+export type Addressee = { readonly user: User; readonly to: string }
+
+export function writeMail(letterhead: Letterhead, mail: ClaimedMail, { user, to }: Addressee, token: string, now: number): MailMessage {
   const { apiTitle, baseUrl, mailFrom } = letterhead
-  const { path, purpose, subject, ...texts } = textsFor(mail.kind, apiTitle, user)
+  const { path, purpose, subject, ...texts } = textsFor(mail.kind, apiTitle, to)
   const content: MailContent = {
     ...texts,
     title: apiTitle,
-    greeting: greeting(user),
+    // A new address may belong to a stranger, who learns nothing about the account.
+    greeting: to === user.email ? greeting(user) : 'Hello,',
     link: `${baseUrl}${path}?code=${encodeURIComponent(token)}`,
-    footer: `This mail was sent by ${apiTitle} to ${user.email}. Please do not reply: replies are not read.`,
+    footer: `This mail was sent by ${apiTitle} to ${to}. Please do not reply: replies are not read.`,
   }
   const from = parseMailbox(mailFrom)
   return {
     messageId: messageId(mail, from),
     date: new Date(now),
     from,
-    to: user.email,
+    to,
     subject,
     text: textBody(content),
     html: htmlBody(content),
@@ -39,7 +42,7 @@ type Texts = Pick<MailContent, 'heading' | 'intro' | 'action' | 'notes'> & {
   readonly subject: string
 }
 
-function textsFor(kind: MailKind, apiTitle: string, { email }: User): Texts {
+function textsFor(kind: MailKind, apiTitle: string, email: string): Texts {
   const lifetime = formatDuration(LIFETIME_MINUTES[kind])
   switch (kind) {
     case 'verify':
@@ -66,6 +69,19 @@ function textsFor(kind: MailKind, apiTitle: string, { email }: User): Texts {
         notes: [
           `The link works once, within ${lifetime}.`,
           'If you did not request this, ignore this mail. Your password stays the same. Do not share the link with anyone.',
+        ],
+      }
+    case 'email_change':
+      return {
+        path: '/confirm-email/',
+        purpose: 'confirm your new address',
+        subject: `Confirm your new email address for ${apiTitle}`,
+        heading: 'Confirm your new email address',
+        intro: `We received a request to use ${email} as the address of a ${apiTitle} account. Open the link below to confirm that it is your address.`,
+        action: 'Confirm email address',
+        notes: [
+          `The link works once, within ${lifetime}.`,
+          'If you did not request this, ignore this mail and do not open the link. No account uses your address without it.',
         ],
       }
   }

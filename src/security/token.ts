@@ -2,15 +2,17 @@ import { createSigner, createVerifier } from 'fast-jwt'
 import { Refusal } from '../model/refusal.ts'
 import type { Secrets } from './derived-keys.ts'
 
+/** Tokens that only a mail carries. */
+export type MailTokenKind = 'verify' | 'reset' | 'email_change'
 /** `page` is the content of the cookie of the web pages: no API route accepts it. */
-export type TokenKind = 'access' | 'refresh' | 'page' | 'verify' | 'reset'
+export type TokenKind = 'access' | 'refresh' | 'page' | MailTokenKind
 
 /** The content of a valid token. Whether its account, session or version still exists is for the database to say. */
 export type Claims = {
   readonly userId: number
   /** Access, refresh and page tokens end with their session. */
   readonly sessionId: string | undefined
-  /** Verify and reset tokens end when the account has another version. */
+  /** Mailed tokens end when the account has another version. */
   readonly version: number | undefined
   /** In milliseconds. */
   readonly expiresAt: number
@@ -19,7 +21,7 @@ export type Claims = {
 
 export type Tokens = {
   forSession(kind: 'access' | 'refresh' | 'page', userId: number, sessionId: string): string
-  forMail(kind: 'verify' | 'reset', userId: number, version: number): string
+  forMail(kind: MailTokenKind, userId: number, version: number): string
   /** Throws `token_invalid` or `token_expired`. */
   read(token: string, kind: TokenKind): Claims
 }
@@ -30,6 +32,7 @@ export const LIFETIME_MINUTES: Readonly<Record<TokenKind, number>> = {
   page: 12 * 60,
   verify: 24 * 60,
   reset: 30,
+  email_change: 24 * 60,
 }
 
 const MAX_LENGTH = 1024

@@ -66,6 +66,8 @@ const GOOD: readonly Good[] = [
   ...good('CONSOLE_ENABLED', 'consoleEnabled', BOOLEANS),
   ...good('ACCOUNT_PAGES_ENABLED', 'accountPagesEnabled', BOOLEANS),
   ...good('TRUST_PROXY', 'trustProxy', BOOLEANS),
+  ...good('CONFIRM_EMAIL_CHANGES', 'confirmEmailChanges', BOOLEANS),
+  ...good('SELF_DELETION', 'selfDeletion', BOOLEANS),
   ...good('RATE_LIMITS', 'rateLimits', {
     off: {},
     OFF: {},
@@ -228,6 +230,8 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'https://u:p@a.io',
   ],
   TRUST_PROXY: ['maybe', '10.0.0.1'],
+  CONFIRM_EMAIL_CHANGES: ['maybe', '2'],
+  SELF_DELETION: ['maybe', '2'],
   PASSWORD_BLOCKLIST: ['a\nb'],
   RATE_LIMITS: [
     'on',
@@ -269,6 +273,8 @@ test('an empty environment results in the defaults', () => {
     trustProxy: false,
     rateLimits: {},
     passwordBlocklist: undefined,
+    confirmEmailChanges: false,
+    selfDeletion: false,
     logLevel: 'info',
     keyPrefix: 'lk',
     workers: 1,

@@ -5,6 +5,7 @@ import { COMMON_CODES } from '../../src/http/answers/replies.ts'
 import { MESSAGES } from '../../src/http/validation/validation-error.ts'
 import { read, rows } from '../support/documents.ts'
 import { operationsOf, readApiDocument } from '../support/http/openapi.ts'
+import { EVERY_ROUTE } from '../support/http/routes.ts'
 
 const PAGE = 'docs/errors.md'
 const TABLE = new Map<string, Answer>(Object.values<Answer>(ANSWERS).map((answer) => [answer.code, answer]))
@@ -38,7 +39,7 @@ test('docs/errors.md lists every type of validation error', () => {
 })
 
 test('docs/errors.md lists the codes of each endpoint, and no others', async (t) => {
-  const expected = operationsOf(await readApiDocument(t)).map(({ method, path, responses }) => {
+  const expected = operationsOf(await readApiDocument(t, EVERY_ROUTE)).map(({ method, path, responses }) => {
     const codes = Object.values(responses).flatMap(({ headers }) => (headers?.['X-Error-Code']?.schema.enum ?? []) as string[])
     const own = codes.filter((code) => !EVERYWHERE.some((common) => common === code))
     const isProtected = CREDENTIALS.every((code) => own.includes(code))
@@ -52,7 +53,7 @@ test('docs/errors.md lists the codes of each endpoint, and no others', async (t)
 
 test('every error of the OpenAPI document has a code of its status, and every code is documented', async (t) => {
   const seen = new Set<string>(BEFORE_ROUTING)
-  for (const { operation, responses } of operationsOf(await readApiDocument(t))) {
+  for (const { operation, responses } of operationsOf(await readApiDocument(t, EVERY_ROUTE))) {
     for (const [status, { headers, content }] of Object.entries(responses)) {
       const place = `${operation.operationId} ${status}`
       const codes = headers?.['X-Error-Code']?.schema.enum as string[] | undefined

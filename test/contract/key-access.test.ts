@@ -7,7 +7,7 @@ import { refused } from '../support/app/assertions.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 import { operationsOf } from '../support/http/openapi.ts'
-import { routesDuring } from '../support/http/routes.ts'
+import { EVERY_ROUTE, routesDuring } from '../support/http/routes.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const
 type Method = (typeof METHODS)[number]
@@ -46,7 +46,7 @@ function expectedStatus(isRoute: boolean, access: KeyAccess, route: string): num
 
 for (const access of ['full', 'read', 'identify'] as const) {
   test(`403: a key with ${access} access calls no route outside of it, by any method and under any alias of the path`, async (t) => {
-    const { routes, started: service } = await routesDuring(() => startApp(t))
+    const { routes, started: service } = await routesDuring(() => startApp(t, { env: EVERY_ROUTE }))
     for (const path of await protectedPaths(service)) {
       // The caller is an admin, so that only the access of the key can be the reason for a refusal.
       const boss = await admin(service)

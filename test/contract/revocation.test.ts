@@ -10,6 +10,7 @@ import { payloadOf } from '../support/http/forged-tokens.ts'
 import { operationsOf, readApiDocument } from '../support/http/openapi.ts'
 import { OPERATOR } from '../support/http/origins.ts'
 import { login, logout, newEmail, resetPassword } from '../support/http/requests.ts'
+import { EVERY_ROUTE } from '../support/http/routes.ts'
 import { stall } from '../support/load/stalled-request.ts'
 
 /** The accounts of a case: the caller, who is an admin with a key, another user with a key, and the admin who revokes. */
@@ -37,6 +38,7 @@ function sessionOf({ token }: Actor): string {
 /** Every protected route that writes or takes a body, which may arrive long after the credential. */
 const WRITES: Readonly<Record<string, Write>> = {
   'POST /logout/': { role: 'user', by: 'session', request: () => ({ url: '/logout/' }) },
+  'DELETE /users/me': { role: 'user', request: ({ caller }) => ({ url: '/users/me', payload: { password: caller.password } }) },
   'PUT /users/{user_id}': {
     role: 'user',
     request: ({ caller }) => ({ url: `/users/${caller.id}`, payload: { email: newEmail(), password: 'password of the thief' } }),
@@ -188,7 +190,7 @@ function casesOf({ role, by }: Write): Case[] {
 
 for (const [route, write] of Object.entries(WRITES)) {
   test(`401, 403: ${route} changes nothing after the access of its caller is revoked`, async (t) => {
-    const service = await startApp(t)
+    const service = await startApp(t, { env: EVERY_ROUTE })
     const elsewhere = await secondApp(t, service)
     const boss = await admin(service)
     // inject() knows every method of the table.
@@ -210,7 +212,9 @@ for (const [route, write] of Object.entries(WRITES)) {
 }
 
 test('the table has every protected route that writes', async (t) => {
-  const writes = operationsOf(await readApiDocument(t)).filter(({ method, operation }) => method !== 'GET' && operation.security.length > 0)
+  const writes = operationsOf(await readApiDocument(t, EVERY_ROUTE)).filter(
+    ({ method, operation }) => method !== 'GET' && operation.security.length > 0,
+  )
   assert.deepEqual(Object.keys(WRITES).sort(), writes.map(({ method, path }) => `${method} ${path}`).sort())
 })
 

@@ -4,11 +4,12 @@ import type { TokenKind } from '../../src/security/token.ts'
 import { findUserById } from '../../src/storage/repositories/accounts/user.repository.ts'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
+import { emailChangeCode } from '../support/app/email-changes.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 import { forge, payloadOf, unsigned } from '../support/http/forged-tokens.ts'
 import { submit } from '../support/http/pages.ts'
-import { logout, refresh, resetPassword, verify } from '../support/http/requests.ts'
+import { confirmEmail, logout, refresh, resetPassword, verify } from '../support/http/requests.ts'
 import { issueToken } from '../support/servers/offline-verifier.ts'
 
 /** One endpoint for each kind of token. */
@@ -18,9 +19,10 @@ const ENDPOINTS: Record<TokenKind, (token: string) => InjectOptions> = {
   page: (token) => submit('/account/sign-out', {}, `latchkey=${token}`),
   verify,
   reset: (code) => resetPassword({ code }),
+  email_change: confirmEmail,
 }
 const KINDS = Object.keys(ENDPOINTS) as TokenKind[]
-const SUCCESS: Record<TokenKind, number> = { access: 204, refresh: 200, page: 303, verify: 200, reset: 200 }
+const SUCCESS: Record<TokenKind, number> = { access: 204, refresh: 200, page: 303, verify: 200, reset: 200, email_change: 200 }
 
 /** A page is refused with a page. */
 function refusedAt(endpoint: TokenKind, response: LightMyRequestResponse, detail: string): void {
@@ -42,6 +44,7 @@ async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor
     page: tokens.forSession('page', actor.id, String(payloadOf(actor.token)['sid'])),
     verify: tokens.forMail('verify', actor.id, actor.emailVersion),
     reset: tokens.forMail('reset', actor.id, actor.resetVersion),
+    email_change: await emailChangeCode(service, actor),
   }
   return { actor, token: all[kind], all }
 }

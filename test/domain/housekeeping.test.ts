@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHousekeeping } from '../../src/domain/housekeeping.ts'
 import { statement } from '../../src/storage/database.ts'
+import { findEmailChange } from '../../src/storage/repositories/accounts/email-change.repository.ts'
 import { insertSession } from '../../src/storage/repositories/sessions/session.repository.ts'
 import { member } from '../support/app/actors.ts'
+import { emailChangeCode } from '../support/app/email-changes.ts'
 import { startApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 
@@ -24,4 +26,16 @@ test('housekeeping deletes every expired session, however many there are, and no
   const left = (await service.db.all(SESSION_IDS)).map(({ id }) => id)
   assert.equal(left.length, 2)
   assert.ok(left.includes('current'))
+})
+
+test('housekeeping deletes requests for another address whose link has ended, and no others', async (t) => {
+  const service = await startApp(t)
+  const [old, recent] = [await member(service), await member(service)]
+  await emailChangeCode(service, old)
+  service.clock.advance({ days: 2, hours: 1 })
+  await emailChangeCode(service, recent)
+  service.clock.advance({ days: 1 })
+  await createHousekeeping(service.db, service.clock.now, (error) => assert.fail(String(error))).run()
+  assert.equal(await findEmailChange(service.db, old.id), undefined)
+  assert.notEqual(await findEmailChange(service.db, recent.id), undefined)
 })

@@ -20,7 +20,9 @@ function claimed(kind: MailKind): ClaimedMail {
 }
 
 function write(kind: MailKind, { user = {}, letterhead = {} }: { user?: Partial<User>; letterhead?: Partial<typeof LETTERHEAD> } = {}) {
-  return writeMail({ ...LETTERHEAD, ...letterhead }, claimed(kind), { ...MIA, ...user }, TOKEN, NOW)
+  const account = { ...MIA, ...user }
+  const to = kind === 'email_change' ? 'Mia@new.example' : account.email
+  return writeMail({ ...LETTERHEAD, ...letterhead }, claimed(kind), { user: account, to }, TOKEN, NOW)
 }
 
 test('a verify mail contains the link, its lifetime and what to do if it was not requested, in both parts', () => {
@@ -44,15 +46,27 @@ test('a reset mail contains the link, its lifetime and what to do if it was not 
   }
 })
 
+test('a mail to a new address contains the link and its lifetime, and nothing about the account', () => {
+  const mail = write('email_change')
+  assert.equal(mail.to, 'Mia@new.example')
+  assert.equal(mail.subject, 'Confirm your new email address for Latchkey')
+  assert.equal(mail.link, 'https://id.example.com/auth/confirm-email/?code=aaa.bbb.ccc')
+  for (const part of [mail.text, mail.html]) {
+    for (const expected of [mail.link, '24 hours', 'Hello,', 'Mia@new.example', 'If you did not request this'])
+      assert.ok(part.includes(expected), expected)
+    for (const unexpected of ['Mia@example.com', 'Hello Mia', 'Muster']) assert.ok(!part.includes(unexpected), unexpected)
+  }
+})
+
 test('the link is on a line by itself in the text part', () => {
-  for (const kind of ['verify', 'reset'] as const) {
+  for (const kind of ['verify', 'reset', 'email_change'] as const) {
     const mail = write(kind)
     assert.ok(mail.text.split('\n').includes(mail.link))
   }
 })
 
 test('no link in a mail leads anywhere but to BASE_URL, and nothing is loaded from elsewhere', () => {
-  for (const kind of ['verify', 'reset'] as const) {
+  for (const kind of ['verify', 'reset', 'email_change'] as const) {
     const { html, text } = write(kind)
     const addresses = [...`${html}\n${text}`.matchAll(/[a-z]+:\/\/[^\s"'<>]+/g)].map(([url]) => url)
     assert.ok(addresses.length >= 3)
@@ -95,10 +109,13 @@ test('the Message-ID is the same for each attempt at one mail, another for the n
   const first = write('verify')
   assert.match(first.messageId, /^<[\w-]{32}@mail\.example\.com>$/)
   assert.equal(
-    writeMail(LETTERHEAD, { ...claimed('verify'), attempts: 4, lease: 'y' }, MIA, 'd.e.f', NOW + 60_000).messageId,
+    writeMail(LETTERHEAD, { ...claimed('verify'), attempts: 4, lease: 'y' }, { user: MIA, to: MIA.email }, 'd.e.f', NOW + 60_000).messageId,
     first.messageId,
   )
-  assert.notEqual(writeMail(LETTERHEAD, { ...claimed('verify'), revision: 2 }, MIA, TOKEN, NOW).messageId, first.messageId)
+  assert.notEqual(
+    writeMail(LETTERHEAD, { ...claimed('verify'), revision: 2 }, { user: MIA, to: MIA.email }, TOKEN, NOW).messageId,
+    first.messageId,
+  )
   assert.notEqual(write('reset').messageId, first.messageId)
 })
 

@@ -15,6 +15,7 @@ function everyKind(tokens: Tokens): Record<TokenKind, string> {
     page: tokens.forSession('page', 7, 'session'),
     verify: tokens.forMail('verify', 7, 3),
     reset: tokens.forMail('reset', 7, 3),
+    email_change: tokens.forMail('email_change', 7, 3),
   }
 }
 

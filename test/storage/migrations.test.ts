@@ -198,3 +198,25 @@ plainTest('a PostgreSQL database whose encoding is not UTF-8 is refused and not 
     await sql.end()
   }
 })
+
+plainTest('SQLite: rebuilding the outbox keeps its mails, and ids of mails that were sent are not used again', async (t) => {
+  const { folder, migrate, database } = sqliteSubject(t, copyOfMigrations(t, 'sqlite'))
+  const rebuild = readdirSync(folder).find((name) => name.endsWith('-mails.sql')) ?? assert.fail('there is no such migration')
+  const later = readdirSync(folder).filter((name) => name >= rebuild)
+  for (const name of later) rmSync(join(folder, name))
+  await migrate()
+  const connection = new DatabaseSync(database)
+  t.after(() => connection.close())
+  const queue = (recipient: string) =>
+    connection.prepare("insert into outbox (kind, recipient, requested_at, due_at) values ('verify', ?, 1, 2) returning id").get(recipient)
+  assert.deepEqual({ ...queue('a@example.com') }, { id: 1 })
+  assert.deepEqual({ ...queue('b@example.com') }, { id: 2 })
+  const before = { ...connection.prepare('select * from outbox where id = 1').get() }
+  connection.exec('delete from outbox where id = 2')
+  for (const name of later) cpSync(join(MIGRATIONS_FOLDER, 'sqlite', name), join(folder, name))
+  await migrate()
+  assert.deepEqual({ ...connection.prepare('select * from outbox where id = 1').get() }, { ...before, address: null, detail: null })
+  assert.deepEqual({ ...queue('b@example.com') }, { id: 3 })
+  connection.exec('delete from outbox')
+  assert.deepEqual({ ...queue('b@example.com') }, { id: 4 })
+})

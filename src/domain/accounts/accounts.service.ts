@@ -1,6 +1,5 @@
-import type { Operator, Origin } from '../../model/caller.ts'
+import type { Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { Role } from '../../model/user.ts'
 import { findUserById, markVerified } from '../../storage/repositories/accounts/user.repository.ts'
 import { enqueueMail } from '../../storage/repositories/delivery/outbox.repository.ts'
 import type { AuthFailureReason } from '../observer.ts'
@@ -8,13 +7,11 @@ import type { DomainParts } from '../parts.ts'
 import { openSession, type TokenPair } from '../sessions/open-session.ts'
 import { readToken } from '../sessions/read-token.ts'
 import { emailKey } from '../values/email.ts'
-import { addAccount, createUser, type Registration } from './user-creation.ts'
+import { addAccount, type Registration } from './user-creation.ts'
 
 export type Accounts = {
   /** Creates an unverified account, queues its verification mail and opens a session that works once the account is verified. */
   register(origin: Origin, registration: Registration): Promise<TokenPair>
-  /** Creates a verified account for an operator. Returns its id. */
-  create(operator: Operator, registration: Registration, role: Role): Promise<number>
   verify(origin: Origin, token: string): Promise<void>
   resendVerification(origin: Origin, email: string): Promise<void>
 }
@@ -37,7 +34,6 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
       onMailQueued()
       return pair
     },
-    create: (operator, registration, role) => createUser({ changes, passwords, now }, operator, registration, role),
     async verify(origin, token) {
       const { userId, version } = readToken(tokens, observer, token, 'verify', 'verify_email')
       const user = await findUserById(reads, userId)

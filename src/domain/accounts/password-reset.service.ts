@@ -3,6 +3,7 @@ import { Refusal } from '../../model/refusal.ts'
 import { findUserById, resetPassword } from '../../storage/repositories/accounts/user.repository.ts'
 import { enqueueMail } from '../../storage/repositories/delivery/outbox.repository.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
+import type { ChangeTransaction } from '../changes.ts'
 import type { AuthFailureReason } from '../observer.ts'
 import type { DomainParts } from '../parts.ts'
 import { trimSessions } from '../sessions/open-session.ts'
@@ -49,7 +50,13 @@ export function createPasswordReset({ reads, changes, tokens, passwords, observe
     async reset(origin, token, newPassword) {
       const { userId, email, version } = await accept(token)
       const passwordHash = await passwords.hash(newPassword, origin.signal)
-      await trimSessions(reads, (work) => changes.withoutCaller(origin, work), userId)
+      const endSessions = (work: (tx: ChangeTransaction) => Promise<number>) =>
+        changes.withoutCaller(origin, async (tx) => {
+          // Another use of the token may have come first. Its sessions are not this one's to end.
+          if ((await findUserById(tx, userId))?.resetVersion !== version) throw refused('invalid_token')
+          return work(tx)
+        })
+      await trimSessions(reads, endSessions, userId)
       await changes.withoutCaller(origin, async (tx) => {
         if (!(await resetPassword(tx, userId, passwordHash, version))) throw refused('invalid_token')
         await deleteSessionsOfUser(tx, userId)

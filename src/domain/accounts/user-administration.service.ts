@@ -4,7 +4,6 @@ import type { FoundUsers, User, UserSearch } from '../../model/user.ts'
 import { findUserByEmail, findUserById } from '../../storage/repositories/accounts/user.repository.ts'
 import {
   banUser,
-  deleteUser,
   hasOtherActiveAdmin,
   hasOtherAdmin,
   listUsersAfter,
@@ -14,12 +13,11 @@ import {
 } from '../../storage/repositories/accounts/user-administration.repository.ts'
 import { searchUsers } from '../../storage/repositories/accounts/user-search.repository.ts'
 import { enqueueMail } from '../../storage/repositories/delivery/outbox.repository.ts'
-import { deleteApiKeysOfUser } from '../../storage/repositories/sessions/api-key.repository.ts'
-import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 import { requireReader } from '../sessions/callers.ts'
 import { emailKey } from '../values/email.ts'
+import { removeAccount } from './user-removal.ts'
 
 /** An admin who is logged in, or an operator. */
 export type Administrator = Actor | Operator
@@ -43,8 +41,6 @@ export type UserAdministration = {
 }
 
 const LIST_PAGE_SIZE = 250
-// On SQLite, which deletes on this thread, a batch of this size takes a few milliseconds.
-const DELETE_BATCH_SIZE = 100
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
 
@@ -61,11 +57,11 @@ export function createUserAdministration({ reads, changes, now, onMailQueued = (
    * A change that may remove an admin. Such changes run one at a time across all processes: of two admins who ban or delete each other
    * at the same moment, the second is no longer an admin when their change is checked.
    */
-  function changeAdmins<Result>(
+  function changeAdmins(
     administrator: Administrator,
     userId: number,
-    work: (tx: ChangeTransaction, target: User) => Promise<Result>,
-  ): Promise<Result> {
+    work: (tx: ChangeTransaction, target: User) => Promise<void>,
+  ): Promise<void> {
     return changes.toAccount(administrator, { userId, allowed: 'admin', lock: 'admins' }, work)
   }
 
@@ -77,10 +73,6 @@ export function createUserAdministration({ reads, changes, now, onMailQueued = (
       if (page.length < LIST_PAGE_SIZE) return
       lastId = page.at(-1)?.id ?? lastId
     }
-  }
-
-  async function requireDeletable(tx: ChangeTransaction, { id, role }: User): Promise<void> {
-    if (role === 'admin' && !(await hasOtherAdmin(tx, id))) throw new Refusal('last_admin')
   }
 
   return {
@@ -132,26 +124,6 @@ export function createUserAdministration({ reads, changes, now, onMailQueued = (
         if (await setRole(tx, userId, 'user')) tx.record({ kind: 'user.demoted', target: userId })
       })
     },
-    async remove(administrator, userId, onProgress = () => undefined) {
-      // An account of an older version may own any number of rows. Deleting them in one statement would delay every other write. Once
-      // begun, the deletion is completed even if the client disconnects.
-      const { caller, origin } = administrator
-      const persistent = { caller, origin: { ...origin, signal: undefined } } as Administrator
-      const removeSome = (by: Administrator) =>
-        changeAdmins(by, userId, async (tx, target) => {
-          await requireDeletable(tx, target)
-          const keys = await deleteApiKeysOfUser(tx, userId, DELETE_BATCH_SIZE)
-          const rows = keys + (await deleteOldestSessions(tx, userId, { kept: 0, limit: DELETE_BATCH_SIZE }))
-          if (rows >= DELETE_BATCH_SIZE) return rows
-          await deleteUser(tx, userId)
-          tx.record({ kind: 'user.deleted', target: userId })
-          return rows
-        })
-      for (let deleted = 0, rows = DELETE_BATCH_SIZE; rows >= DELETE_BATCH_SIZE; ) {
-        rows = await removeSome(deleted === 0 ? administrator : persistent)
-        deleted += rows
-        if (rows >= DELETE_BATCH_SIZE) onProgress(deleted)
-      }
-    },
+    remove: (administrator, userId, onProgress) => removeAccount(changes, administrator, { userId, allowed: 'admin', onProgress }),
   }
 }

@@ -7,9 +7,11 @@ import { deleteSessionsOfUser } from '../../storage/repositories/sessions/sessio
 import { changedFields } from '../changed-fields.ts'
 import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
+import type { Limiter } from '../rate-limits.service.ts'
 import { requireReader } from '../sessions/callers.ts'
 import { trimSessions } from '../sessions/open-session.ts'
 import { emailKey } from '../values/email.ts'
+import { requestEmailChange } from './email-changes.service.ts'
 
 export type Edit = { readonly [Field in keyof Profile | 'password']?: string | undefined }
 
@@ -17,24 +19,29 @@ export type Edit = { readonly [Field in keyof Profile | 'password']?: string | u
 export type Users = {
   /** A new password ends every session of the account except the one that makes the change. */
   edit(editor: Actor | Operator, userId: number, edit: Edit): Promise<User>
+  /** Like `edit`, but a new address takes effect when the link that is mailed to it is opened. Returns the account with its present address. */
+  editAndConfirm(editor: Actor | Operator, userId: number, edit: Edit): Promise<User>
   changePassword(editor: Actor | Operator, userId: number, password: string): Promise<void>
 }
 
-type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'>
+export type UsersParts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & {
+  /** For changes that send a mail. */
+  readonly limiter?: Pick<Limiter, 'countAddress' | 'countAccount'>
+  readonly onMailQueued?: () => void
+}
 
-export function createUsers({ reads, changes, passwords, now }: Parts): Users {
-  async function edit(editor: Actor | Operator, userId: number, { password, ...profile }: Edit): Promise<User> {
+export function createUsers({ reads, changes, passwords, now, limiter, onMailQueued }: UsersParts): Users {
+  async function change(editor: Actor | Operator, userId: number, edit: Edit, newEmail?: string): Promise<User> {
+    const { password, ...profile } = edit
     // Hashing is expensive: nothing is hashed for a caller who may not edit, or for a user who does not exist.
-    if (editor.caller !== 'operator') await requireReader(reads, editor.caller, userId, now())
-    if ((await findUserById(reads, userId)) === undefined) throw new Refusal('user_not_found')
     const passwordHash = password === undefined ? undefined : await passwords.hash(password, editor.origin.signal)
     const address = profile.email === undefined ? undefined : emailKey(profile.email)
     const changed = changedFields(profile)
-    const change = <Result>(work: (tx: ChangeTransaction) => Promise<Result>) =>
+    const toAccount = <Result>(work: (tx: ChangeTransaction) => Promise<Result>) =>
       changes.toAccount(editor, { userId, allowed: 'owner' }, work)
-    if (passwordHash !== undefined) await trimSessions(reads, change, userId, ownSession(editor, userId))
+    if (passwordHash !== undefined) await trimSessions(reads, toAccount, userId, ownSession(editor, userId))
     try {
-      return await change(async (tx) => {
+      return await toAccount(async (tx) => {
         const user = await updateUser(tx, userId, { ...profile, emailKey: address, passwordHash })
         if (user === undefined) throw new Refusal('user_not_found')
         if (changed.length > 0) tx.record({ kind: 'user.edited', target: userId, changed })
@@ -42,6 +49,7 @@ export function createUsers({ reads, changes, passwords, now }: Parts): Users {
           await deleteSessionsOfUser(tx, userId, ownSession(editor, userId))
           tx.record({ kind: 'user.password_changed', target: userId })
         }
+        if (newEmail !== undefined) await requestEmailChange(tx, user, newEmail, now())
         return user
       })
     } catch (error) {
@@ -50,8 +58,31 @@ export function createUsers({ reads, changes, passwords, now }: Parts): Users {
     }
   }
 
+  /** The account, if it exists and the editor may change it. */
+  async function requireEditable({ caller }: Actor | Operator, userId: number): Promise<User> {
+    if (caller !== 'operator') await requireReader(reads, caller, userId, now())
+    const user = await findUserById(reads, userId)
+    if (user === undefined) throw new Refusal('user_not_found')
+    return user
+  }
+
+  async function edit(editor: Actor | Operator, userId: number, changed: Edit): Promise<User> {
+    await requireEditable(editor, userId)
+    return change(editor, userId, changed)
+  }
+
   return {
     edit,
+    async editAndConfirm(editor, userId, { email, ...others }) {
+      const { email: current } = await requireEditable(editor, userId)
+      if (email === undefined || email === current) return change(editor, userId, others)
+      // Anybody with an account could otherwise have mails sent to any address, in any number.
+      await limiter?.countAddress('mail:ip', editor.origin.ip)
+      await limiter?.countAccount('mail:account', email, editor.origin.ip)
+      const user = await change(editor, userId, others, email)
+      onMailQueued?.()
+      return user
+    },
     async changePassword(editor, userId, password) {
       await edit(editor, userId, { password })
     },

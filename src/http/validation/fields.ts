@@ -30,6 +30,7 @@ export const LastName = nameField('The last name. Leading and trailing white spa
 /** The token rules check the length and the format of a token and answer 401, so the schema does not restrict them. */
 export const RefreshToken = tokenField('The `refresh` token from a login or a registration.')
 export const VerificationCode = tokenField('The code from the link in the verification mail.')
+export const ConfirmationCode = tokenField('The code from the link in the mail to the new address.')
 export const ResetCode = tokenField('The code from the link in the mail.')
 
 export function nameField(description: string, example: string) {

@@ -58,7 +58,21 @@ export const TRANSFER_TABLES = {
   retiring_secrets: ['key_hash', 'key_id', 'retired_at', 'expires_at'],
   signing_keys: ['id', 'public_jwk', 'private_key', 'created_at', 'signs_from', 'published_until'],
   secret_uses: ['fingerprint', 'first_used_at', 'last_used_at'],
-  outbox: ['id', 'kind', 'recipient', 'revision', 'requested_at', 'attempts', 'due_at', 'lease', 'last_error', 'failed_at'],
+  outbox: [
+    'id',
+    'kind',
+    'recipient',
+    'revision',
+    'requested_at',
+    'attempts',
+    'due_at',
+    'lease',
+    'last_error',
+    'failed_at',
+    'address',
+    'detail',
+  ],
+  email_changes: ['user_id', 'email', 'version', 'reset_version', 'requested_at', 'confirmed_at'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type TransferTable = keyof typeof TRANSFER_TABLES

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { readApiDocument } from '../../support/http/openapi.ts'
+import { EVERY_ROUTE } from '../../support/http/routes.ts'
 
 const REDOCLY = program('@redocly/cli/bin/cli.js')
 const OPENAPI_TYPESCRIPT = program('openapi-typescript/bin/cli.js')
@@ -76,7 +77,7 @@ function run(folder: string, script: string, ...parameters: string[]): Promise<{
 
 async function writeDocument(t: TestContext): Promise<string> {
   const folder = temporaryFolder(t)
-  writeFileSync(join(folder, 'openapi.json'), JSON.stringify(await readApiDocument(t)))
+  writeFileSync(join(folder, 'openapi.json'), JSON.stringify(await readApiDocument(t, EVERY_ROUTE)))
   return folder
 }
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { MAX_KEYS } from '../../../src/domain/sessions/api-keys.service.ts'
 import { MAX_SESSIONS } from '../../../src/domain/sessions/open-session.ts'
+import { createPasswords } from '../../../src/security/password.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 import { OPERATOR, ORIGIN } from '../../support/http/origins.ts'
-import { login } from '../../support/http/requests.ts'
+import { login, resetPassword } from '../../support/http/requests.ts'
 
 const NUMBERS = 'with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $2)'
 const ROW_ID = `cast(cast($1 as bigint) as text) || '-' || cast(n as text)`
@@ -93,6 +94,26 @@ test('a user with very many keys and sessions is deleted in small transactions, 
   }
 })
 
+test('users with very many keys and sessions delete their own account in small transactions, with their oldest session or key', async (t) => {
+  const testApp = await startApp(t, { env: { SELF_DELETION: 'true' } })
+  await admin(testApp)
+  for (const way of ['session', 'key', 'admin'] as const) {
+    const owner = way === 'admin' ? await admin(testApp) : await member(testApp)
+    const holder = await keyHolder(testApp, owner)
+    await testApp.db.run(ADD_KEYS, owner.id, 1500)
+    await testApp.db.run(ADD_SESSIONS, owner.id, 1500)
+    await testApp.db.run(MAKE_NEWER, owner.id, testApp.clock.now() + 1)
+    const seen = watchDeletions(testApp)
+    const headers = way === 'session' ? owner.headers : holder.headers
+    const request =
+      way === 'admin' ? { url: `/users/${owner.id}`, headers } : { url: '/users/me', headers, payload: { password: owner.password } }
+    assert.equal((await testApp.app.inject({ method: 'DELETE', ...request })).statusCode, 204)
+    assert.deepEqual(await rowsOf(testApp, owner.id), { keys: 0, sessions: 0 })
+    assert.ok(seen.most > 0 && seen.most <= 201, `${seen.most} rows were deleted in one transaction`)
+    await assert.rejects(testApp.services.userAdministration.find(owner.id), { code: 'user_not_found' })
+  }
+})
+
 test('a password change keeps the session that it comes from, however old that is', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
@@ -125,6 +146,29 @@ test('a password reset and a password change end very many sessions in small tra
     assert.equal((await rowsOf(testApp, mia.id)).sessions, 0)
     assert.ok(seen.most > 0 && seen.most <= 500, `${seen.most} rows were deleted in one transaction`)
   }
+})
+
+test('401: a reset whose token was used meanwhile ends no session, not even one beyond the maximum', async (t) => {
+  const [started, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const hash: typeof passwords.hash = async (password, signal) => {
+    if (password === 'password of the second') {
+      started.resolve()
+      await allowed.promise
+    }
+    return passwords.hash(password, signal)
+  }
+  const testApp = await startApp(t, { passwords: { ...passwords, hash } })
+  const { app, services } = testApp
+  const mia = await member(testApp)
+  const code = services.tokens.forMail('reset', mia.id, mia.resetVersion)
+  const second = app.inject(resetPassword({ code, new_password: 'password of the second' }))
+  await started.promise
+  assert.equal((await app.inject(resetPassword({ code, new_password: 'password of the first' }))).statusCode, 200)
+  await testApp.db.run(ADD_SESSIONS, mia.id, MAX_SESSIONS + 50)
+  allowed.resolve()
+  refused(await second, 401, 'That token is Invalid')
+  assert.equal((await rowsOf(testApp, mia.id)).sessions, MAX_SESSIONS + 50)
 })
 
 test('a caller who was banned since authentication ends no session, not even one beyond the maximum', async (t) => {

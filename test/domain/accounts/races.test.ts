@@ -7,10 +7,11 @@ import { statement } from '../../../src/storage/database.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { findUserByEmail, findUserById } from '../../../src/storage/repositories/accounts/user.repository.ts'
 import { member } from '../../support/app/actors.ts'
+import { emailChangeCode } from '../../support/app/email-changes.ts'
 import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
 import { freshDatabase, test } from '../../support/databases/databases.ts'
 import { actorOf } from '../../support/http/origins.ts'
-import { login, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/http/requests.ts'
+import { confirmEmail, login, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/http/requests.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 
 const COUNT_USERS = statement<{ count: number }>('select count(*) as count from users')
@@ -40,6 +41,42 @@ test('exactly one of 50 parallel resets with one code succeeds, and its password
   assert.deepEqual(tally(statuses), { 200: 1, 401: 49 })
   const winner = passwords[statuses.indexOf(200)]
   assert.equal((await service.app.inject(login({ email: mia.email, password: winner }))).statusCode, 200)
+})
+
+test('exactly one of 50 parallel confirmations of one new address succeeds', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const email = newEmail()
+  const request = confirmEmail(await emailChangeCode(service, mia, email))
+  const responses = await Promise.all(Array.from({ length: 50 }, () => service.app.inject(request)))
+  assert.deepEqual(tally(responses.map(({ statusCode }) => statusCode)), { 200: 1, 401: 49 })
+  assert.equal((await findUserById(service.db, mia.id))?.email, email)
+})
+
+test('exactly one of several accounts that confirm the same new address at once gets it', async (t) => {
+  const service = await startApp(t)
+  const email = newEmail()
+  const people = await Promise.all(Array.from({ length: 10 }, () => member(service)))
+  const codes: string[] = []
+  for (const person of people) codes.push(await emailChangeCode(service, person, email))
+  const responses = await Promise.all(codes.map((code) => service.app.inject(confirmEmail(code))))
+  const statuses = responses.map(({ statusCode }) => statusCode)
+  assert.deepEqual(tally(statuses), { 200: 1, 400: 9 })
+  assert.equal((await findUserByEmail(service.db, email))?.id, people[statuses.indexOf(200)]?.id)
+})
+
+test('a confirmation during a password reset does not change the address after it', async (t) => {
+  const service = await startApp(t)
+  for (let round = 0; round < 10; round++) {
+    const mia = await member(service)
+    const email = newEmail()
+    const confirmation = confirmEmail(await emailChangeCode(service, mia, email))
+    const reset = resetPassword({ code: service.services.tokens.forMail('reset', mia.id, mia.resetVersion) })
+    const [confirmed, changed] = await Promise.all([service.app.inject(confirmation), service.app.inject(reset)])
+    // The second of the two finds another version of the account.
+    assert.deepEqual([confirmed.statusCode, changed.statusCode].sort(), [200, 401])
+    assert.equal((await findUserById(service.db, mia.id))?.email, confirmed.statusCode === 200 ? email : mia.email)
+  }
 })
 
 test('exactly one of 100 parallel registrations of one address, in any case, succeeds, with one mail and one session', async (t) => {

@@ -1,23 +1,23 @@
+import { createUser } from '../../../src/domain/accounts/user-creation.ts'
+import { createChanges } from '../../../src/domain/changes.ts'
 import type { Role } from '../../../src/model/user.ts'
 import { createPasswords } from '../../../src/security/password.ts'
-import { createServices } from '../../../src/services.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { OPERATOR } from '../http/origins.ts'
 import type { CommandLine } from '../processes/command-line.ts'
-import { TEST_SECRET } from './start-app.ts'
 
 /** Creates three accounts with the ids 1 to 3: Ada, an admin, and Bob and Cem, users. */
 export async function threeAccounts({ database }: CommandLine): Promise<Database> {
   const db = await database()
   const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const { accounts } = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now, passwords })
+  const parts = { changes: createChanges({ db, now: Date.now, onEvent: () => undefined }), passwords, now: Date.now }
   const people: [string, string, Role][] = [
     ['Ada', 'Ünal', 'admin'],
     ['Bob', 'Byrne-Jones', 'user'],
     ['Cem', 'Can', 'user'],
   ]
   for (const [firstName, lastName, role] of people) {
-    await accounts.create(OPERATOR, { email: `${firstName}@example.com`, password: 'correct horse', firstName, lastName }, role)
+    await createUser(parts, OPERATOR, { email: `${firstName}@example.com`, password: 'correct horse', firstName, lastName }, role)
   }
   return db
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { createUser } from '../../../src/domain/accounts/user-creation.ts'
+import { createChanges } from '../../../src/domain/changes.ts'
 import type { NewApiKey } from '../../../src/domain/sessions/api-keys.service.ts'
 import { openSession } from '../../../src/domain/sessions/open-session.ts'
 import type { Role } from '../../../src/model/user.ts'
@@ -53,7 +55,7 @@ export async function keyHolder({ services }: TestApp, owner: Actor, options: Pa
 /** A caller without credentials. */
 export const visitor = { headers: {} } as const
 
-async function actor({ db, clock, services }: TestApp, role: Role, options: ActorOptions): Promise<Actor> {
+async function actor({ db, clock, services, passwords }: TestApp, role: Role, options: ActorOptions): Promise<Actor> {
   const {
     email = `${role}-${randomBytes(6).toString('hex')}@example.com`,
     password = 'correct horse battery',
@@ -61,7 +63,8 @@ async function actor({ db, clock, services }: TestApp, role: Role, options: Acto
     lastName = 'Muster',
     verified = true,
   } = options
-  const id = await services.accounts.create(OPERATOR, { email, password, firstName, lastName }, role)
+  const changes = createChanges({ db, now: clock.now, onEvent: () => undefined })
+  const id = await createUser({ changes, passwords, now: clock.now }, OPERATOR, { email, password, firstName, lastName }, role)
   if (!verified) await db.run(UNVERIFY, id)
   const { token, refresh } = await db.transaction((tx) =>
     openSession({ ...tx, record: () => undefined }, services.tokens, id, ORIGIN, clock.now()),

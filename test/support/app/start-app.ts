@@ -26,6 +26,7 @@ export type TestApp = {
   readonly clock: TestClock
   /** The services of the domain, to arrange the state that a test starts from. */
   readonly services: Services
+  readonly passwords: Passwords
   /** What the service has noted about the use of sessions. */
   readonly sessionUse: SessionUse
   /** The mails that the service has sent. */
@@ -83,5 +84,5 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     await db.close()
   })
   requireDeclaredErrors(t, app)
-  return { app, config, db, clock, services, sessionUse, mailbox: createMailbox(mail, mailFolder), logged }
+  return { app, config, db, clock, services, passwords, sessionUse, mailbox: createMailbox(mail, mailFolder), logged }
 }

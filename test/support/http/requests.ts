@@ -41,6 +41,10 @@ export function forgotPassword(email: string): InjectOptions {
   return post('/forgot-password/', { email })
 }
 
+export function confirmEmail(code: string): InjectOptions {
+  return { method: 'GET', url: '/confirm-email/', query: { code } }
+}
+
 export function resetPage(code: string): InjectOptions {
   return { method: 'GET', url: '/reset-password/', query: { code } }
 }

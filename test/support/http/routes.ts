@@ -1,6 +1,9 @@
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
 
+/** The settings that add routes. */
+export const EVERY_ROUTE = { SELF_DELETION: 'true' } as const
+
 /** The routes that are added while a service starts, such as `GET /users/me`. Routes that only refuse methods are left out. */
 export async function routesDuring<Started>(start: () => Promise<Started>): Promise<{ routes: Set<string>; started: Started }> {
   const routes = new Set<string>()

@@ -1,4 +1,5 @@
 import {
+  ConfirmationCode,
   Email,
   FirstName,
   GivenPassword,
@@ -21,6 +22,7 @@ export const LoginBody = Type.Object(
 export const RefreshBody = Type.Object({ refresh: RefreshToken }, { title: 'Refresh', description: 'A refresh token.' })
 export const EmailBody = Type.Object({ email: Email }, { title: 'EmailAddress', description: 'The address that a mail is sent to.' })
 export const VerifyQuery = Type.Object({ code: VerificationCode })
+export const ConfirmQuery = Type.Object({ code: ConfirmationCode })
 
 const AccessToken = Type.String({
   description: 'The access token: send it as `Authorization: Bearer …`. It is valid for 120 minutes.',

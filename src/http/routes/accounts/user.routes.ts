@@ -3,8 +3,10 @@ import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
 
-/** The routes for the account of the caller. */
-export function userRoutes(app: App, users: Users): void {
+/** The routes for the account of the caller. `confirmsEmail`: a new address takes effect when the link that is mailed to it is opened. */
+export function userRoutes(app: App, users: Users, confirmsEmail: boolean): void {
+  const edit = confirmsEmail ? users.editAndConfirm : users.edit
+
   app.get(
     '/users/me',
     {
@@ -28,19 +30,19 @@ export function userRoutes(app: App, users: Users): void {
         operationId: 'editUser',
         summary: 'Edit an account',
         description:
-          'A new e-mail address takes effect at once and counts as verified. A new password ends all other sessions of the account.',
+          'A new e-mail address takes effect at once and counts as verified or, with CONFIRM_EMAIL_CHANGES, once the link that is mailed to it is opened: until then the response has the present address. A new password ends all other sessions of the account.',
         tags: ['Users'],
         params: UserPath,
         body: EditBody,
         response: {
           200: described(ProfileView, 'The updated account.'),
-          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 503),
+          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 429, 503),
         },
       },
     },
     async ({ actor, params, body }) => {
       const { email, password, first_name, last_name } = body
-      return profileView(await users.edit(actor, params.user_id, { email, password, firstName: first_name, lastName: last_name }))
+      return profileView(await edit(actor, params.user_id, { email, password, firstName: first_name, lastName: last_name }))
     },
   )
 

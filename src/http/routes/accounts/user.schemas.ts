@@ -1,6 +1,6 @@
 import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
 import type { FoundUsers, User, UserSearch } from '../../../model/user.ts'
-import { Email, FirstName, LastName, NewPassword } from '../../validation/fields.ts'
+import { Email, FirstName, GivenPassword, LastName, NewPassword } from '../../validation/fields.ts'
 import { type Static, Type } from '../../validation/schema.ts'
 
 export const UserId = Type.Integer({ description: 'The id of a user.', examples: [7] })
@@ -54,6 +54,10 @@ export const EditBody = Type.Object(
   { title: 'UserEdit', description: 'Omitted fields keep their values. At least one field is required.', atLeastOne: true },
 )
 export const PasswordBody = Type.Object({ password: NewPassword }, { title: 'NewPassword', description: 'The new password of an account.' })
+export const OwnPasswordBody = Type.Object(
+  { password: GivenPassword },
+  { title: 'OwnPassword', description: 'The password of the caller, which shows that the request is meant.' },
+)
 
 const PROFILE_FIELDS = {
   email: Type.String({ description: 'The e-mail address.', examples: ['mia@example.com'] }),

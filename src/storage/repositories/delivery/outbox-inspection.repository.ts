@@ -5,6 +5,7 @@ type OutboxRow = {
   readonly id: number
   readonly kind: MailKind
   readonly recipient: string
+  readonly address: string | null
   readonly requested_at: number
   readonly attempts: number
   readonly due_at: number
@@ -13,7 +14,7 @@ type OutboxRow = {
   readonly failed_at: number | null
 }
 
-const COLUMNS = 'id, kind, recipient, requested_at, attempts, due_at, lease, last_error, failed_at'
+const COLUMNS = 'id, kind, recipient, address, requested_at, attempts, due_at, lease, last_error, failed_at'
 
 const LIST = statement<OutboxRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
 const FIND = statement<OutboxRow>(`select ${COLUMNS} from outbox where id = $1`)
@@ -54,7 +55,7 @@ function toOutboxMail(row: OutboxRow): OutboxMail {
   return {
     id: row.id,
     kind: row.kind,
-    recipient: row.recipient,
+    recipient: row.address ?? row.recipient,
     requestedAt: row.requested_at,
     attempts: row.attempts,
     dueAt: row.due_at,

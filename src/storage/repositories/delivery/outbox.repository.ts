@@ -1,7 +1,7 @@
 import type { ClaimedMail, MailKind } from '../../../model/mail.ts'
 import type { User } from '../../../model/user.ts'
 import { type Queries, type Statement, statement } from '../../database.ts'
-import { SECRET_COLUMNS, toUserWithSecrets, USER_COLUMNS, type UserSecrets, type UserSecretsRow } from '../accounts/user.repository.ts'
+import { SECRET_COLUMNS, toUser, USER_COLUMNS, type UserSecretsRow } from '../accounts/user.repository.ts'
 
 type ClaimedRow = {
   readonly id: number
@@ -12,14 +12,19 @@ type ClaimedRow = {
   readonly requested_at: number
 }
 
+type RecipientRow = UserSecretsRow & { readonly new_email: string | null; readonly change_version: number | null }
+
+/** The account that a mail is about, the address that it goes to, and the version that its token names. */
+export type Recipient = { readonly user: User; readonly to: string; readonly version: number }
+
 /** Prefixes the error of a mail that waits because of an outage, which is the same for every address, with or without an account. */
 const OUTAGE = 'away: '
 // A pending mail is not queued twice and keeps its due time, so that repeated requests cause neither more mail nor an earlier one.
 // A mail that was given up is tried again.
 const ENQUEUE = statement(`
-  insert into outbox (kind, recipient, requested_at, due_at) values ($1, $2, $3, $3)
+  insert into outbox (kind, recipient, requested_at, due_at, address) values ($1, $2, $3, $3, $4)
   on conflict (kind, recipient) do update
-  set revision = outbox.revision + 1, requested_at = excluded.requested_at,
+  set revision = outbox.revision + 1, requested_at = excluded.requested_at, address = excluded.address,
     due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
     attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
     last_error = null, failed_at = null`)
@@ -31,9 +36,9 @@ const CLAIM = skippingLocked<ClaimedRow>(
   update outbox set lease = $1, due_at = $2 where id in (select id from due)
   returning id, kind, recipient, revision, attempts, requested_at`,
 )
-const FIND_RECIPIENT = statement<UserSecretsRow>(
-  `select ${USER_COLUMNS}, ${SECRET_COLUMNS} from users where email_key = $1 and ${isWanted('$2')}`,
-)
+const FIND_RECIPIENT = statement<RecipientRow>(`
+  select ${USER_COLUMNS}, ${SECRET_COLUMNS}, email_changes.email as new_email, email_changes.version as change_version
+  from users left join email_changes on email_changes.user_id = users.id where users.email_key = $1 and ${isWanted('$2')}`)
 // A registration at the same moment raises the revision: PostgreSQL locks the latest version of the row, but reads users as of its snapshot.
 const REMOVE_UNWANTED = skippingLocked(
   (skipLocked) => `
@@ -60,9 +65,14 @@ const MEASURE = statement<{ depth: number; oldest: number | null }>(`
   where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
     and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
 
-/** Whether an account gets a mail of this kind: banned accounts get none, and only unverified accounts get a verification mail. */
+/**
+ * Whether an account gets a mail of this kind: banned accounts get none, only unverified accounts get a verification mail, and a new address
+ * gets one while the account still asks for it.
+ */
 function isWanted(kind: string): string {
-  return `users.banned = false and (${kind} = 'reset' or users.verified = false)`
+  return `users.banned = false and case ${kind} when 'reset' then true when 'verify' then users.verified = false else exists (
+    select 1 from email_changes as asked
+    where asked.user_id = users.id and asked.reset_version = users.reset_version and asked.confirmed_at is null) end`
 }
 
 /** On PostgreSQL, processes skip the rows that another one has locked, and so never wait for each other. SQLite has one writer. */
@@ -70,9 +80,9 @@ function skippingLocked<Row>(sql: (skipLocked: string) => string): Statement<Row
   return statement(sql('for update skip locked'), sql(''))
 }
 
-/** Queues a mail. Whether an account has the address is looked up at the moment of sending. */
-export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number): Promise<void> {
-  await db.run(ENQUEUE, kind, recipient, now)
+/** Queues a mail. Whether an account has the address is looked up at the moment of sending. `address`: where it goes, if not there. */
+export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number, address?: string): Promise<void> {
+  await db.run(ENQUEUE, kind, recipient, now, address ?? null)
 }
 
 export type Claim = {
@@ -90,10 +100,19 @@ export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, 
   return rows.map(({ requested_at, ...row }) => ({ ...row, requestedAt: requested_at, lease }))
 }
 
-/** The account that a mail is sent to. Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind. */
-export async function findRecipient(db: Queries, { recipient, kind }: ClaimedMail): Promise<(User & UserSecrets) | undefined> {
+/** Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind. */
+export async function findRecipient(db: Queries, { recipient, kind }: ClaimedMail): Promise<Recipient | undefined> {
   const row = await db.first(FIND_RECIPIENT, recipient, kind)
-  return row && toUserWithSecrets(row)
+  if (row === undefined) return undefined
+  const user = toUser(row)
+  switch (kind) {
+    case 'verify':
+      return { user, to: user.email, version: row.email_version }
+    case 'reset':
+      return { user, to: user.email, version: row.reset_version }
+    case 'email_change':
+      return { user, to: row.new_email ?? user.email, version: row.change_version ?? 0 }
+  }
 }
 
 /** Removes the unwanted mails among the longest due ones. Returns how many. */

@@ -76,7 +76,8 @@ const DISABLE = statement('update api_keys set is_active = false where id = $1 a
 const FIND_HASH = statement<{ key_hash: string }>('select key_hash from api_keys where id = $1 and user_id = $2')
 const REPLACE_SECRET = statement('update api_keys set key_hash = $3, prefix = $4 where id = $1 and user_id = $2')
 const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
-const DELETE_OF_USER = statement('delete from api_keys where seq in (select seq from api_keys where user_id = $1 order by seq limit $2)')
+const DELETE_OF_USER = statement(`
+  delete from api_keys where seq in (select seq from api_keys where user_id = $1 and id <> $3 order by seq limit $2)`)
 
 /** The owner of a key. Authentication by API key costs this one statement. */
 export function findKeyOwner(db: Reads, keyHash: string): Promise<KeyOwner | undefined> {
@@ -143,8 +144,8 @@ export async function deleteApiKey(tx: Transaction, userId: number, keyId: strin
 }
 
 /** Deletes at most `limit` keys of a user, the oldest first. Returns how many it deleted. */
-export function deleteApiKeysOfUser(tx: Transaction, userId: number, limit: number): Promise<number> {
-  return tx.run(DELETE_OF_USER, userId, limit)
+export function deleteApiKeysOfUser(tx: Transaction, userId: number, limit: number, exceptKeyId = ''): Promise<number> {
+  return tx.run(DELETE_OF_USER, userId, limit, exceptKeyId)
 }
 
 function toApiKey(row: KeyRow): ApiKey {

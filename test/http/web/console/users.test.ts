@@ -4,7 +4,6 @@ import { admin, member } from '../../../support/app/actors.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { insertUsers, numberedUsers } from '../../../support/databases/users.ts'
-import { OPERATOR } from '../../../support/http/origins.ts'
 import { signIn, textOf, visit } from '../../../support/http/pages.ts'
 
 const SET = statement('update users set created_at = $2, last_login_at = $3, verified = $4, banned = $5 where id = $1')
@@ -158,11 +157,7 @@ test('200 or 422: a place that cannot be read is the beginning; an unknown statu
 })
 
 test('a user who was created by an operator is never signed in until the first login', async (t) => {
-  const { services } = await startApp(t)
-  const id = await services.accounts.create(
-    OPERATOR,
-    { email: 'a@example.com', password: 'correct horse', firstName: 'A', lastName: 'B' },
-    'user',
-  )
-  assert.equal((await services.userDirectory.find(id)).lastLoginAt, undefined)
+  const service = await startApp(t)
+  const { id } = await member(service)
+  assert.equal((await service.services.userDirectory.find(id)).lastLoginAt, undefined)
 })

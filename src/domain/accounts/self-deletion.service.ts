@@ -1,0 +1,46 @@
+import type { Actor } from '../../model/caller.ts'
+import { Refusal } from '../../model/refusal.ts'
+import { findUserById } from '../../storage/repositories/accounts/user.repository.ts'
+import type { DomainParts } from '../parts.ts'
+import type { Limiter } from '../rate-limits.service.ts'
+import { requireReader } from '../sessions/callers.ts'
+import { codePointLength, PASSWORD_MAX_LENGTH } from '../values/text.ts'
+import { removeAccount } from './user-removal.ts'
+
+export type SelfDeletion = {
+  /** Deletes the account of the caller, with its sessions and API keys. */
+  remove(actor: Actor, password: string): Promise<void>
+}
+
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & { readonly limiter: Limiter }
+
+export function createSelfDeletion({ reads, changes, passwords, now, limiter }: Parts): SelfDeletion {
+  /** The hash that the password belongs to. A guess counts like a failed login, and costs the same. */
+  async function requirePassword({ caller, origin }: Actor, password: string): Promise<string> {
+    const { id, email } = caller.user
+    await limiter.countAddress('login:ip', origin.ip)
+    await limiter.countAccount('login:account', email, origin.ip)
+    if (codePointLength(password) > PASSWORD_MAX_LENGTH) throw new Refusal('wrong_credentials', 'the password is longer than any valid one')
+    const passwordHash = (await findUserById(reads, id))?.passwordHash
+    const isMatch = await passwords.matches(password, passwordHash, origin.signal)
+    if (!isMatch || passwordHash === undefined) throw new Refusal('wrong_credentials', `wrong password for user ${id}`)
+    await limiter.loggedIn(email, origin.ip)
+    return passwordHash
+  }
+
+  return {
+    async remove(actor, password) {
+      const { id: userId } = actor.caller.user
+      // Hashing is expensive: nothing is hashed for a caller whose access has ended.
+      await requireReader(reads, actor.caller, userId, now())
+      const checkedHash = await requirePassword(actor, password)
+      await removeAccount(changes, actor, {
+        userId,
+        allowed: 'owner',
+        check({ passwordHash }) {
+          if (passwordHash !== checkedHash) throw new Refusal('wrong_credentials', `the password of user ${userId} changed meanwhile`)
+        },
+      })
+    },
+  }
+}

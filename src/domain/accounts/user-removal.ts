@@ -1,0 +1,51 @@
+import type { Actor, Operator } from '../../model/caller.ts'
+import { Refusal } from '../../model/refusal.ts'
+import type { User } from '../../model/user.ts'
+import type { UserSecrets } from '../../storage/repositories/accounts/user.repository.ts'
+import { deleteUser, hasOtherAdmin } from '../../storage/repositories/accounts/user-administration.repository.ts'
+import { deleteApiKeysOfUser } from '../../storage/repositories/sessions/api-key.repository.ts'
+import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
+import type { AccountChange, Changes } from '../changes.ts'
+
+export type Removal = Pick<AccountChange, 'userId' | 'allowed'> & {
+  /** Refuses before anything is deleted. */
+  readonly check?: ((target: User & UserSecrets) => void) | undefined
+  /** Called with the number of deleted rows after each batch but the last. */
+  readonly onProgress?: ((deletedRows: number) => void) | undefined
+}
+
+// On SQLite, which deletes on this thread, a batch of this size takes a few milliseconds.
+const BATCH_SIZE = 100
+
+/**
+ * Deletes an account with its sessions and API keys, unless it is the last admin. An account of an older version may own any number of
+ * rows: deleting them in one statement would delay every other write.
+ */
+export async function removeAccount(changes: Changes, by: Actor | Operator, removal: Removal): Promise<void> {
+  const { userId, allowed, check, onProgress } = removal
+  const { sessionId: exceptSessionId, key } = by.caller === 'operator' ? {} : by.caller
+
+  /** Returns the number of deleted rows. The account itself goes with the last batch. */
+  function removeSome(remover: Actor | Operator, isFirst: boolean): Promise<number> {
+    return changes.toAccount(remover, { userId, allowed, lock: 'admins' }, async (tx, target) => {
+      if (isFirst) check?.(target)
+      if (target.role === 'admin' && !(await hasOtherAdmin(tx, userId))) throw new Refusal('last_admin')
+      // Callers who delete their own account need their credential until the end.
+      const keys = await deleteApiKeysOfUser(tx, userId, BATCH_SIZE, key?.id)
+      const rows = keys + (await deleteOldestSessions(tx, userId, { kept: 0, limit: BATCH_SIZE, exceptSessionId }))
+      if (rows >= BATCH_SIZE) return rows
+      await deleteUser(tx, userId)
+      tx.record({ kind: 'user.deleted', target: userId })
+      return rows
+    })
+  }
+
+  // Once begun, the deletion is completed even if the client disconnects.
+  const persistent = { ...by, origin: { ...by.origin, signal: undefined } }
+  let deleted = await removeSome(by, true)
+  for (let rows = deleted; rows >= BATCH_SIZE; ) {
+    onProgress?.(deleted)
+    rows = await removeSome(persistent, false)
+    deleted += rows
+  }
+}
