@@ -12,6 +12,7 @@ export type EventKind =
   | 'user.banned'
   | 'user.unbanned'
   | 'user.deleted'
+  | 'user.imported'
   | 'session.created'
   | 'session.revoked'
   | 'key.created'
@@ -20,6 +21,7 @@ export type EventKind =
   | 'key.revoked'
   | 'key.leaked'
   | 'secret.rotated'
+  | 'data.exported'
   | 'mail.requested'
 
 /** What a change reports. It never contains a value, password, token or hash. */
