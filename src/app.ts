@@ -12,6 +12,7 @@ import { userAdministrationRoutes } from './http/routes/accounts/user-administra
 import { verificationRoutes } from './http/routes/accounts/verification.routes.ts'
 import { identityRoutes } from './http/routes/identity/identity.routes.ts'
 import { offlineTokenRoutes } from './http/routes/identity/offline-token.routes.ts'
+import { auditRoutes } from './http/routes/operations/audit.routes.ts'
 import { healthRoutes } from './http/routes/operations/health.routes.ts'
 import { metricsRoutes } from './http/routes/operations/metrics.routes.ts'
 import { apiKeyRoutes } from './http/routes/sessions/api-key.routes.ts'
@@ -28,7 +29,8 @@ import { createServices, type Parts } from './services.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
 import { readVersion } from './shared/version.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
-import { measureOutbox } from './storage/repositories/delivery/outbox.repository.ts'
+import { measureOutbox as measureMails } from './storage/repositories/delivery/outbox.repository.ts'
+import { findOldestUnsealed } from './storage/repositories/operations/event-seal.repository.ts'
 import { readInstanceId } from './storage/repositories/operations/instance.repository.ts'
 import { ping } from './storage/repositories/operations/ping.ts'
 
@@ -53,6 +55,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     observer: metrics?.observer,
     rateLimits: config.rateLimits,
     sessionUse,
+    followUps: parts.followUps,
     onMailQueued,
     onEvent,
   })
@@ -79,6 +82,8 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     },
     (app, routes) => {
       app.addHook('onClose', async () => blocklist?.close())
+      // Failed logins that are not written yet would be lost. During an outage, nobody waits for them.
+      app.addHook('onClose', () => services.failedLogins.flush(true).catch(() => undefined))
       app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
       const version = readVersion()
       const about = () => ({ apiTitle, version, baseUrl: publicUrl.get() })
@@ -95,6 +100,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       keyLifecycleRoutes(app, apiKeys, leakedKeys)
       identityRoutes(app, services.introspection)
       offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, parts.publicUrl.get)
+      auditRoutes(app, services.audit)
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
       landingRoutes(app, about)
@@ -105,5 +111,10 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
 }
 
 function metricsSources({ db, now, peers }: AppParts, passwords: Passwords): MetricsSources {
-  return { passwords, databaseErrors: db.errorCount, measureOutbox: (at, before) => measureOutbox(db, at, before), now, peers }
+  const measureOutbox: MetricsSources['measureOutbox'] = async (at, before) => {
+    const mails = await measureMails(db, at, before)
+    const oldest = await findOldestUnsealed(db)
+    return { ...mails, sealLagSeconds: oldest === undefined || oldest > before ? 0 : (at - oldest) / 1000 }
+  }
+  return { passwords, databaseErrors: db.errorCount, measureOutbox, now, peers }
 }

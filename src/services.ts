@@ -5,7 +5,10 @@ import { createSelfDeletion, type SelfDeletion } from './domain/accounts/self-de
 import { createUserAdministration, type UserAdministration } from './domain/accounts/user-administration.service.ts'
 import { createUserDirectory, type UserDirectory } from './domain/accounts/user-directory.service.ts'
 import { createUsers, type Users } from './domain/accounts/users.service.ts'
-import { createChanges } from './domain/changes.ts'
+import { type Audit, createAudit } from './domain/audit/audit.service.ts'
+import { createFailedLogins, type FailedLogins } from './domain/audit/failed-logins.ts'
+import { createChanges, type FollowUp } from './domain/changes.ts'
+import { createFollowUps } from './domain/follow-ups.ts'
 import { createIntrospection, type Introspection } from './domain/identity/introspection.service.ts'
 import { createOfflineTokens, type OfflineTokens } from './domain/identity/offline-tokens.service.ts'
 import { createSigningKeys, type SigningKeys } from './domain/identity/signing-keys.ts'
@@ -40,6 +43,8 @@ export type Parts = {
   readonly sessionUse?: SessionUse | undefined
   /** Called after each commit that queued a mail. */
   readonly onMailQueued?: (() => void) | undefined
+  /** What is written together with each change. Benchmarks leave it out. */
+  readonly followUps?: readonly FollowUp[] | undefined
   /** Called after the commit with each security-relevant change. */
   readonly onEvent?: ((event: Event) => void) | undefined
 }
@@ -64,6 +69,8 @@ export type Services = {
   /** The limits of the sign-in pages. They count apart from those of the API. */
   readonly pageLimiter: Limiter
   readonly userDirectory: UserDirectory
+  readonly audit: Audit
+  readonly failedLogins: FailedLogins
 }
 
 /** Builds the services, both for the server and for the command line. */
@@ -73,10 +80,15 @@ export function createServices(parts: Parts): Services {
   const { onMailQueued = () => undefined, onEvent = () => undefined, sessionUse = createSessionUse(db, now) } = parts
   const tokens = createTokens(secrets, now)
   const reads = readsOf(db)
-  const changes = createChanges({ db, now, onEvent })
+  const observed = (event: Event) => {
+    observer.recorded(event.kind)
+    onEvent(event)
+  }
+  const changes = createChanges({ db, now, followUps: parts.followUps ?? createFollowUps({ secrets }), onEvent: observed })
   const keyOf = createLimitKeys(secrets)
   const signingKeys = createSigningKeys({ reads, changes, now, secrets })
   const limiter = createLimiter({ db, limits, keyOf, observer, now })
+  const failedLogins = createFailedLogins(changes, now)
   return {
     tokens,
     authentication: createAuthentication({
@@ -88,7 +100,7 @@ export function createServices(parts: Parts): Services {
       noteSessionUse: sessionUse.note,
     }),
     accounts: createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
-    sessions: createSessions({ reads, changes, tokens, passwords, observer, now }),
+    sessions: createSessions({ reads, changes, tokens, passwords, observer, now, noteFailedLogin: failedLogins.note }),
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ reads, changes, passwords, now, limiter, onMailQueued }),
     emailChanges: createEmailChanges({ reads, changes, tokens, observer, now }),
@@ -103,5 +115,7 @@ export function createServices(parts: Parts): Services {
     limiter,
     pageLimiter: createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now }),
     userDirectory: createUserDirectory({ reads }),
+    audit: createAudit({ reads, changes, secrets }),
+    failedLogins,
   }
 }

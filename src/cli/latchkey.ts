@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { explainSystemError } from '../shared/system-errors.ts'
 import { readVersion } from '../shared/version.ts'
 import { SomeFailed } from './bulk/bulk.ts'
+import { auditCommands } from './commands/audit.commands.ts'
 import { backupCommands } from './commands/backup.commands.ts'
 import { doctorCommands } from './commands/doctor.commands.ts'
 import { keyCommands } from './commands/key.commands.ts'
@@ -56,6 +57,7 @@ export function createProgram(): Command {
   keyCommands(program)
   sessionCommands(program)
   mailCommands(program)
+  auditCommands(program)
   secretCommands(program)
   signingKeyCommands(program)
   backupCommands(program)

@@ -1,9 +1,11 @@
 import { withDotEnv } from '../config/dotenv.ts'
 import { type Config, loadConfig } from '../config/load.ts'
-import { createChanges } from '../domain/changes.ts'
+import { createChanges, type FollowUp } from '../domain/changes.ts'
+import { createFollowUps } from '../domain/follow-ups.ts'
 import type { DomainParts } from '../domain/parts.ts'
 import type { Operator } from '../model/caller.ts'
 import { openMigrated } from '../process/open-database.ts'
+import { secretsOf } from '../process/secrets.ts'
 import { openBlocklist } from '../security/blocklist.ts'
 import { type Database, readsOf } from '../storage/database.ts'
 import { InvalidInput } from './terminal/refusals.ts'
@@ -31,8 +33,14 @@ export async function requireUnlisted(password: string): Promise<void> {
   }
 }
 
-/** The parts that a command builds its services from. None of them needs the secret key. */
+/** The parts that a command builds its services from. */
 export function partsOf(db: Database): Pick<DomainParts, 'reads' | 'changes' | 'now'> {
   const now = Date.now
-  return { reads: readsOf(db), changes: createChanges({ db, now, onEvent: () => undefined }), now }
+  return { reads: readsOf(db), changes: createChanges({ db, now, followUps: [followEvents], onEvent: () => undefined }), now }
+}
+
+/** Reads the secret key when the first event is stored: a command that changes nothing does not need it. */
+const followEvents: FollowUp = (events) => {
+  const followUps = createFollowUps({ secrets: secretsOf(loadConfig(withDotEnv(process.env))) })
+  return followUps.flatMap((followUp) => followUp(events))
 }

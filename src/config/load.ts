@@ -11,6 +11,7 @@ import {
   parseBlocklist,
   parseBoolean,
   parseDatabaseUrl,
+  parseDays,
   parseHost,
   parseHttpUrl,
   parseKeyPrefix,
@@ -52,6 +53,8 @@ export type Config = Readonly<{
   logLevel: LogLevel
   /** The prefix of new API keys. Keys with another one stay valid. */
   keyPrefix: string
+  /** How long events are kept; 0 keeps them for ever. */
+  auditRetentionDays: number
   /** The number of processes that share the port. */
   workers: number
 }>
@@ -112,6 +115,7 @@ export function loadConfig(env: Environment): Config {
     selfDeletion: read('SELF_DELETION', false, parseBoolean),
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
     keyPrefix: read('KEY_PREFIX', DEFAULT_KEY_PREFIX, parseKeyPrefix),
+    auditRetentionDays: read('AUDIT_RETENTION_DAYS', 365, parseDays),
     workers: read('WORKERS', 1, parseWorkers),
   }
   if (errors.length > 0) throw new ConfigError(errors)

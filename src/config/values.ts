@@ -13,6 +13,7 @@ const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error'
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
 
 const MAX_WORKERS = 128
+const MAX_DAYS = 36_500
 
 // An unquoted name must not contain a character that could end it or begin another address.
 const MAILBOX = /^(?:(?:[^<>()[\]\\,;:@"]+|"[^"\\]+") ?<([^<>]+)>|([^<>]+))$/
@@ -34,6 +35,12 @@ export function parseWorkers(text: string): Parsed<number> {
   const count = Number(text)
   if (/^\d{1,3}$/.test(text) && count >= 1 && count <= MAX_WORKERS) return { value: count }
   return { error: `should be a whole number from 1 to ${MAX_WORKERS}, is "${text}"` }
+}
+
+export function parseDays(text: string): Parsed<number> {
+  const days = Number(text)
+  if (/^\d{1,5}$/.test(text) && days <= MAX_DAYS) return { value: days }
+  return { error: `should be a whole number of days from 0 to ${MAX_DAYS}, is "${text}"` }
 }
 
 export function parseBoolean(text: string): Parsed<boolean> {

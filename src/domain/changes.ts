@@ -2,13 +2,16 @@ import type { Actor, Caller, Operator, Origin } from '../model/caller.ts'
 import type { Change, Event } from '../model/event.ts'
 import { Refusal } from '../model/refusal.ts'
 import type { User } from '../model/user.ts'
-import type { Database, LockName, Transaction } from '../storage/database.ts'
+import type { Database, FinalStatement, LockName, Transaction } from '../storage/database.ts'
 import { findUserById, lockAccounts, type UserSecrets } from '../storage/repositories/accounts/user.repository.ts'
 import { requireCaller } from './sessions/callers.ts'
 
 /** A transaction that reports what it changed. */
 export type ChangeTransaction = Transaction & {
-  /** Reports a change. The event is emitted after the commit, whether or not the client still waits for the response. */
+  /**
+   * Reports a change. Its event is stored in this transaction, and emitted after the commit, whether or not the client still waits for
+   * the response.
+   */
   record(change: Change): void
 }
 
@@ -33,23 +36,34 @@ export type Changes = {
   withoutCaller<Result>(origin: Origin, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result>
 }
 
+/**
+ * Returns the statements that follow from the events of one change: the audit trail, deliveries. They run at the end of its transaction,
+ * in this order, and either all of them are committed with the change or nothing is.
+ */
+export type FollowUp = (events: readonly Event[]) => readonly FinalStatement[]
+
 export type ChangesParts = {
   readonly db: Database
   readonly now: () => number
+  readonly followUps: readonly FollowUp[]
+  /** Called after the commit. */
   readonly onEvent: (event: Event) => void
 }
 
-export function createChanges({ db, now, onEvent }: ChangesParts): Changes {
+export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Changes {
   function run<Result>(
     { via, requestId, ip, signal }: Origin,
     { actor, accountId }: { readonly actor?: number | undefined; readonly accountId?: number },
     work: (tx: ChangeTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const changes: Change[] = []
-    const onCommit = () => {
-      for (const change of changes) onEvent({ ...change, actor, via, requestId, ip })
-    }
-    return db.transaction((tx) => work({ ...tx, record: (change) => void changes.push(change) }), { signal, onCommit, accountId })
+    const events: Event[] = []
+    const record = (change: Change) => void events.push({ ...change, at: now(), actor, via, requestId, ip })
+    return db.transaction((tx) => work({ ...tx, record }), {
+      signal,
+      accountId,
+      finalStatements: () => (events.length === 0 ? [] : followUps.flatMap((followUp) => followUp(events))),
+      onCommit: () => events.forEach(onEvent),
+    })
   }
 
   async function requireAllowed(tx: Transaction, caller: Caller, userId: number, allowed: AccountChange['allowed']): Promise<void> {

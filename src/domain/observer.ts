@@ -1,3 +1,4 @@
+import type { EventKind } from '../model/event.ts'
 import type { LimitName } from './values/rate-limits.ts'
 
 /** Receives what the services count. The values are label values of the metrics (spec 4.5). */
@@ -7,6 +8,8 @@ export type Observer = {
   loginAttempt(status: LoginStatus): void
   /** A request exceeded a limit. */
   limited(limit: LimitName): void
+  /** An event was committed. */
+  recorded(kind: EventKind): void
 }
 
 export type AuthMethod = 'jwt' | 'refresh_token' | 'verify_email' | 'password_reset' | 'email_change'
@@ -25,4 +28,5 @@ export const NO_OBSERVER: Observer = {
   keyValidation: () => undefined,
   loginAttempt: () => undefined,
   limited: () => undefined,
+  recorded: () => undefined,
 }

@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/observer.ts'
 import { LIMIT_NAMES } from '../domain/values/rate-limits.ts'
+import { AUDITED_KINDS } from '../model/event.ts'
 import type { Passwords } from '../security/password.ts'
 import { exposition } from './exposition.ts'
 import { createOutboxGauge, type MeasureOutbox, type OutboxGauge } from './outbox-gauge.ts'
@@ -32,6 +33,9 @@ const KEY_STATUSES: Readonly<Record<KeyValidationStatus, true>> = {
 }
 const LOGIN_STATUSES: readonly LoginStatus[] = ['success', 'invalid_password', 'banned', 'not_verified']
 
+// The metrics are public: only accounts that exist have failed logins.
+const PUBLIC_KINDS = AUDITED_KINDS.filter((kind) => kind !== 'login.failed')
+
 /** The prefix of every name (spec 4.5, rule 1). */
 export function metricNamespace(apiTitle: string): string {
   return apiTitle
@@ -49,17 +53,20 @@ function createMetricsObserver(registry: Registry, namespace: string): Observer 
   const keyValidations = registry.counter(`${namespace}_api_key_validations_total`, 'Presented API keys, by outcome.', ['status'])
   const loginAttempts = registry.counter(`${namespace}_login_attempts_total`, 'Login attempts, by outcome.', ['status'])
   const rateLimited = registry.counter(`${namespace}_rate_limited_requests_total`, 'Requests that exceeded a limit, by limit.', ['limit'])
+  const auditEvents = registry.counter(`${namespace}_audit_events_total`, 'Recorded events of the audit trail, by kind.', ['kind'])
   const failures = Object.fromEntries(
     AUTH_METHODS.map((method) => [method, byName(AUTH_FAILURES, (reason) => authFailures(method, reason))]),
   )
   const keys = byName(Object.keys(KEY_STATUSES), keyValidations)
   const logins = byName(LOGIN_STATUSES, loginAttempts)
   const limits = byName(LIMIT_NAMES, rateLimited)
+  const kinds = byName(PUBLIC_KINDS, auditEvents)
   return {
     authFailure: (method, reason) => count(failures[method]?.[reason]),
     keyValidation: (status) => count(keys[status]),
     loginAttempt: (status) => count(logins[status]),
     limited: (limit) => count(limits[limit]),
+    recorded: (kind) => count(kinds[kind]),
   }
 }
 
@@ -91,6 +98,12 @@ function addOperationMetrics(
     `${namespace}_outbox_oldest_age_seconds`,
     'During an outage of the mail server or the database: age of the oldest mail waiting for more than a minute.',
     () => outbox.read()?.oldestAgeSeconds,
+    'max',
+  )
+  registry.gauge(
+    `${namespace}_audit_seal_lag_seconds`,
+    'Age of the oldest event of the audit trail that is not sealed after more than a minute.',
+    () => outbox.read()?.sealLagSeconds,
     'max',
   )
   const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })

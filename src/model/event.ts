@@ -1,28 +1,35 @@
 import type { Origin } from './caller.ts'
 
-/** The kinds of security-relevant changes. They are those of the audit trail; `mail.requested` is only logged. */
-export type EventKind =
-  | 'user.registered'
-  | 'user.verified'
-  | 'user.edited'
-  | 'user.password_changed'
-  | 'user.password_reset'
-  | 'user.promoted'
-  | 'user.demoted'
-  | 'user.banned'
-  | 'user.unbanned'
-  | 'user.deleted'
-  | 'user.imported'
-  | 'session.created'
-  | 'session.revoked'
-  | 'key.created'
-  | 'key.changed'
-  | 'key.rotated'
-  | 'key.revoked'
-  | 'key.leaked'
-  | 'secret.rotated'
-  | 'data.exported'
-  | 'mail.requested'
+/** The kinds of security-relevant changes, which the audit trail contains. */
+export const AUDITED_KINDS = [
+  'user.registered',
+  'user.verified',
+  'user.edited',
+  'user.password_changed',
+  'user.password_reset',
+  'user.promoted',
+  'user.demoted',
+  'user.banned',
+  'user.unbanned',
+  'user.deleted',
+  'user.imported',
+  'session.created',
+  'session.revoked',
+  'login.failed',
+  'key.created',
+  'key.changed',
+  'key.rotated',
+  'key.revoked',
+  'key.leaked',
+  'secret.rotated',
+  'data.exported',
+  'data.erased',
+] as const
+
+export type AuditedKind = (typeof AUDITED_KINDS)[number]
+
+/** `mail.requested` is only logged: it must not reveal whether the address has an account. */
+export type EventKind = AuditedKind | 'mail.requested'
 
 /** What a change reports. It never contains a value, password, token or hash. */
 export type Change = {
@@ -38,5 +45,34 @@ export type Change = {
   readonly url?: string | undefined
 }
 
-/** A committed change: what happened, the user who caused it, and where the request came from. */
-export type Event = Change & Pick<Origin, 'via' | 'requestId' | 'ip'> & { readonly actor: number | undefined }
+/** A change with its time, the user who caused it, and where the request came from. */
+export type Event = Change & Pick<Origin, 'via' | 'requestId' | 'ip'> & { readonly at: number; readonly actor: number | undefined }
+
+export type AuditedEvent = Event & { readonly kind: AuditedKind }
+
+/** What an event says besides its columns: names of fields, counts, the id of a session. */
+export type EventDetail = {
+  readonly session_id?: string | undefined
+  readonly changed?: readonly string[] | undefined
+  readonly count?: number | undefined
+  readonly url?: string | undefined
+}
+
+/** An event as it is stored. */
+export type StoredEvent = {
+  readonly id: number
+  readonly at: number
+  readonly kind: string
+  readonly actor: number | null
+  readonly via: string
+  readonly target: number | null
+  readonly keyId: string | null
+  readonly requestId: string | null
+  readonly ip: string | null
+  /** A JSON object. */
+  readonly detail: string | null
+}
+
+export function isAudited(event: Event): event is AuditedEvent {
+  return event.kind !== 'mail.requested'
+}

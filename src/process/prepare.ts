@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/load.ts'
 import { ensureAdmin, hasAdmin } from '../domain/accounts/first-admin.ts'
 import { createChanges } from '../domain/changes.ts'
+import { createFollowUps } from '../domain/follow-ups.ts'
 import type { Operator } from '../model/caller.ts'
 import { openBlocklist } from '../security/blocklist.ts'
 import type { Secrets } from '../security/derived-keys.ts'
@@ -23,7 +24,7 @@ export async function prepare(config: Config, logger: Logger): Promise<{ readonl
     // A list that cannot be used stops the start here, once, and not in each worker.
     await (await openBlocklist(config.passwordBlocklist))?.close()
     if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)), secrets }
-    const changes = createChanges({ db, now: Date.now, onEvent: createEventLog(logger) })
+    const changes = createChanges({ db, now: Date.now, followUps: createFollowUps({ secrets }), onEvent: createEventLog(logger) })
     const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)
     if (promoted !== undefined) logger.warn({ userId: promoted }, PROMOTED)
     return { hasAdmin: true, secrets }

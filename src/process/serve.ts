@@ -2,7 +2,10 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/load.ts'
+import { pruneEvents } from '../domain/audit/retention.ts'
+import { createSealer } from '../domain/audit/sealer.ts'
 import { createChanges } from '../domain/changes.ts'
+import { createFollowUps } from '../domain/follow-ups.ts'
 import { createHousekeeping } from '../domain/housekeeping.ts'
 import { createSigningKeys } from '../domain/identity/signing-keys.ts'
 import { createSecretUse } from '../domain/secret-use.ts'
@@ -41,7 +44,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   const onEvent = createEventLog(logger)
   const sessionUse = createSessionUse(db, Date.now)
   const app = await buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, sessionUse, peers })
-  const changes = createChanges({ db, now: Date.now, onEvent })
+  const changes = createChanges({ db, now: Date.now, followUps: createFollowUps({ secrets }), onEvent })
   const secretUse = createSecretUse({
     changes,
     now: Date.now,
@@ -62,10 +65,21 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     db,
     Date.now,
     (error) => logger.warn({ err: error }, 'housekeeping failed and is tried again'),
-    () => signingKeys.maintain({ via: 'start' }),
+    async () => {
+      await signingKeys.maintain({ via: 'start' })
+      await pruneEvents(db, secrets, config.auditRetentionDays, Date.now)
+    },
   )
   housekeeping.start()
-  return { app, mail, housekeeping, secretUse, sessionUse, db }
+  const sealer = createSealer({
+    db,
+    secrets,
+    now: Date.now,
+    onFailure: (error) => logger.error({ err: error }, 'the audit trail could not be sealed and is sealed later'),
+    onHead: (head) => logger.info(head, 'audit chain'),
+  })
+  sealer.start()
+  return { app, mail, housekeeping, secretUse, sessionUse, sealer, db }
 }
 
 async function listen(app: App, { host, port }: Config): Promise<void> {

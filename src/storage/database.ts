@@ -42,11 +42,19 @@ export type Queries = {
 export type Reads = Pick<Queries, 'first' | 'all'>
 
 /** A lock over an invariant of several rows, held until the transaction ends, in every process on the database. */
-export type LockName = 'admins' | 'signing-keys'
+export type LockName = 'admins' | 'signing-keys' | 'audit-chain'
 
 export type Transaction = Queries & { lock(name: LockName): Promise<void> }
 
+/** A statement whose result nobody reads. */
+export type FinalStatement = { readonly statement: Statement<unknown>; readonly values: readonly Value[] }
+
 export type TransactionOptions = {
+  /**
+   * The last statements of the transaction, requested once the work is done. PostgreSQL receives them together with the commit, so they
+   * cost no round trip. If one fails, nothing is committed.
+   */
+  readonly finalStatements?: (() => readonly FinalStatement[]) | undefined
   /** Nothing is committed once the signal has aborted. */
   readonly signal?: AbortSignal | undefined
   /** Called as soon as the work is committed, even if the client has disconnected. */

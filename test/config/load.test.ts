@@ -87,6 +87,7 @@ const GOOD: readonly Good[] = [
     },
   }),
   ...good('PASSWORD_BLOCKLIST', 'passwordBlocklist', { none: undefined, common: 'common', 'data/breached.txt': 'data/breached.txt' }),
+  ...good('AUDIT_RETENTION_DAYS', 'auditRetentionDays', { 0: 0, 30: 30, 36500: 36500 }),
   ...good('WORKERS', 'workers', { 1: 1, 8: 8, 128: 128 }),
   ...good(
     'SMTP_URL',
@@ -153,6 +154,7 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'postgres://user:hunter22@host/accounts?sslmode=prefer&sslrootcert=/etc/ssl/root.pem',
     'postgres://user:hunter22@ho st/accounts',
   ],
+  AUDIT_RETENTION_DAYS: ['-1', '36501', '1.5', 'never', '1e1', ' 2', '365d'],
   WORKERS: ['0', '129', '-1', '1.5', 'all', '1e1', ' 2'],
   SECRET_KEY: [
     'hunter22',
@@ -277,6 +279,7 @@ test('an empty environment results in the defaults', () => {
     selfDeletion: false,
     logLevel: 'info',
     keyPrefix: 'lk',
+    auditRetentionDays: 365,
     workers: 1,
   })
 })

@@ -58,6 +58,7 @@ const ADDITIONS: typeof SPECIFIED = [
   ['POST', '/auth/introspect', 'User', 200],
   ['POST', '/auth/token', 'User', 200],
   ['GET', '/.well-known/jwks.json', 'None', 200],
+  ['GET', '/audit/', 'Admin', 200],
   ['GET', '/ready', 'None', 200],
   ['GET', '/', 'None', 200],
   ['GET', '/openapi.json', 'None', 200, 304],

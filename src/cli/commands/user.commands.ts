@@ -9,7 +9,6 @@ import { USER_FORMAT } from '../terminal/views.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 import { userChangeCommands } from './user-change.commands.ts'
 import { userEditCommands } from './user-edit.commands.ts'
-import { userMovingCommands } from './user-moving.commands.ts'
 
 type JsonOption = { readonly json?: true }
 type SearchOptions = JsonOption & {
@@ -48,7 +47,6 @@ export function userCommands(program: Command): void {
 
   userEditCommands(user)
   userChangeCommands(user)
-  userMovingCommands(user)
 }
 
 function withAdministration(work: (userAdministration: UserAdministration) => Promise<void>): Promise<void> {

@@ -1,4 +1,6 @@
+import { parseEventDetail } from '../../domain/values/event-detail.ts'
 import type { ApiKey } from '../../model/api-key.ts'
+import type { StoredEvent } from '../../model/event.ts'
 import type { OutboxMail } from '../../model/mail.ts'
 import type { ListedSession } from '../../model/session.ts'
 import type { User } from '../../model/user.ts'
@@ -124,5 +126,31 @@ export const MAIL_FORMAT: Format<OutboxMail> = {
     due_at: mail.failedAt === undefined ? new Date(mail.dueAt).toISOString() : null,
     failed_at: mail.failedAt === undefined ? null : new Date(mail.failedAt).toISOString(),
     last_error: mail.lastError ?? null,
+  }),
+}
+
+export const EVENT_FORMAT: Format<StoredEvent> = {
+  columns: {
+    ID: ({ id }) => String(id),
+    AT: ({ at }) => timeText(at),
+    KIND: ({ kind }) => kind,
+    ACTOR: ({ actor }) => String(actor ?? ''),
+    VIA: ({ via }) => via,
+    TARGET: ({ target }) => String(target ?? ''),
+    IP: ({ ip }) => ip ?? '',
+    KEY: ({ keyId }) => keyId ?? '',
+    DETAIL: ({ detail }) => detail ?? '',
+  },
+  json: ({ id, at, kind, actor, via, target, keyId, ip, requestId, detail }) => ({
+    id,
+    at: timeText(at),
+    kind,
+    actor,
+    via,
+    target,
+    key_id: keyId,
+    ip,
+    request_id: requestId,
+    detail: parseEventDetail(detail),
   }),
 }

@@ -1,7 +1,6 @@
 import type { Actor, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Tokens } from '../../security/token.ts'
-import { listForeignKinds } from '../../storage/repositories/accounts/foreign-hash.repository.ts'
 import { findUserByEmail, findUserById, recordLogin } from '../../storage/repositories/accounts/user.repository.ts'
 import { deleteSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
@@ -23,7 +22,12 @@ export type Sessions = {
   logout(actor: Actor): Promise<void>
 }
 
-export function createSessions({ reads, changes, tokens, passwords, observer, now }: Omit<DomainParts, 'onMailQueued'>): Sessions {
+type Parts = Omit<DomainParts, 'onMailQueued'> & {
+  /** Counts a failed login of an existing account, without delaying the request. */
+  readonly noteFailedLogin: (userId: number, origin: Origin) => void
+}
+
+export function createSessions({ reads, changes, tokens, passwords, observer, now, noteFailedLogin }: Parts): Sessions {
   function loginRefused(status: LoginStatus, code: 'wrong_credentials' | 'login_banned' | 'login_unverified', reason: string): Refusal {
     observer.loginAttempt(status)
     return new Refusal(code, reason)
@@ -47,9 +51,11 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
   ): Promise<Opened> {
     if (codePointLength(password) > PASSWORD_MAX_LENGTH)
       throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any valid one')
-    const [user, foreignKinds] = await Promise.all([findUserByEmail(reads, emailKey(email)), listForeignKinds(reads)])
-    const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal, foreignKinds)
+    const user = await findUserByEmail(reads, emailKey(email))
+    const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal)
     if (user === undefined) throw loginRefused('invalid_password', 'wrong_credentials', 'no such account')
+    // Counted after the password was compared, in memory: an attempt takes as long whether or not the account exists.
+    if (!isMatch || user.banned || !user.verified) noteFailedLogin(user.id, origin)
     if (!isMatch) throw loginRefused('invalid_password', 'wrong_credentials', `wrong password for user ${user.id}`)
     if (user.banned) throw loginRefused('banned', 'login_banned', `user ${user.id} is banned`)
     if (!user.verified) throw loginRefused('not_verified', 'login_unverified', `user ${user.id} is not verified`)
@@ -71,7 +77,10 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
       if (sessionId === undefined) throw new Refusal('no_session')
       const hash = (await findUserById(reads, user.id))?.passwordHash
       const isMatch = codePointLength(password) <= PASSWORD_MAX_LENGTH && (await passwords.matches(password, hash, origin.signal))
-      if (!isMatch) throw loginRefused('invalid_password', 'wrong_credentials', `wrong password for user ${user.id}`)
+      if (!isMatch) {
+        noteFailedLogin(user.id, origin)
+        throw loginRefused('invalid_password', 'wrong_credentials', `wrong password for user ${user.id}`)
+      }
       return tokens.forSession('page', user.id, sessionId)
     },
     async refresh(refreshToken) {

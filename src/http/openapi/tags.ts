@@ -12,6 +12,7 @@ export const TAGS = [
   { name: 'Identity', description: 'Who is calling, for the other services of a product.' },
   { name: 'Sessions of users', description: 'The sessions of any user, for admins.' },
   { name: 'API keys of users', description: 'The keys of any user, for admins.' },
+  { name: 'Audit trail', description: 'What was changed, by whom and from where, for admins.' },
   { name: 'Service', description: 'The state of the service, and its documentation.' },
 ] as const
 

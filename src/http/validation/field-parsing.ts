@@ -1,4 +1,5 @@
 import { parseEmail } from '../../domain/values/email.ts'
+import { parseEventCursor } from '../../domain/values/event-cursor.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
 import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/values/text.ts'
 import { above, below, type IssueMessage, MESSAGES, notOneOf, tooLong, tooManyItems, tooShort } from './validation-error.ts'
@@ -82,6 +83,7 @@ function compileString({ format, trimmed, minLength = 0, maxLength = Number.POSI
   if (format === 'uuid') return parseUuid
   if (format === 'email') return parseEmailField
   if (format === 'date-time') return parseInstantField
+  if (format === 'cursor') return parseCursorField
   const isAllowed = format === 'password' ? (text: string) => text.isWellFormed() : isCleanText
   if (format !== undefined && format !== 'password') throw new Error(`request schemas do not support the format ${format}`)
   return (input, report) => {
@@ -104,6 +106,10 @@ function parseEmailField(input: unknown, report: Report): unknown {
 
 function parseInstantField(input: unknown, report: Report): unknown {
   return (typeof input === 'string' ? parseInstant(input) : undefined) ?? report(MESSAGES.instantParsing)
+}
+
+function parseCursorField(input: unknown, report: Report): unknown {
+  return (typeof input === 'string' ? parseEventCursor(input) : undefined) ?? report(MESSAGES.cursorParsing)
 }
 
 function parseUuid(input: unknown, report: Report): unknown {

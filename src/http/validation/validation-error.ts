@@ -33,6 +33,7 @@ export const MESSAGES = {
   },
   instantInPast: { type: 'datetime_future', msg: 'Input should be in the future' },
   uuidParsing: { type: 'uuid_parsing', msg: 'Input should be a valid UUID' },
+  cursorParsing: { type: 'value_error', msg: 'Value error, the cursor should be the `next` of a page before' },
   listType: { type: 'list_type', msg: 'Input should be a valid list' },
   objectType: { type: 'model_attributes_type', msg: 'Input should be a valid dictionary or object to extract fields from' },
   jsonInvalid: { type: 'json_invalid', msg: 'JSON decode error' },

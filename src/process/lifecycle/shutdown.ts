@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Sealer } from '../../domain/audit/sealer.ts'
 import type { Housekeeping } from '../../domain/housekeeping.ts'
 import type { SecretUse } from '../../domain/secret-use.ts'
 import type { SessionUse } from '../../domain/sessions/session-use.ts'
@@ -18,6 +19,7 @@ export type RunningService = {
   readonly housekeeping: Housekeeping
   readonly secretUse: SecretUse
   readonly sessionUse: SessionUse
+  readonly sealer: Sealer
   readonly db: Database
 }
 
@@ -48,11 +50,12 @@ export function handleUncaughtErrors(service: RunningService, { logger, destinat
 }
 
 /** Stops accepting connections, finishes the requests and mails in flight, and closes the database. */
-async function shutDown({ app, mail, housekeeping, secretUse, sessionUse, db }: RunningService): Promise<void> {
+async function shutDown({ app, mail, housekeeping, secretUse, sessionUse, sealer, db }: RunningService): Promise<void> {
   housekeeping.stop()
   await Promise.all([stopServing(app), mail.stop(), secretUse.stop()])
   // After the last request. An outage must not turn a shutdown into an error.
   await sessionUse.flush().catch(() => undefined)
+  await sealer.stop()
   await db.close()
 }
 

@@ -39,7 +39,6 @@ export const TRANSFER_TABLES = {
     'reset_version',
     'created_at',
     'last_login_at',
-    'foreign_kind',
   ],
   sessions: ['id', 'user_id', 'created_at', 'expires_at', 'ip', 'user_agent', 'last_seen_at'],
   api_keys: [
@@ -59,6 +58,9 @@ export const TRANSFER_TABLES = {
   retiring_secrets: ['key_hash', 'key_id', 'retired_at', 'expires_at'],
   signing_keys: ['id', 'public_jwk', 'private_key', 'created_at', 'signs_from', 'published_until'],
   secret_uses: ['fingerprint', 'first_used_at', 'last_used_at'],
+  events: ['id', 'at', 'kind', 'actor', 'via', 'target', 'key_id', 'request_id', 'ip', 'detail', 'salt', 'mac', 'mac_key'],
+  event_seals: ['position', 'event_id', 'sealed_at', 'digest', 'hash', 'mac', 'mac_key'],
+  audit_marks: ['name', 'position', 'hash', 'marked_at', 'mac', 'mac_key'],
   outbox: [
     'id',
     'kind',
@@ -83,7 +85,9 @@ const START_TABLES = ['signing_keys', 'secret_uses'] as const satisfies readonly
 export type StartTable = (typeof START_TABLES)[number]
 
 /** The tables with generated ids, and the column of the id. An id is never assigned twice, not even after a transfer. */
-export const NUMBERED_TABLES = { users: 'id', api_keys: 'seq', outbox: 'id' } as const satisfies Partial<Record<TransferTable, string>>
+export const NUMBERED_TABLES = { users: 'id', api_keys: 'seq', outbox: 'id', events: 'id' } as const satisfies Partial<
+  Record<TransferTable, string>
+>
 
 export type NumberedTable = keyof typeof NUMBERED_TABLES
 

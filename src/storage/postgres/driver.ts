@@ -13,7 +13,7 @@ const ANSWER_DEADLINE_MS = 2000
 const MAX_CONNECTIONS = 6
 // Longer than the deadline, so that every statement on a replaced connection has been answered.
 const GRACE_MS = 3000
-const LOCKS: Record<LockName, number> = { admins: 7_214_001, 'signing-keys': 7_214_002 }
+const LOCKS: Record<LockName, number> = { admins: 7_214_001, 'signing-keys': 7_214_002, 'audit-chain': 7_214_003 }
 
 export function openPostgres(url: string, observer: OutageObserver = {}): Database {
   const address = parseAddress(url)
@@ -61,14 +61,17 @@ export function openPostgres(url: string, observer: OutageObserver = {}): Databa
 
   const takeTurn = createTurns()
 
-  function transact<Result>(work: (tx: Transaction) => Promise<Result>, { signal, onCommit }: TransactionOptions): Promise<Result> {
+  function transact<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions): Promise<Result> {
+    const { signal, onCommit, finalStatements } = options
     return trying(writes, async (client, requireTime) => {
       const requireClient = () => {
         if (signal?.aborted) throw new Abandoned()
         requireTime()
       }
       requireClient()
-      const result = await client.begin(async (tx) => ({ value: await unlessLost(() => within(tx, work, requireClient)) }))
+      const result = await client.begin((tx) => unlessLost(() => within(tx, work, requireClient, finalStatements)))
+      // PostgreSQL answers a commit after a failed statement with a rollback, which is not an error to the driver.
+      await result.final
       onCommit?.()
       return result.value
     })
@@ -83,13 +86,24 @@ export function openPostgres(url: string, observer: OutageObserver = {}): Databa
   }
 }
 
-async function within<Result>(tx: Tx, work: (tx: Transaction) => Promise<Result>, requireClient: () => void): Promise<Result> {
+/** The result of the work, and the outcome of the final statements, which is awaited after the commit was sent. */
+type Worked<Result> = { readonly value: Result; readonly final: Promise<unknown> }
+
+async function within<Result>(
+  tx: Tx,
+  work: (tx: Transaction) => Promise<Result>,
+  requireClient: () => void,
+  finalStatements: TransactionOptions['finalStatements'] = () => [],
+): Promise<Worked<Result>> {
   requireClient()
   const lock = async (name: LockName) => void (await answered(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
   const value = await work({ ...queries((statement, values) => answered(() => asked(tx, statement, values))), lock })
   // A request that was answered with an error must not succeed afterwards.
   requireClient()
-  return value
+  const final = Promise.all(finalStatements().map(({ statement, values }) => answered(() => asked(tx, statement, [...values]))))
+  // If the commit fails too, nobody awaits this one.
+  final.catch(() => undefined)
+  return { value, final }
 }
 
 const PREPARED = { prepare: true }

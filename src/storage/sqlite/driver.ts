@@ -46,8 +46,12 @@ export async function openSqlite(file: string): Promise<Database> {
       return statement.isRead ? read.all(statement, ...values) : writes.add(() => write.all(statement, ...values))
     },
     run: (statement, ...values) => writes.add(() => write.run(statement, ...values)),
-    async transaction(work, { signal, onCommit } = {}) {
-      const result = await writes.add(() => work(tx), signal)
+    async transaction(work, { signal, onCommit, finalStatements } = {}) {
+      const result = await writes.add(async () => {
+        const value = await work(tx)
+        for (const { statement, values } of finalStatements?.() ?? []) await write.run(statement, ...values)
+        return value
+      }, signal)
       onCommit?.()
       return result
     },

@@ -17,7 +17,7 @@ const ROOT = { email: 'Root@example.com', password: 'correct horse' }
 const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
 
 function partsOn(db: Database, now: () => number) {
-  return { changes: createChanges({ db, now, onEvent: () => undefined }), passwords, now }
+  return { changes: createChanges({ db, now, followUps: [], onEvent: () => undefined }), passwords, now }
 }
 
 test('a missing admin is created, verified, with the given password', async (t) => {

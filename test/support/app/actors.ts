@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { createUser } from '../../../src/domain/accounts/user-creation.ts'
 import { createChanges } from '../../../src/domain/changes.ts'
+import { createFollowUps } from '../../../src/domain/follow-ups.ts'
 import type { NewApiKey } from '../../../src/domain/sessions/api-keys.service.ts'
 import { openSession } from '../../../src/domain/sessions/open-session.ts'
 import type { Role } from '../../../src/model/user.ts'
+import { secretsOf } from '../../../src/process/secrets.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { findUserById } from '../../../src/storage/repositories/accounts/user.repository.ts'
 import { OPERATOR, ORIGIN } from '../http/origins.ts'
@@ -55,7 +57,7 @@ export async function keyHolder({ services }: TestApp, owner: Actor, options: Pa
 /** A caller without credentials. */
 export const visitor = { headers: {} } as const
 
-async function actor({ db, clock, services, passwords }: TestApp, role: Role, options: ActorOptions): Promise<Actor> {
+async function actor({ db, config, clock, services, passwords }: TestApp, role: Role, options: ActorOptions): Promise<Actor> {
   const {
     email = `${role}-${randomBytes(6).toString('hex')}@example.com`,
     password = 'correct horse battery',
@@ -63,7 +65,12 @@ async function actor({ db, clock, services, passwords }: TestApp, role: Role, op
     lastName = 'Muster',
     verified = true,
   } = options
-  const changes = createChanges({ db, now: clock.now, onEvent: () => undefined })
+  const changes = createChanges({
+    db,
+    now: clock.now,
+    followUps: createFollowUps({ secrets: secretsOf(config) }),
+    onEvent: () => undefined,
+  })
   const id = await createUser({ changes, passwords, now: clock.now }, OPERATOR, { email, password, firstName, lastName }, role)
   if (!verified) await db.run(UNVERIFY, id)
   const { token, refresh } = await db.transaction((tx) =>

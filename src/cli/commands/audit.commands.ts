@@ -1,0 +1,189 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
+import { type Audit, createAudit, EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventQuery } from '../../domain/audit/audit.service.ts'
+import { createSealer } from '../../domain/audit/sealer.ts'
+import type { AuditVerification } from '../../domain/audit/verification.ts'
+import { parseEmail } from '../../domain/values/email.ts'
+import { eventCursor, parseEventCursor } from '../../domain/values/event-cursor.ts'
+import { parseInstant } from '../../domain/values/instant.ts'
+import type { EventPlace } from '../../model/audit.ts'
+import { AUDITED_KINDS } from '../../model/event.ts'
+import { secretsOf } from '../../process/secrets.ts'
+import { counted } from '../../shared/counted.ts'
+import type { Database } from '../../storage/database.ts'
+import { findUser } from '../bulk/references.ts'
+import { confirmDeletion, YES_OPTION } from '../terminal/confirm.ts'
+import { createPrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
+import { createProgress } from '../terminal/progress.ts'
+import { InvalidInput } from '../terminal/refusals.ts'
+import { EVENT_FORMAT } from '../terminal/views.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+
+type JsonOption = { readonly json?: true }
+type ListOptions = JsonOption & {
+  readonly kind?: string
+  readonly actor?: string
+  readonly target?: string
+  readonly since?: number
+  readonly until?: number
+  readonly cursor?: EventPlace
+  readonly size: number
+}
+
+const USER_HINT = 'the id of a user, also of a deleted one, or an e-mail address'
+
+export function auditCommands(program: Command): void {
+  const audit = program.command('audit').description('read, verify and export the audit trail')
+
+  audit
+    .command('list')
+    .description('list events, newest first')
+    .option('--kind <kind>', `only this kind: ${AUDITED_KINDS.join(', ')}`, parseKind)
+    .option('--actor <user>', `only what this user did: ${USER_HINT}`)
+    .option('--target <user>', `only what concerns this user: ${USER_HINT}`)
+    .option('--since <time>', 'only at this time or later, such as 2026-01-31T09:30:00Z', parseTime)
+    .option('--until <time>', 'only at this time or earlier', parseTime)
+    .option('--cursor <cursor>', 'continue after a page that was listed before', parseCursor)
+    .option('--size <number>', `how many events, 1 to ${EVENT_PAGE_MAX_SIZE}`, parseSize, EVENT_PAGE_SIZE)
+    .option(...JSON_OPTION)
+    .action(listEvents)
+
+  audit
+    .command('verify')
+    .description('check that no sealed event was changed, removed or inserted; exits with 1 and names the first bad event if one was')
+    .option(...JSON_OPTION)
+    .action(verify)
+
+  audit.command('export').description('print all events, oldest first, one JSON object per line').action(exportEvents)
+
+  audit
+    .command('erase')
+    .description('erase addresses and details of the events of a user, permanently; the trail still verifies')
+    .argument('<user>', USER_HINT)
+    .option(...YES_OPTION)
+    .option(...JSON_OPTION)
+    .action(erase)
+}
+
+async function listEvents({ json, actor, target, ...options }: ListOptions): Promise<void> {
+  await withAudit(async (audit, db) => {
+    const query: EventQuery = {
+      ...options,
+      actor: actor === undefined ? undefined : await userId(db, actor),
+      target: target === undefined ? undefined : await userId(db, target),
+    }
+    const { items, next } = await audit.list(query)
+    const cursor = next === undefined ? null : eventCursor(next)
+    if (json) return print(JSON.stringify({ items: items.map(EVENT_FORMAT.json), next: cursor }))
+    await createPrinter(EVENT_FORMAT, false).list(onePage(items))
+    if (cursor !== null) process.stderr.write(`older events: add --cursor ${cursor}\n`)
+  })
+}
+
+async function verify({ json }: JsonOption): Promise<void> {
+  const progress = createProgress('verifying')
+  const result = await withAudit((audit) => audit.verify(progress.update))
+  progress.clear()
+  if (json) print(JSON.stringify(verificationJson(result)))
+  if (result.problem !== undefined) throw new InvalidInput([json ? 'the audit trail was tampered with' : problemText(result)])
+  if (!json) for (const line of verificationLines(result)) print(line)
+}
+
+function problemText({ problem, sealed }: AuditVerification): string {
+  const { eventId, position, reason = '' } = problem ?? {}
+  const event = eventId === undefined ? undefined : `event ${eventId}`
+  const place = position === undefined ? undefined : `position ${position}`
+  const where = [event, place].filter((part) => part !== undefined).join(', ')
+  return `the audit trail was tampered with at ${where}: ${reason}; ${counted(sealed, 'event')} before it are in order`
+}
+
+function verificationLines({ sealed, unsealed, pruned, erased, late, head }: AuditVerification): string[] {
+  return [
+    `The audit trail is in order: ${counted(sealed, 'sealed event')}, ${unsealed} waiting to be sealed.`,
+    ...(pruned > 0 ? [`Removed after their retention: ${counted(pruned, 'event')}.`] : []),
+    ...(erased > 0 ? [`With erased address and details: ${counted(erased, 'event')}.`] : []),
+    ...(late > 0 ? [`Sealed more than an hour after they happened: ${counted(late, 'event')}.`] : []),
+    `The chain ends at ${head.position}:${head.hash}`,
+  ]
+}
+
+function verificationJson({ problem, sealed, unsealed, pruned, erased, late, head }: AuditVerification): object {
+  return {
+    valid: problem === undefined,
+    problem:
+      problem === undefined ? null : { event_id: problem.eventId ?? null, position: problem.position ?? null, reason: problem.reason },
+    sealed,
+    unsealed,
+    pruned,
+    erased,
+    late,
+    head: { position: head.position, hash: head.hash },
+  }
+}
+
+async function exportEvents(): Promise<void> {
+  await withAudit(async (audit) => {
+    for await (const page of await audit.export(OPERATOR))
+      await writeOut(page.map((event) => `${JSON.stringify(EVENT_FORMAT.json(event))}\n`).join(''))
+  })
+}
+
+/** Waits while the reader is slower than the database. */
+async function writeOut(text: string): Promise<void> {
+  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
+}
+
+async function erase(reference: string, { yes, json }: JsonOption & { readonly yes?: true }): Promise<void> {
+  await withAudit(async (audit, db, seal) => {
+    const id = await userId(db, reference)
+    if (!yes)
+      await confirmDeletion({
+        verb: 'Erase',
+        labels: [`addresses and details of all events of user ${id}`],
+        plural: 'events',
+        consequence: '',
+      })
+    // An event can be erased once it is sealed.
+    await seal()
+    const erased = await audit.erase(OPERATOR, id)
+    print(json ? JSON.stringify({ erased }) : `erased address and details of ${counted(erased, 'event')} of user ${id}`)
+  })
+}
+
+function withAudit<Result>(work: (audit: Audit, db: Database, seal: () => Promise<void>) => Promise<Result>): Promise<Result> {
+  return withDatabase((db, config) => {
+    const secrets = secretsOf(config)
+    const sealer = createSealer({ db, secrets, now: Date.now, onFailure: () => undefined })
+    return work(createAudit({ ...partsOf(db), secrets }), db, sealer.run)
+  })
+}
+
+/** A deleted user has no account to look up, only an id. */
+async function userId(db: Database, reference: string): Promise<number> {
+  if (/^\d+$/.test(reference)) return Math.min(Number(reference), Number.MAX_SAFE_INTEGER)
+  if (parseEmail(reference) === undefined) throw new InvalidInput(['USER: should be an id or an e-mail address'])
+  return (await findUser(createUserAdministration(partsOf(db)), reference)).id
+}
+
+function parseKind(text: string): string {
+  if ((AUDITED_KINDS as readonly string[]).includes(text)) return text
+  throw new InvalidArgumentError(`Should be one of ${AUDITED_KINDS.join(', ')}.`)
+}
+
+function parseTime(text: string): number {
+  const time = parseInstant(text)
+  if (time === undefined) throw new InvalidArgumentError('Should be a time with an offset, such as 2026-01-31T09:30:00Z.')
+  return time
+}
+
+function parseCursor(text: string): EventPlace {
+  const cursor = parseEventCursor(text)
+  if (cursor === undefined) throw new InvalidArgumentError('Should be a cursor that was printed before.')
+  return cursor
+}
+
+function parseSize(text: string): number {
+  const size = Number(text)
+  if (/^\d{1,3}$/.test(text) && size >= 1 && size <= EVENT_PAGE_MAX_SIZE) return size
+  throw new InvalidArgumentError(`Should be a whole number from 1 to ${EVENT_PAGE_MAX_SIZE}.`)
+}

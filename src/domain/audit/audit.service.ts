@@ -1,0 +1,74 @@
+import type { EventFilter, EventPlace } from '../../model/audit.ts'
+import type { Actor, Operator } from '../../model/caller.ts'
+import type { StoredEvent } from '../../model/event.ts'
+import { createAuditSeals } from '../../security/audit-seals.ts'
+import type { Secrets } from '../../security/derived-keys.ts'
+import { eraseEvents, listEvents, listEventsAfter } from '../../storage/repositories/operations/event.repository.ts'
+import type { ChangeTransaction } from '../changes.ts'
+import type { DomainParts } from '../parts.ts'
+import { type AuditVerification, type OnVerified, verifyTrail } from './verification.ts'
+
+export type EventQuery = EventFilter & { readonly cursor?: EventPlace | undefined; readonly size: number }
+export type EventPage = { readonly items: readonly StoredEvent[]; readonly next: EventPlace | undefined }
+
+/** The audit trail, for admins and operators. */
+export type Audit = {
+  /** One page, newest first. `next` is the cursor of the page after it. */
+  list(query: EventQuery): Promise<EventPage>
+  /** All events, oldest first, one page at a time. Leaves an event itself. */
+  export(by: Actor | Operator): Promise<AsyncIterable<readonly StoredEvent[]>>
+  verify(onProgress?: OnVerified, signal?: AbortSignal): Promise<AuditVerification>
+  /** Erases address and details of the sealed events of a user. Returns of how many. The chain still verifies. */
+  erase(operator: Operator, userId: number): Promise<number>
+}
+
+export const EVENT_PAGE_MAX_SIZE = 100
+export const EVENT_PAGE_SIZE = 50
+const ALL_PAGE_SIZE = 500
+const ERASE_BATCH_SIZE = 500
+
+export function createAudit({ reads, changes, secrets }: Pick<DomainParts, 'reads' | 'changes'> & { readonly secrets: Secrets }): Audit {
+  const seals = createAuditSeals(secrets)
+
+  async function* all(): AsyncIterable<readonly StoredEvent[]> {
+    for (let lastId = 0; ; ) {
+      const page = await listEventsAfter(reads, lastId, ALL_PAGE_SIZE)
+      if (page.length > 0) yield page
+      if (page.length < ALL_PAGE_SIZE) return
+      lastId = page.at(-1)?.id ?? lastId
+    }
+  }
+
+  return {
+    async export({ caller, origin }) {
+      const record = async (tx: ChangeTransaction) => tx.record({ kind: 'data.exported' })
+      if (caller === 'operator') await changes.withoutCaller(origin, record)
+      else await changes.toAccount({ caller, origin }, { userId: caller.user.id, allowed: 'admin' }, record)
+      return all()
+    },
+    async list({ cursor, size, ...filter }) {
+      const items = await listEvents(reads, filter, startOf(filter, cursor), size + 1)
+      const page = items.slice(0, size)
+      const last = items.length > size ? page.at(-1) : undefined
+      return { items: page, next: last && { at: last.at, id: last.id } }
+    },
+    verify: (onProgress, signal) => verifyTrail(reads, seals, onProgress, signal),
+    async erase({ origin }, userId) {
+      let erased = 0
+      for (let rows = ERASE_BATCH_SIZE; rows === ERASE_BATCH_SIZE; erased += rows)
+        rows = await changes.withoutCaller(origin, async (tx) => {
+          const count = await eraseEvents(tx, userId, ERASE_BATCH_SIZE)
+          // With each batch, so that the trail explains what is erased whenever the command is interrupted.
+          if (count > 0) tx.record({ kind: 'data.erased', target: userId, count })
+          return count
+        })
+      return erased
+    },
+  }
+}
+
+/** The place before which the list begins. */
+function startOf({ until }: EventFilter, cursor: EventPlace | undefined): EventPlace {
+  const end = { at: until ?? Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
+  return cursor === undefined || cursor.at > end.at ? end : cursor
+}

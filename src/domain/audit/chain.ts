@@ -1,0 +1,66 @@
+import type { AuditMark, EventSeal, WrittenEvent } from '../../model/audit.ts'
+import { type AuditSeals, erasableDigest, eventContent, linkHash, markContent, NO_HASH } from '../../security/audit-seals.ts'
+import type { ChainLink, MarkName, UnsealedEvent } from '../../storage/repositories/operations/event-seal.repository.ts'
+
+/** Where a walk along the chain is: the last link that it has passed. */
+export type ChainPlace = { readonly position: number; readonly hash: string }
+
+/** The first place where the chain is not as it was sealed. */
+export type AuditProblem = { readonly eventId: number | undefined; readonly position: number | undefined; readonly reason: string }
+
+export const CHAIN_START: ChainPlace = { position: 0, hash: NO_HASH }
+
+/** Links an event to the end of the chain. */
+export function appendLink(seals: AuditSeals, end: ChainPlace, event: WrittenEvent, sealedAt: number): EventSeal {
+  const link = { position: end.position + 1, sealedAt, digest: erasableDigest(event.salt ?? '', event) }
+  const hash = linkHash(end.hash, link, event)
+  return { ...link, eventId: event.id, hash, ...seals.seal('link', hash) }
+}
+
+/** The beginning or the end of the chain, vouched for by the current key. */
+export function createMark(seals: AuditSeals, name: MarkName, { position, hash }: ChainPlace, markedAt: number): AuditMark {
+  return { position, hash, markedAt, ...seals.seal(name, markContent({ position, hash, markedAt })) }
+}
+
+/** Why a mark cannot be trusted; undefined if it can. */
+export function markProblem(seals: AuditSeals, name: MarkName, mark: AuditMark): AuditProblem | undefined {
+  const state = seals.check(name, markContent(mark), mark)
+  if (state === 'valid') return undefined
+  const place = name === 'head' ? 'end' : 'beginning'
+  const reason =
+    state === 'unknown'
+      ? `the ${place} of the chain was sealed with a secret that is neither SECRET_KEY nor one of its fallbacks`
+      : `the record of the ${place} of the chain was changed`
+  return { eventId: undefined, position: mark.position, reason }
+}
+
+/** Why an event that is not sealed yet cannot be genuine; undefined if it is. */
+export function unsealedProblem(seals: AuditSeals, event: UnsealedEvent): AuditProblem | undefined {
+  const problem = (reason: string) => ({ eventId: event.id, position: undefined, reason })
+  if (event.isCopy) return problem('the event is a copy of another one')
+  const state = seals.check('event', eventContent(event, erasableDigest(event.salt ?? '', event)), event)
+  if (state === 'unknown') return problem('the event was written with a secret that is neither SECRET_KEY nor one of its fallbacks')
+  return state === 'invalid' ? problem('the event was inserted or changed before it was sealed') : undefined
+}
+
+/** What is wrong with one link, given the place before it; its own place if nothing is. */
+export function followLink(
+  seals: AuditSeals,
+  before: ChainPlace,
+  { seal, event }: ChainLink,
+): { readonly problem: string; readonly isRebuilt?: true } | (ChainPlace & { readonly isKeyKnown: boolean }) {
+  if (seal.position !== before.position + 1) return { problem: `the event at position ${before.position + 1} was removed with its link` }
+  if (event === undefined) return { problem: 'the event was removed' }
+  const hash = linkHash(before.hash, seal, event)
+  if (hash !== seal.hash) return { problem: 'the event or its link was changed' }
+  if (!isDigestRight({ seal, event })) return { problem: 'the address or the details of the event were changed' }
+  const state = seals.check('link', hash, seal)
+  if (state === 'invalid') return { problem: 'the link was not made with SECRET_KEY', isRebuilt: true }
+  return { position: seal.position, hash, isKeyKnown: state === 'valid' }
+}
+
+function isDigestRight({ seal, event }: ChainLink): boolean {
+  if (event === undefined) return false
+  if (event.salt === null) return event.ip === null && event.detail === null
+  return erasableDigest(event.salt, event) === seal.digest
+}

@@ -1,0 +1,148 @@
+import type { EventSeal } from '../../model/audit.ts'
+import { type AuditSeals, createAuditSeals } from '../../security/audit-seals.ts'
+import type { Secrets } from '../../security/derived-keys.ts'
+import { type Database, readsOf, type Transaction } from '../../storage/database.ts'
+import {
+  addSeals,
+  findMark,
+  findOldestUnsealed,
+  findUnsealed,
+  listLinks,
+  type MarkName,
+  setMark,
+} from '../../storage/repositories/operations/event-seal.repository.ts'
+import { appendLink, CHAIN_START, type ChainPlace, createMark, markProblem, unsealedProblem } from './chain.ts'
+
+export type Sealer = {
+  start(): void
+  stop(): Promise<void>
+  /** Seals every event that is committed by now. */
+  run(): Promise<void>
+}
+
+export type SealerParts = {
+  readonly db: Database
+  readonly secrets: Secrets
+  readonly now: () => number
+  readonly onFailure: (error: unknown) => void
+  /** Called now and then with the end of the chain, so that a copy of it exists outside of the database. */
+  readonly onHead?: (head: ChainPlace) => void
+}
+
+/** The chain cannot be continued: its end was changed, or was sealed with an unknown secret. */
+export class BrokenChain extends Error {
+  override readonly name = 'BrokenChain'
+}
+
+/** The end of the chain, and the id to continue after, unless nothing is left. */
+type SealedBatch = { readonly end: ChainPlace; readonly nextId: number | undefined }
+
+const INTERVAL_MS = 1000
+const BATCH_SIZE = 500
+const HEAD_INTERVAL_MS = 60 * 60_000
+
+/**
+ * Links new events into the hash chain, every second. A lock in the database lets one process at a time do it; a process that dies loses
+ * the lock with its transaction. Positions are assigned here, so that events may commit in any order.
+ */
+export function createSealer({ db, secrets, now, onFailure, onHead = () => undefined }: SealerParts): Sealer {
+  const seals = createAuditSeals(secrets)
+  const reads = readsOf(db)
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let lastFailure = ''
+  let highest = CHAIN_START
+  let headAt = 0
+
+  async function run(): Promise<void> {
+    for (let afterId = 0; (await findOldestUnsealed(reads)) !== undefined; ) {
+      const { end, nextId } = await db.transaction((tx) => sealBatch(tx, afterId))
+      // After the commit: a batch that was rolled back is not the end of the chain.
+      highest = end
+      if (nextId === undefined) break
+      afterId = nextId
+    }
+    if (highest.position === 0 || now() - headAt < HEAD_INTERVAL_MS) return
+    headAt = now()
+    onHead(highest)
+  }
+
+  async function sealBatch(tx: Transaction, afterId: number): Promise<SealedBatch> {
+    await tx.lock('audit-chain')
+    const end = await readEnd(tx, seals, highest)
+    const events = await findUnsealed(tx, afterId, BATCH_SIZE)
+    // An event that is not genuine stays unsealed, and is reported by a verification.
+    const genuine = events.filter((event) => unsealedProblem(seals, event) === undefined)
+    const links: EventSeal[] = []
+    for (const event of genuine) links.push(appendLink(seals, links.at(-1) ?? end, event, now()))
+    const nextId = events.length < BATCH_SIZE ? undefined : events.at(-1)?.id
+    const last = links.at(-1)
+    if (last === undefined) return { end, nextId }
+    await addSeals(tx, links)
+    await setMark(tx, 'head', createMark(seals, 'head', last, now()))
+    return { end: last, nextId }
+  }
+
+  async function runSafely(): Promise<void> {
+    try {
+      await run()
+      lastFailure = ''
+    } catch (error) {
+      // A failure that lasts is reported once, not every second.
+      const message = error instanceof Error ? error.message : String(error)
+      if (message !== lastFailure) onFailure(error)
+      lastFailure = message
+    }
+  }
+
+  function tick(): void {
+    running ??= runSafely().finally(() => {
+      running = undefined
+    })
+  }
+
+  return {
+    run,
+    start() {
+      timer = setInterval(tick, INTERVAL_MS).unref()
+      running = renewMarks(db, seals, now)
+        .catch(onFailure)
+        .finally(() => {
+          running = undefined
+        })
+    },
+    async stop() {
+      clearInterval(timer)
+      await running
+      await runSafely()
+    },
+  }
+}
+
+/** The end of the chain, checked, so that nothing is ever linked to an end that somebody else has made. */
+async function readEnd(tx: Transaction, seals: AuditSeals, highest: ChainPlace): Promise<ChainPlace> {
+  const head = await findMark(tx, 'head')
+  if (head === undefined) {
+    if ((await listLinks(tx, 0, 1)).length === 0 && highest.position === 0) return CHAIN_START
+    throw new BrokenChain('audit trail: the record of the end of the chain was removed; run `latchkey audit verify`')
+  }
+  const problem = markProblem(seals, 'head', head)
+  if (problem !== undefined) throw new BrokenChain(`audit trail: ${problem.reason}; run \`latchkey audit verify\``)
+  if (head.position < highest.position)
+    throw new BrokenChain('audit trail: the end of the chain was removed while the service was running; run `latchkey audit verify`')
+  return head
+}
+
+/** Vouches for both ends of the chain with the current secret, as long as the former one is known. */
+export async function renewMarks(db: Database, seals: AuditSeals, now: () => number): Promise<void> {
+  const isOld = async (name: MarkName) => ((await findMark(readsOf(db), name))?.macKey ?? seals.currentKey) !== seals.currentKey
+  if (!(await isOld('head')) && !(await isOld('anchor'))) return
+  await db.transaction(async (tx) => {
+    await tx.lock('audit-chain')
+    for (const name of ['anchor', 'head'] as const) {
+      const mark = await findMark(tx, name)
+      if (mark !== undefined && mark.macKey !== seals.currentKey && markProblem(seals, name, mark) === undefined)
+        await setMark(tx, name, createMark(seals, name, mark, now()))
+    }
+  })
+}

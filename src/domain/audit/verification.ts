@@ -1,0 +1,186 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { StoredEvent } from '../../model/event.ts'
+import type { AuditSeals } from '../../security/audit-seals.ts'
+import type { Reads } from '../../storage/database.ts'
+import {
+  type ChainLink,
+  findEventIds,
+  findMark,
+  listLinks,
+  listUnsealed,
+} from '../../storage/repositories/operations/event-seal.repository.ts'
+import { type AuditProblem, CHAIN_START, type ChainPlace, followLink, markProblem, unsealedProblem } from './chain.ts'
+
+export type AuditVerification = {
+  /** The first place where the trail is not as it was sealed. Without one, everything is in order. */
+  readonly problem: AuditProblem | undefined
+  /** The events that were checked. */
+  readonly sealed: number
+  /** The events that wait to be sealed. */
+  readonly unsealed: number
+  /** The events that were removed after their retention. */
+  readonly pruned: number
+  readonly erased: number
+  /** The events that were sealed more than an hour after they happened: while no service was running, or after the chain was rebuilt. */
+  readonly late: number
+  /** The end of the chain. Kept elsewhere, it shows later that nothing was cut off. */
+  readonly head: ChainPlace
+}
+
+/** Called with the number of checked events and of all sealed ones. */
+export type OnVerified = (done: number, total: number) => void
+
+const PAGE_SIZE = 500
+const ID_WINDOW = 5000
+const LATE_MS = 60 * 60_000
+
+class Found extends Error {
+  readonly problem: AuditProblem
+
+  constructor(problem: AuditProblem) {
+    super(problem.reason)
+    this.problem = problem
+  }
+}
+
+/** Walks along the whole chain, in pages, while events are written, sealed and removed. */
+export async function verifyTrail(
+  reads: Reads,
+  seals: AuditSeals,
+  onProgress: OnVerified = () => undefined,
+  signal?: AbortSignal,
+): Promise<AuditVerification> {
+  const walk = createWalk(reads, seals, onProgress, signal)
+  try {
+    await walk.chain()
+    await walk.unsealed()
+    return { problem: walk.unexplainedErasure(), ...walk.counts() }
+  } catch (error) {
+    if (error instanceof Found) return { problem: error.problem, ...walk.counts() }
+    throw error
+  }
+}
+
+function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, signal: AbortSignal | undefined) {
+  let place = CHAIN_START
+  let firstPosition = 0
+  let unsealedCount = 0
+  let erased = 0
+  let late = 0
+  // Links of a former secret say nothing by themselves: the next link of a known one vouches for them.
+  let unknownSince: ChainLink['seal'] | undefined
+  let erasures: ChainLink[] = []
+
+  async function begin(): Promise<void> {
+    const anchor = await findMark(reads, 'anchor')
+    if (anchor === undefined) return
+    const problem = markProblem(seals, 'anchor', anchor)
+    if (problem !== undefined) throw new Found(problem)
+    if (anchor.position <= place.position) return
+    // Since the last page, the events up to here were removed after their retention.
+    firstPosition = anchor.position
+    place = anchor
+    erasures = []
+  }
+
+  function follow(link: ChainLink): void {
+    const { seal, event } = link
+    if (seal.position !== place.position + 1) throw problemAt(place.position + 1, 'the event at this position was removed with its link')
+    const next = followLink(seals, place, link)
+    if ('problem' in next) {
+      const { eventId, position } = next.isRebuilt ? (unknownSince ?? seal) : seal
+      throw new Found({ eventId, position, reason: next.problem })
+    }
+    place = next
+    unknownSince = next.isKeyKnown ? undefined : (unknownSince ?? seal)
+    if (event !== undefined) count(link, event)
+  }
+
+  function count(link: ChainLink, event: StoredEvent & { readonly salt: string | null }): void {
+    if (event.salt === null) {
+      erased++
+      erasures.push(link)
+    }
+    if (event.kind === 'data.erased') explainErasures(event.target)
+    if (link.seal.sealedAt - event.at > LATE_MS) late++
+  }
+
+  /** An operator who erases leaves an event behind. */
+  function explainErasures(userId: number | null): void {
+    erasures = erasures.filter(({ event }) => event?.target !== userId && event?.actor !== userId)
+  }
+
+  /** Reads the page after the current place. The beginning may have moved past it in the meantime. */
+  async function readPage(): Promise<ChainLink[]> {
+    signal?.throwIfAborted()
+    await nextTurn()
+    const links = await listLinks(reads, place.position, PAGE_SIZE)
+    if (links[0]?.seal.position === place.position + 1) return links
+    const { position } = place
+    await begin()
+    return place.position === position ? links : listLinks(reads, place.position, PAGE_SIZE)
+  }
+
+  /** Compares the last link with the record of the end. Returns false if links were added since the last page. */
+  async function isAtEnd(): Promise<boolean> {
+    const head = await findMark(reads, 'head')
+    if (head === undefined) return requireEmpty()
+    const problem = markProblem(seals, 'head', head)
+    if (problem !== undefined) throw new Found(problem)
+    const missing = head.position - place.position
+    if (missing > 0 && (await listLinks(reads, place.position, 1)).length > 0) return false
+    if (missing > 0) throw problemAt(place.position + 1, `the last ${missing} events were removed`)
+    if (missing < 0) throw problemAt(head.position + 1, 'links were added after the end of the chain')
+    if (head.hash !== place.hash) throw problemAt(head.position, 'the record of the end of the chain was changed')
+    return true
+  }
+
+  function requireEmpty(): true {
+    if (place.position === 0) return true
+    throw problemAt(place.position, 'the record of the end of the chain was removed')
+  }
+
+  return {
+    async chain(): Promise<void> {
+      await begin()
+      const total = (await findMark(reads, 'head'))?.position ?? 0
+      for (;;) {
+        const links = await readPage()
+        for (const link of links) follow(link)
+        onProgress(place.position - firstPosition, Math.max(total, place.position) - firstPosition)
+        if (links.length === 0 && (await isAtEnd())) return
+      }
+    },
+    async unsealed(): Promise<void> {
+      const { first, last } = await findEventIds(reads)
+      for (let afterId = first - 1; afterId < last; afterId += ID_WINDOW) {
+        signal?.throwIfAborted()
+        await nextTurn()
+        for (const event of await listUnsealed(reads, afterId, afterId + ID_WINDOW)) {
+          const problem = unsealedProblem(seals, event)
+          if (problem !== undefined) throw new Found(problem)
+          unsealedCount++
+          if (event.kind === 'data.erased') explainErasures(event.target)
+        }
+      }
+    },
+    unexplainedErasure(): AuditProblem | undefined {
+      const [first] = erasures
+      if (first === undefined) return undefined
+      const { eventId, position } = first.seal
+      return { eventId, position, reason: 'the address and the details were erased without an event that says so' }
+    },
+    counts: () => ({
+      sealed: place.position - firstPosition,
+      unsealed: unsealedCount,
+      pruned: firstPosition,
+      erased,
+      late,
+      head: { position: place.position, hash: place.hash },
+    }),
+  }
+}
+
+function problemAt(position: number, reason: string): Found {
+  return new Found({ eventId: undefined, position, reason })
+}

@@ -1,0 +1,136 @@
+import type { AuditMark, EventSeal, WrittenEvent } from '../../../model/audit.ts'
+import type { StoredEvent } from '../../../model/event.ts'
+import { type Bit, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
+import { EVENT_COLUMNS, type EventRow, toStoredEvent } from './event.repository.ts'
+
+type WrittenRow = EventRow & { readonly salt: string | null; readonly mac: string; readonly mac_key: string }
+type UnsealedRow = WrittenRow & { readonly is_copy: Bit }
+type LinkRow = { [Column in keyof WrittenRow]: WrittenRow[Column] | null } & {
+  readonly position: number
+  readonly event_id: number
+  readonly sealed_at: number
+  readonly digest: string
+  readonly hash: string
+  readonly link_mac: string
+  readonly link_mac_key: string
+}
+type MarkRow = {
+  readonly position: number
+  readonly hash: string
+  readonly marked_at: number
+  readonly mac: string
+  readonly mac_key: string
+}
+
+/** An event that is not in the chain yet. A copy repeats another event, and nobody but an intruder makes one. */
+export type UnsealedEvent = WrittenEvent & { readonly isCopy: boolean }
+/** A link of the chain with its event, unless that was removed. */
+export type ChainLink = { readonly seal: EventSeal; readonly event: (StoredEvent & { readonly salt: string | null }) | undefined }
+export type MarkName = 'anchor' | 'head'
+
+const WRITTEN_COLUMNS = `${EVENT_COLUMNS}, events.salt, events.mac, events.mac_key`
+// `offset` keeps PostgreSQL from joining the whole tables: each event is looked up by the index.
+const IS_UNSEALED = 'not exists (select 1 from event_seals where event_id = events.id limit 1 offset 0)'
+// Transactions of PostgreSQL commit in another order than their ids, so a few ids below the highest one may not be sealed yet.
+const STRAGGLERS = 2000
+const AFTER_SEALED = 'events.id > (select coalesce(max(event_id), 0) from event_seals)'
+const UNSEALED_COLUMNS = `${WRITTEN_COLUMNS}, exists (
+  select 1 from events as other where other.at = events.at and other.mac = events.mac and other.id <> events.id
+    and (other.id < events.id or exists (select 1 from event_seals where event_id = other.id))) as is_copy`
+const FIND_UNSEALED = afterSealed<UnsealedRow>(
+  (isNew) => `select ${UNSEALED_COLUMNS} from events where events.id > $1 and ${isNew} and ${IS_UNSEALED} order by events.id limit $2`,
+)
+const HAS_UNSEALED = afterSealed<{ at: number }>(
+  (isNew) => `select events.at from events where ${isNew} and ${IS_UNSEALED} order by events.id limit 1`,
+)
+const LIST_UNSEALED = statement<UnsealedRow>(
+  `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
+)
+const FIND_IDS = statement<{ first: number | null; last: number | null }>('select min(id) as first, max(id) as last from events')
+const ADD_SEALS = statement(
+  `insert into event_seals (position, event_id, sealed_at, digest, hash, mac, mac_key)
+  select position, event_id, sealed_at, digest, hash, mac, mac_key from json_populate_recordset(null::event_seals, $1::text::json)`,
+  `insert into event_seals (position, event_id, sealed_at, digest, hash, mac, mac_key)
+  select value ->> 'position', value ->> 'event_id', value ->> 'sealed_at', value ->> 'digest', value ->> 'hash', value ->> 'mac',
+    value ->> 'mac_key' from json_each($1)`,
+)
+const LIST_LINKS = statement<LinkRow>(`
+  select position, event_id, sealed_at, digest, hash, event_seals.mac as link_mac, event_seals.mac_key as link_mac_key, ${WRITTEN_COLUMNS}
+  from event_seals left join events on events.id = event_id where position > $1 order by position limit $2`)
+const FIND_MARK = statement<MarkRow>('select position, hash, marked_at, mac, mac_key from audit_marks where name = $1')
+const SET_MARK = statement(`
+  insert into audit_marks (name, position, hash, marked_at, mac, mac_key) values ($1, $2, $3, $4, $5, $6)
+  on conflict (name) do update set position = excluded.position, hash = excluded.hash, marked_at = excluded.marked_at,
+    mac = excluded.mac, mac_key = excluded.mac_key`)
+const DELETE_EVENTS = statement('delete from events where id in (select event_id from event_seals where position <= $1)')
+const DELETE_SEALS = statement('delete from event_seals where position <= $1')
+
+/** SQLite commits in the order of the ids. */
+function afterSealed<Row>(sql: (isNew: string) => string): Statement<Row> {
+  return statement(sql(`${AFTER_SEALED} - ${STRAGGLERS}`), sql(AFTER_SEALED))
+}
+
+/** Events that are not sealed yet, in order of id. */
+export async function findUnsealed(tx: Transaction, afterId: number, limit: number): Promise<UnsealedEvent[]> {
+  return (await tx.all(FIND_UNSEALED, afterId, limit)).map(toUnsealedEvent)
+}
+
+/** The time of the first event that waits to be sealed. */
+export async function findOldestUnsealed(db: Reads): Promise<number | undefined> {
+  return (await db.first(HAS_UNSEALED))?.at
+}
+
+/** Every unsealed event with an id in a range, wherever it is. */
+export async function listUnsealed(db: Reads, afterId: number, lastId: number): Promise<UnsealedEvent[]> {
+  return (await db.all(LIST_UNSEALED, afterId, lastId)).map(toUnsealedEvent)
+}
+
+/** The lowest and the highest id of all events. */
+export async function findEventIds(db: Reads): Promise<{ readonly first: number; readonly last: number }> {
+  const row = await db.first(FIND_IDS)
+  return { first: row?.first ?? 0, last: row?.last ?? 0 }
+}
+
+export async function addSeals(tx: Transaction, seals: readonly EventSeal[]): Promise<void> {
+  const rows = seals.map(({ position, eventId, sealedAt, digest, hash, mac, macKey }) => ({
+    position,
+    event_id: eventId,
+    sealed_at: sealedAt,
+    digest,
+    hash,
+    mac,
+    mac_key: macKey,
+  }))
+  await tx.run(ADD_SEALS, JSON.stringify(rows))
+}
+
+/** One page of the chain, in order. */
+export async function listLinks(db: Reads, afterPosition: number, limit: number): Promise<ChainLink[]> {
+  return (await db.all(LIST_LINKS, afterPosition, limit)).map(toChainLink)
+}
+
+export async function findMark(db: Reads, name: MarkName): Promise<AuditMark | undefined> {
+  const row = await db.first(FIND_MARK, name)
+  return row && { position: row.position, hash: row.hash, markedAt: row.marked_at, mac: row.mac, macKey: row.mac_key }
+}
+
+export async function setMark(tx: Transaction, name: MarkName, { position, hash, markedAt, mac, macKey }: AuditMark): Promise<void> {
+  await tx.run(SET_MARK, name, position, hash, markedAt, mac, macKey)
+}
+
+/** Deletes the beginning of the chain with its events. */
+export async function deleteSealedUpTo(tx: Transaction, position: number): Promise<void> {
+  await tx.run(DELETE_EVENTS, position)
+  await tx.run(DELETE_SEALS, position)
+}
+
+function toUnsealedEvent(row: UnsealedRow): UnsealedEvent {
+  return { ...toStoredEvent(row), salt: row.salt, mac: row.mac, macKey: row.mac_key, isCopy: Boolean(row.is_copy) }
+}
+
+function toChainLink(row: LinkRow): ChainLink {
+  const { position, event_id, sealed_at, digest, hash, link_mac, link_mac_key } = row
+  const seal = { position, eventId: event_id, sealedAt: sealed_at, digest, hash, mac: link_mac, macKey: link_mac_key }
+  // The columns of an event are null together: then the event does not exist.
+  return { seal, event: row.id === null ? undefined : { ...toStoredEvent(row as WrittenRow), salt: row.salt } }
+}
