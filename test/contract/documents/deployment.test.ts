@@ -42,6 +42,23 @@ test('compose.yaml passes on every setting except HOST and PORT, and no other', 
   )
 })
 
+test('every router of the Traefik example asks Latchkey, and no identity header of a client passes, whatever its spelling', () => {
+  const [routers = '', middlewares = ''] =
+    read('deploy/forward-auth.traefik.yml').split('\n  services:')[0]?.split('\n  middlewares:') ?? []
+  const declared = [...middlewares.matchAll(/^ {4}([\w-]+):\n {6}forwardAuth:\n {8}address: http:\/\/127\.0\.0\.1:8000\/auth\/check/gm)]
+  const names = declared.map(([, name]) => name)
+  const asked = [...routers.matchAll(/^ {6}rule: .*\n {6}entryPoints: .*\n {6}middlewares: \[([\w-]+)\]$/gm)].map(([, name]) => name)
+  assert.equal(asked.length, routers.match(/rule:/g)?.length)
+  assert.deepEqual(asked.toSorted(), names.toSorted())
+  const removed = [...middlewares.matchAll(/authResponseHeadersRegex: \(\?i\)(.*)/g)].map(([, pattern = '']) => new RegExp(pattern, 'i'))
+  assert.equal(removed.length, names.length)
+  for (const header of ['LatchkeyUser', 'latchkeyuser', 'LATCHKEYROLE', 'Latchkey-User', 'Latchkey_User', 'LatchkeyScopes', 'LatchkeyKey'])
+    assert.ok(
+      removed.every((pattern) => pattern.test(header)),
+      header,
+    )
+})
+
 test('the systemd unit is valid, if systemd is installed to check it', (t) => {
   const unit = join(temporaryFolder(t), 'latchkey.service')
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) return t.skip('systemd-analyze is not installed')

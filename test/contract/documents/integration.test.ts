@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keyHolder, member } from '../../support/app/actors.ts'
@@ -98,12 +100,27 @@ for (const program of SERVICES) {
     assert.equal(await call({ ...reader.headers, authorization: 'Bearer broken' }), '401 ')
     await service.app.close()
     assert.equal(await call(reader.headers), '503 ')
+    // A Latchkey that is killed while it answers, and something else on its port.
+    for (const answer of [
+      'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"user_id":1',
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      'hello\r\n\r\n',
+    ]) {
+      const impostor = createServer((socket) => {
+        socket.on('error', () => undefined).once('data', () => socket.end(answer))
+      })
+      await once(impostor.listen(Number(new URL(service.url).port), '127.0.0.1'), 'listening')
+      assert.equal(await call(reader.headers), '503 ', answer)
+      impostor.close()
+      await once(impostor, 'close')
+    }
+    assert.equal(await call(reader.headers), '503 ')
     return undefined
   })
 }
 
 /** Verifies a token with verify.mjs, and prints what it returns or the code of its error. */
-const VERIFY_ONCE = `import { verify } from '../verify.mjs'
+const VERIFY_ONCE = `import { verify } from './verify.mjs'
 console.log(await verify(process.argv[2]).then(JSON.stringify, ({ code }) => code))
 `
 
