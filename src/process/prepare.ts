@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/load.ts'
-import { ensureAdmin, hasAdmin } from '../domain/accounts/first-admin.ts'
+import { ensureAdmin, hasAdmin, isMissing } from '../domain/accounts/first-admin.ts'
 import { createChanges } from '../domain/changes.ts'
 import { createFollowUps } from '../domain/follow-ups.ts'
 import type { Operator } from '../model/caller.ts'
 import { openBlocklist } from '../security/blocklist.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createPasswords } from '../security/password.ts'
-import { readsOf } from '../storage/database.ts'
+import { type Database, readsOf } from '../storage/database.ts'
 import { createEventLog } from './event-log.ts'
 import { openMigrated } from './open-database.ts'
 import { secretsOf } from './secrets.ts'
@@ -15,14 +15,14 @@ import { secretsOf } from './secrets.ts'
 const OPERATOR: Operator = { caller: 'operator', origin: { via: 'start' } }
 const PROMOTED =
   'the existing account with the address in ADMIN_EMAIL is now an admin; if it is not yours, run `latchkey user revoke-admin` and correct ADMIN_EMAIL'
+const LISTED = 'ADMIN_PASSWORD: is on a list of breached passwords (PASSWORD_BLOCKLIST); choose another one'
 
 /** Runs once, before any process serves: applies migrations, creates the secret key and the admin of ADMIN_EMAIL. */
 export async function prepare(config: Config, logger: Logger): Promise<{ readonly hasAdmin: boolean; readonly secrets: Secrets }> {
   const db = await openMigrated(config)
   try {
     const secrets = secretsOf(config)
-    // A list that cannot be used stops the start here, once, and not in each worker.
-    await (await openBlocklist(config.passwordBlocklist))?.close()
+    await checkBlocklist(config, db, logger)
     if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)), secrets }
     const changes = createChanges({ db, now: Date.now, followUps: createFollowUps({ secrets }), onEvent: createEventLog(logger) })
     const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)
@@ -30,5 +30,18 @@ export async function prepare(config: Config, logger: Logger): Promise<{ readonl
     return { hasAdmin: true, secrets }
   } finally {
     await db.close()
+  }
+}
+
+/** A list that cannot be used stops the start here, once, and not in each worker. So does ADMIN_PASSWORD on it, if it would be set. */
+async function checkBlocklist({ passwordBlocklist, admin }: Config, db: Database, logger: Logger): Promise<void> {
+  const blocklist = await openBlocklist(passwordBlocklist)
+  try {
+    if (admin === undefined || !(await blocklist?.includes(admin.password))) return
+    if (await isMissing(readsOf(db), admin.email)) throw new Error(LISTED)
+    // The account keeps its own password. A list that grew must not stop a restart.
+    logger.warn(LISTED)
+  } finally {
+    await blocklist?.close()
   }
 }

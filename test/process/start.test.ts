@@ -143,6 +143,34 @@ test('all invalid settings are reported together, one line each', async (t) => {
   )
 })
 
+test('a list of breached passwords that cannot be used is reported in one line, also with several workers', async (t) => {
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, 'unordered.txt'), `${'F'.repeat(40)}:1\n${Array.from({ length: 2000 }, () => `${'0'.repeat(40)}:1\n`).join('')}`)
+  const files = { 'missing.txt': 'does not exist', '.': 'is a folder', 'unordered.txt': 'is not ordered by hash, at byte \\d+' }
+  for (const [file, reason] of Object.entries(files))
+    for (const WORKERS of ['1', '2'])
+      assert.match(
+        await failToStart(t, { PORT: '0', WORKERS, PASSWORD_BLOCKLIST: file }, cwd),
+        new RegExp(`^latchkey: PASSWORD_BLOCKLIST: ${file.replaceAll('.', '\\.')} ${reason}\n$`),
+      )
+})
+
+test('ADMIN_PASSWORD on a list of breached passwords stops the start if it would be set, and is logged if the account exists', async (t) => {
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, 'list.txt'), 'correct horse\n')
+  const env = { PORT: '0', ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'correct horse' }
+  const listed = { ...env, PASSWORD_BLOCKLIST: 'list.txt' }
+  const line = 'ADMIN_PASSWORD: is on a list of breached passwords (PASSWORD_BLOCKLIST); choose another one'
+  assert.equal(await failToStart(t, listed, cwd), `latchkey: ${line}\n`)
+  const first = await startMain(t, { cwd, env })
+  first.child.kill('SIGTERM')
+  await first.ended
+  const second = await startMain(t, { cwd, env: listed })
+  assert.ok(second.stdout().includes(`"msg":"${line}"`))
+  const body = JSON.stringify({ email: 'ada@example.com', password: 'correct horse' })
+  assert.equal((await fetch(`${second.url}/login/`, { method: 'POST', headers: JSON_TYPE, body })).status, 200)
+})
+
 test('a .env file is read, and the environment takes precedence', async (t) => {
   const cwd = temporaryFolder(t)
   writeFileSync(join(cwd, '.env'), 'PORT=not-a-port\nAPI_TITLE=From a file\nDATABASE_URL=sqlite:elsewhere/accounts.db\n')

@@ -11,7 +11,7 @@ import { member } from '../support/app/actors.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 import { ORIGIN } from '../support/http/origins.ts'
-import { newEmail } from '../support/http/requests.ts'
+import { forgotPassword, login, newEmail, resendVerification } from '../support/http/requests.ts'
 import { type Comparison, comparePairs, inWords } from '../support/load/statistics.ts'
 import { ask, registration } from '../support/load/traffic.ts'
 import { IS_LONG } from '../support/processes/scale.ts'
@@ -40,7 +40,8 @@ function overheard({ db, config, clock }: TestApp) {
     hash: noted((_password, _signal) => 'hash', passwords.hash),
     matches: noted((_password, _passwordHash, _signal) => 'compare', passwords.matches),
   }
-  return { heard, services: createServices({ db: listening, secrets: secretsOf(config), now: clock.now, passwords: listeningPasswords }) }
+  const parts = { db: listening, secrets: secretsOf(config), now: clock.now, passwords: listeningPasswords, rateLimits: config.rateLimits }
+  return { heard, services: createServices(parts) }
 }
 
 test('a login and a password reset execute the same statements and hashes with and without an account', async (t) => {
@@ -58,6 +59,36 @@ test('a login and a password reset execute the same statements and hashes with a
   assert.deepEqual(known, unknown)
   assert.equal(known.filter((step) => step === 'compare').length, 1)
   t.diagnostic(`${known.length} steps for either: ${known.length - 1} statements and 1 hash`)
+})
+
+test('status, headers and statements of limited requests are the same with and without an account', async (t) => {
+  const testApp = await startApp(t, { env: { RATE_LIMITS: 'standard' } })
+  const requests = [
+    (email: string) => login({ email, password: 'a wrong password' }),
+    forgotPassword,
+    (email: string) => resendVerification(email),
+  ]
+  for (const request of requests) {
+    const answers = async (email: string) => {
+      const seen: object[] = []
+      for (let count = 0; count < 12; count++) {
+        const { statusCode, headers, body } = await testApp.app.inject(request(email))
+        const { date: _, 'x-request-id': _id, ...comparable } = headers
+        seen.push({ statusCode, comparable, body })
+      }
+      return seen
+    }
+    const [known, unknown] = [await answers((await member(testApp)).email), await answers(newEmail())]
+    assert.deepEqual(known, unknown)
+    assert.ok(known.some((answer) => 'statusCode' in answer && answer.statusCode === 429))
+  }
+  const { heard, services } = overheard(testApp)
+  const count = async (email: string) => {
+    heard.length = 0
+    for (let round = 0; round < 12; round++) await services.limiter.countAccount('login:account', email, '192.0.2.1').catch(() => undefined)
+    return [...heard]
+  }
+  assert.deepEqual(await count((await member(testApp)).email), await count(newEmail()))
 })
 
 type Leak = { readonly email: string; readonly ms: number }
@@ -101,7 +132,7 @@ async function measure(url: string, path: string, known: string, body: (email: s
     // A connection that is closed at that moment gives no measurement.
     if (first.status === 0 || second.status === 0) continue
     assert.equal(first.status, second.status)
-    assert.deepEqual(first.body, second.body)
+    assert.deepEqual([first.body, first.retryAfter === null], [second.body, second.retryAfter === null])
     differences.push((first.tookMs - second.tookMs) * (isKnownFirst ? 1 : -1))
   }
   return comparePairs(differences)
@@ -112,13 +143,31 @@ const QUESTIONS = [
   { name: 'login', path: '/login/', leakMs: 2, pairs: 800, body: (email: string) => ({ email, password: 'a wrong password' }) },
   // About the time to look up an account and sign a token.
   { name: 'forgot password', path: '/forgot-password/', leakMs: 0.3, pairs: 4000, body: (email: string) => ({ email }) },
+  // With limits, each login counts for its network and its account before the password is compared.
+  {
+    name: 'a login with limits',
+    path: '/login/',
+    leakMs: 2,
+    pairs: 800,
+    body: (email: string) => ({ email, password: 'a wrong password' }),
+    limits: 'login:ip=100000/s,login:account=100000/s',
+  },
+  // After ten guesses every further one is refused: by the database once a second, otherwise from memory.
+  {
+    name: 'a login beyond its limit',
+    path: '/login/',
+    leakMs: 0.3,
+    pairs: 4000,
+    body: (email: string) => ({ email, password: 'a wrong password' }),
+    limits: 'login:account=10/h',
+  },
 ]
 
-for (const { name, path, leakMs, pairs, body } of QUESTIONS) {
+for (const { name, path, leakMs, pairs, body, limits = 'off' } of QUESTIONS) {
   nodeTest(`the time of ${name} does not tell whether there is an account, measured by a method that finds ${leakMs} ms`, async (t) => {
     if (!IS_LONG) return t.skip('NOT RUN: only in the long form (SLOW=long)')
     const peer = await startSmtpPeer(t)
-    const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'silent' })
+    const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'silent', RATE_LIMITS: limits })
     const known = newEmail()
     await ask(service.url, 'POST', '/register/', registration(known))
     let leak: Leak | undefined

@@ -5,6 +5,7 @@ import { checkDisk, checkModes } from './file.checks.ts'
 import { type Finding, failure, inTime, ok } from './finding.ts'
 import { checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
+import { checkBlocklist } from './password.checks.ts'
 import { checkSecret } from './secret.checks.ts'
 
 const DEADLINE_MS = 20_000
@@ -32,6 +33,7 @@ export async function examine(env: Environment, { sendTo, now = Date.now }: Exam
       DEADLINE_MS,
       Promise.resolve().then(() => checkDisk(config)),
     ),
+    inTime('password', DEADLINE_MS, checkBlocklist(config)),
     inTime('database', DEADLINE_MS, checkDatabase(config, now)),
     inTime('smtp', DEADLINE_MS, checkSmtp(config, sendTo)),
     inTime('port', DEADLINE_MS, checkAddresses(config, now)),

@@ -36,6 +36,11 @@ export async function ensureAdmin(
   })
 }
 
+/** Whether ensureAdmin() would create the account, and so set the password. */
+export async function isMissing(reads: Reads, email: string): Promise<boolean> {
+  return (await findUserByEmail(reads, emailKey(email))) === undefined
+}
+
 export async function hasAdmin(reads: Reads): Promise<boolean> {
   return (await findAnyAdmin(reads)) !== undefined
 }

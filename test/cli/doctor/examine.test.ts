@@ -31,6 +31,7 @@ plainTest('doctor reports no problem of a healthy service, and exits with 0', as
     secret: 'ok',
     files: 'ok',
     disk: 'ok',
+    password: 'ok',
     database: 'ok',
     schema: 'ok',
     rotation: 'ok',

@@ -5,7 +5,7 @@ import { test as nodeTest } from 'node:test'
 import { until } from '../../support/app/eventually.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
-import { newEmail, register } from '../../support/http/requests.ts'
+import { login, newEmail, register } from '../../support/http/requests.ts'
 import { finished, MAIN, startNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 
@@ -56,6 +56,28 @@ test('several workers share one port, one database and one set of metrics, and s
   service.process.kill('SIGTERM')
   assert.deepEqual(await once(service.process, 'exit'), [0, null])
   assert.equal(service.output().split('"stopped"').length, 4)
+})
+
+test('429: workers count the requests of one network together', async (t) => {
+  const target = await freshDatabase(t, t.database)
+  const databaseUrl = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
+  const service = await startProcess(t, { WORKERS: '2', DATABASE_URL: databaseUrl, RATE_LIMITS: 'login:ip=7/h' })
+  await until('two workers listen', () => service.output().split('"msg":"listening"').length === 3, DEADLINE_MS)
+  const { payload } = login({ email: newEmail() })
+  const headers = { 'content-type': 'application/json', connection: 'close' }
+  const statuses: number[] = []
+  // Two at a time, each on its own connection, so that both workers serve and none waits too long for a password hash.
+  for (let round = 0; round < 15; round++) {
+    const send = () => fetch(`${service.url}/login/`, { method: 'POST', headers, body: String(payload) })
+    for (const { status } of await Promise.all([send(), send()])) statuses.push(status)
+  }
+  assert.deepEqual([statuses.filter((status) => status === 400).length, statuses.filter((status) => status === 429).length], [7, 23])
+  const refusals = service
+    .output()
+    .split('\n')
+    .flatMap((line) => (line.includes('"msg":"refused"') ? [JSON.parse(line)] : []))
+  assert.equal(refusals.length, 30)
+  assert.equal(new Set(refusals.map(({ pid }) => pid)).size, 2, 'both workers served')
 })
 
 nodeTest('a worker that dies while metrics are collected does not affect the others', async (t) => {
