@@ -1,0 +1,365 @@
+// Made from /openapi.json by `npm run client:types`: do not edit.
+
+export interface components {
+  schemas: {
+    /** @description A new access token. */
+    AccessToken: {
+      /** @description The access token: send it as `Authorization: Bearer …`. It is valid for 120 minutes. */
+      token: string;
+    };
+    /** @description A key, without its secret. */
+    ApiKey: {
+      /**
+       * Format: uuid
+       * @description The id of a key.
+       */
+      id: string;
+      /** @description What the key is for. */
+      name: string;
+      /**
+       * Format: date-time
+       * @description When the key was created, in UTC.
+       */
+      created_at: string;
+      /** @description Whether the key is accepted. A key that is not active can be activated again. */
+      is_active: boolean;
+      /** @description The labels that are stored with the key. */
+      scopes: string[];
+      /** @description The first nine characters of the secret. Null for a key of an older version. Only with `details=true`, as all below. */
+      prefix?: string | null;
+      /**
+       * @description What the key may call.
+       * @enum {unknown}
+       */
+      access?: "full" | "read" | "identify";
+      /**
+       * Format: date-time
+       * @description When the key expires. Null if it does not.
+       */
+      expires_at?: string | null;
+      /**
+       * Format: date-time
+       * @description When the key was last used, to the minute. Null if it never was.
+       */
+      last_used_at?: string | null;
+      /**
+       * Format: date-time
+       * @description When the last former secret of the key stops working. Null if none works.
+       */
+      retiring_until?: string | null;
+    };
+    /** @description Omitted fields keep their values. At least one field is required. */
+    ApiKeyChanges: {
+      /** @description What the key is for. Leading and trailing white space is removed. */
+      name?: string;
+      /** @description Whether the key is accepted. A key that is not active can be activated again. */
+      is_active?: boolean;
+      /**
+       * Format: date-time
+       * @description When the key expires: ISO 8601 with an offset, in the future. With null, it does not expire.
+       */
+      expires_at?: string | null;
+    };
+    /** @description How to replace the secret of a key. The body can be left out. */
+    ApiKeyRotation: {
+      /** @description How long the former secret continues to work. With 0, all former secrets end at once. */
+      overlap_seconds?: number;
+    };
+    /** @description A key with a new secret. */
+    ApiKeyWithSecret: {
+      /**
+       * Format: uuid
+       * @description The id of a key.
+       */
+      id: string;
+      /** @description What the key is for. */
+      name: string;
+      /**
+       * Format: date-time
+       * @description When the key was created, in UTC.
+       */
+      created_at: string;
+      /** @description Whether the key is accepted. A key that is not active can be activated again. */
+      is_active: boolean;
+      /** @description The labels that are stored with the key. */
+      scopes: string[];
+      /** @description The first nine characters of the secret. Null for a key of an older version. Only with `details=true`, as all below. */
+      prefix?: string | null;
+      /**
+       * @description What the key may call.
+       * @enum {unknown}
+       */
+      access?: "full" | "read" | "identify";
+      /**
+       * Format: date-time
+       * @description When the key expires. Null if it does not.
+       */
+      expires_at?: string | null;
+      /**
+       * Format: date-time
+       * @description When the key was last used, to the minute. Null if it never was.
+       */
+      last_used_at?: string | null;
+      /**
+       * Format: date-time
+       * @description When the last former secret of the key stops working. Null if none works.
+       */
+      retiring_until?: string | null;
+      /** @description The secret: send it as `X-API-Key: …`. It is never shown again. */
+      key: string;
+    };
+    /** @description The result of the request. */
+    Detail: {
+      /** @description What was done, for people. */
+      detail: string;
+    };
+    /** @description The address that a mail is sent to. */
+    EmailAddress: {
+      /**
+       * Format: email
+       * @description An e-mail address. Case does not matter.
+       */
+      email: string;
+    };
+    /** @description The body of every error except 422. */
+    ErrorResponse: {
+      /** @description What went wrong, for people. */
+      detail: string;
+    };
+    /** @description Who is calling, and with which credential. */
+    Identity: {
+      /** @description The id of a user. */
+      user_id: number;
+      /** @description The e-mail address. */
+      email: string;
+      /** @description The first name. */
+      first_name: string;
+      /** @description The last name. */
+      last_name: string;
+      /**
+       * @description The role of the user.
+       * @enum {string}
+       */
+      role: "user" | "admin";
+      /**
+       * @description The kind of credential.
+       * @enum {string}
+       */
+      method: "session" | "api_key";
+      /** @description The id of the session; null for an API key. */
+      session_id: string | null;
+      /** @description The id of the API key; null for a session. */
+      key_id: string | null;
+      /** @description The scopes of the API key. Null for a session, which is not restricted. */
+      scopes: string[] | null;
+      /**
+       * Format: date-time
+       * @description When the access token or the API key expires, in UTC. Null for a key that does not expire.
+       */
+      expires_at: string | null;
+    };
+    /** @description A set of public keys (RFC 7517). */
+    KeySet: {
+      /** @description The keys that have signed tokens which may still be valid, and those that sign next. */
+      keys: components["schemas"]["PublicKey"][];
+    };
+    /** @description The credentials of an account. */
+    Login: {
+      /**
+       * Format: email
+       * @description An e-mail address. Case does not matter.
+       */
+      email: string;
+      /**
+       * Format: password
+       * @description The password of the account.
+       */
+      password: string;
+    };
+    /** @description The result of the request. */
+    Message: {
+      /** @description What was done, for people. */
+      message: string;
+    };
+    /** @description A new key. */
+    NewApiKey: {
+      /** @description What the key is for. Leading and trailing white space is removed. */
+      name: string;
+      /** @description Labels that are stored with the key. They do not restrict it. Without this field, or with null, the key has none. */
+      scopes?: string[] | null;
+      /**
+       * @description What the key may call: `full` everything that its owner may call, `read` only GET endpoints, `identify` only endpoints that say who is calling.
+       * @enum {unknown}
+       */
+      access?: "full" | "read" | "identify";
+      /**
+       * Format: date-time
+       * @description When the key expires: ISO 8601 with an offset, in the future. Without this field, or with null, it does not expire.
+       */
+      expires_at?: string | null;
+    };
+    /** @description The code of a reset link and the new password. */
+    PasswordReset: {
+      /** @description The code from the link in the mail. */
+      code: string;
+      /**
+       * Format: password
+       * @description The new password, used exactly as it is sent.
+       */
+      new_password: string;
+    };
+    /** @description The code of a reset link and the new password, as a form. */
+    PasswordResetForm: {
+      /** @description The code from the link in the mail. */
+      code: string;
+      /**
+       * Format: password
+       * @description The new password, used exactly as it is sent.
+       */
+      new_password: string;
+      /**
+       * Format: password
+       * @description The new password again, to catch typing errors.
+       */
+      confirm_password?: string;
+    };
+    /** @description What users see of themselves. */
+    Profile: {
+      /** @description The e-mail address. */
+      email: string;
+      /** @description The first name. */
+      first_name: string;
+      /** @description The last name. */
+      last_name: string;
+    };
+    /** @description A public key (RFC 7517). */
+    PublicKey: {
+      /** @description The type of the key. */
+      kty: string;
+      /** @description The curve. */
+      crv: string;
+      /** @description A coordinate. */
+      x: string;
+      /** @description A coordinate. */
+      y: string;
+      /** @description The id of the key, which a token names. */
+      kid: string;
+      /** @description The algorithm. */
+      alg: string;
+      /** @description What the key is for. */
+      use: string;
+    };
+    /** @description A refresh token. */
+    Refresh: {
+      /** @description The `refresh` token from a login or a registration. */
+      refresh: string;
+    };
+    /** @description A new account. */
+    Registration: {
+      /**
+       * Format: email
+       * @description An e-mail address. Case does not matter.
+       */
+      email: string;
+      /**
+       * Format: password
+       * @description The new password, used exactly as it is sent.
+       */
+      password: string;
+      /** @description The first name. Leading and trailing white space is removed. */
+      first_name: string;
+      /** @description The last name. Leading and trailing white space is removed. */
+      last_name: string;
+    };
+    /** @description One login or registration. */
+    Session: {
+      /** @description The id of a session. */
+      id: string;
+      /**
+       * Format: date-time
+       * @description When the user logged in, in UTC.
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description When the session was last used, in UTC. Up to five minutes out of date.
+       */
+      last_seen_at: string;
+      /**
+       * Format: date-time
+       * @description When the session ends, in UTC, unless it is revoked earlier.
+       */
+      expires_at: string;
+      /** @description The IP address of the login. */
+      ip: string | null;
+      /** @description The User-Agent header of the login, cut to 200 characters. */
+      user_agent: string | null;
+      /** @description Whether this request was made with the session. */
+      current: boolean;
+    };
+    /** @description The two tokens of a session. */
+    TokenPair: {
+      /** @description The access token: send it as `Authorization: Bearer …`. It is valid for 120 minutes. */
+      token: string;
+      /** @description The refresh token: exchange it for a new access token at `/refresh/`. It is valid for 30 days. */
+      refresh: string;
+    };
+    /** @description The request is invalid. Submitted values are never repeated. */
+    ValidationError: {
+      /** @description All validation issues of the body, or of the path or the query. */
+      detail: components["schemas"]["ValidationIssue"][];
+    };
+    /** @description One problem in a request. */
+    ValidationIssue: {
+      /** @description The location: `body`, `query` or `path`, then the name of the field, then the index in a list. */
+      loc: (string | number)[];
+      /** @description What is wrong, for people. */
+      msg: string;
+      /** @description The kind of issue, for programs. */
+      type: string;
+    };
+  };
+  responses: never;
+  parameters: never;
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+
+
+export type Schemas = components['schemas']
+export type ValidationIssue = Schemas['ValidationIssue']
+/** The codes that calls of this package may meet. */
+export type ServiceErrorCode =
+  | 'bad_gateway'
+  | 'bad_request'
+  | 'body_too_large'
+  | 'email_taken'
+  | 'expectation_failed'
+  | 'gateway_timeout'
+  | 'headers_too_large'
+  | 'http_version_not_supported'
+  | 'internal_error'
+  | 'invalid_request'
+  | 'key_expired'
+  | 'key_inactive'
+  | 'key_invalid'
+  | 'key_not_found'
+  | 'login_banned'
+  | 'login_unverified'
+  | 'method_not_allowed'
+  | 'no_session'
+  | 'not_authenticated'
+  | 'not_implemented'
+  | 'not_permitted'
+  | 'path_not_found'
+  | 'request_timeout'
+  | 'session_not_found'
+  | 'token_expired'
+  | 'token_invalid'
+  | 'too_many_keys'
+  | 'too_many_requests'
+  | 'unavailable'
+  | 'uri_too_long'
+  | 'user_not_found'
+  | 'wrong_credentials'

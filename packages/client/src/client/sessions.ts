@@ -1,0 +1,28 @@
+import type { Schemas } from '../api.ts'
+import type { CallOptions } from '../http.ts'
+import type { Camel } from '../names.ts'
+import { type Call, segment } from './call.ts'
+
+/** One login or registration of the user. */
+export type UserSession = Camel<Schemas['Session']>
+
+export type SessionCalls = {
+  /** Newest first. `current` marks the session of this client. */
+  list(options?: CallOptions): Promise<UserSession[]>
+  /** Ends a session: its tokens stop working with their next request. */
+  revoke(id: string, options?: CallOptions): Promise<void>
+  /** Ends all sessions of the user but the one of this client. */
+  revokeOthers(options?: CallOptions): Promise<void>
+}
+
+export function sessionCalls(call: Call): SessionCalls {
+  return {
+    list: async (options) => (await call('GET', '/users/me/sessions', undefined, options)) as UserSession[],
+    async revoke(id, options) {
+      await call('DELETE', `/users/me/sessions/${segment(id)}`, undefined, options)
+    },
+    async revokeOthers(options) {
+      await call('DELETE', '/users/me/sessions', undefined, options)
+    },
+  }
+}

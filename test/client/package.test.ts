@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { startListening } from '../support/client/listening.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { ROOT } from '../support/documents.ts'
+import { runNode } from '../support/processes/processes.ts'
+
+const MAX_BYTES = 6000
+const CLIENT = join(ROOT, 'packages/client')
+
+/** Packs the client, and installs the tarball in an empty folder. Returns that folder. */
+function install(t: TestContext): string {
+  const packed = temporaryFolder(t)
+  const folder = temporaryFolder(t)
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', packed], { cwd: CLIENT, stdio: 'pipe' })
+  const [tarball = ''] = readdirSync(packed)
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+  const options = ['--offline', '--no-audit', '--no-fund', '--prefix', folder]
+  execFileSync('npm', ['install', ...options, join(packed, tarball)], { cwd: folder, stdio: 'pipe' })
+  return folder
+}
+
+/** What a product writes. Each call marked with @ts-expect-error must not compile. */
+const PRODUCT = `
+import { createClient, createOfflineVerifier, createVerifier, LatchkeyError, type Identity, type Tokens } from '@latchkey/client'
+import { latchkey } from '@latchkey/client/express'
+
+let kept: Tokens | null = null
+const client = createClient({ url: 'https://accounts.example.com', storage: { get: () => kept, set: (tokens) => { kept = tokens } } })
+await client.register({ email: 'a@b.io', password: 'long enough', firstName: 'A', lastName: 'B' })
+export const name: string = (await client.me()).firstName
+const { key, id } = await client.keys.create({ name: 'ci', scopes: [], expiresAt: new Date(), access: 'read' })
+export const secret: string = key
+await client.keys.update(id, { isActive: false, expiresAt: null })
+await client.keys.rotate(id, { overlapSeconds: 60 }, { signal: AbortSignal.timeout(1000) })
+export const current: boolean | undefined = (await client.sessions.list())[0]?.current
+export const response: Response = await client.fetch('https://api.example.com/notes', { method: 'POST', body: 'text' })
+const identity: Identity = await createVerifier({ url: 'https://accounts.example.com' }).verify(new Headers(), { role: 'admin', scope: 'a b' })
+export const user: number = identity.userId
+export const offline = createOfflineVerifier({ url: 'https://accounts.example.com', audience: 'reports' })
+export const scopes: string[] | null = (await offline.verify({ authorization: 'Bearer …' })).scopes
+export const middleware = latchkey({ url: 'https://accounts.example.com', scope: ['notes:read'] })
+
+export function explain(error: unknown): string {
+  if (!(error instanceof LatchkeyError)) return 'unknown'
+  switch (error.code) {
+    case 'wrong_credentials':
+    case 'email_taken':
+      return error.message
+    case 'invalid_request':
+      return error.issues?.map(({ msg }) => msg).join() ?? ''
+    // @ts-expect-error: there is no such code.
+    case 'wrong_credential':
+      return ''
+    default:
+      return error.requestId ?? ''
+  }
+}
+// @ts-expect-error: the last name is required.
+await client.register({ email: 'a@b.io', password: 'long enough', firstName: 'A' })
+// @ts-expect-error: there is no such access.
+await client.keys.create({ name: 'ci', access: 'write' })
+// @ts-expect-error: only a new key has its secret.
+;(await client.keys.get(id)).key
+// @ts-expect-error: a token does not say the name of its user.
+;(await offline.verify({})).firstName
+// @ts-expect-error: an audience is needed.
+createOfflineVerifier({ url: 'https://accounts.example.com' })
+`
+
+/** For adapters, whose types are those of the framework. */
+const SERVICES = `
+import { fastify } from 'fastify'
+import { Hono } from 'hono'
+import { latchkey as forFastify } from '@latchkey/client/fastify'
+import { latchkey as forHono } from '@latchkey/client/hono'
+
+const url = 'https://accounts.example.com'
+fastify().get('/notes', { onRequest: forFastify({ url }) }, async (request) => request.identity.userId)
+new Hono().get('/notes', forHono({ url, role: 'admin' }), (c) => c.text(c.get('identity').email))
+`
+
+const COMPILERS = { 'TypeScript 5': '@tsd/typescript/typescript/bin/tsc', 'TypeScript 7': 'typescript/bin/tsc' }
+const PLATFORMS = {
+  // Without the types of Node.js; the declarations of the package are checked too.
+  'a browser': { lib: ['es2022', 'dom', 'dom.iterable'], types: [], module: 'esnext', moduleResolution: 'bundler' },
+  'Node.js': { lib: ['es2022'], types: ['node'], module: 'nodenext', skipLibCheck: true },
+}
+const STRICT = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true, target: 'es2022' }
+
+test('the client is packed, installed into an empty folder, and works there', async (t) => {
+  const folder = install(t)
+  const installed = join(folder, 'node_modules/@latchkey/client')
+
+  await t.test('nothing else is installed, and there is nothing in the package but its build', () => {
+    assert.deepEqual(
+      readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.')),
+      ['@latchkey'],
+    )
+    const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    const unexpected = files.filter(({ name }) => !/\.js$|\.d\.ts$|^package\.json$|^README\.md$|^LICENSE$/.test(name))
+    assert.deepEqual(unexpected, [])
+    assert.deepEqual(files.filter(({ name }) => name === 'README.md' || name === 'LICENSE').length, 2)
+  })
+
+  await t.test(`it is at most ${MAX_BYTES} bytes, minified and gzipped, with all verifiers`, async (st) => {
+    const built = await build({
+      stdin: { contents: "export * from '@latchkey/client'", resolveDir: folder },
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      target: 'es2022',
+      write: false,
+    })
+    const bytes = gzipSync(built.outputFiles[0]?.contents ?? '', { level: 9 }).length
+    st.diagnostic(`${bytes} bytes`)
+    assert.ok(bytes > 1000 && bytes <= MAX_BYTES, `${bytes} bytes`)
+  })
+
+  await t.test('it is imported by Node.js, and reaches the service', async (st) => {
+    const { url } = await startListening(st)
+    const script = join(folder, 'once.mjs')
+    writeFileSync(
+      script,
+      `import { createClient, createVerifier } from '@latchkey/client'
+       import { latchkey } from '@latchkey/client/express'
+       import '@latchkey/client/fastify'
+       import '@latchkey/client/hono'
+       const login = createClient({ url: process.argv[2] }).login({ email: 'a@b.io', password: 'a wrong guess' })
+       console.log(await login.catch(({ code }) => code), typeof createVerifier, typeof latchkey)`,
+    )
+    const { stdout, stderr } = await runNode(st, script, [url], { cwd: folder })
+    assert.deepEqual([stdout, stderr], ['wrong_credentials function function\n', ''])
+  })
+
+  writeFileSync(join(folder, 'product.ts'), PRODUCT)
+  writeFileSync(join(folder, 'services.ts'), SERVICES)
+  for (const name of ['@types', 'undici-types', 'fastify', 'hono'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
+  for (const [compiler, path] of Object.entries(COMPILERS))
+    for (const [platform, options] of Object.entries(PLATFORMS))
+      await t.test(`${compiler} accepts right calls and rejects wrong ones, for ${platform}`, () => {
+        const files = platform === 'Node.js' ? ['product.ts', 'services.ts'] : ['product.ts']
+        writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...STRICT, ...options }, files }))
+        const { status, stdout } = spawnSync(process.execPath, [join(ROOT, 'node_modules', path)], { cwd: folder, encoding: 'utf8' })
+        assert.deepEqual([status, stdout], [0, ''])
+      })
+})
+
+test('the client has the version of the service', () => {
+  const versionOf = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version
+  assert.equal(versionOf(CLIENT), versionOf(ROOT))
+})

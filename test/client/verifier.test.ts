@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { createVerifier, LatchkeyError, type Verifier } from '../../packages/client/src/index.ts'
+import { admin, keyHolder, member } from '../support/app/actors.ts'
+import { startListening } from '../support/client/listening.ts'
+import { watchedFetch } from '../support/client/watched-fetch.ts'
+import { freePort } from '../support/databases/postgres-server.ts'
+
+type Verify = Parameters<Verifier['verify']>
+
+/** Status and code of a refusal. */
+async function refusalOf(verifier: Verifier<unknown>, ...call: Verify): Promise<string> {
+  const error = await verifier.verify(...call).then(
+    () => assert.fail('the caller was accepted'),
+    (thrown: unknown) => thrown,
+  )
+  assert.ok(error instanceof LatchkeyError, String(error))
+  return `${error.status} ${error.code}`
+}
+
+async function start(t: TestContext) {
+  const service = await startListening(t)
+  const mia = await member(service)
+  const reader = await keyHolder(service, mia, { scopes: ['notes:read'] })
+  return { service, mia, reader, verifier: createVerifier({ url: service.url }) }
+}
+
+test('a caller is identified by a session or an API key, from the headers of Node.js and of the Fetch API', async (t) => {
+  const { service, mia, reader, verifier } = await start(t)
+  const person = { userId: mia.id, email: mia.email, firstName: mia.firstName, lastName: mia.lastName, role: 'user' }
+  const ofKey = { ...person, method: 'api_key', sessionId: null, keyId: reader.keyId, scopes: ['notes:read'], expiresAt: null }
+  assert.deepEqual(await verifier.verify(reader.headers), ofKey)
+  assert.deepEqual(await verifier.verify(new Headers(reader.headers)), ofKey)
+  assert.deepEqual(await verifier.verify({ 'X-API-Key': reader.key, accept: 'text/html', cookie: undefined }), ofKey)
+  const { sessionId, expiresAt, ...ofSession } = await verifier.verify(mia.headers)
+  assert.deepEqual(ofSession, { ...person, method: 'session', keyId: null, scopes: null })
+  assert.deepEqual([typeof sessionId, Date.parse(String(expiresAt)) > service.clock.now()], ['string', true])
+})
+
+test('401, 403: callers are refused as the service refuses them', async (t) => {
+  const { service, mia, reader, verifier } = await start(t)
+  const boss = await admin(service)
+  assert.equal(await refusalOf(verifier, {}), '401 not_authenticated')
+  assert.equal(await refusalOf(verifier, { authorization: 'Basic bWlh' }), '401 not_authenticated')
+  assert.equal(await refusalOf(verifier, { 'x-api-key': 'unknown' }), '401 key_invalid')
+  assert.equal(await refusalOf(verifier, { 'x-api-key': [reader.key, reader.key] }), '401 key_invalid')
+  // A session decides before a key.
+  assert.equal(await refusalOf(verifier, { ...reader.headers, authorization: 'Bearer broken' }), '401 token_invalid')
+  assert.equal(await refusalOf(verifier, { 'x-api-key': 'two\nlines' }), '401 not_authenticated')
+  assert.equal(await refusalOf(verifier, reader.headers, { scope: 'notes:read notes:write' }), '403 not_permitted')
+  assert.equal(await refusalOf(verifier, reader.headers, { scope: ['notes:read', 'notes:write'] }), '403 not_permitted')
+  assert.equal(await refusalOf(verifier, mia.headers, { role: 'admin' }), '403 not_permitted')
+  await verifier.verify(reader.headers, { scope: ['notes:read'] })
+  await verifier.verify(mia.headers, { scope: 'notes:write' })
+  await verifier.verify(boss.headers, { role: 'admin', scope: 'notes:write' })
+  service.clock.advance({ hours: 3 })
+  assert.equal(await refusalOf(verifier, mia.headers), '401 token_expired')
+})
+
+test('a ban, a logout and a disabled key are felt with the next request', async (t) => {
+  const { service, mia, reader, verifier } = await start(t)
+  const boss = await admin(service)
+  const ban = (action: string) => service.app.inject({ method: 'POST', url: `/users/${mia.id}/${action}`, headers: boss.headers })
+  await verifier.verify(mia.headers)
+  await ban('ban')
+  assert.equal(await refusalOf(verifier, mia.headers), '401 token_invalid')
+  assert.equal(await refusalOf(verifier, reader.headers), '401 key_invalid')
+  await ban('unban')
+  await verifier.verify(mia.headers)
+  await verifier.verify(reader.headers)
+  await service.app.inject({ method: 'POST', url: '/logout/', headers: mia.headers })
+  assert.equal(await refusalOf(verifier, mia.headers), '401 token_invalid')
+  await service.app.inject({ method: 'DELETE', url: '/auth/key', headers: reader.headers })
+  assert.equal(await refusalOf(verifier, reader.headers), '401 key_inactive')
+})
+
+test('503: nobody passes while Latchkey is down, hangs or is replaced by something else', async (t) => {
+  const { reader } = await start(t)
+  assert.equal(await refusalOf(createVerifier({ url: `http://127.0.0.1:${await freePort()}` }), reader.headers), '503 unavailable')
+  const bodies: [number, string][] = [
+    [200, '<h1>Welcome</h1>'],
+    [200, 'null'],
+    [302, ''],
+    [404, '{"detail":"Not Found"}'],
+    [422, '{"detail":[]}'],
+    [500, ''],
+    [200, 'hang'],
+  ]
+  for (const [status, body] of bodies) {
+    const server = createServer((_request, response) => {
+      if (body !== 'hang') response.writeHead(status, { location: '/' }).end(body)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    assert.equal(await refusalOf(createVerifier({ url, timeoutMs: 200 }), reader.headers), '503 unavailable', `${status} ${body}`)
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+test('503: a requirement that is empty, as from an unset variable, lets nobody in', async (t) => {
+  const { reader, verifier } = await start(t)
+  for (const scope of ['', ' ', []]) assert.equal(await refusalOf(verifier, reader.headers, { scope }), '503 unavailable')
+})
+
+test('a call that is aborted ends with the reason of its signal', async (t) => {
+  const { reader, verifier } = await start(t)
+  const reason = new Error('the client has disconnected')
+  await assert.rejects(verifier.verify(reader.headers, {}, { signal: AbortSignal.abort(reason) }), (error) => error === reason)
+})
+
+test('with cacheSeconds, a caller is asked about once in that time, for each requirement, and never beyond the expiry', async (t) => {
+  const { service, mia, reader } = await start(t)
+  const { fetch, calls } = watchedFetch()
+  const verifier = createVerifier({ url: service.url, cacheSeconds: 60, fetch, now: service.clock.now })
+  const asked = async (...call: Verify) => {
+    const before = calls.length
+    await verifier.verify(...call)
+    return calls.length - before
+  }
+  assert.deepEqual([await asked(reader.headers), await asked(reader.headers), await asked(mia.headers)], [1, 0, 1])
+  // A refusal is not kept, and what is kept for one requirement says nothing about another.
+  assert.equal(await asked(reader.headers, { scope: 'notes:read' }), 1)
+  assert.equal(await refusalOf(verifier, reader.headers, { scope: 'notes:write' }), '403 not_permitted')
+  assert.equal(await refusalOf(verifier, reader.headers, { role: 'admin' }), '403 not_permitted')
+  service.clock.advance({ seconds: 59 })
+  assert.equal(await asked(reader.headers), 0)
+  service.clock.advance({ seconds: 1 })
+  assert.equal(await asked(reader.headers), 1)
+  const short = await keyHolder(service, mia, { expiresAt: service.clock.now() + 10_000 })
+  await verifier.verify(short.headers)
+  service.clock.advance({ seconds: 10 })
+  assert.equal(await refusalOf(verifier, short.headers), '401 key_expired')
+})
+
+test('the cache keeps a thousand callers at most', async (t) => {
+  const { service, reader, mia } = await start(t)
+  let answered = 0
+  // The answer for the first key stands for those of all others, which do not exist.
+  const identity = await (await globalThis.fetch(`${service.url}/auth/check`, { headers: reader.headers })).text()
+  const fetch = async () => {
+    answered++
+    return new Response(identity)
+  }
+  const verifier = createVerifier({ url: service.url, cacheSeconds: 60, fetch, now: service.clock.now })
+  for (let n = 0; n <= 1000; n++) await verifier.verify({ 'x-api-key': `key ${n}` })
+  assert.equal(answered, 1001)
+  await verifier.verify({ 'x-api-key': 'key 1000' })
+  assert.equal(answered, 1001)
+  await verifier.verify({ 'x-api-key': 'key 0' })
+  assert.equal(answered, 1002)
+  assert.equal(mia.id, 1)
+})
