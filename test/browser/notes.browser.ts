@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { createClient } from '../../packages/client/src/index.ts'
+import { ROOT } from '../support/documents.ts'
+import { startNode } from '../support/processes/processes.ts'
+import { untilPrinted } from '../support/processes/service-process.ts'
+import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
+
+const EMAIL = 'mia@example.com'
+const PASSWORD = 'correct horse battery'
+const NEW_PASSWORD = 'a brand new password'
+
+/** Starts the example as its README says. */
+async function startExample(t: TestContext) {
+  const child = startNode(t, join(ROOT, 'examples/notes/start.ts'), [], { cwd: ROOT, env: { HOME: process.env['HOME'] ?? '' } })
+  // A signal, so that it stops Latchkey too.
+  t.after(() => child.kill('SIGTERM'))
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (printed += text))
+  const example = { url: '', process: child, output: () => printed }
+  const find = async (pattern: RegExp) => new RegExp(pattern).exec(await untilPrinted(example, pattern))?.[1] ?? ''
+  return { url: await find(/Notes +(http\S+)/), latchkeyUrl: await find(/Latchkey +(http\S+)\/docs/), find }
+}
+
+/** A field of the form that is shown. */
+function field(page: Page, label: string): Locator {
+  return page.getByLabel(label, { exact: true }).filter({ visible: true })
+}
+
+async function logIn(page: Page, password: string): Promise<void> {
+  await field(page, 'Email').fill(EMAIL)
+  await field(page, 'Password').fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+}
+
+test('the example: sign up, verify, log in, write a note, use it with a key, reset the password, log out', async (t) => {
+  const browser = await openBrowser(t)
+  const { url, latchkeyUrl, find } = await startExample(t)
+  const { page, problems } = await openPage(browser, url, { viewport: { width: 1280, height: 800 } })
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  const photograph = async (name: string) => {
+    for (const [look, width] of Object.entries({ desktop: 1280, phone: 375 })) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.screenshot({ path: `${SCREENSHOTS}/notes-${name}-${look}.png`, fullPage: true })
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+      assert.equal(overflow, 0, `${name} is wider than a ${look}`)
+    }
+  }
+
+  await page.goto(url)
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  await photograph('log-in')
+  await page.getByRole('link', { name: 'Sign up' }).click()
+  await field(page, 'First name').fill('Mia')
+  await field(page, 'Last name').fill('Muster')
+  await field(page, 'Email').fill(EMAIL)
+  await field(page, 'Password').fill(PASSWORD)
+  await photograph('sign-up')
+  await page.getByRole('button', { name: 'Sign up' }).click()
+  await page.getByText(`We sent a link to ${EMAIL}`).waitFor()
+  await photograph('check-mail')
+  await page.getByRole('link', { name: 'Log in' }).click()
+  await logIn(page, PASSWORD)
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+
+  await page.goto(await find(/(http:\S+\/verify\/\?code=\S+)/))
+  await page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+  // The tokens of the registration work now.
+  await page.goto(url)
+  await page.getByText('Mia Muster').waitFor()
+  await page.getByRole('button', { name: 'Log out', exact: true }).click()
+  await logIn(page, 'a wrong guess')
+  await page.getByRole('status').filter({ hasText: 'Wrong email or password' }).waitFor()
+  await logIn(page, PASSWORD)
+  await page.getByText('Mia Muster').waitFor()
+
+  await field(page, 'New note').fill('Buy milk <b>today</b>')
+  await page.getByRole('button', { name: 'Add' }).click()
+  await page.getByText('Buy milk <b>today</b>').waitFor()
+  await field(page, 'Name').fill('laptop')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('Copy the key now').waitFor()
+  await photograph('notes')
+  const key = await page.locator('#secret').textContent()
+  const headers = { 'x-api-key': key ?? '' }
+  const [note] = (await (await fetch(`${url}/api/notes`, { headers })).json()) as { text: string; by: string }[]
+  assert.deepEqual([note?.text, note?.by], ['Buy milk <b>today</b>', 'you'])
+  // The key may read only, and proves who its owner is without access to the account.
+  assert.equal((await fetch(`${url}/api/notes`, { method: 'POST', headers, body: '{"text":"no"}' })).status, 403)
+  assert.equal((await fetch(`${latchkeyUrl}/users/keys`, { headers })).status, 403)
+  assert.equal((await fetch(`${url}/api/notes`)).status, 401)
+
+  // A second device of the same person.
+  await createClient({ url: latchkeyUrl }).login({ email: EMAIL, password: PASSWORD })
+  await page.reload()
+  await page.getByText('Buy milk <b>today</b>').waitFor()
+  await page.getByRole('button', { name: 'Delete laptop' }).click()
+  await page.getByText('laptop').waitFor({ state: 'detached' })
+  assert.equal((await fetch(`${url}/api/notes`, { headers })).status, 401)
+  await page.getByText('Session from').waitFor()
+  await page.getByRole('button', { name: 'Log out everywhere else' }).click()
+  await page.getByText('Session from').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Log out', exact: true }).click()
+
+  await page.getByRole('link', { name: 'Forgot your password?' }).click()
+  await field(page, 'Email').fill(EMAIL)
+  await page.getByRole('button', { name: 'Send a link' }).click()
+  await page.goto(await find(/(http:\S+\/reset-password\/\?code=\S+)/))
+  await field(page, 'New password').fill(NEW_PASSWORD)
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('Your password is changed.').waitFor()
+  assert.ok(!page.url().includes('code='), 'the code has left the address bar')
+  await logIn(page, NEW_PASSWORD)
+  await page.getByText('Buy milk <b>today</b>').waitFor()
+
+  // The page talks to Latchkey, and to nobody else.
+  const { host } = new URL(latchkeyUrl)
+  assert.deepEqual(
+    problems.filter((problem) => problem !== `request to ${host}`),
+    [],
+  )
+})
