@@ -23,6 +23,7 @@ import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages } from './http/web/pages.ts'
 import { createWebsite } from './http/web/website.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
+import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/webhook-metrics.ts'
 import { openBlocklist } from './security/blocklist.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
@@ -30,6 +31,7 @@ import { boundPort, type PublicUrl } from './shared/public-url.ts'
 import { readVersion } from './shared/version.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
 import { measureOutbox as measureMails } from './storage/repositories/delivery/outbox.repository.ts'
+import { measureWebhooks } from './storage/repositories/delivery/webhook-inspection.repository.ts'
 import { findOldestUnsealed } from './storage/repositories/operations/event-seal.repository.ts'
 import { readInstanceId } from './storage/repositories/operations/instance.repository.ts'
 import { ping } from './storage/repositories/operations/ping.ts'
@@ -39,13 +41,15 @@ export type AppParts = Parts & {
   readonly logger: FastifyBaseLogger
   readonly publicUrl: PublicUrl
   readonly peers?: MetricsPeers | undefined
+  /** How many webhooks this process has tried to deliver. */
+  readonly webhookAttempts?: (() => WebhookAttempts) | undefined
 }
 
 /** The composition root: builds the services and connects the routes to them. */
 export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const { db, publicUrl, secrets, now, sessionUse, onMailQueued, onEvent } = parts
   const passwords = parts.passwords ?? createPasswords()
-  const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(parts, passwords)) : undefined
+  const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(config, parts, passwords)) : undefined
   const services = createServices({
     db,
     secrets,
@@ -57,6 +61,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     sessionUse,
     followUps: parts.followUps,
     onMailQueued,
+    webhooks: config.webhook,
     onEvent,
   })
   const { authentication, accounts, sessions, passwordReset, users, emailChanges, userAdministration, userSessions } = services
@@ -110,11 +115,13 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   )
 }
 
-function metricsSources({ db, now, peers }: AppParts, passwords: Passwords): MetricsSources {
+function metricsSources({ webhook }: Config, parts: AppParts, passwords: Passwords): MetricsSources {
+  const { db, now, peers, webhookAttempts: attempts = NO_WEBHOOKS.attempts } = parts
   const measureOutbox: MetricsSources['measureOutbox'] = async (at, before) => {
     const mails = await measureMails(db, at, before)
     const oldest = await findOldestUnsealed(db)
     return { ...mails, sealLagSeconds: oldest === undefined || oldest > before ? 0 : (at - oldest) / 1000 }
   }
-  return { passwords, databaseErrors: db.errorCount, measureOutbox, now, peers }
+  const webhooks = webhook ? { attempts, measure: () => measureWebhooks(db, webhook.endpoint) } : NO_WEBHOOKS
+  return { passwords, databaseErrors: db.errorCount, measureOutbox, webhooks, now, peers }
 }

@@ -23,6 +23,8 @@ import { createSessions, type Sessions } from './domain/sessions/sessions.servic
 import { createUserSessions, type UserSessions } from './domain/sessions/user-sessions.service.ts'
 import { DEFAULT_KEY_PREFIX } from './domain/values/limits.ts'
 import { NO_LIMITS, PAGE_LIMITS, type RateLimits } from './domain/values/rate-limits.ts'
+import { createWebhookAdministration, type WebhookAdministration } from './domain/webhook-administration.service.ts'
+import type { WebhookSubscription } from './domain/webhook-queue.ts'
 import type { Event } from './model/event.ts'
 import type { Secrets } from './security/derived-keys.ts'
 import { createLimitKeys } from './security/limit-keys.ts'
@@ -45,6 +47,8 @@ export type Parts = {
   readonly onMailQueued?: (() => void) | undefined
   /** What is written together with each change. Benchmarks leave it out. */
   readonly followUps?: readonly FollowUp[] | undefined
+  /** The receiver of webhooks, and the events that it gets. */
+  readonly webhooks?: WebhookSubscription | undefined
   /** Called after the commit with each security-relevant change. */
   readonly onEvent?: ((event: Event) => void) | undefined
 }
@@ -71,6 +75,7 @@ export type Services = {
   readonly userDirectory: UserDirectory
   readonly audit: Audit
   readonly failedLogins: FailedLogins
+  readonly webhooks: WebhookAdministration
 }
 
 /** Builds the services, both for the server and for the command line. */
@@ -84,7 +89,12 @@ export function createServices(parts: Parts): Services {
     observer.recorded(event.kind)
     onEvent(event)
   }
-  const changes = createChanges({ db, now, followUps: parts.followUps ?? createFollowUps({ secrets }), onEvent: observed })
+  const changes = createChanges({
+    db,
+    now,
+    followUps: parts.followUps ?? createFollowUps({ secrets, webhooks: parts.webhooks }),
+    onEvent: observed,
+  })
   const keyOf = createLimitKeys(secrets)
   const signingKeys = createSigningKeys({ reads, changes, now, secrets })
   const limiter = createLimiter({ db, limits, keyOf, observer, now })
@@ -117,5 +127,6 @@ export function createServices(parts: Parts): Services {
     userDirectory: createUserDirectory({ reads }),
     audit: createAudit({ reads, changes, secrets }),
     failedLogins,
+    webhooks: createWebhookAdministration({ reads, changes, now, endpoint: parts.webhooks?.endpoint }),
   }
 }

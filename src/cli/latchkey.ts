@@ -14,6 +14,7 @@ import { serviceCommands } from './commands/service.commands.ts'
 import { sessionCommands } from './commands/session.commands.ts'
 import { signingKeyCommands } from './commands/signing-key.commands.ts'
 import { userCommands } from './commands/user.commands.ts'
+import { webhookCommands } from './commands/webhook.commands.ts'
 import { Interrupted } from './terminal/interruption.ts'
 import { explainRefusal } from './terminal/refusals.ts'
 
@@ -57,6 +58,7 @@ export function createProgram(): Command {
   keyCommands(program)
   sessionCommands(program)
   mailCommands(program)
+  webhookCommands(program)
   auditCommands(program)
   secretCommands(program)
   signingKeyCommands(program)

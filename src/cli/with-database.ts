@@ -41,6 +41,7 @@ export function partsOf(db: Database): Pick<DomainParts, 'reads' | 'changes' | '
 
 /** Reads the secret key when the first event is stored: a command that changes nothing does not need it. */
 const followEvents: FollowUp = (events) => {
-  const followUps = createFollowUps({ secrets: secretsOf(loadConfig(withDotEnv(process.env))) })
+  const config = loadConfig(withDotEnv(process.env))
+  const followUps = createFollowUps({ secrets: secretsOf(config), webhooks: config.webhook })
   return followUps.flatMap((followUp) => followUp(events))
 }

@@ -23,6 +23,7 @@ import {
   parseTitle,
   parseWorkers,
 } from './values.ts'
+import { parseWebhook, type WebhookSettings } from './webhook.ts'
 
 export type Config = Readonly<{
   host: string
@@ -50,6 +51,8 @@ export type Config = Readonly<{
   confirmEmailChanges: boolean
   /** Whether users may delete their own accounts. */
   selfDeletion: boolean
+  /** Where events are sent, signed with which secrets. */
+  webhook: WebhookSettings | undefined
   logLevel: LogLevel
   /** The prefix of new API keys. Keys with another one stay valid. */
   keyPrefix: string
@@ -113,6 +116,7 @@ export function loadConfig(env: Environment): Config {
     passwordBlocklist: read('PASSWORD_BLOCKLIST', undefined, parseBlocklist),
     confirmEmailChanges: read('CONFIRM_EMAIL_CHANGES', false, parseBoolean),
     selfDeletion: read('SELF_DELETION', false, parseBoolean),
+    webhook: readWebhook(),
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
     keyPrefix: read('KEY_PREFIX', DEFAULT_KEY_PREFIX, parseKeyPrefix),
     auditRetentionDays: read('AUDIT_RETENTION_DAYS', 365, parseDays),
@@ -136,6 +140,12 @@ export function loadConfig(env: Environment): Config {
     if ('value' in parsed) return parsed.value
     errors.push(...parsed.problems.map((problem) => `RATE_LIMITS: ${problem}`))
     return NO_LIMITS
+  }
+
+  function readWebhook(): WebhookSettings | undefined {
+    const webhook = parseWebhook({ url: env['WEBHOOK_URL'], secret: env['WEBHOOK_SECRET'], events: env['WEBHOOK_EVENTS'] })
+    errors.push(...webhook.errors)
+    return webhook.settings
   }
 
   function readAdmin(): Config['admin'] {

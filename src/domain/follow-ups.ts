@@ -2,10 +2,12 @@ import { createAuditSeals } from '../security/audit-seals.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createEventStore } from './audit/event-store.ts'
 import type { FollowUp } from './changes.ts'
+import { createWebhookQueue, type WebhookSubscription } from './webhook-queue.ts'
 
-export type FollowUpParts = { readonly secrets: Secrets }
+export type FollowUpParts = { readonly secrets: Secrets; readonly webhooks?: WebhookSubscription | undefined }
 
 /** Everything that is written together with a change, whether it comes from a request, the command line or the start of the service. */
-export function createFollowUps({ secrets }: FollowUpParts): readonly FollowUp[] {
-  return [createEventStore(createAuditSeals(secrets))]
+export function createFollowUps({ secrets, webhooks }: FollowUpParts): readonly FollowUp[] {
+  const eventStore = createEventStore(createAuditSeals(secrets))
+  return webhooks ? [eventStore, createWebhookQueue(webhooks)] : [eventStore]
 }

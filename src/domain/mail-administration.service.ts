@@ -1,6 +1,7 @@
 import type { Operator } from '../model/caller.ts'
 import type { OutboxMail } from '../model/mail.ts'
-import { discardMail, findMail, listMailsAfter, retryMail } from '../storage/repositories/delivery/outbox-inspection.repository.ts'
+import { discardMail, retryMail } from '../storage/repositories/delivery/outbox.repository.ts'
+import { findMail, listMailsAfter } from '../storage/repositories/delivery/outbox-inspection.repository.ts'
 import type { DomainParts } from './parts.ts'
 
 /** What an operator may do with the mails in the outbox. */

@@ -6,6 +6,7 @@ import type { Passwords } from '../security/password.ts'
 import { exposition } from './exposition.ts'
 import { createOutboxGauge, type MeasureOutbox, type OutboxGauge } from './outbox-gauge.ts'
 import { createRegistry, type Registry, type Snapshot } from './registry.ts'
+import { addWebhookMetrics, type WebhookSources } from './webhook-metrics.ts'
 
 const LAG_RESOLUTION_MS = 20
 // The metrics are public, and a mail takes some milliseconds of processor time, which an address without an account does not cause:
@@ -148,18 +149,20 @@ export type MetricsSources = {
   readonly passwords: Pick<Passwords, 'waiting' | 'waitedMs'>
   readonly databaseErrors: () => number
   readonly measureOutbox: MeasureOutbox
+  readonly webhooks: WebhookSources
   readonly now: () => number
   readonly peers?: MetricsPeers | undefined
 }
 
 export function createMetrics(apiTitle: string, sources: MetricsSources): Metrics {
-  const { measureOutbox, now, peers } = sources
+  const { measureOutbox, webhooks, now, peers } = sources
   const registry = createRegistry()
   const namespace = metricNamespace(apiTitle)
   const outbox = createOutboxGauge(measureOutbox, now)
   addOperationMetrics(registry, namespace, sources, outbox)
+  const refreshWebhooks = addWebhookMetrics(registry, namespace, webhooks, now)
   const snapshot = async () => {
-    await outbox.refresh()
+    await Promise.all([outbox.refresh(), refreshWebhooks()])
     return registry.snapshot()
   }
   peers?.provide(snapshot)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Claim } from '../storage/repositories/delivery/outbox.repository.ts'
+import type { Claim } from '../storage/repositories/delivery/leased-rows.ts'
 import { LEASE_MS, RENEWAL_MS, whileLeased } from './leases.ts'
 
 /** What remains to be saved after an attempt. It may be called again when it fails. */

@@ -24,7 +24,8 @@ export async function prepare(config: Config, logger: Logger): Promise<{ readonl
     const secrets = secretsOf(config)
     await checkBlocklist(config, db, logger)
     if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)), secrets }
-    const changes = createChanges({ db, now: Date.now, followUps: createFollowUps({ secrets }), onEvent: createEventLog(logger) })
+    const followUps = createFollowUps({ secrets, webhooks: config.webhook })
+    const changes = createChanges({ db, now: Date.now, followUps, onEvent: createEventLog(logger) })
     const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)
     if (promoted !== undefined) logger.warn({ userId: promoted }, PROMOTED)
     return { hasAdmin: true, secrets }

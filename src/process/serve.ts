@@ -11,8 +11,11 @@ import { createSigningKeys } from '../domain/identity/signing-keys.ts'
 import { createSecretUse } from '../domain/secret-use.ts'
 import { createSessionUse } from '../domain/sessions/session-use.ts'
 import type { App } from '../http/pipeline/app-type.ts'
+import type { Event } from '../model/event.ts'
+import type { Dispatcher } from '../outbox/dispatcher.ts'
 import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
 import { openTransport } from '../outbox/open-transport.ts'
+import type { AttemptOutcome } from '../outbox/webhooks/webhook.delivery.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createTokens } from '../security/token.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
@@ -40,11 +43,30 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     now: Date.now,
     logger,
   })
+  const webhookAttempts = { delivered: 0, retried: 0, failed: 0 }
+  const webhooks = await openWebhooks(config, parts, webhookAttempts)
   const peers = cluster.isWorker ? createWorkerPeers() : undefined
-  const onEvent = createEventLog(logger)
+  const log = createEventLog(logger)
+  const onEvent = (event: Event) => {
+    log(event)
+    if (config.webhook?.types.some((type) => type === event.kind)) webhooks?.wake()
+  }
   const sessionUse = createSessionUse(db, Date.now)
-  const app = await buildApp(config, { db, secrets, publicUrl, now: Date.now, logger, onEvent, onMailQueued: mail.wake, sessionUse, peers })
-  const changes = createChanges({ db, now: Date.now, followUps: createFollowUps({ secrets }), onEvent })
+  const followUps = createFollowUps({ secrets, webhooks: config.webhook })
+  const app = await buildApp(config, {
+    db,
+    secrets,
+    publicUrl,
+    now: Date.now,
+    logger,
+    followUps,
+    onEvent,
+    onMailQueued: mail.wake,
+    webhookAttempts: () => webhookAttempts,
+    sessionUse,
+    peers,
+  })
+  const changes = createChanges({ db, now: Date.now, followUps, onEvent })
   const secretUse = createSecretUse({
     changes,
     now: Date.now,
@@ -54,6 +76,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   await listen(app, config)
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()
+  webhooks?.start()
   await secretUse.start()
   const signingKeys = createSigningKeys({
     reads: readsOf(db),
@@ -79,7 +102,18 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     onHead: (head) => logger.info(head, 'audit chain'),
   })
   sealer.start()
-  return { app, mail, housekeeping, secretUse, sessionUse, sealer, db }
+  return { app, dispatchers: webhooks ? [mail, webhooks] : [mail], housekeeping, secretUse, sessionUse, sealer, db }
+}
+
+/** Loaded only where WEBHOOK_URL is set. */
+async function openWebhooks(
+  { webhook }: Config,
+  { db, logger }: ServeParts,
+  attempts: Record<AttemptOutcome, number>,
+): Promise<Dispatcher | undefined> {
+  if (webhook === undefined) return undefined
+  const { createWebhookDispatcher } = await import('../outbox/webhooks/webhook-dispatcher.ts')
+  return createWebhookDispatcher(webhook, { db, logger, now: Date.now, onAttempt: (outcome) => void attempts[outcome]++ })
 }
 
 async function listen(app: App, { host, port }: Config): Promise<void> {

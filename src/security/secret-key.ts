@@ -6,9 +6,15 @@ import type { Secrets } from './derived-keys.ts'
 
 export const MAX_FORMER_SECRETS = 3
 const RANDOM_BYTES = 48
+const WEBHOOK_SECRET_BYTES = 32
 
 export function generateSecretKey(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url')
+}
+
+/** A secret in the format of Standard Webhooks. */
+export function generateWebhookSecret(): string {
+  return `whsec_${randomBytes(WEBHOOK_SECRET_BYTES).toString('base64')}`
 }
 
 /** The file beside a kept secret that has the former ones, one per line. */

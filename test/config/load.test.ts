@@ -277,6 +277,7 @@ test('an empty environment results in the defaults', () => {
     passwordBlocklist: undefined,
     confirmEmailChanges: false,
     selfDeletion: false,
+    webhook: undefined,
     logLevel: 'info',
     keyPrefix: 'lk',
     auditRetentionDays: 365,

@@ -8,7 +8,7 @@ import { until } from '../support/app/eventually.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
 import { ask, type TimedResponse } from '../support/load/traffic.ts'
 import { startProcess } from '../support/processes/service-process.ts'
-import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { closedPort, type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const NAME = 'Canaryname'
 const FORBIDDEN = 'Canaryforbidden'
@@ -24,6 +24,8 @@ const CANARIES = {
   'database password': 'canary-database-password-6a6a',
   'signing secret': 'canary-signing-secret-2f2f2f2f-2f2f2f2f',
   'former secret': 'canary-former-secret-7d7d7d7d-7d7d7d7d',
+  'webhook secret': 'whsec_Y2FuYXJ5LXdlYmhvb2stc2VjcmV0LTAxMjM0NTY3ODk=',
+  'webhook token': 'canary-webhook-token-8b8b',
   'made-up token': 'eyJhbGciOiJIUzI1NiJ9.eyJjYW5hcnkiOjF9.Y2FuYXJ5LXRva2VuLXNpZ25hdHVyZQ',
   'made-up key': 'lk_canary0000000000000000000000000000000000000000000',
 }
@@ -107,6 +109,8 @@ test('no password, token, key or code is in the log, the database, the metrics o
       ADMIN_EMAIL: 'admin@example.com',
       ADMIN_PASSWORD: CANARIES['admin password'],
       METRICS_ENABLED: 'true',
+      WEBHOOK_URL: `http://127.0.0.1:${await closedPort(t)}/?token=${CANARIES['webhook token']}`,
+      WEBHOOK_SECRET: CANARIES['webhook secret'],
       LOG_LEVEL: 'trace',
     },
     folder,

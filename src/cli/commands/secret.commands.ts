@@ -5,7 +5,7 @@ import { type Config, loadConfig } from '../../config/load.ts'
 import { parseSecretKey } from '../../config/secret-keys.ts'
 import { rotateKeptSecret } from '../../domain/secret-rotation.ts'
 import { existingSecretsOf, secretKeyFile } from '../../process/secrets.ts'
-import { formerSecretsFile, generateSecretKey } from '../../security/secret-key.ts'
+import { formerSecretsFile, generateSecretKey, generateWebhookSecret } from '../../security/secret-key.ts'
 import { JSON_OPTION, print } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
@@ -16,11 +16,12 @@ export function secretCommands(program: Command): void {
   const secret = program.command('secret').description('generate and replace secrets')
   secret
     .command('generate')
-    .description('print a new value for SECRET_KEY')
+    .description('print a new value for SECRET_KEY, or for WEBHOOK_SECRET')
+    .option('--webhook', 'a value for WEBHOOK_SECRET')
     .option(...JSON_OPTION)
-    .action(({ json }: Options) => {
-      const generated = generateSecretKey()
-      print(json ? JSON.stringify({ secret_key: generated }) : generated)
+    .action(({ json, webhook }: Options & { readonly webhook?: true }) => {
+      const generated = webhook ? generateWebhookSecret() : generateSecretKey()
+      print(json ? JSON.stringify({ [webhook ? 'webhook_secret' : 'secret_key']: generated }) : generated)
     })
   secret
     .command('rotate')

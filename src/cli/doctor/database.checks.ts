@@ -5,12 +5,13 @@ import { counted } from '../../shared/counted.ts'
 import { type Inspection, inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
 import { checkRotation } from './secret.checks.ts'
+import { checkWebhooks } from './webhook.checks.ts'
 
 const ADVICE_FOR_OBSTACLES = "Create one for the service: create database latchkey owner latchkey encoding 'UTF8' template template0"
 const CLOCK_TOLERANCE_MS = 5000
 const MAIL_LATE_AFTER_MS = 15 * 60_000
 
-/** Checks that the database is reachable, writable and migrated, and its clock, admins and mails. */
+/** Checks that the database is reachable, writable and migrated, and its clock, admins, mails and webhooks. */
 export async function checkDatabase(config: Config, now: () => number): Promise<readonly Finding[]> {
   const { database } = config
   let inspection: Inspection | undefined
@@ -33,6 +34,7 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
     ...checkRotation(config, inspection, now()),
     ...checkAdmins(inspection),
     ...checkMails(inspection, now()),
+    ...checkWebhooks(config, inspection, now()),
   ]
 }
 

@@ -4,6 +4,7 @@ import type { StoredEvent } from '../../model/event.ts'
 import type { OutboxMail } from '../../model/mail.ts'
 import type { ListedSession } from '../../model/session.ts'
 import type { User } from '../../model/user.ts'
+import type { OutboxWebhook } from '../../model/webhook.ts'
 import type { Format } from './output.ts'
 import { printable } from './text.ts'
 
@@ -96,7 +97,7 @@ export const NEW_KEY_FORMAT: Format<ApiKey & { readonly secret: string }> = {
   json: ({ secret, ...key }) => ({ ...KEY_FORMAT.json(key), key: secret }),
 }
 
-export function mailState({ failedAt, isClaimed, attempts }: OutboxMail): string {
+export function outboxState({ failedAt, isClaimed, attempts }: Pick<OutboxMail, 'failedAt' | 'isClaimed' | 'attempts'>): string {
   if (failedAt !== undefined) return 'failed'
   if (isClaimed) return 'sending'
   return attempts === 0 ? 'waiting' : 'retrying'
@@ -111,7 +112,7 @@ export const MAIL_FORMAT: Format<OutboxMail> = {
     ID: ({ id }) => String(id),
     KIND: ({ kind }) => kind,
     TO: ({ recipient }) => recipient,
-    STATE: mailState,
+    STATE: outboxState,
     ATTEMPTS: ({ attempts }) => String(attempts),
     REQUESTED: ({ requestedAt }) => new Date(requestedAt).toISOString(),
     'LAST ERROR': ({ lastError }) => lastError ?? '',
@@ -120,7 +121,7 @@ export const MAIL_FORMAT: Format<OutboxMail> = {
     id: mail.id,
     kind: mail.kind,
     recipient: mail.recipient,
-    state: mailState(mail),
+    state: outboxState(mail),
     attempts: mail.attempts,
     requested_at: new Date(mail.requestedAt).toISOString(),
     due_at: mail.failedAt === undefined ? new Date(mail.dueAt).toISOString() : null,
@@ -152,5 +153,35 @@ export const EVENT_FORMAT: Format<StoredEvent> = {
     ip,
     request_id: requestId,
     detail: parseEventDetail(detail),
+  }),
+}
+
+export function webhookLabel({ id, type, userId }: OutboxWebhook): string {
+  return `webhook ${id} (${type}, user ${userId})`
+}
+
+export const WEBHOOK_FORMAT: Format<OutboxWebhook> = {
+  columns: {
+    ID: ({ id }) => String(id),
+    TYPE: ({ type }) => type,
+    USER: ({ userId }) => String(userId),
+    STATE: outboxState,
+    ATTEMPTS: ({ attempts }) => String(attempts),
+    OCCURRED: ({ occurredAt }) => timeText(occurredAt),
+    'LAST ERROR': ({ lastError }) => lastError ?? '',
+  },
+  json: (webhook) => ({
+    id: webhook.id,
+    webhook_id: webhook.messageId,
+    type: webhook.type,
+    user_id: webhook.userId,
+    key_id: webhook.keyId ?? null,
+    session_id: webhook.sessionId ?? null,
+    state: outboxState(webhook),
+    attempts: webhook.attempts,
+    occurred_at: timeText(webhook.occurredAt),
+    due_at: webhook.failedAt === undefined ? timeText(webhook.dueAt) : null,
+    failed_at: timeText(webhook.failedAt) || null,
+    last_error: webhook.lastError ?? null,
   }),
 }

@@ -15,7 +15,8 @@ const SWEEP_INTERVAL_MS = 50
 
 export type RunningService = {
   readonly app: App
-  readonly mail: Dispatcher
+  /** Of mails and, where WEBHOOK_URL is set, of webhooks. */
+  readonly dispatchers: readonly Dispatcher[]
   readonly housekeeping: Housekeeping
   readonly secretUse: SecretUse
   readonly sessionUse: SessionUse
@@ -49,10 +50,10 @@ export function handleUncaughtErrors(service: RunningService, { logger, destinat
   })
 }
 
-/** Stops accepting connections, finishes the requests and mails in flight, and closes the database. */
-async function shutDown({ app, mail, housekeeping, secretUse, sessionUse, sealer, db }: RunningService): Promise<void> {
+/** Stops accepting connections, finishes the requests, mails and webhooks in flight, and closes the database. */
+async function shutDown({ app, dispatchers, housekeeping, secretUse, sessionUse, sealer, db }: RunningService): Promise<void> {
   housekeeping.stop()
-  await Promise.all([stopServing(app), mail.stop(), secretUse.stop()])
+  await Promise.all([stopServing(app), ...dispatchers.map((dispatcher) => dispatcher.stop()), secretUse.stop()])
   // After the last request. An outage must not turn a shutdown into an error.
   await sessionUse.flush().catch(() => undefined)
   await sealer.stop()

@@ -27,6 +27,8 @@ export type Inspection = {
   readonly pendingMails: number
   readonly failedMails: number
   readonly oldestMailAt: number | undefined
+  readonly webhooks: WebhookRow
+  readonly webhookStops: readonly WebhookStopRow[]
   readonly secretUses: readonly SecretUseRow[]
   /** The secrets of each running process, and of killed ones for some minutes. */
   readonly secretHolders: readonly SecretHolderRow[]
@@ -41,6 +43,16 @@ type SecretHolderRow = {
   readonly signs: boolean | 0 | 1
   readonly seenAt: number
 }
+
+type WebhookRow = {
+  readonly pending: number
+  readonly failed: number
+  /** Pending after at least one failed attempt. */
+  readonly retrying: number
+  /** When the pending webhook that waits longest was due. */
+  readonly dueAt: number | undefined
+}
+type WebhookStopRow = { readonly endpoint: string; readonly stoppedAt: number }
 
 type StateRow = {
   readonly admins: number
@@ -70,6 +82,12 @@ const READ_STATE = `
     (select min(requested_at) from outbox where failed_at is null) as oldest`
 const READ_SECRET_USES = 'select fingerprint, last_used_at as "lastUsedAt" from secret_uses'
 const READ_SECRET_HOLDERS = 'select process_id as "processId", fingerprint, signs, seen_at as "seenAt" from secret_holders'
+const READ_WEBHOOKS = `
+  select count(*) - count(failed_at) as pending, count(failed_at) as failed,
+    count(case when failed_at is null and attempts > 0 then 1 end) as retrying,
+    min(case when failed_at is null and lease is null then due_at end) as "dueAt"
+  from webhook_deliveries`
+const READ_WEBHOOK_STOPS = 'select endpoint, stopped_at as "stoppedAt" from webhook_stops'
 const LOCK_TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 5000
 
@@ -96,6 +114,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
       differences: isMigrated ? compareSqliteSchema(connection) : [],
       ...stateOf(state),
       ...secretsOf(readIfCurrent(READ_SECRET_USES), readIfCurrent(READ_SECRET_HOLDERS)),
+      ...webhooksOf(readIfCurrent(READ_WEBHOOKS), readIfCurrent(READ_WEBHOOK_STOPS)),
       serverTime: undefined,
     }
   } finally {
@@ -135,6 +154,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
       differences: isMigrated && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
       ...stateOf(state),
       ...secretsOf(await readIfCurrent(READ_SECRET_USES), await readIfCurrent(READ_SECRET_HOLDERS)),
+      ...webhooksOf(await readIfCurrent(READ_WEBHOOKS), await readIfCurrent(READ_WEBHOOK_STOPS)),
       serverTime: server?.now,
     }
   })
@@ -154,6 +174,12 @@ function pendingOf(kind: DatabaseTarget['kind'], applied: readonly unknown[]): s
 function secretsOf(uses: readonly unknown[], holders: readonly unknown[]) {
   // READ_SECRET_USES and READ_SECRET_HOLDERS name these columns.
   return { secretUses: uses as readonly SecretUseRow[], secretHolders: holders as readonly SecretHolderRow[] }
+}
+
+function webhooksOf([row]: readonly unknown[], stops: readonly unknown[]) {
+  // READ_WEBHOOKS and READ_WEBHOOK_STOPS name these columns; there is no row before the migration.
+  const { pending = 0, failed = 0, retrying = 0, dueAt } = (row ?? {}) as Partial<WebhookRow>
+  return { webhooks: { pending, failed, retrying, dueAt: dueAt ?? undefined }, webhookStops: stops as readonly WebhookStopRow[] }
 }
 
 function stateOf(row: unknown) {

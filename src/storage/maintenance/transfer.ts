@@ -76,6 +76,22 @@ export const TRANSFER_TABLES = {
     'detail',
   ],
   email_changes: ['user_id', 'email', 'version', 'reset_version', 'requested_at', 'confirmed_at'],
+  webhook_deliveries: [
+    'id',
+    'message_id',
+    'type',
+    'user_id',
+    'key_id',
+    'session_id',
+    'occurred_at',
+    'requested_at',
+    'attempts',
+    'due_at',
+    'lease',
+    'last_error',
+    'failed_at',
+  ],
+  webhook_stops: ['endpoint', 'stopped_at'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type TransferTable = keyof typeof TRANSFER_TABLES
@@ -85,9 +101,13 @@ const START_TABLES = ['signing_keys', 'secret_uses'] as const satisfies readonly
 export type StartTable = (typeof START_TABLES)[number]
 
 /** The tables with generated ids, and the column of the id. An id is never assigned twice, not even after a transfer. */
-export const NUMBERED_TABLES = { users: 'id', api_keys: 'seq', outbox: 'id', events: 'id' } as const satisfies Partial<
-  Record<TransferTable, string>
->
+export const NUMBERED_TABLES = {
+  users: 'id',
+  api_keys: 'seq',
+  outbox: 'id',
+  events: 'id',
+  webhook_deliveries: 'id',
+} as const satisfies Partial<Record<TransferTable, string>>
 
 export type NumberedTable = keyof typeof NUMBERED_TABLES
 

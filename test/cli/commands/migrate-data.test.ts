@@ -12,6 +12,7 @@ import { findUserById, insertUser, type NewUser } from '../../../src/storage/rep
 import { deleteUser } from '../../../src/storage/repositories/accounts/user-administration.repository.ts'
 import { searchUsers } from '../../../src/storage/repositories/accounts/user-search.repository.ts'
 import { claimMails, enqueueMail, giveUpMail } from '../../../src/storage/repositories/delivery/outbox.repository.ts'
+import { discardWebhook, stopWebhooks } from '../../../src/storage/repositories/delivery/webhook.repository.ts'
 import { insertApiKey } from '../../../src/storage/repositories/sessions/api-key.repository.ts'
 import { insertSession } from '../../../src/storage/repositories/sessions/session.repository.ts'
 import { until } from '../../support/app/eventually.ts'
@@ -20,6 +21,7 @@ import { ask } from '../../support/load/traffic.ts'
 import { refusedWith } from '../../support/processes/command-line.ts'
 import { LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
+import { enqueueWebhook } from '../../support/servers/webhook-receiver.ts'
 
 const WRITER = fileURLToPath(new URL('../../support/processes/writer-process.ts', import.meta.url))
 const BAN = statement('update users set banned = true, last_login_at = 77 where id = $1')
@@ -35,6 +37,8 @@ const ORDERED = [
   'select * from retiring_secrets order by key_hash',
   'select * from signing_keys order by id',
   'select * from secret_uses order by fingerprint',
+  'select * from webhook_deliveries order by id',
+  'select * from webhook_stops order by endpoint',
 ]
 
 function person(n: number): NewUser {
@@ -84,6 +88,10 @@ async function filled(t: TestContext): Promise<string> {
     const [mail] = await claimMails(tx, { lease: 'lease', leaseEndsAt: 9, now: 6, limit: 1, takesOver: true })
     assert.ok(mail && (await giveUpMail(tx, mail, 7, 'RCPT TO was answered: 550')))
     await enqueueMail(tx, 'reset', 'user-3@example.com', 8)
+    const event = { type: 'key.created', userId: 2, keyId: 'key', sessionId: undefined, occurredAt: 9 } as const
+    for (const messageId of ['msg_1', 'msg_2']) await enqueueWebhook(tx, { ...event, messageId })
+    await discardWebhook(tx, 2, 9)
+    await stopWebhooks(tx, 'endpoint', 10)
   })
   await db.close()
   return file
@@ -150,7 +158,7 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
   refusedWith(
     again,
     1,
-    'the target is not empty: 1198 rows in users, 20 rows in sessions, 5 rows in api_keys, 5 rows in retiring_secrets, 2 rows in outbox; use a new database',
+    'the target is not empty: 1198 rows in users, 20 rows in sessions, 5 rows in api_keys, 5 rows in retiring_secrets, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
   )
 
   const back = await run(url, 'sqlite:back/new.db')
@@ -187,7 +195,7 @@ test('migrate-data replaces what the start of a service leaves in a target that 
     const started = (await content()) as unknown[][]
     assert.deepEqual(
       started.map((rows) => rows.length > 0),
-      [false, false, false, false, false, true, true],
+      [false, false, false, false, false, true, true, false, false],
       'a signing key and the use of a secret',
     )
     const moved = await runNode(t, LATCHKEY, ['migrate-data', '--from', `sqlite:${old}`, '--to', name], { cwd })

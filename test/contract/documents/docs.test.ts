@@ -49,6 +49,8 @@ test('docs/operations.md lists every setting with its default, and no other', ()
     PASSWORD_BLOCKLIST: config.passwordBlocklist,
     SECRET_KEY_FALLBACKS: config.secretKeyFallbacks[0],
     SMTP_URL: config.smtpUrl,
+    WEBHOOK_SECRET: config.webhook?.secrets[0],
+    WEBHOOK_URL: config.webhook?.url,
   }
   const documentedWithout = documented.filter(([, text]) => text === 'none').map(([name]) => name)
   assert.deepEqual(documentedWithout.sort(), Object.keys(withoutDefault))

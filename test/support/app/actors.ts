@@ -68,7 +68,7 @@ async function actor({ db, config, clock, services, passwords }: TestApp, role: 
   const changes = createChanges({
     db,
     now: clock.now,
-    followUps: createFollowUps({ secrets: secretsOf(config) }),
+    followUps: createFollowUps({ secrets: secretsOf(config), webhooks: config.webhook }),
     onEvent: () => undefined,
   })
   const id = await createUser({ changes, passwords, now: clock.now }, OPERATOR, { email, password, firstName, lastName }, role)

@@ -53,7 +53,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const clock = createClock()
   // The real algorithm with parameters that are fast enough for hundreds of tests.
   const passwords = options.passwords ?? createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const parts = { db, secrets: secretsOf(config), now: clock.now, passwords }
+  const parts = { db, secrets: secretsOf(config), now: clock.now, passwords, webhooks: config.webhook }
   const logged: string[] = []
   const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
   const sessionUse = createSessionUse(db, clock.now)

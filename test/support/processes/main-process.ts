@@ -30,7 +30,9 @@ after(() =>
 /** Secrets that no service started by a test may print. Without a mail server it prints the links of its mails, which are excluded. */
 function secretsIn(output: string, env: ProcessOptions['env'] = {}): string[] {
   const formers = env['SECRET_KEY_FALLBACKS'] ? env['SECRET_KEY_FALLBACKS'].split(',') : []
-  const given = [PASSWORD, env['SECRET_KEY'], ...formers, env['ADMIN_PASSWORD']].filter((secret) => secret !== undefined)
+  const given = [PASSWORD, env['SECRET_KEY'], ...formers, env['ADMIN_PASSWORD'], env['WEBHOOK_SECRET']].filter(
+    (secret) => secret !== undefined,
+  )
   const made =
     env['SMTP_URL'] === undefined ? [] : [...output.matchAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+|lk_[\w-]{40,}/g)].map(([secret]) => secret)
   return [...given.filter((secret) => output.includes(secret)), ...made]

@@ -18,11 +18,6 @@ const COLUMNS = 'id, kind, recipient, address, requested_at, attempts, due_at, l
 
 const LIST = statement<OutboxRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
 const FIND = statement<OutboxRow>(`select ${COLUMNS} from outbox where id = $1`)
-// Resets the mail as if it had just been requested. A mail that is being sent is skipped, because it would be sent twice.
-const RETRY = statement(`
-  update outbox set requested_at = $2, due_at = $2, attempts = 0, lease = null, last_error = null, failed_at = null
-  where id = $1 and (lease is null or due_at <= $2)`)
-const DISCARD = statement('delete from outbox where id = $1 and (lease is null or due_at <= $2)')
 const COUNT = statement<{ pending: number; failed: number }>(
   'select count(*) - count(failed_at) as pending, count(failed_at) as failed from outbox',
 )
@@ -35,16 +30,6 @@ export async function listMailsAfter(db: Reads, id: number, limit: number): Prom
 export async function findMail(db: Reads, id: number): Promise<OutboxMail | undefined> {
   const row = await db.first(FIND, id)
   return row && toOutboxMail(row)
-}
-
-/** Makes a mail due now. Returns false if there is no such mail, or if it is being sent. */
-export async function retryMail(db: Queries, id: number, now: number): Promise<boolean> {
-  return (await db.run(RETRY, id, now)) === 1
-}
-
-/** Deletes a mail without sending it. Returns false if there is no such mail, or if it is being sent. */
-export async function discardMail(db: Queries, id: number, now: number): Promise<boolean> {
-  return (await db.run(DISCARD, id, now)) === 1
 }
 
 export async function countMails(db: Queries): Promise<{ readonly pending: number; readonly failed: number }> {

@@ -1,7 +1,8 @@
 import type { ClaimedMail, MailKind } from '../../../model/mail.ts'
 import type { User } from '../../../model/user.ts'
-import { type Queries, type Statement, statement } from '../../database.ts'
+import { type Queries, statement } from '../../database.ts'
 import { SECRET_COLUMNS, toUser, USER_COLUMNS, type UserSecretsRow } from '../accounts/user.repository.ts'
+import { type Claim, leasedRows, skippingLocked } from './leased-rows.ts'
 
 type ClaimedRow = {
   readonly id: number
@@ -16,6 +17,16 @@ type RecipientRow = UserSecretsRow & { readonly new_email: string | null; readon
 
 /** The account that a mail is about, the address that it goes to, and the version that its token names. */
 export type Recipient = { readonly user: User; readonly to: string; readonly version: number }
+
+export const {
+  extendLease,
+  release: releaseMail,
+  postpone: postponeMail,
+  retry: retryMail,
+  discard: discardMail,
+  // Addresses are not kept forever.
+  forgetFailed: forgetFailedMails,
+} = leasedRows('outbox')
 
 /** Prefixes the error of a mail that waits because of an outage, which is the same for every address, with or without an account. */
 const OUTAGE = 'away: '
@@ -52,14 +63,9 @@ const REMOVE_UNWANTED = skippingLocked(
   delete from outbox where (id, revision) in (select id, revision from unwanted)`,
 )
 const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
-const EXTEND_LEASE = statement('update outbox set due_at = $3 where id = $1 and lease = $2')
-const RELEASE = statement('update outbox set lease = null, due_at = $3 where id = $1 and lease = $2')
 const REQUEUE = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
-const POSTPONE = statement(`
-  update outbox set lease = null, attempts = attempts + 1, due_at = $3, last_error = $4 where id = $1 and lease = $2`)
 const GIVE_UP = statement(`
   update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
-const FORGET_FAILED = statement('delete from outbox where failed_at <= $1')
 const MEASURE = statement<{ depth: number; oldest: number | null }>(`
   select count(*) as depth, min(requested_at) as oldest from outbox
   where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
@@ -75,23 +81,9 @@ function isWanted(kind: string): string {
     where asked.user_id = users.id and asked.reset_version = users.reset_version and asked.confirmed_at is null) end`
 }
 
-/** On PostgreSQL, processes skip the rows that another one has locked, and so never wait for each other. SQLite has one writer. */
-function skippingLocked<Row>(sql: (skipLocked: string) => string): Statement<Row> {
-  return statement(sql('for update skip locked'), sql(''))
-}
-
 /** Queues a mail. Whether an account has the address is looked up at the moment of sending. `address`: where it goes, if not there. */
 export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number, address?: string): Promise<void> {
   await db.run(ENQUEUE, kind, recipient, now, address ?? null)
-}
-
-export type Claim = {
-  readonly lease: string
-  readonly leaseEndsAt: number
-  readonly now: number
-  readonly limit: number
-  /** Whether to claim entries of other processes too, after the end of their leases. */
-  readonly takesOver: boolean
 }
 
 /** Claims mails that are due, the longest due first. No other process can claim them until the lease ends. */
@@ -125,24 +117,9 @@ export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Pr
   return (await db.run(REMOVE, id, revision)) > 0
 }
 
-/** Does nothing if this process no longer holds the lease. */
-export async function extendLease(db: Queries, { id, lease }: ClaimedMail, leaseEndsAt: number): Promise<void> {
-  await db.run(EXTEND_LEASE, id, lease, leaseEndsAt)
-}
-
-/** Ends the lease of a mail that was not tried; it is due at once. */
-export async function releaseMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
-  await db.run(RELEASE, id, lease, now)
-}
-
 /** Ends the lease of a mail that was requested again during its sending; it is due at once, as if it were new. */
 export async function requeueMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
   await db.run(REQUEUE, id, lease, now)
-}
-
-/** Postpones a mail that was not accepted. */
-export async function postponeMail(db: Queries, { id, lease }: ClaimedMail, dueAt: number, reason: string): Promise<void> {
-  await db.run(POSTPONE, id, lease, dueAt, reason)
 }
 
 /** Postpones a mail because of an outage of the mail server or the database, which affects every address alike. */
@@ -153,11 +130,6 @@ export async function holdMail(db: Queries, mail: ClaimedMail, dueAt: number, re
 /** Marks a mail as failed. Returns false if it was requested again, or if this process no longer holds the lease. */
 export async function giveUpMail(db: Queries, { id, lease, revision }: ClaimedMail, now: number, reason: string): Promise<boolean> {
   return (await db.run(GIVE_UP, id, lease, now, reason, revision)) > 0
-}
-
-/** Deletes mails that failed before the given time, so that addresses are not kept forever. */
-export async function forgetFailedMails(db: Queries, before: number): Promise<void> {
-  await db.run(FORGET_FAILED, before)
 }
 
 /**

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Webhook } from 'standardwebhooks'
+import { member } from '../../support/app/actors.ts'
+import { until } from '../../support/app/eventually.ts'
+import { startApp, TEST_SECRET } from '../../support/app/start-app.ts'
+import { type ContractContext, freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
+import { newEmail, PASSWORD } from '../../support/http/requests.ts'
+import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
+import { type ServiceProcess, startProcess } from '../../support/processes/service-process.ts'
+import {
+  openWebhooks,
+  type Receiver,
+  startReceiver,
+  untilReceived,
+  WEBHOOK_SECRET,
+  webhookRows,
+} from '../../support/servers/webhook-receiver.ts'
+
+const DELIVERY_DEADLINE_MS = 30_000
+
+async function settingsFor(t: ContractContext, receiver: Receiver): Promise<Record<string, string>> {
+  const target = await freshDatabase(t, t.database)
+  return {
+    DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url,
+    WEBHOOK_URL: receiver.url,
+    WEBHOOK_SECRET,
+    LOG_LEVEL: 'trace',
+    SMTP_URL: 'smtp://127.0.0.1:9',
+  }
+}
+
+async function register(service: ServiceProcess, email: string): Promise<void> {
+  const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(`${service.url}/register/`, { method: 'POST', headers, body, signal: AbortSignal.timeout(5000) })
+  assert.equal(response.status, 201)
+}
+
+async function kill({ process: child }: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
+  const exited = once(child, 'exit', { signal: AbortSignal.timeout(15_000) })
+  child.kill(signal)
+  await exited
+}
+
+/** The types that arrived, once per webhook-id. */
+function idsOf({ received }: Receiver): string[] {
+  return received.map(({ headers }) => String(headers['webhook-id']))
+}
+
+test('a process that is killed while it delivers loses nothing: the next one delivers the same event', async (t) => {
+  const receiver = await startReceiver(t)
+  const answer = receiver.answer
+  receiver.answer = () => undefined
+  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
+  const first = await startProcess(t, settings)
+  await register(first, newEmail())
+  await untilReceived(receiver, 1)
+  await kill(first, 'SIGKILL')
+  receiver.answer = answer
+  await startProcess(t, settings)
+  await untilReceived(receiver, 2, DELIVERY_DEADLINE_MS)
+  const [before, after] = receiver.received
+  assert.ok(before && after)
+  assert.equal(after.headers['webhook-id'], before.headers['webhook-id'])
+  assert.equal(after.text, before.text)
+  new Webhook(WEBHOOK_SECRET).verify(after.text, after.headers as Record<string, string>)
+})
+
+test('a receiver that hangs delays neither requests nor a stop, and the next process delivers at once', async (t) => {
+  const receiver = await startReceiver(t)
+  const answer = receiver.answer
+  receiver.answer = () => undefined
+  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
+  const first = await startProcess(t, settings)
+  for (let count = 0; count < 8; count++) await register(first, newEmail())
+  // Four at a time are in flight, and hang.
+  await untilReceived(receiver, 4)
+  await kill(first, 'SIGTERM')
+  assert.equal(first.process.exitCode, 0)
+  receiver.answer = answer
+  const arrived = new Set(idsOf(receiver))
+  receiver.received.length = 0
+  await startProcess(t, settings)
+  await untilReceived(receiver, 8, DELIVERY_DEADLINE_MS)
+  const ids = idsOf(receiver)
+  assert.equal(new Set(ids).size, 8)
+  assert.ok([...arrived].every((id) => ids.includes(id)))
+})
+
+test('two processes deliver each event once', async (t) => {
+  const receiver = await startReceiver(t)
+  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
+  const services = [await startProcess(t, settings), await startProcess(t, settings)]
+  const count = 30
+  await Promise.all(services.flatMap((service) => Array.from({ length: count / 2 }, newEmail).map((email) => register(service, email))))
+  await untilReceived(receiver, count, DELIVERY_DEADLINE_MS)
+  for (const service of services) await kill(service, 'SIGTERM')
+  assert.equal(receiver.received.length, count)
+  assert.equal(new Set(idsOf(receiver)).size, count)
+})
+
+test('changes on the command line and at start are delivered too, and no secret is printed', async (t) => {
+  const receiver = await startReceiver(t)
+  const settings = await settingsFor(t, receiver)
+  const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: PASSWORD }
+  const service = await startProcess(t, { ...settings, ...admin })
+  await untilReceived(receiver, 1)
+  const run = (...args: string[]) => runNode(t, LATCHKEY, args, { cwd: temporaryFolder(t), env: { ...settings, SECRET_KEY: TEST_SECRET } })
+  const made = await run('key', 'create', 'ada@example.com', '--name', 'ci', '--json')
+  assert.equal(made.code, 0, made.stderr)
+  const dry = await run('user', 'delete', 'ada@example.com', '--dry-run')
+  assert.equal(dry.code, 1, 'the last admin')
+  await untilReceived(receiver, 2)
+  assert.deepEqual(
+    receiver.received.map(({ body: { type, data } }) => ({ type, data })),
+    [
+      { type: 'user.registered', data: { user_id: 1 } },
+      { type: 'key.created', data: { user_id: 1, key_id: JSON.parse(made.stdout).id } },
+    ],
+  )
+  for (const text of [service.output(), made.stdout, made.stderr]) assert.ok(!text.includes(WEBHOOK_SECRET.slice('whsec_'.length)))
+})
+
+test('a slow receiver occupies four connections at most, and no database connection', async (t) => {
+  const receiver = await startReceiver(t)
+  const app = await startApp(t, { env: { WEBHOOK_URL: receiver.url, WEBHOOK_SECRET } })
+  const held: (() => void)[] = []
+  receiver.answer = (response) => void held.push(() => void response.writeHead(204).end())
+  for (let count = 0; count < 10; count++) await member(app)
+  const { webhooks } = openWebhooks(t, app)
+  const drained = webhooks.drain()
+  await until('four attempts run', () => held.length === 4)
+  const response = await app.app.inject('/heartbeat')
+  assert.equal(response.statusCode, 200)
+  assert.equal(held.length, 4)
+  receiver.answer = (answered) => void answered.writeHead(204).end()
+  for (const release of held) release()
+  await drained
+  assert.deepEqual(await webhookRows(app), [])
+})
