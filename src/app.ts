@@ -13,6 +13,7 @@ import { verificationRoutes } from './http/routes/accounts/verification.routes.t
 import { identityRoutes } from './http/routes/identity/identity.routes.ts'
 import { offlineTokenRoutes } from './http/routes/identity/offline-token.routes.ts'
 import { auditRoutes } from './http/routes/operations/audit.routes.ts'
+import { devMailRoutes } from './http/routes/operations/dev-mail.routes.ts'
 import { healthRoutes } from './http/routes/operations/health.routes.ts'
 import { metricsRoutes } from './http/routes/operations/metrics.routes.ts'
 import { apiKeyRoutes } from './http/routes/sessions/api-key.routes.ts'
@@ -24,9 +25,11 @@ import { createPages } from './http/web/pages.ts'
 import { createWebsite } from './http/web/website.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/webhook-metrics.ts'
+import type { KeptMails } from './model/mail.ts'
 import { openBlocklist } from './security/blocklist.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
+import { isLoopbackHost, isLoopbackHostHeader } from './shared/loopback.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
 import { readVersion } from './shared/version.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
@@ -40,6 +43,8 @@ export type AppParts = Parts & {
   readonly db: MonitoredDatabase
   readonly logger: FastifyBaseLogger
   readonly publicUrl: PublicUrl
+  /** The mails that the file transport keeps. */
+  readonly keptMails?: KeptMails | undefined
   readonly peers?: MetricsPeers | undefined
   /** How many webhooks this process has tried to deliver. */
   readonly webhookAttempts?: (() => WebhookAttempts) | undefined
@@ -108,11 +113,17 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       auditRoutes(app, services.audit)
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
+      devMailRoutes(app, isDevelopment(config) ? parts.keptMails : undefined)
       landingRoutes(app, about)
       website.addRoutes(app)
       explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))
     },
   )
+}
+
+/** On a machine of a developer, nobody else reaches the service, and mails are kept as files. */
+function isDevelopment({ host, baseUrl, smtpUrl }: Config): boolean {
+  return smtpUrl === undefined && isLoopbackHost(host) && isLoopbackHostHeader(new URL(baseUrl).host)
 }
 
 function metricsSources({ webhook }: Config, parts: AppParts, passwords: Passwords): MetricsSources {

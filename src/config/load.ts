@@ -10,6 +10,7 @@ import {
   parseAdminPassword,
   parseBlocklist,
   parseBoolean,
+  parseColor,
   parseDatabaseUrl,
   parseDays,
   parseHost,
@@ -18,6 +19,7 @@ import {
   parseLogLevel,
   parseMailFrom,
   parseOrigins,
+  parsePath,
   parsePort,
   parseSmtpUrl,
   parseTitle,
@@ -36,6 +38,12 @@ export type Config = Readonly<{
   baseUrl: string
   frontendUrl: string | undefined
   apiTitle: string
+  /** `#rrggbb`, in lower case. */
+  brandColor: string | undefined
+  /** The path of a PNG or SVG file. */
+  brandLogo: string | undefined
+  /** The folder of the files that replace the texts of mails. */
+  templatesDir: string | undefined
   metricsEnabled: boolean
   consoleEnabled: boolean
   accountPagesEnabled: boolean
@@ -104,6 +112,9 @@ export function loadConfig(env: Environment): Config {
     baseUrl: read('BASE_URL', `http://localhost:${port}`, parseHttpUrl),
     frontendUrl: read('FRONTEND_URL', undefined, parseHttpUrl),
     apiTitle: read('API_TITLE', 'Latchkey', parseTitle),
+    brandColor: read('BRAND_COLOR', undefined, parseColor),
+    brandLogo: read('BRAND_LOGO', undefined, parsePath),
+    templatesDir: read('TEMPLATES_DIR', undefined, parsePath),
     metricsEnabled: read('METRICS_ENABLED', false, parseBoolean),
     consoleEnabled: read('CONSOLE_ENABLED', true, parseBoolean),
     accountPagesEnabled: read('ACCOUNT_PAGES_ENABLED', true, parseBoolean),

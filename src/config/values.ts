@@ -98,6 +98,15 @@ export function parseBlocklist(text: string): Parsed<string | undefined> {
   return { value: text.toLowerCase() === 'none' ? undefined : text }
 }
 
+/** A path is kept as it is written; whether the file is usable shows when the service reads it. */
+export function parsePath(text: string): Parsed<string> {
+  return isCleanText(text) ? { value: text } : { error: 'should be a path in one line' }
+}
+
+export function parseColor(text: string): Parsed<string> {
+  return /^#[0-9a-f]{6}$/i.test(text) ? { value: text.toLowerCase() } : { error: `should be #rrggbb, such as #1f5eff, is "${text}"` }
+}
+
 export function parseOrigins(text: string): Parsed<'*' | readonly string[]> {
   if (text.trim() === '*') return { value: '*' }
   const items = text.split(',').map((item) => item.trim())

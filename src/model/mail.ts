@@ -1,5 +1,10 @@
-/** `email_change` goes to the new address of an account, the others to its present one. */
-export type MailKind = 'verify' | 'reset' | 'email_change'
+/**
+ * Every mail that the service sends. A kind also has its texts (outbox/messages.ts) and its placeholders (outbox/templates/placeholders.ts).
+ * `email_change` goes to the new address of an account, the others to its present one.
+ */
+export const MAIL_KINDS = ['verify', 'reset', 'email_change'] as const
+
+export type MailKind = (typeof MAIL_KINDS)[number]
 
 /** A mail that one process has claimed. No other process sends it until its lease expires. */
 export type ClaimedMail = {
@@ -28,4 +33,23 @@ export type OutboxMail = {
   readonly isClaimed: boolean
   readonly lastError: string | undefined
   readonly failedAt: number | undefined
+}
+
+/** A mail that was kept as a file, because no mail server is set. */
+export type KeptMail = {
+  readonly id: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  /** The HTML part. Its images are part of it. */
+  readonly html: string
+  /** The links in the text part. */
+  readonly links: readonly string[]
+  readonly at: number
+}
+
+export type KeptMails = {
+  /** The newest mails, newest first, to everyone or to one address. */
+  list(to: string | undefined): Promise<readonly KeptMail[]>
+  find(id: string): Promise<KeptMail | undefined>
 }

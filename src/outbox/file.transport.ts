@@ -48,9 +48,13 @@ async function write(folder: string, name: string, content: Buffer): Promise<voi
   }
 }
 
-/** Sorts in the order of sending. Characters of the recipient that are unsafe in a file system are replaced. */
+/** Sorts in the order of sending. */
 function fileName({ date, to }: MailMessage, count: number): string {
   const time = date.toISOString().replaceAll(':', '-')
-  const recipient = to.replace(/[^A-Za-z0-9@.+_-]/g, '_').slice(0, 100)
-  return `${time}-${String(count).padStart(6, '0')}-${recipient}-${randomBytes(4).toString('hex')}.eml`
+  return `${time}-${String(count).padStart(6, '0')}-${recipientInFileName(to)}-${randomBytes(4).toString('hex')}.eml`
+}
+
+/** Characters that are unsafe in a file system are replaced. */
+export function recipientInFileName(to: string): string {
+  return to.replace(/[^A-Za-z0-9@.+_-]/g, '_').slice(0, 100)
 }

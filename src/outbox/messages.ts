@@ -2,17 +2,28 @@ import { createHash } from 'node:crypto'
 import type { ClaimedMail, MailKind } from '../model/mail.ts'
 import type { User } from '../model/user.ts'
 import { LIFETIME_MINUTES } from '../security/token.ts'
-import { htmlBody, type MailContent, textBody } from './template.ts'
-import type { Mailbox, MailMessage } from './transport.ts'
+import { type Brand, NO_BRAND } from '../shared/brand.ts'
+import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './template.ts'
+import { NO_TEMPLATES, type Templates } from './templates/open-templates.ts'
+import type { PlaceholderValues } from './templates/placeholders.ts'
+import { fillHtml, fillSubject, fillText } from './templates/template.ts'
+import type { Mailbox, MailImage, MailMessage } from './transport.ts'
 
 /** The settings that appear in every mail. */
-export type Letterhead = { readonly apiTitle: string; readonly baseUrl: string; readonly mailFrom: string }
+export type Letterhead = {
+  readonly apiTitle: string
+  readonly baseUrl: string
+  readonly mailFrom: string
+  readonly brand?: Brand
+  /** The files of the operator that replace built-in texts. */
+  readonly templates?: Templates
+}
 
 /** The account that a mail is about, and the address that it goes to, as it was typed. */
 export type Addressee = { readonly user: User; readonly to: string }
 
 export function writeMail(letterhead: Letterhead, mail: ClaimedMail, { user, to }: Addressee, token: string, now: number): MailMessage {
-  const { apiTitle, baseUrl, mailFrom } = letterhead
+  const { apiTitle, baseUrl, mailFrom, brand = NO_BRAND, templates = NO_TEMPLATES } = letterhead
   const { path, purpose, subject, ...texts } = textsFor(mail.kind, apiTitle, to)
   const content: MailContent = {
     ...texts,
@@ -23,14 +34,18 @@ export function writeMail(letterhead: Letterhead, mail: ClaimedMail, { user, to 
     footer: `This mail was sent by ${apiTitle} to ${to}. Please do not reply: replies are not read.`,
   }
   const from = parseMailbox(mailFrom)
+  const template = templates[mail.kind] ?? {}
+  const values = placeholderValues(mail.kind, { user, to }, content, brand)
+  const html = template.html === undefined ? htmlBody(content, brand) : fillHtml(template.html, values)
   return {
     messageId: messageId(mail, from),
     date: new Date(now),
     from,
     to,
-    subject,
-    text: textBody(content),
-    html: htmlBody(content),
+    subject: template.subject === undefined ? subject : fillSubject(template.subject, values),
+    text: template.text === undefined ? textBody(content) : fillText(template.text, values),
+    html,
+    images: imagesOf(html, brand),
     purpose,
     link: content.link,
   }
@@ -85,6 +100,30 @@ function textsFor(kind: MailKind, apiTitle: string, email: string): Texts {
         ],
       }
   }
+}
+
+function placeholderValues(kind: MailKind, { user, to }: Addressee, content: MailContent, brand: Brand): PlaceholderValues {
+  const { light } = brand.colors ?? MAIL_COLORS
+  // A new address may belong to a stranger.
+  const isNamed = to === user.email
+  return {
+    title: content.title,
+    // A template has text around the name, so that something has to be there.
+    first_name: isNamed && !UNSAFE_NAME.test(user.firstName) ? user.firstName : to,
+    last_name: isNamed && !UNSAFE_NAME.test(user.lastName) ? user.lastName : '',
+    email: to,
+    link: content.link,
+    lifetime: formatDuration(LIFETIME_MINUTES[kind]),
+    brand_color: light.fill,
+    brand_text_color: light.onFill,
+    logo: LOGO_ADDRESS,
+  }
+}
+
+/** The mail contains the logo only if it shows it. */
+function imagesOf(html: string, { logo }: Brand): readonly MailImage[] {
+  if (logo?.type !== 'png' || !html.includes(LOGO_ADDRESS)) return []
+  return [{ id: LOGO_ADDRESS.replace('cid:', ''), fileName: 'logo.png', contentType: 'image/png', bytes: logo.bytes }]
 }
 
 // Anyone can register someone else's address. A name that looks like a link or a message is left out of the mail.

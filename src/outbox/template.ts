@@ -1,3 +1,5 @@
+import type { Brand } from '../shared/brand.ts'
+import type { BrandColors } from '../shared/brand-colors.ts'
 import { type Html, html, renderHtml } from '../shared/html.ts'
 
 /** The texts of a mail, without markup. */
@@ -13,6 +15,17 @@ export type MailContent = {
   readonly footer: string
 }
 
+/** The colours of a mail without BRAND_COLOR. */
+export const MAIL_COLORS: BrandColors = {
+  light: { fill: '#2457d6', onFill: '#ffffff', text: '#2457d6' },
+  dark: { fill: '#6d9bff', onFill: '#0b1220', text: '#8fb2ff' },
+}
+
+/** The address of the logo in the HTML part: an image that the mail itself contains. */
+export const LOGO_ADDRESS = 'cid:logo@latchkey'
+const LOGO_MAX_HEIGHT = 40
+const LOGO_MAX_WIDTH = 240
+
 const FONT = html`font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif`
 
 export function textBody({ greeting, intro, link, notes, footer }: MailContent): string {
@@ -23,11 +36,12 @@ export function textBody({ greeting, intro, link, notes, footer }: MailContent):
  * Every mail client supports tables and inline styles; the style sheet adds dark colours and narrow screens where it is supported. Nothing
  * is loaded from the network.
  */
-export function htmlBody(content: MailContent): string {
-  return renderHtml(mailPage(content))
+export function htmlBody(content: MailContent, brand: Brand): string {
+  return renderHtml(mailPage(content, brand))
 }
 
-function mailPage({ title, heading, greeting, intro, action, link, notes, footer }: MailContent): Html {
+function mailPage({ title, heading, greeting, intro, action, link, notes, footer }: MailContent, brand: Brand): Html {
+  const { light, dark } = brand.colors ?? MAIL_COLORS
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -52,10 +66,10 @@ function mailPage({ title, heading, greeting, intro, action, link, notes, footer
   .strong { color: #f2f4f7 !important; }
   .body { color: #d3d9e1 !important; }
   .note, .footer { color: #9aa4b2 !important; }
-  .button { background-color: #6d9bff !important; }
-  .button a { color: #0b1220 !important; }
+  .button { background-color: ${dark.fill} !important; }
+  .button a { color: ${dark.onFill} !important; }
   .rule { border-color: #2a313b !important; }
-  .link { color: #8fb2ff !important; }
+  .link { color: ${dark.text} !important; }
 }
 </style>
 </head>
@@ -64,21 +78,21 @@ function mailPage({ title, heading, greeting, intro, action, link, notes, footer
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background-color:#f3f5f8">
 <tr><td class="outer" align="center" style="padding:40px 16px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:520px;table-layout:fixed;overflow-wrap:anywhere;word-break:break-word">
-<tr><td class="strong" style="padding:0 4px 16px;${FONT};font-size:16px;line-height:24px;font-weight:600;color:#1b2330">${title}</td></tr>
+<tr><td class="strong" style="padding:0 4px 16px;${FONT};font-size:16px;line-height:24px;font-weight:600;color:#1b2330">${letterhead(title, brand)}</td></tr>
 <tr><td class="card" style="padding:36px 40px;background-color:#ffffff;border:1px solid #e2e6ec;border-radius:12px;${FONT}">
 <h1 class="strong" style="margin:0 0 20px;font-size:22px;line-height:30px;font-weight:600;color:#1b2330">${heading}</h1>
 ${paragraph('body', 'margin:0 0 12px;font-size:16px;line-height:25px;color:#333d4b', greeting)}
 ${paragraph('body', 'margin:0 0 26px;font-size:16px;line-height:25px;color:#333d4b', intro)}
 <table role="presentation" class="action" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 28px">
-<tr><td class="button" align="center" bgcolor="#2457d6" style="border-radius:8px;background-color:#2457d6">
-<a href="${link}" target="_blank" rel="noopener" style="display:inline-block;padding:13px 26px;${FONT};font-size:16px;line-height:22px;font-weight:600;color:#ffffff;text-decoration:none;border-radius:8px">${action}</a>
+<tr><td class="button" align="center" bgcolor="${light.fill}" style="border-radius:8px;background-color:${light.fill}">
+<a href="${link}" target="_blank" rel="noopener" style="display:inline-block;padding:13px 26px;${FONT};font-size:16px;line-height:22px;font-weight:600;color:${light.onFill};text-decoration:none;border-radius:8px">${action}</a>
 </td></tr>
 </table>
 ${notes.map((note) => paragraph('note', 'margin:0 0 8px;font-size:14px;line-height:21px;color:#5b6472', note))}
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:20px 0 0">
 <tr><td class="rule" style="padding:20px 0 0;border-top:1px solid #e2e6ec;${FONT}">
 ${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b6472', 'If the button does not work, copy this link into your browser:')}
-<p style="margin:0;font-size:13px;line-height:20px;word-break:break-all"><a class="link" href="${link}" style="color:#2457d6;text-decoration:underline">${link}</a></p>
+<p style="margin:0;font-size:13px;line-height:20px;word-break:break-all"><a class="link" href="${link}" style="color:${light.text};text-decoration:underline">${link}</a></p>
 </td></tr>
 </table>
 </td></tr>
@@ -89,6 +103,15 @@ ${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b647
 </body>
 </html>
 `
+}
+
+/** A PNG logo, whose alternative text is the title; otherwise the title. */
+function letterhead(title: string, { logo }: Brand): Html {
+  if (logo?.type !== 'png') return html`${title}`
+  const scale = Math.min(1, LOGO_MAX_HEIGHT / logo.height, LOGO_MAX_WIDTH / logo.width)
+  const width = Math.max(1, Math.round(logo.width * scale))
+  const height = Math.max(1, Math.round(logo.height * scale))
+  return html`<img src="${LOGO_ADDRESS}" width="${width}" height="${height}" alt="${title}" style="display:block;border:0">`
 }
 
 function paragraph(className: string, style: string, text: string): Html {

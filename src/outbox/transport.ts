@@ -12,7 +12,12 @@ export type MailMessage = {
   /** The purpose and the link of the mail, for the output in a terminal. */
   readonly purpose: string
   readonly link: string
+  /** The images that the HTML part shows. */
+  readonly images?: readonly MailImage[]
 }
+
+/** The HTML part refers to it as `cid:` and its id. */
+export type MailImage = { readonly id: string; readonly fileName: string; readonly contentType: string; readonly bytes: Buffer }
 
 export type Mailbox = { readonly name: string; readonly address: string }
 
@@ -43,7 +48,7 @@ export class MailError extends Error {
 }
 
 /** The options of nodemailer for both transports. Addresses are passed as objects: as text they would be parsed, and one could become two. */
-export function toSendOptions({ messageId, date, from, to, subject, text, html }: MailMessage): SendMailOptions {
+export function toSendOptions({ messageId, date, from, to, subject, text, html, images = [] }: MailMessage): SendMailOptions {
   return {
     messageId,
     date,
@@ -53,6 +58,13 @@ export function toSendOptions({ messageId, date, from, to, subject, text, html }
     subject,
     text,
     html,
+    attachments: images.map(({ id, fileName, contentType, bytes }) => ({
+      cid: id,
+      filename: fileName,
+      contentType,
+      content: bytes,
+      contentDisposition: 'inline',
+    })),
     textEncoding: 'quoted-printable',
     // Suppresses automatic replies (RFC 3834; the second header is for Exchange).
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },

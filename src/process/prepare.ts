@@ -8,6 +8,7 @@ import { openBlocklist } from '../security/blocklist.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createPasswords } from '../security/password.ts'
 import { type Database, readsOf } from '../storage/database.ts'
+import { openBranding } from './branding.ts'
 import { createEventLog } from './event-log.ts'
 import { openMigrated } from './open-database.ts'
 import { secretsOf } from './secrets.ts'
@@ -19,6 +20,8 @@ const LISTED = 'ADMIN_PASSWORD: is on a list of breached passwords (PASSWORD_BLO
 
 /** Runs once, before any process serves: applies migrations, creates the secret key and the admin of ADMIN_EMAIL. */
 export async function prepare(config: Config, logger: Logger): Promise<{ readonly hasAdmin: boolean; readonly secrets: Secrets }> {
+  // Faulty templates stop the start here, once, before anything is changed.
+  await openBranding(config)
   const db = await openMigrated(config)
   try {
     const secrets = secretsOf(config)

@@ -13,14 +13,16 @@ import { createSessionUse } from '../domain/sessions/session-use.ts'
 import type { App } from '../http/pipeline/app-type.ts'
 import type { Event } from '../model/event.ts'
 import type { Dispatcher } from '../outbox/dispatcher.ts'
+import { createKeptMails } from '../outbox/kept-mails.ts'
 import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
-import { openTransport } from '../outbox/open-transport.ts'
+import { mailFolder, openTransport } from '../outbox/open-transport.ts'
 import type { AttemptOutcome } from '../outbox/webhooks/webhook.delivery.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createTokens } from '../security/token.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
 import { readsOf } from '../storage/database.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
+import { openBranding } from './branding.ts'
 import { createEventLog } from './event-log.ts'
 import type { RunningService } from './lifecycle/shutdown.ts'
 import { createWorkerPeers } from './lifecycle/workers.ts'
@@ -35,11 +37,12 @@ export type ServeParts = {
 /** Builds the service, listens, and starts its background work. */
 export async function serve(config: Config, parts: ServeParts): Promise<RunningService> {
   const { db, secrets, publicUrl, logger } = parts
+  const { brand, templates } = await openBranding(config)
   const mail = createMailDispatcher({
     db,
     tokens: createTokens(secrets, Date.now),
     transport: await openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
-    letterhead: () => ({ apiTitle: config.apiTitle, mailFrom: config.mailFrom, baseUrl: publicUrl.get() }),
+    letterhead: () => ({ apiTitle: config.apiTitle, mailFrom: config.mailFrom, baseUrl: publicUrl.get(), brand, templates }),
     now: Date.now,
     logger,
   })
@@ -64,6 +67,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     onMailQueued: mail.wake,
     webhookAttempts: () => webhookAttempts,
     sessionUse,
+    keptMails: config.smtpUrl === undefined ? createKeptMails(mailFolder(config.database)) : undefined,
     peers,
   })
   const changes = createChanges({ db, now: Date.now, followUps, onEvent })

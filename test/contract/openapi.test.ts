@@ -60,6 +60,7 @@ const ADDITIONS: typeof SPECIFIED = [
   ['GET', '/.well-known/jwks.json', 'None', 200],
   ['GET', '/audit/', 'Admin', 200],
   ['GET', '/ready', 'None', 200],
+  ['GET', '/dev/mail', 'None', 200],
   ['GET', '/', 'None', 200],
   ['GET', '/openapi.json', 'None', 200, 304],
 ]

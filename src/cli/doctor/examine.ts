@@ -1,5 +1,6 @@
 import { withDotEnv } from '../../config/dotenv.ts'
 import { type Config, ConfigError, type Environment, loadConfig } from '../../config/load.ts'
+import { checkBranding } from './branding.checks.ts'
 import { checkDatabase } from './database.checks.ts'
 import { checkDisk, checkModes } from './file.checks.ts'
 import { type Finding, failure, inTime, ok } from './finding.ts'
@@ -34,6 +35,7 @@ export async function examine(env: Environment, { sendTo, now = Date.now }: Exam
       Promise.resolve().then(() => checkDisk(config)),
     ),
     inTime('password', DEADLINE_MS, checkBlocklist(config)),
+    inTime('branding', DEADLINE_MS, checkBranding(config)),
     inTime('database', DEADLINE_MS, checkDatabase(config, now)),
     inTime('smtp', DEADLINE_MS, checkSmtp(config, sendTo)),
     inTime('port', DEADLINE_MS, checkAddresses(config, now)),

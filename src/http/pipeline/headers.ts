@@ -32,6 +32,13 @@ export function createHeaders(corsOrigins: '*' | readonly string[]): SetHeaders 
   }
 }
 
+/** A response without these headers cannot be read by the pages of other sites. */
+export function withoutCors(reply: FastifyReply): void {
+  reply.removeHeader('access-control-allow-origin')
+  reply.removeHeader('access-control-expose-headers')
+  reply.header('cross-origin-resource-policy', 'same-origin')
+}
+
 function allowOrigin(reply: FastifyReply, origin: string): void {
   reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED_HEADERS)
 }

@@ -21,12 +21,13 @@ export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declar
   for (const [url, declared] of methodsByUrl) {
     const methods = new Set(declared.flatMap(({ method }) => method))
     const allow = [...methods].sort().join(', ')
+    const isLocal = declared.some(({ config }) => config.isLocal)
     app.route({
       method: ROUTED_METHODS.filter((method) => !methods.has(method)),
       url,
       exposeHeadRoute: false,
-      config: { access: 'public', writes: false, allow },
-      schema: { response: { 405: { codes: ['method_not_allowed'] } } },
+      config: { access: 'public', writes: false, allow, isLocal },
+      schema: { response: { 405: { codes: ['method_not_allowed'] }, ...(isLocal && { 404: { codes: ['path_not_found'] } }) } },
       handler: (request, reply) => sendMethodNotAllowed(request, reply, allow),
     })
   }

@@ -4,11 +4,12 @@ import type { Authentication } from '../../domain/sessions/authentication.servic
 import type { Blocklist } from '../../security/blocklist.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import type { RequestMetrics } from '../observation/request-metrics.ts'
+import { isLocalClient } from '../server/local-client.ts'
 import { createGuards, limitKeys, requireSameOrigin } from './access.ts'
 import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } from './body.ts'
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
 import { type Declared, readsOnly, requireDeclarations } from './declarations.ts'
-import { answerPreflight, isPreflight, type SetHeaders } from './headers.ts'
+import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
 import { createLimitSteps } from './limits.ts'
 import { refuseListedPasswords } from './listed-passwords.ts'
 import { refuseMethod } from './method-refusals.ts'
@@ -44,7 +45,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
   app.addHook('onRequest', (request, reply, done) => {
     parts.setHeaders(request, reply)
     if (request.is404) parts.metrics?.countUnmatched(request, reply)
-    if (isPreflight(request)) answerPreflight(reply)
+    if (isPreflight(request) && !request.routeOptions.config?.isLocal) answerPreflight(reply)
     else if (request.is404) sendNotFound(request, reply)
     else done()
   })
@@ -76,7 +77,7 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
   }
 
   return (route: Declared): Partial<RouteOptions> => {
-    const { access, writes, allow, isDisabled, page, recentPassword } = route.config
+    const { access, writes, page, recentPassword } = route.config
     const isGuarded = access !== 'public'
     const isPage = page !== undefined
     const { byAddress, byAccount } = limitsOf(route)
@@ -85,9 +86,8 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
       onRequest: present<Hook>(
         // Metrics: the count begins here and ends with the response.
         metrics?.stepFor(route),
-        // A method that the path does not accept (405), or a path that the settings disable (404).
-        allow !== undefined && refuseMethod(allow),
-        isDisabled && refuseDisabled,
+        // A path that does not exist for this client (404), or a method that it does not accept (405).
+        ...reachability(route.config),
         // Cancellation: the origin of a write, and the signal that stops it.
         writes && noteArrival,
         writes && noticeProxy && notice(noticeProxy),
@@ -123,7 +123,17 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
   }
 }
 
+function reachability({ isLocal, allow, isDisabled }: Declared['config']): Hook[] {
+  return present<Hook>(isLocal && refuseOthers, allow !== undefined && refuseMethod(allow), isDisabled && refuseDisabled)
+}
+
 const refuseDisabled: Hook = (request, reply) => void sendNotFound(request, reply)
+
+const refuseOthers: Hook = (request, reply, done) => {
+  withoutCors(reply)
+  if (isLocalClient(request)) done()
+  else sendNotFound(request, reply)
+}
 
 function notice(look: (request: FastifyRequest) => void): Hook {
   return (request, _reply, done) => {

@@ -45,10 +45,13 @@ test('docs/operations.md lists every setting with its default, and no other', ()
   const withoutDefault = {
     ADMIN_EMAIL: config.admin?.email,
     ADMIN_PASSWORD: config.admin?.password,
+    BRAND_COLOR: config.brandColor,
+    BRAND_LOGO: config.brandLogo,
     FRONTEND_URL: config.frontendUrl,
     PASSWORD_BLOCKLIST: config.passwordBlocklist,
     SECRET_KEY_FALLBACKS: config.secretKeyFallbacks[0],
     SMTP_URL: config.smtpUrl,
+    TEMPLATES_DIR: config.templatesDir,
     WEBHOOK_SECRET: config.webhook?.secrets[0],
     WEBHOOK_URL: config.webhook?.url,
   }

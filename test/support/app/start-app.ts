@@ -5,6 +5,7 @@ import { type Config, loadConfig } from '../../../src/config/load.ts'
 import { createSessionUse, type SessionUse } from '../../../src/domain/sessions/session-use.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { createFileTransport } from '../../../src/outbox/file.transport.ts'
+import { createKeptMails } from '../../../src/outbox/kept-mails.ts'
 import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
 import { createEventLog } from '../../../src/process/event-log.ts'
 import { createLogger } from '../../../src/process/logger.ts'
@@ -77,6 +78,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     publicUrl: createPublicUrl(config.baseUrl),
     onEvent: createEventLog(logger),
     onMailQueued: mail.wake,
+    keptMails: createKeptMails(mailFolder),
   })
   t.after(async () => {
     await app.close()
