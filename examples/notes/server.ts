@@ -7,7 +7,12 @@ import { createApi } from './api.ts'
 const PAGE_FILES = new URL('public/', import.meta.url)
 // The browser loads the same files of the package as Node.js.
 const CLIENT_FILES = new URL('.', import.meta.resolve('@latchkey/client'))
-const TYPES: Readonly<Record<string, string>> = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' }
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+}
 
 /** The product: a page, and an API for it and for programs with a key. */
 export function createProduct(latchkeyUrl: string): Server {
@@ -29,7 +34,7 @@ export function createProduct(latchkeyUrl: string): Server {
   return createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     const [, clientFile] = /^\/client\/((?:[\w-]+\/)*[\w-]+\.js)$/.exec(pathname) ?? []
-    const [, pageFile] = /^\/(app\.js|forms\.js|style\.css)$/.exec(pathname) ?? []
+    const [, pageFile] = /^\/(app\.js|forms\.js|style\.css|icon\.svg)$/.exec(pathname) ?? []
     if (pathname.startsWith('/api/notes')) return void api(request, response)
     if (pathname === '/settings')
       return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ latchkeyUrl }))

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { createClient } from '../../packages/client/src/index.ts'
 import { ROOT } from '../support/documents.ts'
-import { startNode } from '../support/processes/processes.ts'
 import { untilPrinted } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
 
@@ -15,11 +16,16 @@ const NEW_PASSWORD = 'a brand new password'
 
 /** Starts the example as its README says. */
 async function startExample(t: TestContext) {
-  const child = startNode(t, join(ROOT, 'examples/notes/start.ts'), [], { cwd: ROOT, env: { HOME: process.env['HOME'] ?? '' } })
-  // A signal, so that it stops Latchkey too.
-  t.after(() => child.kill('SIGTERM'))
+  const child = spawn(process.execPath, [join(ROOT, 'examples/notes/start.ts')], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+  })
+  t.after(async () => {
+    // Not killed, so that it stops Latchkey and removes its data.
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  })
   let printed = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (printed += text))
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (printed += text))
   const example = { url: '', process: child, output: () => printed }
   const find = async (pattern: RegExp) => new RegExp(pattern).exec(await untilPrinted(example, pattern))?.[1] ?? ''
   return { url: await find(/Notes +(http\S+)/), latchkeyUrl: await find(/Latchkey +(http\S+)\/docs/), find }
