@@ -128,6 +128,9 @@ def _identity(status: int, body: bytes) -> Identity:
     if status != 200:
         raise ValueError(f"status {status}")
     view = json.loads(body)
+    # Something else may have answered with 200.
+    if not isinstance(view["user_id"], int):
+        raise TypeError("the response is not an identity")
     return Identity(**{field.name: view[field.name] for field in dataclasses.fields(Identity)})
 
 

@@ -82,6 +82,9 @@ test('503: nobody passes while Latchkey is down, hangs or is replaced by somethi
   const bodies: [number, string][] = [
     [200, '<h1>Welcome</h1>'],
     [200, 'null'],
+    [200, '{"status":"ok"}'],
+    [200, '[]'],
+    [200, '{"user_id":"1"}'],
     [302, ''],
     [404, '{"detail":"Not Found"}'],
     [422, '{"detail":[]}'],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keyHolder, member } from '../../support/app/actors.ts'
 import { until } from '../../support/app/eventually.ts'
@@ -50,11 +50,34 @@ function readPrograms(): Program[] {
   return [...blocks].map(([, language = '', file = '', text = '']) => ({ language, file, text }))
 }
 
+function readProgram(name: string): Program {
+  return readPrograms().find(({ file }) => file === name) ?? assert.fail(`the page has no ${name}`)
+}
+
 const SERVICES = readPrograms().filter(({ file }) => file.startsWith('notes.'))
+
+/** A folder in which programs find the clients that the page names. */
+function folderWithClients(t: TestContext): string {
+  const folder = temporaryFolder(t)
+  const target = join(folder, 'node_modules/@latchkey/client')
+  mkdirSync(target, { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules/jose'), join(folder, 'node_modules/jose'))
+  copyFileSync(join(ROOT, 'packages/client/package.json'), join(target, 'package.json'))
+  copyFileSync(join(ROOT, 'clients/python/latchkey.py'), join(folder, 'latchkey.py'))
+  const compiler = [
+    join(ROOT, 'node_modules/typescript/bin/tsc'),
+    '--project',
+    join(ROOT, 'packages/client'),
+    '--outDir',
+    join(target, 'dist'),
+  ]
+  assert.equal(spawnSync(process.execPath, compiler).status, 0)
+  return folder
+}
 
 /** Starts a service of the page with its own port, in front of the service at this URL. Returns the URL of the program. */
 async function startProgram(t: TestContext, { language, file, text }: Program, url: string): Promise<string> {
-  const folder = temporaryFolder(t)
+  const folder = folderWithClients(t)
   const port = await freePort()
   writeFileSync(join(folder, file), text.replaceAll('http://localhost:8000', url).replaceAll('3001', String(port)))
   const commands = COMMANDS[language]?.(file) ?? []
@@ -119,36 +142,53 @@ for (const program of SERVICES) {
   })
 }
 
-/** Verifies a token with verify.mjs, and prints what it returns or the code of its error. */
-const VERIFY_ONCE = `import { verify } from './verify.mjs'
-console.log(await verify(process.argv[2]).then(JSON.stringify, ({ code }) => code))
+test('login.mjs of docs/integration.md logs in and calls a service of the page', async (t) => {
+  const service = await listening(t)
+  const mia = await member(service, { email: 'mia@example.com', password: 'correct horse battery' })
+  const url = await startProgram(t, readProgram('notes.mjs'), service.url)
+  await until('the program listens', () => fetch(url).then(Boolean, () => false))
+  const script = join(folderWithClients(t), 'login.mjs')
+  writeFileSync(
+    script,
+    readProgram('login.mjs').text.replaceAll('http://localhost:8000', service.url).replaceAll('http://localhost:3001', url),
+  )
+  const { stdout, stderr } = await runNode(t, script, [], { cwd: dirname(script) })
+  assert.deepEqual([stdout, stderr], [`The notes of user ${mia.id}\n\n`, ''])
+})
+
+/** Verifies a token with a program of the page, and prints what it returns or the code of its error. */
+const VERIFY_ONCE = `const { verify } = await import(process.argv[2])
+console.log(await verify(process.argv[3]).then(JSON.stringify, ({ code }) => code))
 `
 
-test('verify.mjs of docs/integration.md accepts a token for its audience only, without asking the service', async (t) => {
-  const program = readPrograms().find(({ file }) => file === 'verify.mjs') ?? assert.fail('the page has no verify.mjs')
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const service = await startApp(t, { env: { BASE_URL: url } })
-  await service.app.listen({ host: '127.0.0.1', port })
-  const mia = await member(service)
-  const reader = await keyHolder(service, mia, { scopes: ['notes:read', 'notes:write'] })
-  const folder = temporaryFolder(t)
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  writeFileSync(join(folder, 'verify.mjs'), program.text.replaceAll('http://localhost:8000', url))
-  const script = join(folder, 'once.mjs')
-  writeFileSync(script, VERIFY_ONCE)
-  const verified = async (headers: Readonly<Record<string, string>>, audience: string) => {
-    const response = await service.app.inject({
-      ...post('/auth/token', { audience }),
-      headers: { ...headers, 'content-type': 'application/json' },
-    })
-    const { stdout, stderr } = await runNode(t, script, [response.json().token], { cwd: folder })
-    return stdout.trim() || stderr
-  }
-  assert.equal(
-    await verified(reader.headers, 'reports'),
-    JSON.stringify({ userId: mia.id, role: 'user', scopes: ['notes:read', 'notes:write'] }),
-  )
-  assert.equal(await verified(mia.headers, 'reports'), JSON.stringify({ userId: mia.id, role: 'user' }))
-  assert.equal(await verified(mia.headers, 'billing'), 'ERR_JWT_CLAIM_VALIDATION_FAILED')
-})
+/** The programs that verify tokens, and the code of their error for a token of another service. */
+const VERIFIERS = { 'verify.mjs': 'token_invalid', 'jose.mjs': 'ERR_JWT_CLAIM_VALIDATION_FAILED' }
+
+for (const [file, errorCode] of Object.entries(VERIFIERS)) {
+  test(`${file} of docs/integration.md accepts a token for its audience only, without asking the service`, async (t) => {
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
+    const service = await startApp(t, { env: { BASE_URL: url } })
+    await service.app.listen({ host: '127.0.0.1', port })
+    const mia = await member(service)
+    const reader = await keyHolder(service, mia, { scopes: ['notes:read', 'notes:write'] })
+    const folder = folderWithClients(t)
+    writeFileSync(join(folder, file), readProgram(file).text.replaceAll('http://localhost:8000', url))
+    const script = join(folder, 'once.mjs')
+    writeFileSync(script, VERIFY_ONCE)
+    const verified = async (headers: Readonly<Record<string, string>>, audience: string) => {
+      const response = await service.app.inject({
+        ...post('/auth/token', { audience }),
+        headers: { ...headers, 'content-type': 'application/json' },
+      })
+      const { stdout, stderr } = await runNode(t, script, [`./${file}`, response.json().token], { cwd: folder })
+      return stdout.trim() || stderr
+    }
+    assert.equal(
+      await verified(reader.headers, 'reports'),
+      JSON.stringify({ userId: mia.id, role: 'user', scopes: ['notes:read', 'notes:write'] }),
+    )
+    assert.equal(await verified(mia.headers, 'reports'), JSON.stringify({ userId: mia.id, role: 'user' }))
+    assert.equal(await verified(mia.headers, 'billing'), errorCode)
+  })
+}

@@ -29,7 +29,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const timeout = AbortSignal.timeout(timeoutMs)
     const init = { headers: credentials, signal: signal ? AbortSignal.any([signal, timeout]) : timeout }
     try {
-      return toCamel((await bodyOf(await reach(fetch, base + query, init))) as Schemas['Identity'])
+      const body = (await bodyOf(await reach(fetch, base + query, init))) as Partial<Schemas['Identity']>
+      // Something else may have answered with 200.
+      if (typeof body.user_id !== 'number') throw new TypeError('The response is not an identity')
+      return toCamel(body as Schemas['Identity'])
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof LatchkeyError && (error.status === 401 || error.status === 403)) throw error
