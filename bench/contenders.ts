@@ -25,7 +25,7 @@ export type ContenderName =
   | 'peerKey'
 
 export const ADMIN = { email: 'mia@example.com', password: 'correct horse' }
-const SECRET_KEY = 'kX4mQ9vT2wLp7RzB5nYc8HdF3gJs6Ua1'
+export const SECRET_KEY = 'kX4mQ9vT2wLp7RzB5nYc8HdF3gJs6Ua1'
 
 const BARE = fileURLToPath(new URL('./bare.ts', import.meta.url))
 const PEER = fileURLToPath(new URL('./peers/better-auth.mjs', import.meta.url))

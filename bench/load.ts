@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 export type Load = {
   readonly url: string
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PATCH'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly connections: number

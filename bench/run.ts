@@ -3,6 +3,7 @@ import { availableParallelism, cpus, tmpdir, totalmem, type } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { measureAudit } from './audit.ts'
 import { chartOf } from './chart.ts'
 import { meetsTarget, type Section } from './figures.ts'
 import { measureFootprint } from './footprint.ts'
@@ -14,7 +15,7 @@ import { measureStorm } from './storm.ts'
 import { type Machine, tableOf } from './table.ts'
 import { measureThroughput } from './throughput.ts'
 
-const PARTS = ['requests', 'logins', 'storm', 'scale', 'footprint'] as const
+const PARTS = ['requests', 'logins', 'audit', 'storm', 'scale', 'footprint'] as const
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url))
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, users: { type: 'string', multiple: true } } })
@@ -34,6 +35,7 @@ let scale: ScaleFigures[] = []
 
 if (only.has('requests')) sections.push(await measureThroughput(generator, folder, report))
 if (only.has('logins')) sections.push(await measureLogins(generator, folder, report))
+if (only.has('audit')) sections.push(await measureAudit(generator, folder, report))
 if (only.has('storm')) sections.push(await measureStorm(generator, folder, report))
 if (only.has('scale')) {
   scale = await measureScale(report, values.users?.map(Number))
@@ -64,7 +66,9 @@ function keep(name: string, text: string): void {
 }
 
 function ratesOf(measured: readonly Section[]) {
-  return measured.flatMap(({ title, figures }) => (title === 'Login storm' ? [] : figures)).filter(({ unit }) => unit === '1/s')
+  return measured
+    .flatMap(({ title, figures }) => (['Login storm', 'Audit trail'].includes(title) ? [] : figures))
+    .filter(({ unit }) => unit === '1/s')
 }
 
 function describeMachine(): Machine {

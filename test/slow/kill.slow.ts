@@ -69,6 +69,10 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
   const { body: keySet } = await ask(service.url, 'GET', '/.well-known/jwks.json')
   const published = (keySet as { keys: { kid: string }[] }).keys.map(({ kid }) => kid)
   assert.deepEqual(missing(published, rotated), [], 'every signing key is published')
+  assert.deepEqual(await rows(UNRECORDED), [], 'every account and session has its event')
+  const verified = await runNode(t, LATCHKEY, ['audit', 'verify', '--json'], { cwd: folder, env: { SECRET_KEY: TEST_SECRET, ...env } })
+  const trail = json(verified) as { valid: boolean; sealed: number }
+  assert.ok(trail.valid && trail.sealed > 0, verified.stdout)
   if (!IS_LONG) await rows('update outbox set due_at = 0 returning id')
   const { accounts, waiting, forgotten } = await assertMailed(peer, rows, clients)
   const orphans = await rows(ORPHANS)
@@ -79,7 +83,7 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
   assert.ok(waiting > 0 && forgotten > 0, 'mails were requested')
   t.diagnostic(
     `${KILLS} kills; ${acknowledged} acknowledged writes on ${accounts} accounts, all found; ` +
-      `${waiting} unverified accounts and ${forgotten} reset requests, all mailed; 0 orphan rows`,
+      `${waiting} unverified accounts and ${forgotten} reset requests, all mailed; 0 orphan rows; ${trail.sealed} sealed events`,
   )
 })
 
@@ -88,6 +92,13 @@ const ORPHANS = `
   union all select 'key', id from api_keys where user_id not in (select id from users)
   union all select 'former secret', key_id from retiring_secrets where key_id not in (select id from api_keys)
   union all select 'mail', recipient from outbox where kind = 'verify' and recipient not in (select email_key from users)`
+
+// Both are written in the transaction of the change, which may be killed at any moment.
+const UNRECORDED = `
+  select 'user' as unrecorded, cast(id as text) as id from users
+  where not exists (select 1 from events where kind = 'user.registered' and target = users.id)
+  union all select 'session', id from sessions
+  where not exists (select 1 from events where kind = 'session.created' and target = user_id and detail like '%' || sessions.id || '%')`
 
 function acknowledgedBy(clients: readonly SteadyClient[]): number {
   return clients.reduce((sum, client) => sum + client.acknowledged(), 0)

@@ -3,6 +3,7 @@ import { explainDatabaseErrors } from '../../process/open-database.ts'
 import { COMMAND } from '../../shared/command.ts'
 import { counted } from '../../shared/counted.ts'
 import { type Inspection, inspectDatabase } from '../../storage/maintenance/inspection.ts'
+import { checkAudit } from './audit.checks.ts'
 import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
 import { checkRotation } from './secret.checks.ts'
 import { checkWebhooks } from './webhook.checks.ts'
@@ -33,6 +34,7 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
     ...checkClock(inspection.serverTime, 'the database server', (startedAt + now()) / 2),
     ...checkRotation(config, inspection, now()),
     ...checkAdmins(inspection),
+    ...checkAudit(config, inspection, now()),
     ...checkMails(inspection, now()),
     ...checkWebhooks(config, inspection, now()),
   ]

@@ -4,12 +4,13 @@ import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseTarget } from '../database-target.ts'
 import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from '../migrations.ts'
 import { withConnection } from '../postgres/connections.ts'
+import { type AuditInspection, auditOf, READ_AUDIT } from './audit-inspection.ts'
 import type { SchemaDifference } from './schema-comparison.ts'
 import { comparePostgresSchema } from './schema-postgres.ts'
 import { compareSqliteSchema } from './schema-sqlite.ts'
 
 /** The state of a database, read without changing anything: not even a migration is applied. */
-export type Inspection = {
+export type Inspection = AuditInspection & {
   /** Such as `PostgreSQL 18.1`. */
   readonly product: string
   readonly isReadOnly: boolean
@@ -115,6 +116,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
       ...stateOf(state),
       ...secretsOf(readIfCurrent(READ_SECRET_USES), readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(readIfCurrent(READ_WEBHOOKS), readIfCurrent(READ_WEBHOOK_STOPS)),
+      ...auditOf(readIfCurrent(READ_AUDIT)[0]),
       serverTime: undefined,
     }
   } finally {
@@ -155,6 +157,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
       ...stateOf(state),
       ...secretsOf(await readIfCurrent(READ_SECRET_USES), await readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(await readIfCurrent(READ_WEBHOOKS), await readIfCurrent(READ_WEBHOOK_STOPS)),
+      ...auditOf((await readIfCurrent(READ_AUDIT))[0]),
       serverTime: server?.now,
     }
   })

@@ -36,6 +36,7 @@ plainTest('doctor reports no problem of a healthy service, and exits with 0', as
     schema: 'ok',
     rotation: 'ok',
     admins: 'ok',
+    audit: 'ok',
     outbox: 'ok',
     smtp: 'ok',
     port: 'ok',
