@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -206,3 +206,26 @@ for (const [name, start] of Object.entries(PROXIES)) {
     assert.equal(product.received.length, 0)
   })
 }
+
+test('Caddy: a connection can be upgraded, and the product still learns who is calling', async (t) => {
+  const service = await startApp(t)
+  await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const mia = await member(service)
+  const upgraded: IncomingHttpHeaders[] = []
+  const product = createServer((_request, response) => void response.end())
+  product.on('upgrade', ({ headers }, socket) => {
+    upgraded.push(headers)
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  })
+  await once(product.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => product.close())
+  const start = PROXIES['Caddy'] ?? assert.fail('there is no Caddy')
+  const port = await start(t, { check: boundPort(service.app.server), product: (product.address() as AddressInfo).port })
+  const upgrade = ['Connection: LatchkeyRole, upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: eA==']
+  assert.equal((await request(port, '/', upgrade)).status, 401)
+  assert.equal((await request(port, '/', [...upgrade, ...lines(mia.headers)])).status, 101)
+  assert.deepEqual(
+    upgraded.map(({ latchkeyuser, latchkeyrole }) => [latchkeyuser, latchkeyrole]),
+    [[String(mia.id), 'user']],
+  )
+})
