@@ -85,6 +85,7 @@ export function createServices(parts: Parts): Services {
   const { onMailQueued = () => undefined, onEvent = () => undefined, sessionUse = createSessionUse(db, now) } = parts
   const tokens = createTokens(secrets, now)
   const reads = readsOf(db)
+  const lists = readsOf(db.lists)
   const observed = (event: Event) => {
     observer.recorded(event.kind)
     onEvent(event)
@@ -115,7 +116,7 @@ export function createServices(parts: Parts): Services {
     users: createUsers({ reads, changes, passwords, now, limiter, onMailQueued }),
     emailChanges: createEmailChanges({ reads, changes, tokens, observer, now }),
     selfDeletion: createSelfDeletion({ reads, changes, passwords, now, limiter }),
-    userAdministration: createUserAdministration({ reads, changes, now, onMailQueued }),
+    userAdministration: createUserAdministration({ reads, lists, changes, now, onMailQueued }),
     userSessions: createUserSessions({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now, keyPrefix }),
     leakedKeys: createLeakedKeys({ reads, changes, now }),
@@ -125,7 +126,7 @@ export function createServices(parts: Parts): Services {
     limiter,
     pageLimiter: createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now }),
     userDirectory: createUserDirectory({ reads }),
-    audit: createAudit({ reads, changes, secrets }),
+    audit: createAudit({ reads, lists, changes, secrets }),
     failedLogins,
     webhooks: createWebhookAdministration({ reads, changes, now, endpoint: parts.webhooks?.endpoint }),
   }

@@ -34,9 +34,10 @@ export async function requireUnlisted(password: string): Promise<void> {
 }
 
 /** The parts that a command builds its services from. */
-export function partsOf(db: Database): Pick<DomainParts, 'reads' | 'changes' | 'now'> {
+export function partsOf(db: Database): Pick<DomainParts, 'reads' | 'lists' | 'changes' | 'now'> {
   const now = Date.now
-  return { reads: readsOf(db), changes: createChanges({ db, now, followUps: [followEvents], onEvent: () => undefined }), now }
+  const changes = createChanges({ db, now, followUps: [followEvents], onEvent: () => undefined })
+  return { reads: readsOf(db), lists: readsOf(db.lists), changes, now }
 }
 
 /** Reads the secret key when the first event is stored: a command that changes nothing does not need it. */

@@ -21,6 +21,7 @@ import {
   parseOrigins,
   parsePath,
   parsePort,
+  parseReplicaUrl,
   parseSmtpUrl,
   parseTitle,
   parseWorkers,
@@ -98,7 +99,10 @@ export function loadConfig(env: Environment): Config {
   }
 
   const port = read('PORT', 8000, parsePort)
-  const database = read<DatabaseTarget>('DATABASE_URL', { kind: 'sqlite', file: 'data/latchkey.db' }, parseDatabaseUrl)
+  const target = read<DatabaseTarget>('DATABASE_URL', { kind: 'sqlite', file: 'data/latchkey.db' }, parseDatabaseUrl)
+  const replicaUrl = read('DATABASE_READ_URL', undefined, parseReplicaUrl)
+  if (replicaUrl !== undefined && target.kind === 'sqlite') errors.push('DATABASE_READ_URL: a replica needs PostgreSQL in DATABASE_URL')
+  const database = target.kind === 'sqlite' || replicaUrl === undefined ? target : { ...target, replicaUrl }
   const secretKey = read('SECRET_KEY', undefined, parseSecretKey)
   if (database.kind === 'postgres' && !env['SECRET_KEY']) {
     errors.push(`SECRET_KEY: is required with PostgreSQL; create one with \`${COMMAND} secret generate\``)

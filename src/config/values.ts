@@ -59,6 +59,11 @@ export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
   }
 }
 
+export function parseReplicaUrl(text: string): Parsed<string> {
+  if (parsePostgresUrl(text) !== undefined) return { value: text }
+  return { error: 'should be postgres://user:password@host:port/database, as in DATABASE_URL' }
+}
+
 export function parseHttpUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
   const isPlain = /^https?:\/\/[^/\\]/i.test(text) && !/[?#\s\\]/.test(text)

@@ -7,6 +7,8 @@ import type { Observer } from './observer.ts'
 /** The dependencies of the services. Each service picks those that it needs. */
 export type DomainParts = {
   readonly reads: Reads
+  /** For lists and searches, which may be a few seconds old. Never for a decision about a caller. */
+  readonly lists: Reads
   /** The only way for a service to write. */
   readonly changes: Changes
   readonly tokens: Tokens

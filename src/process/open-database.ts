@@ -2,7 +2,7 @@ import type { Config } from '../config/load.ts'
 import { explainSystemError } from '../shared/system-errors.ts'
 import type { Migration } from '../storage/migrations.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
-import { migrate, type OutageObserver, openDatabase } from '../storage/open.ts'
+import { type DatabaseObserver, migrate, openDatabase } from '../storage/open.ts'
 
 /** Applies the migrations that the database lacks, and returns them. */
 export function migrateDatabase({ database }: Config): Promise<Migration[]> {
@@ -10,7 +10,7 @@ export function migrateDatabase({ database }: Config): Promise<Migration[]> {
 }
 
 /** Migrates the database, then opens it. */
-export function openMigrated({ database }: Config, observer?: OutageObserver): Promise<MonitoredDatabase> {
+export function openMigrated({ database }: Config, observer?: DatabaseObserver): Promise<MonitoredDatabase> {
   return explainDatabaseErrors('DATABASE_URL', database, async () => {
     await migrate(database)
     return openDatabase(database, observer)

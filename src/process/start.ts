@@ -57,6 +57,8 @@ async function startWorker(config: Config, log: ProcessLog): Promise<void> {
 async function openAndServe(config: Config, secrets: Secrets, log: ProcessLog): Promise<RunningService> {
   const db = await openMigrated(config, {
     onOutage: (reason) => log.logger.error({ reason }, 'database outage'),
+    onReplicaAway: (reason) => log.logger.warn({ reason }, 'the replica cannot be used; the primary answers instead'),
+    onReplicaBack: () => log.logger.info('the replica is used again'),
     onRecovery: (outageMs) => log.logger.warn({ outageMs: Math.round(outageMs) }, 'database outage is over'),
   })
   try {

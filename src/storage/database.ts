@@ -64,13 +64,15 @@ export type TransactionOptions = {
 }
 
 export type Database = Queries & {
+  /** For lists, searches and exports, which may be a few seconds old: they come from a replica where there is one. */
+  readonly lists: Reads
   /** Commits all of the work or nothing. The work must wait for nothing but the database. */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>
   close(): Promise<void>
 }
 
 /** The reading side of a database. A statement that writes throws: rules write through their changes only. */
-export function readsOf(db: Queries): Reads {
+export function readsOf(db: Reads): Reads {
   function requireRead({ isRead, sql }: Statement<unknown>): void {
     if (!isRead) throw new Error(`not a read: ${sql}`)
   }

@@ -25,6 +25,10 @@ export function monitored(db: Database): MonitoredDatabase {
     first: (statement, ...values) => watched(db.first(statement, ...values)),
     all: (statement, ...values) => watched(db.all(statement, ...values)),
     run: (statement, ...values) => watched(db.run(statement, ...values)),
+    lists: {
+      first: (statement, ...values) => watched(db.lists.first(statement, ...values)),
+      all: (statement, ...values) => watched(db.lists.all(statement, ...values)),
+    },
     transaction: (work, options) => watched(db.transaction(work, options)),
     errorCount: () => errors,
     close: () => db.close(),

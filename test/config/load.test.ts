@@ -130,6 +130,7 @@ const GOOD: readonly Good[] = [
 const BAD: Readonly<Record<string, readonly string[]>> = {
   HOST: ['not a host', 'http://127.0.0.1', '127.0.0.1:8000', '[localhost]', '[::1', ':::', 'a/b', '-a'],
   PORT: ['65536', '-1', '80.5', '0x50', '1e3', ' 80', 'http', '123456'],
+  DATABASE_READ_URL: ['sqlite:replica.db', 'postgres://user:hunter22@host', 'replica', 'postgres://user:hunter22@host/db?ssl=true'],
   DATABASE_URL: [
     'mysql://user:hunter22@host/db',
     'sqlite:',
@@ -331,6 +332,13 @@ test('SECRET_KEY is required with PostgreSQL, because several machines may serve
   ])
 })
 
+test('a replica needs PostgreSQL', () => {
+  const env = { SECRET_KEY: TEST_SECRET, DATABASE_READ_URL: 'postgres://reader@replica/accounts' }
+  assert.deepEqual(errorsOf(env), ['DATABASE_READ_URL: a replica needs PostgreSQL in DATABASE_URL'])
+  const { database } = loadConfig({ ...env, DATABASE_URL: POSTGRES })
+  assert.deepEqual(database, { kind: 'postgres', url: POSTGRES, replicaUrl: env.DATABASE_READ_URL })
+})
+
 test('each fallback that cannot be used is one line, without its value', () => {
   const weak = 'change-me-change-me-change-me-change-me'
   assert.deepEqual(errorsOf({ SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: `hunter22,${weak},${TEST_SECRET}` }), [
@@ -385,7 +393,7 @@ test('the error for an unknown parameter of SMTP_URL names it and the one that e
 })
 
 test('no error repeats a password or a secret', () => {
-  for (const name of ['DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_FALLBACKS', 'SMTP_URL', 'BASE_URL']) {
+  for (const name of ['DATABASE_URL', 'DATABASE_READ_URL', 'SECRET_KEY', 'SECRET_KEY_FALLBACKS', 'SMTP_URL', 'BASE_URL']) {
     for (const text of BAD[name] ?? []) {
       assert.doesNotMatch(errorsOf({ SECRET_KEY: TEST_SECRET, [name]: text }).join('\n'), /hunter22/)
     }

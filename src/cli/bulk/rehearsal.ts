@@ -24,7 +24,7 @@ export async function rehearse<Result>(
   }
   try {
     return await db.transaction(async (tx) => {
-      const result = await work({ ...tx, transaction: (inner) => inner(tx), close: async () => undefined }, stop)
+      const result = await work({ ...tx, lists: tx, transaction: (inner) => inner(tx), close: async () => undefined }, stop)
       throw new Rehearsed(result)
     })
   } catch (error) {

@@ -7,6 +7,7 @@ import { type Finding, failure, inTime, ok } from './finding.ts'
 import { checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
 import { checkBlocklist } from './password.checks.ts'
+import { checkReplica } from './replica.checks.ts'
 import { checkSecret } from './secret.checks.ts'
 
 const DEADLINE_MS = 20_000
@@ -37,6 +38,7 @@ export async function examine(env: Environment, { sendTo, now = Date.now }: Exam
     inTime('password', DEADLINE_MS, checkBlocklist(config)),
     inTime('branding', DEADLINE_MS, checkBranding(config)),
     inTime('database', DEADLINE_MS, checkDatabase(config, now)),
+    inTime('replica', DEADLINE_MS, checkReplica(config)),
     inTime('smtp', DEADLINE_MS, checkSmtp(config, sendTo)),
     inTime('port', DEADLINE_MS, checkAddresses(config, now)),
     inTime('frontend', DEADLINE_MS, checkFrontend(config)),

@@ -16,7 +16,7 @@ export type Accounts = {
   resendVerification(origin: Origin, email: string): Promise<void>
 }
 
-export function createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }: DomainParts): Accounts {
+export function createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }: Omit<DomainParts, 'lists'>): Accounts {
   function verifyRefused(reason: AuthFailureReason): Refusal {
     observer.authFailure('verify_email', reason)
     const code = reason === 'user_not_found' || reason === 'already_verified' ? reason : 'token_invalid'

@@ -19,7 +19,15 @@ export type PasswordReset = {
   reset(origin: Origin, token: string, newPassword: string): Promise<string>
 }
 
-export function createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }: DomainParts): PasswordReset {
+export function createPasswordReset({
+  reads,
+  changes,
+  tokens,
+  passwords,
+  observer,
+  now,
+  onMailQueued,
+}: Omit<DomainParts, 'lists'>): PasswordReset {
   function refused(reason: AuthFailureReason): Refusal {
     observer.authFailure('password_reset', reason)
     return new Refusal(reason === 'user_not_found' ? 'user_not_found' : 'token_invalid', reason)

@@ -42,9 +42,9 @@ export type UserAdministration = {
 
 const LIST_PAGE_SIZE = 250
 
-type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
+type Parts = Pick<DomainParts, 'reads' | 'lists' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
 
-export function createUserAdministration({ reads, changes, now, onMailQueued = () => undefined }: Parts): UserAdministration {
+export function createUserAdministration({ reads, lists, changes, now, onMailQueued = () => undefined }: Parts): UserAdministration {
   function change(
     administrator: Administrator,
     userId: number,
@@ -68,7 +68,7 @@ export function createUserAdministration({ reads, changes, now, onMailQueued = (
   async function* list({ caller }: Administrator): AsyncIterable<readonly User[]> {
     for (let lastId = 0; ; ) {
       if (caller !== 'operator') await requireReader(reads, caller, undefined, now())
-      const page = await listUsersAfter(reads, lastId, LIST_PAGE_SIZE)
+      const page = await listUsersAfter(lists, lastId, LIST_PAGE_SIZE)
       if (page.length > 0) yield page
       if (page.length < LIST_PAGE_SIZE) return
       lastId = page.at(-1)?.id ?? lastId
@@ -87,7 +87,7 @@ export function createUserAdministration({ reads, changes, now, onMailQueued = (
       if (user === undefined) throw new Refusal('user_not_found')
       return user
     },
-    search: (search) => searchUsers(reads, search),
+    search: (search) => searchUsers(lists, search),
     makeAdmin: (administrator, userId) =>
       change(administrator, userId, async (tx) => {
         if (await setRole(tx, userId, 'admin')) tx.record({ kind: 'user.promoted', target: userId })

@@ -27,12 +27,17 @@ export const EVENT_PAGE_SIZE = 50
 const ALL_PAGE_SIZE = 500
 const ERASE_BATCH_SIZE = 500
 
-export function createAudit({ reads, changes, secrets }: Pick<DomainParts, 'reads' | 'changes'> & { readonly secrets: Secrets }): Audit {
+export function createAudit({
+  reads,
+  lists,
+  changes,
+  secrets,
+}: Pick<DomainParts, 'reads' | 'lists' | 'changes'> & { readonly secrets: Secrets }): Audit {
   const seals = createAuditSeals(secrets)
 
   async function* all(): AsyncIterable<readonly StoredEvent[]> {
     for (let lastId = 0; ; ) {
-      const page = await listEventsAfter(reads, lastId, ALL_PAGE_SIZE)
+      const page = await listEventsAfter(lists, lastId, ALL_PAGE_SIZE)
       if (page.length > 0) yield page
       if (page.length < ALL_PAGE_SIZE) return
       lastId = page.at(-1)?.id ?? lastId
@@ -47,7 +52,7 @@ export function createAudit({ reads, changes, secrets }: Pick<DomainParts, 'read
       return all()
     },
     async list({ cursor, size, ...filter }) {
-      const items = await listEvents(reads, filter, startOf(filter, cursor), size + 1)
+      const items = await listEvents(lists, filter, startOf(filter, cursor), size + 1)
       const page = items.slice(0, size)
       const last = items.length > size ? page.at(-1) : undefined
       return { items: page, next: last && { at: last.at, id: last.id } }

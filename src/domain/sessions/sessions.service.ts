@@ -22,7 +22,7 @@ export type Sessions = {
   logout(actor: Actor): Promise<void>
 }
 
-type Parts = Omit<DomainParts, 'onMailQueued'> & {
+type Parts = Omit<DomainParts, 'lists' | 'onMailQueued'> & {
   /** Counts a failed login of an existing account, without delaying the request. */
   readonly noteFailedLogin: (userId: number, origin: Origin) => void
 }

@@ -34,8 +34,8 @@ export function parseAddress(url: string): PostgresAddress {
 }
 
 /**
- * Up to `max` connections to one host, opened when they are needed. Every connection is checked to lead to the primary before it is used:
- * a standby may lag behind, and would let in a user whom the primary has banned.
+ * Up to `max` connections to one host, opened when they are needed. Unless they are for a replica, each is checked to lead to the primary
+ * before it is used: a standby may lag behind, and would let in a user whom the primary has banned.
  */
 export function openConnections(address: PostgresAddress, hostIndex: number, max: number, settings: ServerSettings): Connections {
   const host = address.hosts[hostIndex]
@@ -47,7 +47,7 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
     host: host.host,
     port: host.port,
     database: address.database,
-    target_session_attrs: 'primary',
+    ...(address.isReplica ? {} : { target_session_attrs: 'primary' }),
     ssl: driverTls(address, host.host),
     ...{ socket: sockets.open },
     max,

@@ -1,21 +1,32 @@
 import { Abandoned, Refusal } from '../../model/refusal.ts'
-import type { Database, LockName, Queries, Statement, Transaction, TransactionOptions, Value } from '../database.ts'
+import type { Database, LockName, Reads, Transaction, TransactionOptions } from '../database.ts'
+import type { PostgresTarget } from '../database-target.ts'
+import { answered } from './answered.ts'
 import { type Client, type Connections, parseAddress, type Tx } from './connections.ts'
-import { isDoubtful, isLost, isOutage, isUnreached, isWrongServer, translate } from './errors.ts'
+import { isDoubtful, isLost, isOutage, isUnreached, isWrongServer } from './errors.ts'
 import { createGathering } from './gathering.ts'
 import { createOutageWatch, type OutageObserver } from './outage.ts'
 import { createPool, type Pool } from './pool.ts'
+import { asked, PREPARED, queries } from './queries.ts'
+import { openReplica } from './replica.ts'
+import type { PrimaryPosition } from './replica-lag.ts'
 import { createTurns } from './turns.ts'
 
-// For one statement or transaction, whatever the state of the database. A request has its own, longer deadline.
-const ANSWER_DEADLINE_MS = 2000
 // For reads, and as many again for writes.
 const MAX_CONNECTIONS = 6
 // Longer than the deadline, so that every statement on a replaced connection has been answered.
 const GRACE_MS = 3000
 const LOCKS: Record<LockName, number> = { admins: 7_214_001, 'signing-keys': 7_214_002, 'audit-chain': 7_214_003 }
 
-export function openPostgres(url: string, observer: OutageObserver = {}): Database {
+export type DatabaseObserver = OutageObserver & {
+  /** Called once when the replica cannot be used, and once when it can be used again. */
+  readonly onReplicaAway?: (reason: string) => void
+  readonly onReplicaBack?: () => void
+}
+
+const READ_POSITION = 'select pg_current_wal_lsn()::text as lsn, id as instance from instance'
+
+export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, observer: DatabaseObserver = {}): Database {
   const address = parseAddress(url)
   const preference = { hostIndex: 0 }
   const outage = createOutageWatch(observer)
@@ -59,6 +70,10 @@ export function openPostgres(url: string, observer: OutageObserver = {}): Databa
   const single = queries((statement, values) => trying(statement.isRead ? reads : writes, (client) => asked(client, statement, values)))
   const gather = createGathering((sql, values) => trying(reads, (client) => client.unsafe(sql, values, PREPARED).values()))
 
+  const primary: Reads = {
+    first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
+    all: single.all,
+  }
   const takeTurn = createTurns()
 
   function transact<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions): Promise<Result> {
@@ -77,12 +92,23 @@ export function openPostgres(url: string, observer: OutageObserver = {}): Databa
     })
   }
 
+  async function readPosition(): Promise<PrimaryPosition> {
+    const [position] = await trying(reads, (client) => client.unsafe<PrimaryPosition[]>(READ_POSITION, [], PREPARED))
+    if (position === undefined) throw new Refusal('unavailable', 'the primary did not report its position')
+    return position
+  }
+
+  const { onReplicaAway: onOutage, onReplicaBack: onRecovery } = observer
+  const replica =
+    replicaUrl === undefined ? undefined : openReplica({ url: replicaUrl, primary, readPosition, observer: { onOutage, onRecovery } })
+
   return {
     ...single,
-    first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
+    lists: replica ?? primary,
+    first: primary.first,
     transaction: (work, options = {}) =>
       options.accountId === undefined ? transact(work, options) : takeTurn(options.accountId, () => transact(work, options)),
-    close: async () => void (await Promise.all([reads.close(), writes.close()])),
+    close: async () => void (await Promise.all([reads.close(), writes.close(), replica?.close()])),
   }
 }
 
@@ -106,36 +132,6 @@ async function within<Result>(
   return { value, final }
 }
 
-const PREPARED = { prepare: true }
-const PLANNED_EACH_TIME = { prepare: false }
-
-type Rows = unknown[] & { readonly count: number }
-type Ask = (statement: Statement<unknown>, values: Value[]) => Promise<Rows>
-
-/** The best plan of a search depends on its term, so long reads are planned with their values: a rare term uses the index, a common one a scan. */
-function asked(client: Client | Tx, { sql, hot, isLong }: Statement<unknown>, values: Value[]): PromiseLike<Rows> {
-  const query = client.unsafe(sql, values, isLong ? PLANNED_EACH_TIME : PREPARED)
-  return hot ? query.values() : query
-}
-
-function queries(ask: Ask): Queries {
-  return {
-    // A row has the shape that the type of the statement declares; the tests of each repository check that.
-    first: async <Row>(statement: Statement<Row>, ...values: Value[]) => {
-      const [found] = await ask(statement, values)
-      return found === undefined ? undefined : rowOf(statement, found)
-    },
-    // Taken out of the array of the driver, which stays in memory until a full garbage collection; the list of all users creates many.
-    all: async <Row>(statement: Statement<Row>, ...values: Value[]) =>
-      (await ask(statement, values)).splice(0).map((row) => rowOf(statement, row)),
-    run: async (statement, ...values) => (await ask(statement, values)).count,
-  }
-}
-
-function rowOf<Row>({ hot }: Statement<Row>, found: unknown): Row {
-  return hot ? hot.read(found as unknown[]) : (found as Row)
-}
-
 /**
  * Never settles if the connection is lost. The driver notices the loss and rejects the transaction; if we rejected it too, the driver
  * would send its rollback over a connection that is gone, or over a new one.
@@ -147,36 +143,4 @@ async function unlessLost<Result>(work: () => Promise<Result>): Promise<Result> 
     if (isLost(error)) await new Promise(() => undefined)
     throw error
   }
-}
-
-/** Rejects at the deadline, although the work may continue, and translates errors. */
-function answered<Result>(
-  work: (requireTime: () => void) => PromiseLike<Result>,
-  onError: (error: unknown) => void = () => undefined,
-): Promise<Result> {
-  const late = () => new Refusal('unavailable', `PostgreSQL did not respond within ${ANSWER_DEADLINE_MS} ms`)
-  return new Promise((resolve, reject) => {
-    let isLate = false
-    function fail(error: unknown): void {
-      clearTimeout(timer)
-      reject(error)
-      onError(error)
-    }
-    const timer = setTimeout(() => {
-      isLate = true
-      fail(late())
-    }, ANSWER_DEADLINE_MS)
-    const requireTime = () => {
-      if (isLate) throw late()
-    }
-    work(requireTime).then(
-      (result) => {
-        clearTimeout(timer)
-        resolve(result)
-      },
-      (error) => {
-        if (!isLate) fail(translate(error))
-      },
-    )
-  })
 }

@@ -1,7 +1,7 @@
 /** Called once when an outage begins, and once when it ends. */
 export type OutageObserver = {
-  readonly onOutage?: (reason: string) => void
-  readonly onRecovery?: (outageMs: number) => void
+  readonly onOutage?: ((reason: string) => void) | undefined
+  readonly onRecovery?: ((outageMs: number) => void) | undefined
 }
 
 export type OutageWatch = { failed(reason: string): void; succeeded(): void }

@@ -8,6 +8,8 @@ export type PostgresAddress = {
   readonly sslMode: SslMode
   /** A file with the certificates of trusted authorities, or `system`; without it, those that Node.js trusts. */
   readonly rootCertificate: string | undefined
+  /** Set for a replica: any server will do, not only the primary. */
+  readonly isReplica?: true
 }
 
 /** The modes of libpq: whether there is TLS, and whether the certificate is verified, alone or with the name of the host. */

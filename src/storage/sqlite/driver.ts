@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Database, declaredStatements, type Queries, type Statement, type Transaction, type Value } from '../database.ts'
+import { type Database, declaredStatements, type Queries, type Reads, type Statement, type Transaction, type Value } from '../database.ts'
 import { connect, guarded, translate } from './connection.ts'
 import { watchFiles } from './files.ts'
 import { createReaderThread } from './reader.ts'
@@ -36,7 +36,7 @@ export async function openSqlite(file: string): Promise<Database> {
     return thread.all(numbered(sqliteSql), bindable(values)) as Promise<Row[]>
   }
 
-  return {
+  const lists: Reads = {
     first(statement, ...values) {
       if (statement.isLong) return readLong(statement, values).then(([row]) => row)
       return statement.isRead ? read.first(statement, ...values) : writes.add(() => write.first(statement, ...values))
@@ -45,6 +45,11 @@ export async function openSqlite(file: string): Promise<Database> {
       if (statement.isLong) return readLong(statement, values)
       return statement.isRead ? read.all(statement, ...values) : writes.add(() => write.all(statement, ...values))
     },
+  }
+
+  return {
+    ...lists,
+    lists,
     run: (statement, ...values) => writes.add(() => write.run(statement, ...values)),
     async transaction(work, { signal, onCommit, finalStatements } = {}) {
       const result = await writes.add(async () => {

@@ -17,7 +17,9 @@ async function behind(t: TestContext, ...ports: number[]): Promise<Database> {
   const target = await freshDatabase(t, 'postgres')
   if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
   const url = new URL(target.url)
-  const db = openPostgres(`postgres://postgres@${[...ports.map((port) => `127.0.0.1:${port}`), url.host].join(',')}${url.pathname}`)
+  const db = openPostgres({
+    url: `postgres://postgres@${[...ports.map((port) => `127.0.0.1:${port}`), url.host].join(',')}${url.pathname}`,
+  })
   t.after(() => db.close())
   return db
 }
@@ -66,7 +68,7 @@ test('a host that does not respond, or closes the connection, is skipped', async
 
 test('a host that is switched off is reported as unavailable in time, and skipped if another host is running', async (t) => {
   const dead = await deafPort(t)
-  const alone = openPostgres(`postgres://postgres@127.0.0.1:${dead}/accounts`)
+  const alone = openPostgres({ url: `postgres://postgres@127.0.0.1:${dead}/accounts` })
   t.after(() => alone.close())
   for (const work of [() => ping(alone), () => alone.transaction(async (tx) => ping(tx))]) {
     const before = performance.now()
@@ -81,7 +83,7 @@ test('a network that drops all packets is reported as unavailable in time, and u
   if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
   const url = new URL(target.url)
   const proxy = await startBrokenProxy(t, Number(url.port))
-  const db = openPostgres(`postgres://postgres@127.0.0.1:${proxy.port}${url.pathname}`)
+  const db = openPostgres({ url: `postgres://postgres@127.0.0.1:${proxy.port}${url.pathname}` })
   t.after(() => db.close())
   await ping(db)
   proxy.set('blackhole')

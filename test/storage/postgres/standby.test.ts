@@ -19,7 +19,7 @@ async function startCluster(t: TestContext): Promise<Cluster> {
   const primary = await startPostgres()
   t.after(() => primary.stop())
   await migratePostgres(primary.url)
-  const db = openPostgres(primary.url)
+  const db = openPostgres({ url: primary.url })
   const mia = { email: 'mia@x.io', emailKey: 'mia@x.io', firstName: 'Mia', lastName: 'Muster' }
   const userId = await db.transaction(async (tx) => {
     const id = (await insertUser(tx, { ...mia, passwordHash: '', role: 'user', verified: true, createdAt: 0 })) ?? 0
@@ -38,7 +38,7 @@ async function startCluster(t: TestContext): Promise<Cluster> {
 test('unavailable: a standby serves neither reads nor writes, whatever target_session_attrs says', async (t) => {
   const { standby, userId } = await startCluster(t)
   for (const query of ['', '?target_session_attrs=read-write', '?target_session_attrs=primary']) {
-    const db = openPostgres(standby.url + query)
+    const db = openPostgres({ url: standby.url + query })
     t.after(() => db.close())
     const expected = {
       code: 'unavailable',
@@ -57,7 +57,7 @@ test('unavailable: a standby serves neither reads nor writes, whatever target_se
 
 test('a standby in a list of hosts is skipped within the same request', async (t) => {
   const { primary, standby, userId } = await startCluster(t)
-  const db = openPostgres(`postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres`)
+  const db = openPostgres({ url: `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres` })
   t.after(() => db.close())
   assert.equal((await findSessionUser(db, 'session', userId, 0))?.email, 'mia@x.io')
   await ping(db)
@@ -84,7 +84,7 @@ test('a service whose DATABASE_URL names a standby or a read-only server does no
 
 test('a standby that is promoted is used without a restart of the service', async (t) => {
   const { primary, standby, userId } = await startCluster(t)
-  const db = openPostgres(standby.url)
+  const db = openPostgres({ url: standby.url })
   t.after(() => db.close())
   await assert.rejects(ping(db), { code: 'unavailable' })
   await primary.end('SIGQUIT')

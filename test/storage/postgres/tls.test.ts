@@ -33,7 +33,7 @@ async function startSecured(t: TestContext): Promise<{ port: number; certificate
 }
 
 function open(t: TestContext, address: string): Database {
-  const db = openPostgres(`postgres://postgres@${address}`)
+  const db = openPostgres({ url: `postgres://postgres@${address}` })
   t.after(() => db.close())
   return db
 }

@@ -1,0 +1,32 @@
+import type { Queries, Statement, Value } from '../database.ts'
+import type { Client, Tx } from './connections.ts'
+
+export const PREPARED = { prepare: true }
+const PLANNED_EACH_TIME = { prepare: false }
+
+type Rows = unknown[] & { readonly count: number }
+type Ask = (statement: Statement<unknown>, values: Value[]) => Promise<Rows>
+
+/** The best plan of a search depends on its term, so long reads are planned with their values: a rare term uses the index, a common one a scan. */
+export function asked(client: Client | Tx, { sql, hot, isLong }: Statement<unknown>, values: Value[]): PromiseLike<Rows> {
+  const query = client.unsafe(sql, values, isLong ? PLANNED_EACH_TIME : PREPARED)
+  return hot ? query.values() : query
+}
+
+export function queries(ask: Ask): Queries {
+  return {
+    // A row has the shape that the type of the statement declares; the tests of each repository check that.
+    first: async <Row>(statement: Statement<Row>, ...values: Value[]) => {
+      const [found] = await ask(statement, values)
+      return found === undefined ? undefined : rowOf(statement, found)
+    },
+    // Taken out of the array of the driver, which stays in memory until a full garbage collection; the list of all users creates many.
+    all: async <Row>(statement: Statement<Row>, ...values: Value[]) =>
+      (await ask(statement, values)).splice(0).map((row) => rowOf(statement, row)),
+    run: async (statement, ...values) => (await ask(statement, values)).count,
+  }
+}
+
+function rowOf<Row>({ hot }: Statement<Row>, found: unknown): Row {
+  return hot ? hot.read(found as unknown[]) : (found as Row)
+}

@@ -1,0 +1,116 @@
+import { Refusal } from '../../model/refusal.ts'
+import type { Reads } from '../database.ts'
+import { answered } from './answered.ts'
+import { type Client, parseAddress } from './connections.ts'
+import { isDoubtful } from './errors.ts'
+import { createOutageWatch, type OutageObserver } from './outage.ts'
+import { createPool } from './pool.ts'
+import { asked, PREPARED, queries } from './queries.ts'
+import { createLag, type PrimaryPosition } from './replica-lag.ts'
+
+export type Replica = Reads & { close(): Promise<void> }
+
+export type ReplicaParts = {
+  readonly url: string
+  /** Reads from the primary while the replica cannot be used. */
+  readonly primary: Reads
+  readonly readPosition: () => Promise<PrimaryPosition>
+  readonly observer: OutageObserver
+}
+
+const MAX_CONNECTIONS = 4
+const GRACE_MS = 3000
+// Short: after them the primary still has to answer within the deadline of the request.
+const CHECK_DEADLINE_MS = 500
+const READ_DEADLINE_MS = 1000
+const CHECK_EVERY_MS = 1000
+const AWAY_MS = 5000
+
+/**
+ * Lists and searches from a replica, which may be a few seconds behind. Whenever it does not answer, is further behind, is not a replica
+ * of this primary or is not a replica any more, the primary answers instead.
+ */
+export function openReplica({ url, primary, readPosition, observer }: ReplicaParts): Replica {
+  const pool = createPool({ ...parseAddress(url), isReplica: true }, MAX_CONNECTIONS, GRACE_MS, { hostIndex: 0 })
+  const outage = createOutageWatch(observer)
+  const lag = createLag(readPosition, (position) => ask(CHECK_DEADLINE_MS, (client) => readProgress(client, position)))
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let awayUntil = Number.NEGATIVE_INFINITY
+  let checking: Promise<void> | undefined
+
+  async function ask<Result>(deadlineMs: number, work: (client: Client) => PromiseLike<Result>): Promise<Result> {
+    const used = pool.connections()
+    const failed = (error: unknown) => {
+      if (!isDoubtful(error)) return
+      pool.leaveHost(used)
+      pool.replace(used)
+    }
+    return answered(() => work(used.client), failed, deadlineMs)
+  }
+
+  function leave(reason: unknown): void {
+    awayUntil = performance.now() + AWAY_MS
+    outage.failed(reason instanceof Error ? reason.message : String(reason))
+  }
+
+  async function check(): Promise<void> {
+    try {
+      const problem = await lag.check()
+      if (problem === undefined) outage.succeeded()
+      else leave(problem)
+    } catch (error) {
+      leave(error)
+    } finally {
+      checkedAt = performance.now()
+      checking = undefined
+    }
+  }
+
+  async function isUsable(): Promise<boolean> {
+    if (performance.now() < awayUntil) return false
+    if (performance.now() - checkedAt > CHECK_EVERY_MS) {
+      checking ??= check()
+      await checking
+    }
+    return performance.now() >= awayUntil && lag.isRecent()
+  }
+
+  async function reading<Result>(fromReplica: () => Promise<Result>, fromPrimary: () => Promise<Result>): Promise<Result> {
+    if (!(await isUsable())) return fromPrimary()
+    try {
+      return await fromReplica()
+    } catch (error) {
+      // The replica may have cancelled the statement, may lack a table that a migration has just created, or may be gone.
+      leave(error)
+      return fromPrimary()
+    }
+  }
+
+  const replica = queries((statement, values) => {
+    if (!statement.isRead) throw new Refusal('unavailable', 'a replica cannot be written')
+    return ask(READ_DEADLINE_MS, (client) => asked(client, statement, values))
+  })
+
+  return {
+    first: (statement, ...values) =>
+      reading(
+        () => replica.first(statement, ...values),
+        () => primary.first(statement, ...values),
+      ),
+    all: (statement, ...values) =>
+      reading(
+        () => replica.all(statement, ...values),
+        () => primary.all(statement, ...values),
+      ),
+    close: () => pool.close(),
+  }
+}
+
+const PROGRESS = `
+  select pg_is_in_recovery() as "isReplica", pg_last_wal_replay_lsn() >= $1::text::pg_lsn as "hasReached", (select id from instance) as instance`
+
+async function readProgress(client: Client, { lsn }: PrimaryPosition) {
+  const [progress] = await client.unsafe<{ isReplica: boolean; hasReached: boolean | null; instance: string }[]>(PROGRESS, [lsn], PREPARED)
+  if (progress === undefined) throw new Refusal('unavailable', 'the replica did not report its position')
+  return progress
+}
