@@ -5,8 +5,11 @@ import { createPasswordQueue } from './password-queue.ts'
 
 export type Passwords = {
   hash(password: string, signal?: AbortSignal): Promise<string>
-  /** Takes the same time without a hash, and returns false: the response time does not show whether an account exists. */
-  matches(password: string, passwordHash: string | undefined, signal?: AbortSignal): Promise<boolean>
+  /**
+   * Takes the same time without a hash, and returns false: the response time does not show whether an account exists. While accounts have
+   * hashes of other systems, `foreignKinds` lists their kinds, and each comparison costs as much as any other.
+   */
+  matches(password: string, passwordHash: string | undefined, signal?: AbortSignal, foreignKinds?: readonly string[]): Promise<boolean>
   needsRehash(passwordHash: string): boolean
   /** For the metrics: the length of the queue, and the total time that passwords have waited in it. */
   waiting(): number
@@ -18,12 +21,15 @@ export type PasswordOptions = { readonly memoryKiB: number; readonly passes: num
 // The value of Algorithm.Argon2id, a const enum, which type stripping cannot inline.
 const ARGON2ID = 2
 
+/** In place of the hash of an account that has no password, such as one that was imported without it. No password matches. */
+export const NO_PASSWORD = '!'
+
 export const PASSWORD_OPTIONS: PasswordOptions = { memoryKiB: 19 * 1024, passes: 2, maxWaitMs: 2000 }
 
 /** Hashes with argon2id outside of the event loop, behind a queue that is bounded by waiting time. */
 export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOptions = PASSWORD_OPTIONS): Passwords {
   const cost = { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: 1 }
-  const costPrefix = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=1$`
+  const costPrefix = prefixOf({ memoryKiB, passes })
   // biome-ignore lint/style/noProcessEnv: not a setting of the service, but the variable that libuv itself reads
   const threads = hashingThreads(availableParallelism(), process.env['UV_THREADPOOL_SIZE'])
   const queue = createPasswordQueue(threads, maxWaitMs)
@@ -32,14 +38,30 @@ export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOption
 
   return {
     hash: (password, signal) => queue.run(() => hash(password, cost), signal),
-    async matches(password, passwordHash, signal) {
-      const isMatch = await queue.run(() => verify(passwordHash ?? decoy, password), signal)
-      return isMatch && passwordHash !== undefined
+    async matches(password, passwordHash, signal, foreignKinds = []) {
+      const isNative = passwordHash?.startsWith(costPrefix) === true
+      return queue.run(async () => {
+        const isMatch = await verify(isNative ? passwordHash : decoy, password)
+        if (foreignKinds.length === 0 && (isNative || passwordHash === undefined)) return isMatch && isNative
+        // Loaded only by a service that has accounts of another system.
+        const { matchesAtEqualCost } = await import('./foreign/equal-work.ts')
+        const isForeignMatch = await matchesAtEqualCost(password, isNative ? undefined : passwordHash, foreignKinds)
+        return isNative ? isMatch : isForeignMatch
+      }, signal)
     },
     needsRehash: (passwordHash) => !passwordHash.startsWith(costPrefix),
     waiting: queue.waiting,
     waitedMs: queue.waitedMs,
   }
+}
+
+/** Whether the service would make a hash of this cost itself. */
+export function isNativeHash(passwordHash: string): boolean {
+  return passwordHash.startsWith(prefixOf(PASSWORD_OPTIONS))
+}
+
+function prefixOf({ memoryKiB, passes }: Pick<PasswordOptions, 'memoryKiB' | 'passes'>): string {
+  return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=1$`
 }
 
 // The defaults and the bounds of libuv, which reads UV_THREADPOOL_SIZE itself.

@@ -14,7 +14,7 @@ import { withinSqlite } from '../../storage/maintenance/transfer-sqlite.ts'
 import { migrate } from '../../storage/open.ts'
 import { FROM_INPUT, readSecretLine } from '../terminal/input.ts'
 import { contents, JSON_OPTION, print } from '../terminal/output.ts'
-import { createProgress } from '../terminal/progress.ts'
+import { createRateProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { requireOptions } from '../terminal/required-options.ts'
 
@@ -39,7 +39,7 @@ async function moveData({ from, to, json }: MoveOptions): Promise<void> {
   await requireOurs(source)
   const steps = await explainDatabaseErrors('--from', source, () => migrate(source))
   await explainDatabaseErrors('--to', target, () => migrate(target))
-  const progress = createProgress('copying')
+  const progress = createRateProgress('copying')
   const moved = await within(source, false, (reading) => within(target, true, (writing) => transfer(reading, writing, progress.update)))
   progress.clear()
   if (json) return print(JSON.stringify({ rows: moved, migrated_source: steps.length > 0 }))

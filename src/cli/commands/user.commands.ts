@@ -9,6 +9,7 @@ import { USER_FORMAT } from '../terminal/views.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 import { userChangeCommands } from './user-change.commands.ts'
 import { userEditCommands } from './user-edit.commands.ts'
+import { userMovingCommands } from './user-moving.commands.ts'
 
 type JsonOption = { readonly json?: true }
 type SearchOptions = JsonOption & {
@@ -47,6 +48,7 @@ export function userCommands(program: Command): void {
 
   userEditCommands(user)
   userChangeCommands(user)
+  userMovingCommands(user)
 }
 
 function withAdministration(work: (userAdministration: UserAdministration) => Promise<void>): Promise<void> {

@@ -18,6 +18,7 @@ export function createProgress(
   label: string,
   output: ProgressOutput = process.stderr,
   now: () => number = () => performance.now(),
+  showsRate = false,
 ): Progress {
   const startedAt = now()
   let drawnAt = Number.NEGATIVE_INFINITY
@@ -28,7 +29,7 @@ export function createProgress(
       if (output.isTTY !== true || !isDue) return
       drawnAt = now()
       isDrawn = true
-      output.write(CLEAR_LINE + bar(label, done, total))
+      output.write(CLEAR_LINE + bar(label, done, total) + (showsRate ? rate(done, now() - startedAt) : ''))
     },
     clear() {
       if (isDrawn) output.write(CLEAR_LINE)
@@ -36,6 +37,15 @@ export function createProgress(
       drawnAt = Number.NEGATIVE_INFINITY
     },
   }
+}
+
+/** A bar that also says how many are done in a second. */
+export function createRateProgress(label: string): Progress {
+  return createProgress(label, process.stderr, () => performance.now(), true)
+}
+
+function rate(done: number, elapsedMs: number): string {
+  return `  ${Math.round((done * 1000) / elapsedMs)} a second`
 }
 
 function bar(label: string, done: number, total: number | undefined): string {

@@ -1,6 +1,7 @@
 import type { Actor, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Tokens } from '../../security/token.ts'
+import { listForeignKinds } from '../../storage/repositories/accounts/foreign-hash.repository.ts'
 import { findUserByEmail, findUserById, recordLogin } from '../../storage/repositories/accounts/user.repository.ts'
 import { deleteSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
@@ -51,8 +52,8 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
   ): Promise<Opened> {
     if (codePointLength(password) > PASSWORD_MAX_LENGTH)
       throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any valid one')
-    const user = await findUserByEmail(reads, emailKey(email))
-    const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal)
+    const [user, foreignKinds] = await Promise.all([findUserByEmail(reads, emailKey(email)), listForeignKinds(reads)])
+    const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal, foreignKinds)
     if (user === undefined) throw loginRefused('invalid_password', 'wrong_credentials', 'no such account')
     // Counted after the password was compared, in memory: an attempt takes as long whether or not the account exists.
     if (!isMatch || user.banned || !user.verified) noteFailedLogin(user.id, origin)

@@ -1,3 +1,4 @@
+import { insertRows } from '../many-rows.ts'
 import { type Tx, withConnection } from '../postgres/connections.ts'
 import { NUMBERED_TABLES, TABLE_NAMES, TRANSFER_TABLES, type TransferRow, type TransferSide } from './transfer.ts'
 
@@ -42,11 +43,9 @@ function createSide(tx: Tx): TransferSide {
       for await (const page of pages) yield page.map(plain)
     },
     async insert(table, rows) {
-      const columns = TRANSFER_TABLES[table].join(', ')
       const overriding = table in NUMBERED_TABLES ? 'overriding system value' : ''
-      // The row type of the table converts 0 and 1 to booleans.
-      const sql = `insert into ${table} (${columns}) ${overriding} select ${columns} from json_populate_recordset(null::${table}, $1::text::json)`
-      await tx.unsafe(sql, [JSON.stringify(rows)])
+      const { postgres } = insertRows({ table, columns: TRANSFER_TABLES[table] }, '', overriding)
+      await tx.unsafe(postgres, [JSON.stringify(rows)])
     },
     async clear(table) {
       await tx.unsafe(`delete from ${table}`)

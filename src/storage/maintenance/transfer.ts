@@ -39,6 +39,7 @@ export const TRANSFER_TABLES = {
     'reset_version',
     'created_at',
     'last_login_at',
+    'foreign_kind',
   ],
   sessions: ['id', 'user_id', 'created_at', 'expires_at', 'ip', 'user_agent', 'last_seen_at'],
   api_keys: [

@@ -39,23 +39,24 @@ const FIND_BY_EMAIL = statement<UserSecretsRow>(`select ${USER_COLUMNS}, ${SECRE
 const MARK_VERIFIED = statement(`
   update users set verified = true where id = $1 and verified = false and banned = false and email_version = $2`)
 const RESET_PASSWORD = statement(`
-  update users set password_hash = $2, reset_version = reset_version + 1 where id = $1 and reset_version = $3 and banned = false`)
+  update users set password_hash = $2, foreign_kind = null, reset_version = reset_version + 1 where id = $1 and reset_version = $3 and banned = false`)
 // A new address invalidates tokens that were mailed to the old one. A new password invalidates reset tokens.
 const UPDATE = statement<UserRow>(`
   update users set
     email = coalesce($2, email), email_key = coalesce($3, email_key), password_hash = coalesce($4, password_hash),
+    foreign_kind = case when $4 is null then foreign_kind end,
     first_name = coalesce($5, first_name), first_name_folded = coalesce($6, first_name_folded),
     last_name = coalesce($7, last_name), last_name_folded = coalesce($8, last_name_folded),
     email_version = email_version + case when email <> $2 then 1 else 0 end,
     reset_version = reset_version + case when email <> $2 or $4 is not null then 1 else 0 end
   where id = $1 returning ${USER_COLUMNS}`)
-const RECORD_LOGIN = statement(
-  'update users set last_login_at = $3, password_hash = $4 where id = $1 and password_hash = $2 and banned = false',
-)
+const RECORD_LOGIN = statement(`
+  update users set last_login_at = $3, password_hash = $4, foreign_kind = case when password_hash = $4 then foreign_kind end
+  where id = $1 and password_hash = $2 and banned = false`)
 
 // Mailed tokens contain a version. It starts at a random number, so that a token of another database that is signed with the same key
 // does not match an account of this one.
-const MAX_FIRST_VERSION = 2 ** 30
+export const MAX_FIRST_VERSION = 2 ** 30
 
 export type NewUser = Profile & {
   readonly emailKey: string

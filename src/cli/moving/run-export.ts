@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { createExport, type Export } from '../../domain/moving/export.service.ts'
+import { counted } from '../../shared/counted.ts'
+import { explainSystemError } from '../../shared/system-errors.ts'
+import { FROM_INPUT } from '../terminal/input.ts'
+import { print } from '../terminal/output.ts'
+import { createRateProgress } from '../terminal/progress.ts'
+import { InvalidInput } from '../terminal/refusals.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import type { ExportCommandOptions } from './command-options.ts'
+
+type Write = (text: string) => Promise<void>
+
+/** Only the owner may read the file: it contains hashes and addresses. */
+const FILE_MODE = 0o600
+
+/** Exports all users, to a file or to standard output. */
+export async function runExport(file: string | undefined, { withHashes, force, json }: ExportCommandOptions): Promise<void> {
+  const isFile = file !== undefined && file !== FROM_INPUT
+  if (isFile && existsSync(file) && !force)
+    throw new InvalidInput([`${file} already exists; choose another file, or replace it with --force`])
+  await withDatabase(async (db) => {
+    const moved = createExport(partsOf(db), OPERATOR.origin, withHashes === true)
+    if (!isFile) return void (await writeAll(moved, toOutput))
+    const users = await writeFile(file, (write) => writeAll(moved, write))
+    if (json) print(JSON.stringify({ file, users, with_hashes: withHashes === true }))
+    else print(`Exported ${counted(users, 'user')} to ${file}.${withHashes ? ' It contains password hashes: keep it secret.' : ''}`)
+  })
+}
+
+/** Returns how many users it has written. */
+async function writeAll(moved: Export, write: Write): Promise<number> {
+  const total = await moved.begin()
+  const progress = createRateProgress('exporting')
+  let done = 0
+  try {
+    for await (const users of moved.pages()) {
+      await write(users.map((user) => `${JSON.stringify(user)}\n`).join(''))
+      done += users.length
+      progress.update(done, total)
+    }
+  } finally {
+    progress.clear()
+  }
+  return done
+}
+
+async function toOutput(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+/** The file appears under its name when it is complete. */
+async function writeFile(file: string, work: (write: Write) => Promise<number>): Promise<number> {
+  const partial = `${file}.partial`
+  try {
+    const descriptor = openSync(partial, 'w', FILE_MODE)
+    try {
+      fchmodSync(descriptor, FILE_MODE)
+      const result = await work(async (text) => void writeSync(descriptor, text))
+      fsyncSync(descriptor)
+      renameSync(partial, file)
+      return result
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    rmSync(partial, { force: true })
+    if (error instanceof Error && 'syscall' in error)
+      throw new Error(`${file} was not written: ${explainSystemError(error)}`, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { createImport } from '../../domain/moving/import.service.ts'
+import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
+import { explainSystemError } from '../../shared/system-errors.ts'
+import { SomeFailed } from '../bulk/bulk.ts'
+import { print } from '../terminal/output.ts'
+import { InvalidInput } from '../terminal/refusals.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import type { ImportCommandOptions } from './command-options.ts'
+import { type Counts, importFile } from './import-file.ts'
+import { readList } from './read-file.ts'
+import { NotThatFile } from './records.ts'
+import { createRejects } from './rejects.ts'
+import { type HashConfig, parseHashConfig } from './sources/firebase.source.ts'
+import type { Source } from './sources/source.ts'
+import { createSource } from './sources/sources.ts'
+import { type Survey, surveyFile } from './survey.ts'
+
+/** Imports a file: checks all of it, then writes it in batches, and prints counts that add up. */
+export async function runImport(file: string, given: ImportCommandOptions): Promise<void> {
+  const source = createSource(given.from, readHashConfig(given))
+  const check = { withoutPasswords: given.withoutPasswords === true }
+  const options = { onConflict: given.onConflict, keepIds: given.keepIds === true }
+  const isDryRun = given.dryRun === true
+  if (given.rejects !== undefined && resolve(given.rejects) === resolve(file))
+    throw new InvalidInput([`--rejects: ${file} is the file that is imported; choose another one`])
+  const survey = await examine(file, source, check)
+  const passwords = createPasswords({ ...PASSWORD_OPTIONS, maxWaitMs: Number.POSITIVE_INFINITY })
+  if (survey.plaintextCount > 0) await announceHashing(survey.plaintextCount, passwords)
+  await withDatabase(async (db) => {
+    const { first } = survey
+    if (options.keepIds && first !== undefined && !(await createImport(partsOf(db), OPERATOR.origin, options).mayKeepIds(first)))
+      throw new InvalidInput(['--keep-ids: the database is not empty; import into a new one, or without the ids'])
+    const rejects = createRejects(given.rejects)
+    try {
+      const counts = await importFile(db, { file, source, check, options, isDryRun, total: survey.total, rejects, passwords })
+      report(counts, isDryRun, given.json === true)
+    } finally {
+      rejects.close()
+    }
+  })
+}
+
+async function examine(file: string, source: Source, check: { readonly withoutPasswords: boolean }): Promise<Survey> {
+  try {
+    await source.prepare?.((name) => readList(file, source, name))
+    return await surveyFile(file, source, check)
+  } catch (error) {
+    if (error instanceof NotThatFile)
+      throw new InvalidInput([`${file} is not an export of ${source.title}: ${error.message}; nothing was imported`])
+    if (error instanceof Error && 'code' in error)
+      throw new InvalidInput([`${file} cannot be read: ${explainSystemError(error)}; nothing was imported`])
+    throw error
+  }
+}
+
+function readHashConfig({ from, hashConfig: file }: ImportCommandOptions): HashConfig | undefined {
+  if (file === undefined) return undefined
+  if (from !== 'firebase') throw new InvalidInput(['--hash-config: belongs to --from firebase'])
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new InvalidInput([`--hash-config: ${file} cannot be read: ${explainSystemError(error)}`])
+  }
+  const config = parseHashConfig(text)
+  if (config === undefined)
+    throw new InvalidInput([
+      `--hash-config: ${file} should have algorithm SCRYPT, base64_signer_key, base64_salt_separator, rounds and mem_cost`,
+    ])
+  return config
+}
+
+/** Plaintext passwords are hashed one by one, which takes most of the time of such an import. */
+async function announceHashing(count: number, passwords: Passwords): Promise<void> {
+  await passwords.hash('the first hash also loads the library')
+  const threads = hashingThreads(availableParallelism(), process.env['UV_THREADPOOL_SIZE'])
+  const startedAt = performance.now()
+  await passwords.hash('a password of usual length')
+  const seconds = Math.ceil((count * (performance.now() - startedAt)) / 1000 / threads)
+  process.stderr.write(`hashing ${count} passwords takes about ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`}\n`)
+}
+
+function report(counts: Counts, isDryRun: boolean, isJson: boolean): void {
+  const { read, created, updated, skipped, rejected } = counts
+  const addsUp = read === created + updated + skipped + rejected
+  if (isJson) print(JSON.stringify({ ...counts, ...(isDryRun && { dry_run: true }) }))
+  else {
+    if (isDryRun) print('dry run: nothing was imported')
+    print(`read ${read} = created ${created} + updated ${updated} + skipped ${skipped} + rejected ${rejected}`)
+  }
+  if (!addsUp) throw new Error('the counts do not add up; check the accounts before you rely on them')
+  if (rejected > 0) throw new SomeFailed()
+}

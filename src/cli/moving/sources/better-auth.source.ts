@@ -1,0 +1,44 @@
+import type { JsonObject } from '../../../domain/moving/imported-user.ts'
+import { fromMilliseconds, isTrue, type Source, splitName } from './source.ts'
+
+/**
+ * Rows of the table user, each with the `password` of its row in the table account; or both tables in one object, as `user` and `account`,
+ * where the passwords are held in memory.
+ */
+export function createBetterAuth(): Source {
+  const passwords = new Map<unknown, unknown>()
+  return {
+    title: 'better-auth',
+    listName: 'user',
+    csvColumns: ['email'],
+    mark: 'emailVerified',
+    isUser: (record) => either(record, 'emailVerified') !== undefined,
+    async prepare(readList) {
+      for await (const accounts of readList('account'))
+        for (const account of accounts)
+          if (either(account, 'providerId') === 'credential') passwords.set(either(account, 'userId'), account['password'])
+    },
+    convert(record) {
+      const created = either(record, 'createdAt')
+      return {
+        email: record['email'],
+        ...splitName(record['name']),
+        role: hasAdminRole(record['role']) ? 'admin' : 'user',
+        verified: isTrue(either(record, 'emailVerified')),
+        banned: isTrue(record['banned']),
+        created_at: fromMilliseconds(created) ?? created,
+        password_hash: record['password'] ?? passwords.get(record['id']),
+      }
+    },
+  }
+}
+
+/** A column as better-auth names it, as an adapter may name it, or as PostgreSQL folds it. */
+function either(record: JsonObject, name: string): unknown {
+  return record[name] ?? record[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] ?? record[name.toLowerCase()]
+}
+
+/** The admin plugin separates several roles by commas. */
+function hasAdminRole(role: unknown): boolean {
+  return typeof role === 'string' && role.split(',').some((name) => name.trim() === 'admin')
+}

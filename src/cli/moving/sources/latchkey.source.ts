@@ -1,0 +1,11 @@
+import type { Source } from './source.ts'
+
+export const LATCHKEY: Source = {
+  title: 'Latchkey',
+  mark: 'email',
+  isUser: (record) => 'email' in record,
+  convert: (record) => record,
+}
+
+/** The names of the header are those of the format of Latchkey. */
+export const CSV: Source = { ...LATCHKEY, title: 'CSV', csvColumns: ['email'] }

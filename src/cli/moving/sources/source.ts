@@ -1,0 +1,48 @@
+import { isObject, type JsonObject } from '../../../domain/moving/imported-user.ts'
+
+/** How the users of another product become users of Latchkey. */
+export type Source = {
+  readonly title: string
+  /** The name of the list of users, where the export is one object. */
+  readonly listName?: string
+  /** The columns that a CSV file has to have. Without them, the source has no CSV. */
+  readonly csvColumns?: readonly string[]
+  /** What a user of this source always has, such as `localId`. It tells a file of another source. */
+  readonly mark: string
+  isUser(record: JsonObject): boolean
+  /** Whether a record is known to be something else than a user. It is passed over and not counted. */
+  isOther?(record: JsonObject): boolean
+  /** Called once before the users are read, for an export that keeps the passwords in a list of their own. */
+  prepare?(readList: (name: string) => AsyncIterable<readonly JsonObject[]>): Promise<void>
+  /** Returns the user in the format of `latchkey user export`. Throws Rejected with a reason. */
+  convert(record: JsonObject): JsonObject
+}
+
+/** The first name and the last name in a full one: all but the first word is the last name. */
+export function splitName(fullName: unknown): { readonly first_name?: string; readonly last_name?: string } {
+  if (typeof fullName !== 'string') return {}
+  const [first = '', ...rest] = fullName.trim().split(/\s+/)
+  return { first_name: first, last_name: rest.join(' ') }
+}
+
+/** A time in milliseconds since 1970, as a number or as digits. */
+export function fromMilliseconds(value: unknown): string | undefined {
+  const time = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  return typeof time === 'number' && Number.isSafeInteger(time) && time >= 0 ? new Date(time).toISOString() : undefined
+}
+
+/** The object that a field has, or its JSON text in CSV. Empty if there is none. */
+export function objectOf(value: unknown): JsonObject {
+  if (isObject(value)) return value
+  if (typeof value !== 'string') return {}
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return isObject(parsed) ? parsed : {}
+  } catch {
+    return {}
+  }
+}
+
+export function isTrue(value: unknown): boolean {
+  return value === true || value === 1 || (typeof value === 'string' && /^(?:t|true|1)$/i.test(value))
+}

@@ -1,0 +1,30 @@
+import { Rejected } from '../../../domain/moving/imported-user.ts'
+import { objectOf, type Source, splitName } from './source.ts'
+
+/** Rows of the table auth.users. */
+export const SUPABASE: Source = {
+  title: 'Supabase',
+  csvColumns: ['email', 'encrypted_password'],
+  mark: 'encrypted_password',
+  isUser: (record) => 'encrypted_password' in record && 'email' in record,
+  convert(record) {
+    if (typeof record['deleted_at'] === 'string') throw new Rejected('the account is marked as deleted')
+    const metadata = objectOf(record['raw_user_meta_data'])
+    const named = { first_name: metadata['first_name'], last_name: metadata['last_name'] }
+    const names =
+      named.first_name === undefined && named.last_name === undefined ? splitName(metadata['full_name'] ?? metadata['name']) : named
+    return {
+      email: record['email'],
+      ...names,
+      verified: typeof (record['email_confirmed_at'] ?? record['confirmed_at']) === 'string',
+      banned: isInFuture(record['banned_until']),
+      created_at: record['created_at'],
+      last_login_at: record['last_sign_in_at'],
+      password_hash: record['encrypted_password'],
+    }
+  },
+}
+
+function isInFuture(value: unknown): boolean {
+  return typeof value === 'string' && Date.parse(value) > Date.now()
+}

@@ -1,0 +1,84 @@
+import { parseInstant } from '../values/instant.ts'
+import { NAME_MAX_LENGTH, parseName } from '../values/limits.ts'
+import { parseBooleanWord } from '../values/text.ts'
+import { Rejected } from './imported-user.ts'
+
+// PostgreSQL writes booleans as t and f in CSV, and times as 2026-01-31 09:30:00.123456+00.
+const BOOLEAN_LETTERS: ReadonlyMap<string, boolean> = new Map([
+  ['t', true],
+  ['f', false],
+])
+const POSTGRES_TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d)?(?::?(\d\d))?$/
+
+/** Whether a field was left out. CSV has no other way to leave it out than an empty one. */
+function isMissing(value: unknown): value is undefined | null | '' {
+  return value === undefined || value === null || value === ''
+}
+
+export function checkText(name: string, value: unknown): string | undefined {
+  if (isMissing(value)) return undefined
+  if (typeof value !== 'string') throw new Rejected(`${name}: should be text`)
+  return value
+}
+
+export function checkNameField(name: string, value: unknown): string | undefined {
+  const text = checkText(name, value)
+  if (text === undefined) return undefined
+  const parsed = parseName(text)
+  if (parsed === undefined) throw new Rejected(`${name}: should be 1 to ${NAME_MAX_LENGTH} characters without control characters`)
+  return parsed
+}
+
+export function checkBoolean(name: string, value: unknown): boolean | undefined {
+  if (isMissing(value)) return undefined
+  const parsed = typeof value === 'boolean' ? value : typeof value === 'string' ? booleanOf(value) : undefined
+  if (parsed === undefined) throw new Rejected(`${name}: should be true or false`)
+  return parsed
+}
+
+function booleanOf(text: string): boolean | undefined {
+  return parseBooleanWord(text) ?? BOOLEAN_LETTERS.get(text)
+}
+
+export function checkTime(name: string, value: unknown): number | undefined {
+  const text = checkText(name, value)
+  if (text === undefined) return undefined
+  const time = parseInstant(
+    text.replace(POSTGRES_TIME, (_, day, clock, hours = '+00', minutes = '00') => `${day}T${clock}${hours}:${minutes}`),
+  )
+  if (time === undefined || time < 0) throw new Rejected(`${name}: should be a date with time and offset, such as 2026-01-31T09:30:00Z`)
+  return time
+}
+
+export function checkChoice<Choice extends string>(name: string, value: unknown, choices: readonly Choice[]): Choice | undefined {
+  const text = checkText(name, value)
+  if (text === undefined) return undefined
+  const choice = choices.find((candidate) => candidate === text)
+  if (choice === undefined) throw new Rejected(`${name}: should be ${choices.join(' or ')}`)
+  return choice
+}
+
+/** A list, or its JSON text in CSV. */
+export function checkList(name: string, value: unknown, maxLength: number): readonly unknown[] {
+  if (isMissing(value)) return []
+  const list = typeof value === 'string' ? parseJson(value) : value
+  if (!Array.isArray(list)) throw new Rejected(`${name}: should be a list`)
+  if (list.length > maxLength) throw new Rejected(`${name}: should have at most ${maxLength} entries`)
+  return list
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** A whole number above 0, or its digits in CSV. */
+export function checkId(name: string, value: unknown): number | undefined {
+  if (isMissing(value)) return undefined
+  const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw new Rejected(`${name}: should be a whole number above 0`)
+  return id
+}

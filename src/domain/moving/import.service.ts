@@ -1,0 +1,135 @@
+import type { Origin } from '../../model/caller.ts'
+import { NO_PASSWORD } from '../../security/password.ts'
+import {
+  type FoundUser,
+  findUsersByEmail,
+  hasUsers,
+  insertUsers,
+  type UserRow,
+  updateUsers,
+} from '../../storage/repositories/accounts/user-import.repository.ts'
+import { findKeyOwners, insertKeys } from '../../storage/repositories/sessions/key-import.repository.ts'
+import type { ChangeTransaction } from '../changes.ts'
+import type { DomainParts } from '../parts.ts'
+import type { ImportedUser } from './imported-user.ts'
+
+/** What happens to a user whose address has an account already. */
+export type OnConflict = 'skip' | 'fail' | 'update'
+
+export type ImportOptions = { readonly onConflict: OnConflict; readonly keepIds: boolean }
+
+export type Rejection = { readonly line: number; readonly reason: string }
+
+export type BatchOutcome = {
+  readonly created: number
+  readonly updated: number
+  readonly skipped: number
+  readonly rejected: readonly Rejection[]
+}
+
+export type Import = {
+  /** Whether a file may bring its ids: the database is empty, or an earlier run of the same file was interrupted. */
+  mayKeepIds(first: ImportedUser): Promise<boolean>
+  /** The addresses that have accounts, in lower case. */
+  existing(users: readonly ImportedUser[]): Promise<ReadonlySet<string>>
+  /** Imports users, or none of them if it throws. No two of them have the same address or a key in common. */
+  write(users: readonly ImportedUser[]): Promise<BatchOutcome>
+}
+
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
+
+type UserIds = ReadonlyMap<ImportedUser, number>
+type Reject = (user: ImportedUser, reason: string) => void
+
+const NO_NAME = '-'
+
+export function createImport({ reads, changes, now }: Parts, origin: Origin, { onConflict, keepIds }: ImportOptions): Import {
+  async function writeBatch(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<BatchOutcome> {
+    const rejected: Rejection[] = []
+    const reject = ({ line }: ImportedUser, reason: string) => void rejected.push({ line, reason })
+    const importable = await withoutForeignKeys(tx, users, reject)
+    const rows = importable.map((user) => toNewRow(user, now()))
+    const created = joined(importable, await insertUsers(tx, rows, keepIds))
+    const others = importable.filter((user) => !created.has(user))
+    const found = joined(others, await findUsersByEmail(tx, keysOf(others)))
+    for (const user of others) if (!found.has(user)) reject(user, `id: ${user.id} belongs to another account`)
+    const updated = await treatConflicts(tx, found, reject)
+    await writeKeys(tx, new Map([...created, ...updated]))
+    const count = created.size + updated.size
+    if (count > 0) tx.record({ kind: 'user.imported', count })
+    return { created: created.size, updated: updated.size, skipped: onConflict === 'skip' ? found.size : 0, rejected }
+  }
+
+  /** Returns the users whose accounts were updated. */
+  async function treatConflicts(tx: ChangeTransaction, found: UserIds, reject: Reject): Promise<UserIds> {
+    const users = [...found.keys()]
+    if (onConflict === 'fail') for (const user of users) reject(user, 'email: an account with this address exists already')
+    if (onConflict !== 'update') return new Map()
+    if (users.length > 0) await updateUsers(tx, users.map(toChangedRow))
+    return found
+  }
+
+  async function writeKeys(tx: ChangeTransaction, ids: UserIds): Promise<void> {
+    const keys = [...ids].flatMap(([user, userId]) => user.keys.map((key) => ({ ...key, userId, createdAt: key.createdAt ?? now() })))
+    const retiring = keys.flatMap(({ id, retiringSecrets }) => retiringSecrets.map((secret) => ({ ...secret, keyId: id })))
+    if (keys.length > 0) await insertKeys(tx, keys, retiring)
+  }
+
+  return {
+    async mayKeepIds(first) {
+      if (!(await hasUsers(reads))) return true
+      const [found] = await findUsersByEmail(reads, [first.emailKey])
+      return found !== undefined && found.id === first.id
+    },
+    async existing(users) {
+      const found = await findUsersByEmail(reads, keysOf(users))
+      return new Set(found.map(({ emailKey }) => emailKey))
+    },
+    write: (users) => changes.withoutCaller(origin, (tx) => writeBatch(tx, users)),
+  }
+}
+
+/** Rejects users with a key that another account has. */
+async function withoutForeignKeys(tx: ChangeTransaction, users: readonly ImportedUser[], reject: Reject): Promise<readonly ImportedUser[]> {
+  const names = users.flatMap(({ keys }) => keys.flatMap(({ id, keyHash }) => [id, keyHash]))
+  if (names.length === 0) return users
+  const owners = await findKeyOwners(tx, names)
+  return users.filter((user) => {
+    const isForeign = (name: string) => (owners.get(name) ?? user.emailKey) !== user.emailKey
+    const foreign = user.keys.find(({ id, keyHash }) => isForeign(id) || isForeign(keyHash))
+    if (foreign !== undefined) reject(user, `keys: the key ${foreign.id} belongs to another account`)
+    return foreign === undefined
+  })
+}
+
+/** The users that were found, with their ids. */
+function joined(users: readonly ImportedUser[], found: readonly FoundUser[]): Map<ImportedUser, number> {
+  const ids = new Map(found.map(({ id, emailKey }) => [emailKey, id]))
+  return new Map(
+    users.flatMap((user) => {
+      const id = ids.get(user.emailKey)
+      return id === undefined ? [] : [[user, id] as const]
+    }),
+  )
+}
+
+function keysOf(users: readonly ImportedUser[]): string[] {
+  return users.map(({ emailKey }) => emailKey)
+}
+
+function toNewRow(user: ImportedUser, now: number): UserRow {
+  return {
+    ...user,
+    firstName: user.firstName ?? NO_NAME,
+    lastName: user.lastName ?? NO_NAME,
+    role: user.role ?? 'user',
+    verified: user.verified ?? false,
+    banned: user.banned ?? false,
+    passwordHash: user.passwordHash ?? NO_PASSWORD,
+    createdAt: user.createdAt ?? now,
+  }
+}
+
+function toChangedRow(user: ImportedUser): UserRow {
+  return { ...user, id: undefined }
+}

@@ -1,0 +1,57 @@
+import { spendArgon2 } from './argon2.ts'
+import { spendBcrypt } from './bcrypt.ts'
+import type { ForeignHash, HashCost } from './foreign-hash.ts'
+import { parseForeignHash } from './parse-hash.ts'
+import { spendPbkdf2 } from './pbkdf2.ts'
+import { spendScrypt } from './scrypt.ts'
+
+const SEPARATOR = '/'
+
+/** The kind of a hash, as it is stored beside it: its family and the amount of work. */
+export function kindOf({ family, amount }: HashCost): string {
+  return family + SEPARATOR + amount
+}
+
+/**
+ * Compares a password with a foreign hash, or with none, and spends the same work in either case: for each family of which an account has
+ * a hash, the highest amount that any account has. The time of a login therefore does not show whose hash was compared.
+ */
+export async function matchesAtEqualCost(password: string, hash: string | undefined, kinds: readonly string[]): Promise<boolean> {
+  const foreign = hash === undefined ? undefined : readHash(hash)
+  const isMatch = (await foreign?.matches(password)) ?? false
+  for (const cost of remainingWork(foreign?.cost, kinds)) await spend(password, cost)
+  return isMatch
+}
+
+/** The work that is left after one hash, so that every comparison costs the same in total. */
+export function remainingWork(spent: HashCost | undefined, kinds: readonly string[]): HashCost[] {
+  const amounts = [...highestAmounts(kinds)].map(([family, highest]) => ({
+    family,
+    amount: highest - (spent?.family === family ? spent.amount : 0),
+  }))
+  return amounts.filter(({ amount }) => amount > 0)
+}
+
+/** A hash that cannot be read matches no password, like the mark of an account without one. */
+function readHash(hash: string): ForeignHash | undefined {
+  try {
+    return parseForeignHash(hash)
+  } catch {
+    return undefined
+  }
+}
+
+function highestAmounts(kinds: readonly string[]): Map<string, number> {
+  const highest = new Map<string, number>()
+  for (const kind of kinds) {
+    const end = kind.lastIndexOf(SEPARATOR)
+    const family = kind.slice(0, end)
+    highest.set(family, Math.max(highest.get(family) ?? 0, Number(kind.slice(end + 1))))
+  }
+  return highest
+}
+
+async function spend(password: string, { family, amount }: HashCost): Promise<void> {
+  if (family === 'bcrypt') await spendBcrypt(password, amount)
+  else (await spendPbkdf2(password, family, amount)) || (await spendScrypt(password, family)) || (await spendArgon2(password, family))
+}

@@ -1,0 +1,72 @@
+import type { KeyAccess } from '../../../model/api-key.ts'
+import { type Reads, statement, type Transaction } from '../../database.ts'
+import { insertRows } from '../../many-rows.ts'
+
+const KEYS = insertRows(
+  {
+    table: 'api_keys',
+    columns: ['id', 'user_id', 'name', 'key_hash', 'scopes', 'is_active', 'created_at', 'last_used_at', 'access', 'expires_at', 'prefix'],
+  },
+  'on conflict do nothing',
+)
+const INSERT = statement(KEYS.postgres, KEYS.sqlite)
+const RETIRING = insertRows(
+  { table: 'retiring_secrets', columns: ['key_hash', 'key_id', 'retired_at', 'expires_at'] },
+  'on conflict do nothing',
+)
+const INSERT_RETIRING = statement(RETIRING.postgres, RETIRING.sqlite)
+const owners = (values: string) => `
+  select api_keys.id, api_keys.key_hash, users.email_key from api_keys join users on users.id = api_keys.user_id
+  where api_keys.id in (${values}) or api_keys.key_hash in (${values})`
+const FIND_OWNERS = statement<{ id: string; key_hash: string; email_key: string }>(
+  owners('select json_array_elements_text($1::text::json)'),
+  owners('select value from json_each($1)'),
+)
+
+export type KeyRow = {
+  readonly id: string
+  readonly userId: number
+  readonly name: string
+  readonly keyHash: string
+  readonly scopes: readonly string[]
+  readonly isActive: boolean
+  readonly createdAt: number
+  readonly lastUsedAt: number | undefined
+  readonly access: KeyAccess
+  readonly expiresAt: number | undefined
+  readonly prefix: string | undefined
+}
+
+export type RetiringRow = { readonly keyHash: string; readonly keyId: string; readonly retiredAt: number; readonly expiresAt: number }
+
+/** Inserts keys with one statement. A key that exists is left as it is. */
+export async function insertKeys(tx: Transaction, keys: readonly KeyRow[], retiring: readonly RetiringRow[]): Promise<void> {
+  const rows = keys.map((key) => ({
+    id: key.id,
+    user_id: key.userId,
+    name: key.name,
+    key_hash: key.keyHash,
+    scopes: JSON.stringify(key.scopes),
+    is_active: key.isActive,
+    created_at: key.createdAt,
+    last_used_at: key.lastUsedAt,
+    access: key.access,
+    expires_at: key.expiresAt,
+    prefix: key.prefix,
+  }))
+  await tx.run(INSERT, JSON.stringify(rows))
+  if (retiring.length === 0) return
+  const former = retiring.map((secret) => ({
+    key_hash: secret.keyHash,
+    key_id: secret.keyId,
+    retired_at: secret.retiredAt,
+    expires_at: secret.expiresAt,
+  }))
+  await tx.run(INSERT_RETIRING, JSON.stringify(former))
+}
+
+/** The address of the owner, by the ids and the hashes of keys that exist. */
+export async function findKeyOwners(db: Reads, idsAndHashes: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db.all(FIND_OWNERS, JSON.stringify(idsAndHashes))
+  return new Map(rows.flatMap(({ id, key_hash, email_key }) => [[id, email_key] as const, [key_hash, email_key] as const]))
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { secretsOf } from '../../../../src/process/secrets.ts'
+import { createPasswords } from '../../../../src/security/password.ts'
+import { createServices } from '../../../../src/services.ts'
+import { statement } from '../../../../src/storage/database.ts'
+import { listForeignKinds } from '../../../../src/storage/repositories/accounts/foreign-hash.repository.ts'
+import { findUserByEmail } from '../../../../src/storage/repositories/accounts/user.repository.ts'
+import { member } from '../../../support/app/actors.ts'
+import { refused } from '../../../support/app/assertions.ts'
+import { importUser } from '../../../support/app/imported.ts'
+import { startApp } from '../../../support/app/start-app.ts'
+import { test } from '../../../support/databases/databases.ts'
+import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
+import { forgotPassword, login, newEmail, PASSWORD, resetPassword } from '../../../support/http/requests.ts'
+
+// Both of `correct horse battery`, made with bcrypt of Python and with hashlib.
+const BCRYPT = '$2b$04$aXXuO9tH/gajnbIC9trmyOiTGmSBo9/zUipglarujl1zgQM./sFD2'
+const PBKDF2 = 'pbkdf2_sha256$1500$abcdefgh$IrrbhJgwmeEBRVPfgycAUVlpDL4jPRk4oaW0rXxXGDw='
+const FOREIGN_ROW = statement<{ password_hash: string; foreign_kind: string | null }>(
+  'select password_hash, foreign_kind from users where email_key = $1',
+)
+
+test('200: the first login with a hash of another system replaces it, and later logins use the new hash', async (t) => {
+  const { app, db } = await startApp(t)
+  await importUser(db, { email: 'ada@example.com', password_hash: BCRYPT })
+  assert.deepEqual(await listForeignKinds(db), ['bcrypt/16'])
+  refused(await app.inject(login({ email: 'ada@example.com', password: 'a wrong password' })), 400, 'Wrong email or password')
+  assert.deepEqual(await db.first(FOREIGN_ROW, 'ada@example.com'), { password_hash: BCRYPT, foreign_kind: 'bcrypt/16' })
+  assert.equal((await app.inject(login({ email: 'ada@example.com' }))).statusCode, 200)
+  const row = await db.first(FOREIGN_ROW, 'ada@example.com')
+  assert.match(row?.password_hash ?? '', /^\$argon2id\$/)
+  assert.equal(row?.foreign_kind, null)
+  assert.deepEqual(await listForeignKinds(db), [])
+  assert.equal((await app.inject(login({ email: 'ada@example.com' }))).statusCode, 200)
+  assert.deepEqual(await db.first(FOREIGN_ROW, 'ada@example.com'), row)
+})
+
+test('the kinds of foreign hashes are listed once each, without those of the service itself', async (t) => {
+  const service = await startApp(t)
+  await member(service)
+  assert.deepEqual(await listForeignKinds(service.db), [])
+  for (let n = 0; n < 3; n++) {
+    await importUser(service.db, { email: `ada${n}@example.com`, password_hash: BCRYPT })
+    await importUser(service.db, { email: `bob${n}@example.com`, password_hash: PBKDF2 })
+  }
+  await importUser(service.db, { email: 'cem@example.com' })
+  assert.deepEqual((await listForeignKinds(service.db)).sort(), ['bcrypt/16', 'pbkdf2-sha256/1500'])
+})
+
+test('400: a password change during the login wins over the replacement of a foreign hash', async (t) => {
+  const { db, config, clock } = await startApp(t)
+  await importUser(db, { email: 'ada@example.com', password_hash: BCRYPT })
+  const cheap = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const parts = { db, secrets: secretsOf(config), now: clock.now }
+  const { users } = createServices({ ...parts, passwords: cheap })
+  const user = await findUserByEmail(db, 'ada@example.com')
+  const passwords = {
+    ...cheap,
+    async hash(password: string) {
+      await users.changePassword(OPERATOR, user?.id ?? 0, 'another good password')
+      return cheap.hash(password)
+    },
+  }
+  const { sessions } = createServices({ ...parts, passwords })
+  await assert.rejects(sessions.login(ORIGIN, 'ada@example.com', PASSWORD), { code: 'wrong_credentials' })
+  const row = await db.first(FOREIGN_ROW, 'ada@example.com')
+  assert.equal(await cheap.matches('another good password', row?.password_hash), true)
+  assert.equal(row?.foreign_kind, null)
+})
+
+test('200: an account that was imported without a password gets one by mail, and no password fits before', async (t) => {
+  const { app, db, mailbox } = await startApp(t)
+  await importUser(db, { email: 'ada@example.com' })
+  for (const password of ['', '!', PASSWORD])
+    refused(await app.inject(login({ email: 'ada@example.com', password })), 400, 'Wrong email or password')
+  await app.inject(forgotPassword('ada@example.com'))
+  const code = await mailbox.codeFor('ada@example.com')
+  assert.equal((await app.inject(resetPassword({ code, new_password: 'another good password' }))).statusCode, 200)
+  assert.equal((await app.inject(login({ email: 'ada@example.com', password: 'another good password' }))).statusCode, 200)
+})
+
+test('200: a reset by mail replaces a foreign hash', async (t) => {
+  const { app, db, mailbox } = await startApp(t)
+  await importUser(db, { email: 'ada@example.com', password_hash: PBKDF2 })
+  await app.inject(forgotPassword('ada@example.com'))
+  const code = await mailbox.codeFor('ada@example.com')
+  assert.equal((await app.inject(resetPassword({ code, new_password: 'another good password' }))).statusCode, 200)
+  assert.deepEqual(await listForeignKinds(db), [])
+})
+
+test('while foreign hashes exist, every login is compared with their kinds: native, foreign and unknown', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  await importUser(service.db, { email: 'ada@example.com', password_hash: BCRYPT })
+  const compared: (readonly string[] | undefined)[] = []
+  const cheap = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  const passwords = {
+    ...cheap,
+    async matches(_password: string, _hash: string | undefined, _signal?: AbortSignal, kinds?: readonly string[]) {
+      compared.push(kinds)
+      return false
+    },
+  }
+  const { sessions } = createServices({ db: service.db, secrets: secretsOf(service.config), now: service.clock.now, passwords })
+  for (const email of [mia.email, 'ada@example.com', newEmail()]) await assert.rejects(sessions.login(ORIGIN, email, PASSWORD))
+  assert.deepEqual(compared, [['bcrypt/16'], ['bcrypt/16'], ['bcrypt/16']])
+})
