@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { type FileRecord, MAX_RECORD_BYTES, NotThatFile, readJson, tooLong } from './records.ts'
 
-const CHUNK_BYTES = 256 * 1024
+const CHUNK_BYTES = 64 * 1024
 const [QUOTE, BACKSLASH, LINE_BREAK] = [0x22, 0x5c, 0x0a]
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
 const MAX_NAME_BYTES = 100

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createExport, type Export } from '../../domain/moving/export.service.ts'
 import { counted } from '../../shared/counted.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
@@ -20,6 +21,8 @@ export async function runExport(file: string | undefined, { withHashes, force, j
   const isFile = file !== undefined && file !== FROM_INPUT
   if (isFile && existsSync(file) && !force)
     throw new InvalidInput([`${file} already exists; choose another file, or replace it with --force`])
+  // A missing folder may be a disk that is not mounted, so it is not created.
+  if (isFile && !existsSync(dirname(file))) throw new InvalidInput([`${dirname(file)} does not exist; create it or mount it first`])
   await withDatabase(async (db) => {
     const moved = createExport(partsOf(db), OPERATOR.origin, withHashes === true)
     if (!isFile) return void (await writeAll(moved, toOutput))

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { type FileRecord, MAX_RECORD_BYTES, tooLong } from './records.ts'
 
-const CHUNK_BYTES = 256 * 1024
+const CHUNK_BYTES = 64 * 1024
 const LINE_BREAK = 0x0a
 const QUOTE = 0x22
 

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test as nodeTest } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { checkRecord } from '../../../src/cli/moving/check-record.ts'
+import { readRecords } from '../../../src/cli/moving/read-file.ts'
+import { type FileRecord, NotThatFile } from '../../../src/cli/moving/records.ts'
+import { SOURCE_NAMES } from '../../../src/cli/moving/sources/source-names.ts'
+import { createSource } from '../../../src/cli/moving/sources/sources.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { temporaryFolder, test } from '../../support/databases/databases.ts'
+import { commandLine, refusedWith } from '../../support/processes/command-line.ts'
+
+const COUNT = statement<{ count: number }>('select count(*) as count from users')
+const CHECK = { withoutPasswords: false }
+
+/** Files that are not what they claim to be, with the reason that is reported. */
+const WRONG_FILES: readonly [from: string, content: string | Buffer, reason: string][] = [
+  ['latchkey', '', 'it is empty'],
+  ['latchkey', ' \n\n', 'it is empty'],
+  ['latchkey', 'email,first_name\nada@example.com,Ada\n', 'it is not JSON'],
+  ['latchkey', gzipSync('{"email":"ada@example.com"}'), 'it is not JSON'],
+  ['latchkey', '{"localId":"x"}\n', 'line 1 has no email, which every user of Latchkey has'],
+  ['latchkey', '[]', 'it contains no users'],
+  ['firebase', '{"users": [{"localId": "1", "email": "ada@example.com"}, {"localId": "2"', 'it ends in the middle; is it complete?'],
+  ['firebase', '{\n"accounts": []\n}', 'it contains no list with the name users'],
+  ['firebase', '{"users": [{"username": "ada", "email": "ada@example.com"}]}', 'line 1 has no localId, which every user of Firebase has'],
+  ['keycloak', '{"users": [{"localId": "1"}]}', 'line 1 has no username, which every user of Keycloak has'],
+  ['django', '[{"model": "auth.group", "pk": 1, "fields": {"name": "staff"}}]', 'it contains no users'],
+  ['supabase', 'id,mail\n1,ada@example.com\n', 'line 1 should name the columns, with email, encrypted_password among them'],
+  ['csv', 'email,email\na@example.com,b@example.com\n', 'line 1 names a column twice'],
+]
+
+test('a file that is not what it claims to be gets one line, exit code 1, and nothing is imported', async (t) => {
+  const line = await commandLine(t)
+  const titles: Readonly<Record<string, string>> = {
+    latchkey: 'Latchkey',
+    firebase: 'Firebase',
+    keycloak: 'Keycloak',
+    django: 'Django',
+    supabase: 'Supabase',
+    csv: 'CSV',
+  }
+  const file = join(temporaryFolder(t), 'users')
+  for (const [from, content, reason] of t.database === 'sqlite' ? WRONG_FILES : WRONG_FILES.slice(5, 8)) {
+    writeFileSync(file, content)
+    const message = `${file} is not an export of ${titles[from]}: ${reason}; nothing was imported`
+    refusedWith(await line.run(['user', 'import', file, '--from', from]), 1, message)
+  }
+  refusedWith(
+    await line.run(['user', 'import', `${file}-missing`, '--from', 'csv']),
+    1,
+    `${file}-missing is not an export of CSV: it does not exist; nothing was imported`,
+  )
+  assert.equal((await (await line.database()).first(COUNT))?.count, 0)
+})
+
+test('hostile lines are rejected with their number and the reason, and the others are imported', async (t) => {
+  const line = await commandLine(t)
+  const file = join(temporaryFolder(t), 'users.jsonl')
+  const lines: (string | Buffer)[] = [
+    '{"email": "ada@example.com"}',
+    `{"email": "long@example.com", "first_name": "${'x'.repeat(1_000_001)}"}`,
+    Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
+    '["email", "ada@example.com"]',
+    '{"email": ["ada@example.com"]}',
+    '{"email": "nul\\u0000@example.com"}',
+    '{"email": "cem@example.com", "first_name": "a\\u0000b"}',
+    '{"email": "dan@example.com", "verified": "perhaps"}',
+    '{"email": "eve@example.com", "role": "root"}',
+    '{"email": "fay@example.com", "id": 1.5}',
+    '{"email": "gus@example.com", "created_at": "yesterday"}',
+    '{"email": "hal@example.com", "keys": {"0": "x"}}',
+    '{"email": "ida@example.com", "keys": [{"key_hash": "short"}]}',
+    '{"email": "jon@example.com", "password": "short"}',
+    '{"email": "kim@example.com", "password": "long enough", "password_hash": "x"}',
+    '{"__proto__": {"email": "lea@example.com"}}',
+    '{"email": "max@example.com", "constructor": {"prototype": {"role": "admin"}}, "__proto__": {"role": "admin"}}',
+    '{"email": "nia@example.com", "first_name": "\\ud800"}',
+    '',
+    'null',
+    '{"email": "zoe@example.com"',
+  ]
+  writeFileSync(file, Buffer.concat(lines.flatMap((text) => [Buffer.from(text), Buffer.from('\n')])))
+  const { code, stdout, stderr } = await line.run(['user', 'import', file, '--from', 'latchkey'])
+  assert.deepEqual(stderr.split('\n'), [
+    'latchkey: line 2: is longer than 1000000 bytes',
+    'latchkey: line 3: is not valid UTF-8',
+    'latchkey: line 4: is not a JSON object',
+    'latchkey: line 5: email: should be text',
+    'latchkey: line 6: email: should be an e-mail address',
+    'latchkey: line 7: first_name: should be 1 to 100 characters without control characters',
+    'latchkey: line 8: verified: should be true or false',
+    'latchkey: line 9: role: should be user or admin',
+    'latchkey: line 10: id: should be a whole number above 0',
+    'latchkey: line 11: created_at: should be a date with time and offset, such as 2026-01-31T09:30:00Z',
+    'latchkey: line 12: keys: should be a list',
+    'latchkey: line 13: keys[0].key_hash: should be 64 hexadecimal digits',
+    'latchkey: line 14: password: should be 8 to 256 characters',
+    'latchkey: line 15: password, password_hash: only one of them may be given',
+    'latchkey: line 16: has no email, which every user of Latchkey has',
+    'latchkey: line 18: first_name: should be 1 to 100 characters without control characters',
+    'latchkey: line 20: is not a JSON object',
+    'latchkey: line 21: is not valid JSON',
+    '',
+  ])
+  assert.deepEqual([code, stdout], [1, 'read 20 = created 2 + updated 0 + skipped 0 + rejected 18\n'])
+  const listed = await line.run(['user', 'show', 'max@example.com', '--json'])
+  assert.equal((JSON.parse(listed.stdout) as { role: string }).role, 'user')
+})
+
+async function readAll(file: string, from: (typeof SOURCE_NAMES)[number]): Promise<FileRecord[]> {
+  const records: FileRecord[] = []
+  for await (const page of readRecords(file, createSource(from, undefined))) records.push(...page)
+  return records
+}
+
+nodeTest('any bytes are read by every source without an error other than the one that names the file', async (t) => {
+  const file = join(temporaryFolder(t), 'bytes')
+  const text = fc.oneof(
+    fc.json(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('[', '{', '"users":[', 'email,', '"', '\\', '\n', '{"email":"a@b.co"}'),
+  )
+  const content = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc.array(text, { maxLength: 8 }).map((parts) => Buffer.from(parts.join(''))),
+  )
+  await fc.assert(
+    fc.asyncProperty(content, fc.constantFrom(...SOURCE_NAMES), async (bytes, from) => {
+      writeFileSync(file, bytes)
+      const source = createSource(from, undefined)
+      try {
+        for (const record of await readAll(file, from)) {
+          assert.ok(record.line >= 1 && record.line <= bytes.toString('latin1').split('\n').length)
+          checkRecord(record, source, CHECK)
+        }
+      } catch (error) {
+        if (!(error instanceof NotThatFile)) throw error
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+nodeTest('any JSON object is a user, a rejection with a reason, or nothing that counts, for every source', () => {
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom('__proto__', 'constructor', '\u0000', '$2b$10$x', 'a@b.co', { $oid: 'x' }, [{ type: 'password' }]),
+  )
+  const names = [
+    'email',
+    'id',
+    'localId',
+    'username',
+    'model',
+    'fields',
+    'password',
+    'password_hash',
+    'passwordHash',
+    'salt',
+    'credentials',
+    'emailVerified',
+    'user_id',
+    'keys',
+    'identifiers',
+    'hashed_password',
+    'encrypted_password',
+    'raw_user_meta_data',
+    '__proto__',
+    'created_at',
+    'createdAt',
+  ]
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), value), fc.constantFrom(...SOURCE_NAMES), (object, from) => {
+      const checked = checkRecord({ line: 1, value: object }, createSource(from, undefined), CHECK)
+      if (checked !== undefined && 'reason' in checked) assert.match(checked.reason, /^[\x20-\x7e·]+$/)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+nodeTest('users are read from JSON lines, a list, a wrapped list and CSV alike, whatever the chunks and the texts in them', async (t) => {
+  const file = join(temporaryFolder(t), 'users')
+  const user = fc.record({
+    email: fc.emailAddress(),
+    username: fc.string({ unit: 'grapheme', maxLength: 20 }),
+    padding: fc.constantFrom('', 'x'.repeat(300_000)),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(user, { minLength: 1, maxLength: 5 }), fc.constantFrom(0, 1, 2), async (given, indent) => {
+      const users = given.map((one) => ({ ...one }))
+      const values = async (from: 'keycloak' | 'csv') =>
+        (await readAll(file, from)).map((record) => ('value' in record ? record.value : record))
+      writeFileSync(file, users.map((one) => `${JSON.stringify(one)}\r\n`).join(''))
+      assert.deepEqual(await values('keycloak'), users)
+      writeFileSync(file, JSON.stringify(users, null, indent))
+      assert.deepEqual(await values('keycloak'), users)
+      writeFileSync(file, JSON.stringify({ a: '"users":[', b: [{ users: [1] }], users, c: { users: [{}] } }, null, indent))
+      assert.deepEqual(await values('keycloak'), users)
+      const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
+      writeFileSync(file, ['email,username,padding', ...users.map((one) => Object.values(one).map(cell).join(','))].join('\n'))
+      assert.deepEqual(
+        await values('csv'),
+        users.map((one) => ({ email: one.email, username: one.username || null, padding: one.padding || null })),
+      )
+    }),
+    { numRuns: 60 },
+  )
+})

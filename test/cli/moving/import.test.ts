@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { statement } from '../../../src/storage/database.ts'
+import { temporaryFolder, test } from '../../support/databases/databases.ts'
+import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
+
+const BCRYPT = '$2b$04$abcdefghijklmnopqrstuuW2Jv0hVbV6ZQmZ0S1r7q9w9s1o8x6yC'
+const COUNT = statement<{ count: number }>('select count(*) as count from users')
+const HASHES = statement<{ email: string; password_hash: string; foreign_kind: string | null; created_at: number }>(
+  'select email, password_hash, foreign_kind, created_at from users order by id',
+)
+const ADD_SESSION = statement(`
+  insert into sessions (id, user_id, created_at, expires_at) select 's', id, 1, 9000000000000 from users where email_key = $1`)
+const COUNT_SESSIONS = statement<{ count: number }>('select count(*) as count from sessions')
+
+function writeLines(t: TestContext, ...lines: (object | string)[]): string {
+  const file = join(temporaryFolder(t), 'users.jsonl')
+  writeFileSync(file, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''))
+  return file
+}
+
+function importing(line: CommandLine, file: string, ...args: string[]) {
+  return line.run(['user', 'import', file, '--from', 'latchkey', ...args])
+}
+
+const counts = (read: number, created: number, updated: number, skipped: number, rejected: number) =>
+  `read ${read} = created ${created} + updated ${updated} + skipped ${skipped} + rejected ${rejected}\n`
+
+test('an address that has an account is skipped, fails or is updated, also if the file has it twice', async (t) => {
+  const line = await commandLine(t)
+  const file = writeLines(
+    t,
+    { email: 'ada@example.com', first_name: 'Ada' },
+    { email: 'bob@example.com' },
+    { email: 'ADA@example.com', last_name: 'King' },
+  )
+  done(await importing(line, file), counts(3, 2, 0, 1, 0))
+  done(await importing(line, file), counts(3, 0, 0, 3, 0))
+  const failed = await importing(line, file, '--on-conflict', 'fail')
+  assert.deepEqual(failed, {
+    code: 1,
+    signal: null,
+    stdout: counts(3, 0, 0, 0, 3),
+    stderr: [1, 2, 3].map((n) => `latchkey: line ${n}: email: an account with this address exists already\n`).join(''),
+  })
+  done(await importing(line, file, '--on-conflict', 'update'), counts(3, 0, 3, 0, 0))
+  const [ada, bob] = json(await line.run(['user', 'list', '--json'])) as { first_name: string; last_name: string }[]
+  assert.deepEqual([ada?.first_name, ada?.last_name, bob?.first_name], ['Ada', 'King', '-'])
+})
+
+test('an update changes what the file says and nothing else, ends sessions with the password, and never disarms an admin', async (t) => {
+  const line = await commandLine(t)
+  const ada = {
+    email: 'ada@example.com',
+    first_name: 'Ada',
+    last_name: 'King',
+    role: 'admin',
+    verified: true,
+    created_at: '2020-01-01T00:00:00Z',
+  }
+  await importing(line, writeLines(t, { ...ada, password_hash: BCRYPT }))
+  const db = await line.database()
+  await db.run(ADD_SESSION, 'ada@example.com')
+  const update = (user: object) => importing(line, writeLines(t, { email: 'ada@example.com', ...user }), '--on-conflict', 'update')
+  done(await update({ role: 'user', banned: true, first_name: 'Augusta' }), counts(1, 0, 1, 0, 0))
+  const [user] = json(await line.run(['user', 'list', '--json'])) as object[]
+  assert.deepEqual(user, {
+    id: 1,
+    email: 'ada@example.com',
+    first_name: 'Augusta',
+    last_name: 'King',
+    role: 'admin',
+    banned: false,
+    verified: true,
+  })
+  assert.equal((await db.first(COUNT_SESSIONS))?.count, 1)
+  const before = await db.first(HASHES)
+  assert.deepEqual([before?.password_hash, before?.foreign_kind, before?.created_at], [BCRYPT, 'bcrypt/16', Date.UTC(2020, 0)])
+  await update({ password: 'a new good password' })
+  const after = await db.first(HASHES)
+  assert.match(after?.password_hash ?? '', /^\$argon2id\$/)
+  assert.equal(after?.foreign_kind, null)
+  assert.equal((await db.first(COUNT_SESSIONS))?.count, 0)
+})
+
+test('--dry-run counts as the import would, and imports nothing', async (t) => {
+  const line = await commandLine(t)
+  await importing(line, writeLines(t, { email: 'ada@example.com' }))
+  const file = writeLines(t, { email: 'ada@example.com' }, { email: 'bob@example.com' }, { email: 'nobody' }, { email: 'bob@example.com' })
+  const rehearsed = await importing(line, file, '--dry-run')
+  assert.deepEqual(rehearsed, {
+    code: 1,
+    signal: null,
+    stdout: `dry run: nothing was imported\n${counts(4, 1, 0, 2, 1)}`,
+    stderr: 'latchkey: line 3: email: should be an e-mail address\n',
+  })
+  assert.equal((await (await line.database()).first(COUNT))?.count, 1)
+  const printed = await importing(line, file, '--dry-run', '--json')
+  assert.deepEqual(JSON.parse(printed.stdout), { read: 4, created: 1, updated: 0, skipped: 2, rejected: 1, dry_run: true })
+  assert.equal((await importing(line, file)).stdout, counts(4, 1, 0, 2, 1))
+})
+
+test('--keep-ids keeps the ids in an empty database, and new ids continue after them', async (t) => {
+  const line = await commandLine(t)
+  const file = writeLines(t, { id: 70, email: 'ada@example.com' }, { id: 7, email: 'bob@example.com' })
+  done(await importing(line, file, '--keep-ids'), counts(2, 2, 0, 0, 0))
+  done(await importing(line, file, '--keep-ids'), counts(2, 0, 0, 2, 0))
+  const created = await line.run(
+    ['user', 'create', '--email', 'cem@example.com', '--first-name', 'C', '--last-name', 'C'],
+    'a good password\n',
+  )
+  assert.equal(created.stdout, '71\n')
+  const others = writeLines(t, { id: 1, email: 'dan@example.com' })
+  refusedWith(
+    await importing(line, others, '--keep-ids'),
+    1,
+    '--keep-ids: the database is not empty; import into a new one, or without the ids',
+  )
+  const taken = await importing(
+    line,
+    writeLines(t, { id: 70, email: 'ada@example.com' }, { id: 7, email: 'eve@example.com' }),
+    '--keep-ids',
+  )
+  assert.deepEqual([taken.stdout, taken.stderr], [counts(2, 0, 0, 1, 1), 'latchkey: line 2: id: 7 belongs to another account\n'])
+})
+
+test('--rejects keeps rejected users with their reasons, for their owner only, and can be imported again', async (t) => {
+  const line = await commandLine(t)
+  const md5 = { email: 'bob@example.com', password_hash: '5f4dcc3b5aa765d61d8327deb882cf99' }
+  const file = writeLines(t, { email: 'ada@example.com' }, md5, '{"email": "broken')
+  const rejects = join(temporaryFolder(t), 'rejects.jsonl')
+  const first = await importing(line, file, '--rejects', rejects)
+  assert.deepEqual([first.code, first.stdout], [1, counts(3, 1, 0, 0, 2)])
+  assert.equal(statSync(rejects).mode & 0o777, 0o600)
+  const reason = 'password_hash: md5 is too weak to take over; --without-passwords imports the user for a reset by mail'
+  assert.deepEqual(
+    readFileSync(rejects, 'utf8')
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text) as object),
+    [
+      { ...md5, _rejected: `line 2: ${reason}` },
+      { _text: '{"email": "broken', _rejected: 'line 3: is not valid JSON' },
+    ],
+  )
+  const second = await importing(line, rejects, '--without-passwords')
+  assert.deepEqual([second.code, second.stdout], [1, counts(2, 1, 0, 0, 1)])
+  refusedWith(
+    await importing(line, rejects, '--rejects', rejects),
+    1,
+    `--rejects: ${rejects} is the file that is imported; choose another one`,
+  )
+})
+
+test('a user with a key of another account is rejected, and the keys of the others work', async (t) => {
+  const line = await commandLine(t)
+  const key = { id: 'key-1', name: 'ci', key_hash: 'a'.repeat(64), scopes: ['read'], access: 'read' }
+  await importing(line, writeLines(t, { email: 'ada@example.com', keys: [key] }))
+  const file = writeLines(t, { email: 'ada@example.com', keys: [key] }, { email: 'bob@example.com', keys: [{ ...key, id: 'key-2' }] })
+  const second = await importing(line, file, '--on-conflict', 'update')
+  assert.deepEqual(
+    [second.stdout, second.stderr],
+    [counts(2, 0, 1, 0, 1), 'latchkey: line 2: keys: the key key-2 belongs to another account\n'],
+  )
+  const keys = json(await line.run(['key', 'list', 'ada@example.com', '--json'])) as { id: string; access: string }[]
+  assert.deepEqual(
+    keys.map(({ id, access }) => [id, access]),
+    [['key-1', 'read']],
+  )
+})

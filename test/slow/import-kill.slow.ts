@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { statement } from '../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../src/storage/open.ts'
+import { TEST_SECRET } from '../support/app/start-app.ts'
+import { freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
+import { LATCHKEY, runNode, startNode } from '../support/processes/processes.ts'
+import { scaled } from '../support/processes/scale.ts'
+
+const COUNT = statement<{ users: number; addresses: number; keys: number }>(`
+  select (select count(*) from users) as users, (select count(distinct email_key) from users) as addresses,
+    (select count(*) from api_keys) as keys`)
+const USERS = scaled(5000, 100_000)
+
+test('an import that is killed again and again ends with every user and every key once', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'users.jsonl')
+  const key = (n: number) => ({ id: `key-${n}`, key_hash: n.toString(16).padStart(64, '0') })
+  const lines = Array.from({ length: USERS }, (_, n) => JSON.stringify({ id: n + 1, email: `user-${n}@example.com`, keys: [key(n)] }))
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  const target = await freshDatabase(t, t.database)
+  await migrate(target)
+  const db = await openDatabase(target)
+  t.after(() => db.close())
+  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const args = ['user', 'import', file, '--from', 'latchkey', '--keep-ids']
+  const count = async () => (await db.first(COUNT)) ?? { users: 0, addresses: 0, keys: 0 }
+  for (let kills = 1; kills <= 3; kills++) {
+    const { users: before } = await count()
+    const child = startNode(t, LATCHKEY, args, { cwd: folder, env })
+    // Killed at some moment after its first batch is committed.
+    while ((await count()).users === before && child.exitCode === null) await sleep(5)
+    child.kill('SIGKILL')
+    if (child.exitCode === null) await once(child, 'close')
+    const { users, addresses, keys } = await count()
+    t.diagnostic(`killed after ${users} of ${USERS} users`)
+    assert.deepEqual([addresses, keys], [users, users])
+  }
+  const { users: imported } = await count()
+  const { code, stdout, stderr } = await runNode(t, LATCHKEY, args, { cwd: folder, env })
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.equal(stdout, `read ${USERS} = created ${USERS - imported} + updated 0 + skipped ${imported} + rejected 0\n`)
+  assert.deepEqual(await count(), { users: USERS, addresses: USERS, keys: USERS })
+})
