@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { describeSettings } from './config/describe.ts'
 import type { Config } from './config/load.ts'
 import { describeApi } from './http/openapi/document.ts'
 import type { App } from './http/pipeline/app-type.ts'
@@ -26,6 +27,7 @@ import { createWebsite } from './http/web/website.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/webhook-metrics.ts'
 import type { KeptMails } from './model/mail.ts'
+import { createServiceChecks } from './process/service-checks.ts'
 import { openBlocklist } from './security/blocklist.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
@@ -73,7 +75,13 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const { apiKeys, leakedKeys, limiter } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
-  const website = createWebsite(config, services, now)
+  // Loaded with the first visit: most services are never asked.
+  const runChecks = async () => (await import('./cli/doctor/examine.ts')).examineService(config, { now })
+  const website = createWebsite(
+    { ...config, settings: describeSettings(config), examine: createServiceChecks(runChecks, now) },
+    services,
+    now,
+  )
   const blocklist = await openBlocklist(config.passwordBlocklist)
   // Read once, so that the heartbeat does not query the database.
   const instanceId = await readInstanceId(db)

@@ -12,10 +12,12 @@ import { createFollowUps } from './domain/follow-ups.ts'
 import { createIntrospection, type Introspection } from './domain/identity/introspection.service.ts'
 import { createOfflineTokens, type OfflineTokens } from './domain/identity/offline-tokens.service.ts'
 import { createSigningKeys, type SigningKeys } from './domain/identity/signing-keys.ts'
+import { createMailAdministration, type MailAdministration } from './domain/mail-administration.service.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { createLimiter, type Limiter } from './domain/rate-limits.service.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
+import { createKeyDirectory, type KeyDirectory } from './domain/sessions/key-directory.service.ts'
 import { createKeyUse } from './domain/sessions/key-use.ts'
 import { createLeakedKeys, type LeakedKeys } from './domain/sessions/leaked-keys.service.ts'
 import { createSessionUse, type SessionUse } from './domain/sessions/session-use.ts'
@@ -76,6 +78,8 @@ export type Services = {
   readonly audit: Audit
   readonly failedLogins: FailedLogins
   readonly webhooks: WebhookAdministration
+  readonly keyDirectory: KeyDirectory
+  readonly mailAdministration: MailAdministration
 }
 
 /** Builds the services, both for the server and for the command line. */
@@ -125,9 +129,12 @@ export function createServices(parts: Parts): Services {
     offlineTokens: createOfflineTokens({ reads, now, signingKeys }),
     limiter,
     pageLimiter: createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now }),
-    userDirectory: createUserDirectory({ reads }),
     audit: createAudit({ reads, lists, changes, secrets }),
+    audit: createAudit({ reads, changes, secrets }),
     failedLogins,
     webhooks: createWebhookAdministration({ reads, changes, now, endpoint: parts.webhooks?.endpoint }),
+    keyDirectory: createKeyDirectory({ reads, now }),
+    mailAdministration: createMailAdministration({ reads, changes, now, onMailQueued }),
+    userDirectory: createUserDirectory({ reads, now }),
   }
 }

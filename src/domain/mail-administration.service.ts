@@ -1,24 +1,30 @@
-import type { Operator } from '../model/caller.ts'
+import type { Actor, Operator } from '../model/caller.ts'
 import type { OutboxMail } from '../model/mail.ts'
 import { discardMail, retryMail } from '../storage/repositories/delivery/outbox.repository.ts'
-import { findMail, listMailsAfter } from '../storage/repositories/delivery/outbox-inspection.repository.ts'
+import { countMails, findMail, listMailsAfter, listMailsBefore } from '../storage/repositories/delivery/outbox-inspection.repository.ts'
+import type { ChangeTransaction } from './changes.ts'
 import type { DomainParts } from './parts.ts'
 
-/** What an operator may do with the mails in the outbox. */
+/** What an operator or an admin may do with the mails in the outbox. */
 export type MailAdministration = {
   /** Lists pending and failed mails in order of id, one page at a time. */
   list(options: { readonly failedOnly: boolean }): AsyncIterable<readonly OutboxMail[]>
+  /** One page, the newest first, starting below an id. */
+  page(filter: 'all' | 'failed', beforeId: number | undefined, size: number): Promise<OutboxMail[]>
+  counts(): Promise<{ readonly pending: number; readonly failed: number }>
   /** Undefined if the mail is not in the outbox: it was delivered or discarded. */
   find(mailId: number): Promise<OutboxMail | undefined>
   /** Makes a mail due now, with all its attempts. False if it is being sent or is not in the outbox. */
-  retry(operator: Operator, mailId: number): Promise<boolean>
+  retry(by: Actor | Operator, mailId: number): Promise<boolean>
   /** Removes a mail without sending it. False if it is being sent or is not in the outbox. */
-  discard(operator: Operator, mailId: number): Promise<boolean>
+  discard(by: Actor | Operator, mailId: number): Promise<boolean>
 }
 
 const LIST_PAGE_SIZE = 500
 
-export function createMailAdministration({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): MailAdministration {
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
+
+export function createMailAdministration({ reads, changes, now, onMailQueued = () => undefined }: Parts): MailAdministration {
   async function* list({ failedOnly }: { readonly failedOnly: boolean }): AsyncIterable<readonly OutboxMail[]> {
     for (let lastId = 0; ; ) {
       const page = await listMailsAfter(reads, lastId, LIST_PAGE_SIZE)
@@ -29,10 +35,23 @@ export function createMailAdministration({ reads, changes, now }: Pick<DomainPar
     }
   }
 
+  function change<Result>(by: Actor | Operator, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result> {
+    const { caller, origin } = by
+    return caller === 'operator'
+      ? changes.withoutCaller(origin, work)
+      : changes.toAccount(by, { userId: caller.user.id, allowed: 'admin' }, work)
+  }
+
   return {
     list,
     find: (mailId) => findMail(reads, mailId),
-    retry: ({ origin }, mailId) => changes.withoutCaller(origin, (tx) => retryMail(tx, mailId, now())),
-    discard: ({ origin }, mailId) => changes.withoutCaller(origin, (tx) => discardMail(tx, mailId, now())),
+    page: (filter, beforeId, size) => listMailsBefore(reads, filter, beforeId, size),
+    counts: () => countMails(reads),
+    async retry(by, mailId) {
+      const isRetried = await change(by, (tx) => retryMail(tx, mailId, now()))
+      if (isRetried) onMailQueued()
+      return isRetried
+    },
+    discard: (by, mailId) => change(by, (tx) => discardMail(tx, mailId, now())),
   }
 }

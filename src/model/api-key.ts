@@ -23,3 +23,9 @@ export type ApiKeyChanges = {
   /** Null removes the expiry. */
   readonly expiresAt?: number | null | undefined
 }
+
+/** A key with its owner, as admins see it in a list. */
+export type OwnedApiKey = Pick<ApiKey, 'id' | 'name' | 'prefix' | 'createdAt' | 'isActive' | 'expiresAt' | 'lastUsedAt'> & {
+  readonly ownerId: number
+  readonly ownerEmail: string
+}

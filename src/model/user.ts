@@ -60,3 +60,8 @@ export type UserPage = {
   readonly previous: UserPlace | undefined
   readonly next: UserPlace | undefined
 }
+
+export type UserCounts = Readonly<Record<UserStatus | 'all', number>> & {
+  /** How many were created on each of the last days, today last. */
+  readonly perDay: readonly { readonly startsAt: number; readonly count: number }[]
+}

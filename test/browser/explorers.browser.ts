@@ -20,6 +20,9 @@ async function unfold(page: Page, operationId: string): Promise<Locator> {
 
 /** Executes an operation, and returns the status and the body that Swagger UI shows. */
 async function execute(operation: Locator): Promise<{ status: string; body: string }> {
+  // The response of an earlier request is shown until the new one arrives.
+  const clear = operation.getByRole('button', { name: 'Clear' })
+  if (await clear.isVisible()) await clear.click()
   await operation.getByRole('button', { name: 'Execute' }).click()
   const live = operation.locator('.live-responses-table tbody tr').first()
   await live.locator('.response-col_status').waitFor()

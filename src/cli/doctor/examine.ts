@@ -17,7 +17,11 @@ export type ExamineOptions = { readonly sendTo?: string | undefined; readonly no
 /** Checks everything that usually goes wrong. Changes nothing, and ends within the deadline. */
 export async function examine(env: Environment, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
   const config = readSettings(env)
-  if (!('host' in config)) return config
+  return 'host' in config ? examineService(config, { sendTo, now }) : config
+}
+
+/** The same for settings that are valid. */
+export async function examineService(config: Config, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
   const groups = await Promise.all([
     [ok('settings', 'all valid')],
     inTime(

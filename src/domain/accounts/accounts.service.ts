@@ -1,5 +1,6 @@
-import type { Origin } from '../../model/caller.ts'
+import type { Actor, Operator, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
+import type { Role } from '../../model/user.ts'
 import { findUserById, markVerified } from '../../storage/repositories/accounts/user.repository.ts'
 import { enqueueMail } from '../../storage/repositories/delivery/outbox.repository.ts'
 import type { AuthFailureReason } from '../observer.ts'
@@ -7,11 +8,13 @@ import type { DomainParts } from '../parts.ts'
 import { openSession, type TokenPair } from '../sessions/open-session.ts'
 import { readToken } from '../sessions/read-token.ts'
 import { emailKey } from '../values/email.ts'
-import { addAccount, type Registration } from './user-creation.ts'
+import { addAccount, createUser, type Registration } from './user-creation.ts'
 
 export type Accounts = {
   /** Creates an unverified account, queues its verification mail and opens a session that works once the account is verified. */
   register(origin: Origin, registration: Registration): Promise<TokenPair>
+  /** Creates a verified account for an operator or an admin. Returns its id. */
+  create(by: Actor | Operator, registration: Registration, role: Role): Promise<number>
   verify(origin: Origin, token: string): Promise<void>
   resendVerification(origin: Origin, email: string): Promise<void>
 }
@@ -34,6 +37,7 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
       onMailQueued()
       return pair
     },
+    create: (by, registration, role) => createUser({ changes, passwords, now }, by, registration, role),
     async verify(origin, token) {
       const { userId, version } = readToken(tokens, observer, token, 'verify', 'verify_email')
       const user = await findUserById(reads, userId)

@@ -1,4 +1,4 @@
-import type { Operator } from '../../model/caller.ts'
+import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Profile, Role } from '../../model/user.ts'
 import { insertUser } from '../../storage/repositories/accounts/user.repository.ts'
@@ -17,15 +17,20 @@ export type NewAccount = Profile & {
 
 type Parts = Pick<DomainParts, 'changes' | 'passwords' | 'now'>
 
-/** Creates a verified account for an operator. Returns its id. */
+/** Creates a verified account for an operator or an admin. Returns its id. */
 export async function createUser(
   { changes, passwords, now }: Parts,
-  { origin }: Operator,
+  by: Actor | Operator,
   { password, ...profile }: Registration,
   role: Role,
 ): Promise<number> {
+  const { caller, origin } = by
   const passwordHash = await passwords.hash(password, origin.signal)
-  return changes.withoutCaller(origin, (tx) => addAccount(tx, { ...profile, passwordHash, role, verified: true, createdAt: now() }))
+  const add = (tx: ChangeTransaction) => addAccount(tx, { ...profile, passwordHash, role, verified: true, createdAt: now() })
+  // The account of an admin is read again in the transaction: they may have been demoted meanwhile.
+  return caller === 'operator'
+    ? changes.withoutCaller(origin, add)
+    : changes.toAccount(by, { userId: caller.user.id, allowed: 'admin' }, add)
 }
 
 /** Inserts an account and records the event. Returns its id; refuses an address that is taken. */

@@ -46,9 +46,27 @@ SwaggerUIBundle({
 })
 `
 
+/** A page in a sandbox has no storage and no cookies: reading the properties throws. Redoc gets a storage that ends with the page. */
+const STORAGE = `function memory() {
+  const items = new Map()
+  return {
+    get length() { return items.size },
+    key: (index) => [...items.keys()][index] ?? null,
+    getItem: (name) => items.get(String(name)) ?? null,
+    setItem: (name, value) => void items.set(String(name), String(value)),
+    removeItem: (name) => void items.delete(String(name)),
+    clear: () => items.clear(),
+  }
+}
+for (const name of ['localStorage', 'sessionStorage']) {
+  try { void window[name] } catch { Object.defineProperty(window, name, { value: memory() }) }
+}
+try { void document.cookie } catch { Object.defineProperty(document, 'cookie', { value: '', writable: true }) }
+`
+
 /** Without `disableTelemetry` Redoc reports its use to its vendor. Given a document instead of a URL, it shows no download link. */
 function redocStart(redocPath: string): string {
-  return `import { init } from '../../${redocPath}'
+  return `${STORAGE}const { init } = await import('../../${redocPath}')
 const page = document.querySelector('#explorer')
 const description = await (await fetch(new URL(page.dataset.document, location.href))).json()
 init(description, { disableTelemetry: true }, page)

@@ -1,17 +1,12 @@
-import type { UserAdministration } from '../../domain/accounts/user-administration.service.ts'
-import type { UserDirectory } from '../../domain/accounts/user-directory.service.ts'
 import type { Limiter } from '../../domain/rate-limits.service.ts'
-import type { ApiKeys } from '../../domain/sessions/api-keys.service.ts'
 import type { Sessions } from '../../domain/sessions/sessions.service.ts'
-import type { UserSessions } from '../../domain/sessions/user-sessions.service.ts'
 import { COMMAND } from '../../shared/command.ts'
 import { type Html, html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
 import type { PageArea } from '../pipeline/declarations.ts'
 import type { PageSteps } from '../pipeline/steps.ts'
-import { accountProfileRoutes } from './account/profile.routes.ts'
-import { consoleUserRoutes } from './console/user.routes.ts'
-import { consoleUsersRoutes } from './console/users.routes.ts'
+import { accountRoutes } from './account/account.routes.ts'
+import { type ConsoleParts, type ConsoleServices, consoleRoutes } from './console/console.routes.ts'
 import { createCookies } from './site/cookies.ts'
 import { createPageErrors } from './site/page-errors.ts'
 import { sendSitePage } from './site/page-routes.ts'
@@ -21,14 +16,12 @@ import { createSite, type SiteOptions } from './site/site.ts'
 import { createSiteAssets, siteAssetRoutes } from './site/site-assets.ts'
 
 /** The services that pages call: the same rules as those of the API. */
-export type WebsiteServices = {
+export type WebsiteServices = ConsoleServices & {
   readonly sessions: Sessions
   readonly pageLimiter: Limiter
-  readonly userDirectory: UserDirectory
-  readonly userAdministration: UserAdministration
-  readonly userSessions: UserSessions
-  readonly apiKeys: ApiKeys
 }
+
+export type WebsiteOptions = SiteOptions & Pick<ConsoleParts, 'examine' | 'settings'>
 
 export type Website = {
   /** What the pipeline needs for the pages. */
@@ -37,7 +30,7 @@ export type Website = {
 }
 
 /** The console and the account pages: builds what they share, then adds their routes. */
-export function createWebsite(options: SiteOptions, services: WebsiteServices, now: () => number): Website {
+export function createWebsite(options: WebsiteOptions, services: WebsiteServices, now: () => number): Website {
   const site = createSite(options, createSiteAssets(), now)
   const cookies = createCookies(site.isSecure)
   const { sessions, pageLimiter, userDirectory } = services
@@ -58,9 +51,8 @@ export function createWebsite(options: SiteOptions, services: WebsiteServices, n
     addRoutes(app) {
       siteAssetRoutes(app, site.assets)
       for (const area of ['console', 'account'] as const) signInRoutes(app, { ...parts, firstSteps }, area)
-      consoleUsersRoutes(app, parts)
-      consoleUserRoutes(app, parts)
-      accountProfileRoutes(app, parts)
+      consoleRoutes(app, { ...parts, examine: options.examine, settings: options.settings })
+      accountRoutes(app, parts)
     },
   }
 }

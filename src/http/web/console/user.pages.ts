@@ -3,10 +3,11 @@ import type { ListedSession } from '../../../model/session.ts'
 import type { ListedUser, User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { actionForm } from '../site/fields.ts'
-import { ageOf, dateOf, timeOf } from '../site/format.ts'
+import { ageOf, clientOf, dateOf, timeOf } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { badge, badgesOf } from './users.pages.ts'
+import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
+import { badgesOf } from './users.pages.ts'
 
 export type UserDetails = {
   readonly user: ListedUser
@@ -61,46 +62,42 @@ function danger(base: string, { email }: User): Html {
 }
 
 function sessionsCard(base: string, sessions: readonly ListedSession[], own: string | undefined, now: number): Html {
-  const rows = sessions.map(
-    ({ id, ip, userAgent, createdAt, lastSeenAt }) =>
-      html`<tr><td><span class="main">${userAgent ?? 'Unknown client'}</span><span class="quiet">${ip ?? ''}</span></td><td class="nowrap">${ageOf(createdAt, now)}</td><td class="nowrap">${ageOf(lastSeenAt, now)}</td><td><div class="actions">${id === own ? badge('', 'This session') : ''}${actionForm(`${base}/sessions/${id}/revoke`, 'Revoke', 'small')}</div></td></tr>`,
-  )
-  const heads = ['Client', 'Signed in', 'Last seen']
-  return listCard(
-    'Sessions',
-    heads,
-    rows,
-    html`<div class="empty"><strong>No sessions</strong><p>This user is not signed in anywhere.</p></div>`,
-  )
+  const rows = sessions.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
+    mainCell(clientOf(userAgent), ip ?? ''),
+    ageOf(createdAt, now),
+    ageOf(lastSeenAt, now),
+    html`<div class="actions">${id === own ? badge('', 'This session') : ''}${actionForm(`${base}/sessions/${id}/revoke`, 'Revoke', 'small')}</div>`,
+  ])
+  const empty = emptyState('No sessions', 'This user is not signed in anywhere.')
+  return tableCard({ title: 'Sessions', heads: ['Client', 'Signed in', 'Last seen'], rows, hasActions: true, empty })
 }
 
 function keysCard(base: string, keys: readonly ApiKey[], hasMore: boolean, now: number): Html {
   const rows = keys.map((key) => {
     const { id, name, prefix, access, createdAt, expiresAt, lastUsedAt, isActive } = key
     const disable = isActive ? actionForm(`${base}/keys/${id}/disable`, 'Disable', 'small') : ''
-    return html`<tr><td><span class="main">${name}</span><span class="quiet mono">${prefix === undefined ? id.slice(0, 8) : `${prefix}…`}</span></td><td>${keyBadge(key, now)}</td><td>${access}</td><td class="nowrap">${dateOf(createdAt)}</td><td class="nowrap">${expiresAt === undefined ? html`<span class="quiet">never</span>` : dateOf(expiresAt)}</td><td class="nowrap">${lastUsedAt === undefined ? html`<span class="quiet">never</span>` : ageOf(lastUsedAt, now)}</td><td><div class="actions">${disable}${actionForm(`${base}/keys/${id}/revoke`, 'Revoke', 'small danger')}</div></td></tr>`
+    return [
+      mainCell(name, html`<span class="mono">${prefix === undefined ? id.slice(0, 8) : `${prefix}…`}</span>`),
+      keyBadge(key, now),
+      access,
+      dateOf(createdAt),
+      expiresAt === undefined ? NEVER : dateOf(expiresAt),
+      lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now),
+      html`<div class="actions">${disable}${actionForm(`${base}/keys/${id}/revoke`, 'Revoke', 'small danger')}</div>`,
+    ]
   })
-  const heads = ['API key', 'Status', 'Access', 'Created', 'Expires', 'Last used']
-  const empty = html`<div class="empty"><strong>No API keys</strong><p>This user has not created any.</p></div>`
-  const more = hasMore ? html`<footer class="hint">The first ${keys.length} keys. The command line lists all of them.</footer>` : undefined
-  return listCard('API keys', heads, rows, empty, more)
+  return tableCard({
+    title: 'API keys',
+    heads: ['API key', 'Status', 'Access', 'Created', 'Expires', 'Last used'],
+    rows,
+    hasActions: true,
+    empty: emptyState('No API keys', 'This user has not created any.'),
+    footer: hasMore ? html`<footer class="hint">The first ${keys.length} keys. The command line lists all of them.</footer>` : undefined,
+  })
 }
 
 /** Whether a key works now. */
 export function keyBadge({ isActive, expiresAt }: Pick<ApiKey, 'isActive' | 'expiresAt'>, now: number): Html {
   if (!isActive) return badge('bad', 'Disabled')
   return expiresAt !== undefined && expiresAt <= now ? badge('warn', 'Expired') : badge('good', 'Active')
-}
-
-/** A table in a card. Its last column has the actions. */
-export function listCard(title: string, heads: readonly string[], rows: readonly Html[], empty: Html, footer?: Html): Html {
-  const id = title.toLowerCase().replaceAll(' ', '-')
-  const table = html`<div class="scroll" tabindex="0" role="group" aria-labelledby="${id}"><table>
-<thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col"><span class="hidden">Actions</span></th></tr></thead>
-<tbody>
-${rows}
-</tbody></table></div>`
-  return html`<section class="card flush" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2></header>
-${rows.length === 0 ? empty : table}${footer}
-</section>`
 }

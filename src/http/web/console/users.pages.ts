@@ -3,6 +3,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import { ageOf, dateOf } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
 
 export type UsersQuery = { readonly q: string; readonly status: UserStatus | undefined; readonly sort: UserSort }
 
@@ -19,37 +20,34 @@ export const SORT_NAMES = Object.keys(SORTS) as UserSort[]
 
 export function usersPage({ root, now }: Site, query: UsersQuery, { users, previous, next }: UserPage): Page {
   const list = (place?: UserPlace) => `${root}/console/users${textOf(query, place)}`
-  const rows = users.map((user) => userRow(root, user, now()))
   const content = html`<form class="filters" role="search" action="${root}/console/users">
 <div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${query.q}" placeholder="Name or email" autocomplete="off"></div>
 <div class="field"><label for="sort">Sort by</label><select id="sort" name="sort">${SORT_NAMES.map((name) => option(name, SORTS[name], query.sort))}</select></div>
 ${query.status && html`<input type="hidden" name="status" value="${query.status}">`}
 <button>Search</button>
 </form>
-<section class="card flush" aria-label="Users">
-<header><nav aria-label="Status"><ul class="tabs">
-${[undefined, ...STATUS_NAMES].map((status) => statusTab(root, query, status))}
-</ul></nav></header>
-${rows.length === 0 ? noUsers(query, list()) : table(rows)}
-${(previous ?? next) && html`<footer class="pages">${pageLink(previous && list(previous), '← Previous', 'prev')}${pageLink(next && list(next), 'Next →', 'next')}</footer>`}
-</section>`
-  return { title: 'Users', content }
+${tableCard({
+  title: 'List of users',
+  heads: ['User', 'Status', 'Created', 'Signed in'],
+  rows: users.map((user) => userRow(root, user, now())),
+  empty: noUsers(query, `${root}/console/users`),
+  header: html`<nav aria-label="Status"><ul class="tabs">${[undefined, ...STATUS_NAMES].map((status) => statusTab(root, query, status))}</ul></nav>`,
+  footer:
+    (previous ?? next) &&
+    html`<footer class="pages">${pageLink(previous && list(previous), '← Previous', 'prev')}${pageLink(next && list(next), 'Next →', 'next')}</footer>`,
+})}`
+  const actions = html`<a class="button primary" href="${root}/console/users/new">New user</a>`
+  return { title: 'Users', content, actions }
 }
 
-function table(rows: readonly Html[]): Html {
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="List of users">
-<table>
-<thead><tr><th scope="col">User</th><th scope="col">Status</th><th scope="col">Created</th><th scope="col">Signed in</th></tr></thead>
-<tbody>
-${rows}
-</tbody>
-</table>
-</div>`
-}
-
-function userRow(root: string, user: ListedUser, now: number): Html {
+function userRow(root: string, user: ListedUser, now: number): readonly Html[] {
   const { id, email, firstName, lastName, createdAt, lastLoginAt } = user
-  return html`<tr><td><a class="main" href="${root}/console/users/${id}">${email}</a><span class="quiet">${firstName} ${lastName}</span></td><td class="nowrap">${badgesOf(user)}</td><td class="nowrap">${dateOf(createdAt)}</td><td class="nowrap">${lastLoginAt === undefined ? html`<span class="quiet">never</span>` : ageOf(lastLoginAt, now)}</td></tr>`
+  return [
+    mainCell(email, `${firstName} ${lastName}`, `${root}/console/users/${id}`),
+    badgesOf(user),
+    dateOf(createdAt),
+    lastLoginAt === undefined ? NEVER : ageOf(lastLoginAt, now),
+  ]
 }
 
 /** The status of an account, in words and in colour. */
@@ -58,19 +56,18 @@ export function badgesOf({ role, banned, verified }: User): Html {
   return html`${status}${role === 'admin' ? html` ${badge('', 'Admin')}` : ''}`
 }
 
-export function badge(kind: '' | 'good' | 'bad' | 'warn', text: string): Html {
-  return html`<span class="badge${kind === '' ? '' : ` ${kind}`}">${text}</span>`
-}
-
 function statusTab(root: string, query: UsersQuery, status: UserStatus | undefined): Html {
   const to = `${root}/console/users${textOf({ ...query, status })}`
   return html`<li><a href="${to}"${query.status === status ? html` aria-current="page"` : ''}>${status === undefined ? 'All' : STATUSES[status]}</a></li>`
 }
 
 function noUsers({ q, status }: UsersQuery, all: string): Html {
-  if (q === '' && status === undefined)
-    return html`<div class="empty"><strong>No users yet</strong><p>Accounts appear here when people register.</p></div>`
-  return html`<div class="empty"><strong>No matching users</strong><p>${q === '' ? 'Nobody has this status.' : html`Nobody matches “${q}”.`}</p><p><a href="${all.replace(/\?.*$/, '')}">Show all users</a></p></div>`
+  if (q === '' && status === undefined) return emptyState('No users yet', 'Accounts appear here when people register.')
+  return emptyState(
+    'No matching users',
+    q === '' ? 'Nobody has this status.' : `Nobody matches “${q}”.`,
+    html`<p><a href="${all}">Show all users</a></p>`,
+  )
 }
 
 function pageLink(to: string | undefined, text: string, rel: 'prev' | 'next'): Html {

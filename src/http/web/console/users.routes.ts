@@ -24,8 +24,6 @@ const Query = {
 export function consoleUsersRoutes(app: App, parts: ConsoleUsersParts): void {
   const { get } = createPageRoutes(app, parts, 'console')
 
-  get('/', {}, () => ({ to: '/console/users' }))
-
   get('/users', { query: Query }, async ({ query }) => {
     const { q = '', status = '', sort = 'newest', after, before } = query
     const shown: UsersQuery = { q, status: status === '' ? undefined : status, sort }

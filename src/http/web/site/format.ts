@@ -28,6 +28,30 @@ export function ageOf(at: number, now: number): Html {
   return timeElement(at, `${count} ${name}${count === 1 ? '' : 's'} ago`)
 }
 
+const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
+  [/\b(?:Headless)?Chrome\/|\bCriOS\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+]
+const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\b(?:iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/** `Firefox on Linux`, as far as a user agent says so, with all of it in its title. It is what the client claims, no more. */
+export function clientOf(userAgent: string | undefined): Html {
+  if (userAgent === undefined) return html`Unknown client`
+  const nameIn = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const [browser, system] = [nameIn(BROWSERS), nameIn(SYSTEMS)]
+  if (browser === undefined) return html`${userAgent}`
+  return html`<span title="${userAgent}">${browser}${system === undefined ? '' : ` on ${system}`}</span>`
+}
+
 /** `12,345` */
 export function numberOf(count: number): string {
   return count.toLocaleString('en-US')

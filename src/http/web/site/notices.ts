@@ -14,6 +14,7 @@ export const NOTICES = {
   'key-enabled': 'The API key is enabled.',
   'key-revoked': 'The API key is deleted.',
   'mail-retried': 'The mail is sent again.',
+  'mail-gone': 'This mail is being sent, or is no longer in the outbox. Nothing was changed.',
   'mail-discarded': 'The mail is discarded.',
 } as const
 

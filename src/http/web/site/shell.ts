@@ -37,7 +37,16 @@ export const SITE_HEADERS: Readonly<Record<string, string>> = {
 type Entry = readonly [path: string, text: string]
 
 const NAVIGATION: Readonly<Record<PageArea, { readonly label: string; readonly entries: readonly Entry[] }>> = {
-  console: { label: 'Console', entries: [['/console/users', 'Users']] },
+  console: {
+    label: 'Console',
+    entries: [
+      ['/console/', 'Overview'],
+      ['/console/users', 'Users'],
+      ['/console/keys', 'API keys'],
+      ['/console/mail', 'Mail'],
+      ['/console/settings', 'Settings'],
+    ],
+  },
   account: { label: 'Account', entries: [['/account/', 'Profile']] },
 }
 

@@ -1,5 +1,5 @@
 import type { MailKind, OutboxMail } from '../../../model/mail.ts'
-import { type Queries, type Reads, statement } from '../../database.ts'
+import { type Reads, statement } from '../../database.ts'
 
 type OutboxRow = {
   readonly id: number
@@ -17,6 +17,9 @@ type OutboxRow = {
 const COLUMNS = 'id, kind, recipient, address, requested_at, attempts, due_at, lease, last_error, failed_at'
 
 const LIST = statement<OutboxRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
+const LIST_NEWEST = statement<OutboxRow>(`select ${COLUMNS} from outbox where id < $1 order by id desc limit $2`)
+const LIST_FAILED = statement<OutboxRow>(`
+  select ${COLUMNS} from outbox where failed_at is not null and id < $1 order by id desc limit $2`)
 const FIND = statement<OutboxRow>(`select ${COLUMNS} from outbox where id = $1`)
 const COUNT = statement<{ pending: number; failed: number }>(
   'select count(*) - count(failed_at) as pending, count(failed_at) as failed from outbox',
@@ -27,12 +30,22 @@ export async function listMailsAfter(db: Reads, id: number, limit: number): Prom
   return (await db.all(LIST, id, limit)).map(toOutboxMail)
 }
 
+/** One page of mails, the newest first, starting below the given id. */
+export async function listMailsBefore(
+  db: Reads,
+  filter: 'all' | 'failed',
+  id = Number.MAX_SAFE_INTEGER,
+  limit: number,
+): Promise<OutboxMail[]> {
+  return (await db.all(filter === 'all' ? LIST_NEWEST : LIST_FAILED, id, limit)).map(toOutboxMail)
+}
+
 export async function findMail(db: Reads, id: number): Promise<OutboxMail | undefined> {
   const row = await db.first(FIND, id)
   return row && toOutboxMail(row)
 }
 
-export async function countMails(db: Queries): Promise<{ readonly pending: number; readonly failed: number }> {
+export async function countMails(db: Reads): Promise<{ readonly pending: number; readonly failed: number }> {
   return (await db.first(COUNT)) ?? { pending: 0, failed: 0 }
 }
 

@@ -1,0 +1,47 @@
+import type { Accounts } from '../../../domain/accounts/accounts.service.ts'
+import type { UserAdministration } from '../../../domain/accounts/user-administration.service.ts'
+import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
+import type { MailAdministration } from '../../../domain/mail-administration.service.ts'
+import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
+import type { KeyDirectory } from '../../../domain/sessions/key-directory.service.ts'
+import type { LeakedKeys } from '../../../domain/sessions/leaked-keys.service.ts'
+import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import type { PageParts } from '../site/page-routes.ts'
+import { consoleKeysRoutes } from './keys.routes.ts'
+import { consoleMailRoutes } from './mail.routes.ts'
+import { consoleNewUserRoutes } from './new-user.routes.ts'
+import { consoleOverviewRoutes, type Examine } from './overview.routes.ts'
+import { consoleSettingsRoutes, type SettingView } from './settings.routes.ts'
+import { consoleUserRoutes } from './user.routes.ts'
+import { consoleUsersRoutes } from './users.routes.ts'
+
+/** The services that the pages of the console call: the same rules as those of the API. */
+export type ConsoleServices = {
+  readonly accounts: Accounts
+  readonly userDirectory: UserDirectory
+  readonly userAdministration: UserAdministration
+  readonly userSessions: UserSessions
+  readonly apiKeys: ApiKeys
+  readonly keyDirectory: KeyDirectory
+  readonly leakedKeys: LeakedKeys
+  readonly mailAdministration: MailAdministration
+}
+
+export type ConsoleParts = PageParts &
+  ConsoleServices & {
+    /** The checks of `latchkey doctor`. */
+    readonly examine: Examine
+    readonly settings: readonly SettingView[]
+  }
+
+/** The pages of the console, in the order of its navigation. */
+export function consoleRoutes(app: App, parts: ConsoleParts): void {
+  consoleOverviewRoutes(app, parts)
+  consoleUsersRoutes(app, parts)
+  consoleNewUserRoutes(app, parts)
+  consoleUserRoutes(app, parts)
+  consoleKeysRoutes(app, parts)
+  consoleMailRoutes(app, parts)
+  consoleSettingsRoutes(app, parts)
+}

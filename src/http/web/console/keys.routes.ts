@@ -1,0 +1,77 @@
+import { type KeyDirectory, UNUSED_DAYS } from '../../../domain/sessions/key-directory.service.ts'
+import type { FoundKey, FoundKeyState, LeakedKeys } from '../../../domain/sessions/leaked-keys.service.ts'
+import type { OwnedApiKey } from '../../../model/api-key.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import { Type } from '../../validation/schema.ts'
+import { ageOf, dateOf } from '../site/format.ts'
+import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import type { Page } from '../site/shell.ts'
+import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
+import { keyBadge } from './user.pages.ts'
+
+export type ConsoleKeysParts = PageParts & { readonly keyDirectory: KeyDirectory; readonly leakedKeys: LeakedKeys }
+
+const LIST_SIZE = 50
+const KEY_MAX_LENGTH = 200
+const STATES: Readonly<Record<FoundKeyState, Html>> = {
+  live: badge('good', 'Live'),
+  disabled: badge('bad', 'Disabled'),
+  expired: badge('warn', 'Expired'),
+  suspended: badge('warn', 'Suspended with its owner'),
+}
+
+/** Whose key is this, and which keys should be cleaned up. */
+export function consoleKeysRoutes(app: App, parts: ConsoleKeysParts): void {
+  const { site, keyDirectory, leakedKeys } = parts
+  const { get, post } = createPageRoutes(app, parts, 'console')
+
+  get('/keys', {}, () => page(undefined))
+
+  // By POST, so that the key appears in no address, history or log.
+  post('/keys', { writes: false, body: { key: Type.String({ trimmed: true, maxLength: KEY_MAX_LENGTH }) } }, async ({ body }) =>
+    page(found(await leakedKeys.find(body.key))),
+  )
+
+  async function page(result: Html | undefined): Promise<Page> {
+    const [expired, unused] = await Promise.all([keyDirectory.expired(LIST_SIZE), keyDirectory.unused(LIST_SIZE)])
+    const content = html`<section class="card" aria-labelledby="find"><h2 id="find">Whose key is this?</h2>
+<form class="filters" method="post" action="${site.root}/console/keys">
+<div class="field wide"><label for="key">API key</label><input id="key" name="key" type="text" autocomplete="off" spellcheck="false" maxlength="${KEY_MAX_LENGTH}" required aria-describedby="key-hint"></div>
+<button class="primary">Find owner</button>
+</form>
+<p class="hint" id="key-hint">Paste a whole key, for example from a log or a leak. It is neither stored nor logged, and this does not count as a use.</p>
+${result}</section>
+${list('Expired', expired, 'No expired keys', 'Keys appear here when they expire.')}
+${list('Unused', unused, 'No unused keys', `Every active key was used or created in the last ${UNUSED_DAYS} days.`)}`
+    return { title: 'API keys', content }
+  }
+
+  function found(key: FoundKey | undefined): Html {
+    if (key === undefined)
+      return html`<p class="notice" role="status">No key of this service has this secret. It may be mistyped, rotated or deleted.</p>`
+    return html`<div class="notice" role="status"><dl class="facts">
+<dt>Owner</dt><dd><a href="${site.root}/console/users/${key.owner.id}">${key.owner.email}</a></dd>
+<dt>Status</dt><dd>${STATES[key.state]}</dd>
+<dt>Key ID</dt><dd class="mono">${key.keyId}</dd>
+</dl></div>`
+  }
+
+  function list(title: string, keys: readonly OwnedApiKey[], emptyTitle: string, emptyText: string): Html {
+    const now = site.now()
+    return tableCard({
+      title,
+      heads: ['API key', 'Owner', 'Status', 'Created', 'Expires', 'Last used'],
+      rows: keys.map((key) => [
+        mainCell(key.name, html`<span class="mono">${key.prefix === undefined ? key.id.slice(0, 8) : `${key.prefix}…`}</span>`),
+        html`<a href="${site.root}/console/users/${key.ownerId}">${key.ownerEmail}</a>`,
+        keyBadge(key, now),
+        dateOf(key.createdAt),
+        key.expiresAt === undefined ? NEVER : dateOf(key.expiresAt),
+        key.lastUsedAt === undefined ? NEVER : ageOf(key.lastUsedAt, now),
+      ]),
+      empty: emptyState(emptyTitle, emptyText),
+      footer: keys.length < LIST_SIZE ? undefined : html`<footer class="hint">The first ${LIST_SIZE}.</footer>`,
+    })
+  }
+}

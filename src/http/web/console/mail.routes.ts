@@ -1,0 +1,82 @@
+import type { MailAdministration } from '../../../domain/mail-administration.service.ts'
+import type { Actor } from '../../../model/caller.ts'
+import type { OutboxMail } from '../../../model/mail.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import { Type } from '../../validation/schema.ts'
+import { actionForm } from '../site/fields.ts'
+import { ageOf, timeOf } from '../site/format.ts'
+import type { Notice } from '../site/notices.ts'
+import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import { badge, emptyState, mainCell, tableCard } from '../site/tables.ts'
+
+export type ConsoleMailParts = PageParts & { readonly mailAdministration: MailAdministration }
+
+const PAGE_SIZE = 50
+const Query = {
+  status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
+  before: Type.Optional(Type.Integer({ minimum: 1 })),
+}
+const Mail = { mail_id: Type.Integer() }
+
+/** The outbox: mails that wait, and mails that could not be delivered. */
+export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
+  const { site, mailAdministration } = parts
+  const { root } = site
+  const { get, post } = createPageRoutes(app, parts, 'console')
+
+  get('/mail', { query: Query }, async ({ query }) => {
+    const isFailedOnly = query.status === 'failed'
+    const mails = await mailAdministration.page(isFailedOnly ? 'failed' : 'all', query.before, PAGE_SIZE + 1)
+    const shown = mails.slice(0, PAGE_SIZE)
+    const next = mails.length > PAGE_SIZE ? shown.at(-1)?.id : undefined
+    const tab = (status: '' | 'failed', text: string) =>
+      html`<li><a href="${root}/console/mail${status === '' ? '' : '?status=failed'}"${isFailedOnly === (status === 'failed') ? html` aria-current="page"` : ''}>${text}</a></li>`
+    const more = `${root}/console/mail?${isFailedOnly ? 'status=failed&' : ''}before=${next}`
+    const content = tableCard({
+      title: 'Outbox',
+      heads: ['Mail', 'Status', 'Requested', 'Attempts', 'Last error'],
+      rows: shown.map((mail) => rowOf(mail)),
+      hasActions: true,
+      header: html`<nav aria-label="Status"><ul class="tabs">${tab('', 'All')}${tab('failed', 'Failed')}</ul></nav>`,
+      empty: isFailedOnly
+        ? emptyState('No failed mail', 'Every mail was delivered, or is still being tried.')
+        : emptyState('The outbox is empty', 'Mails that wait or could not be delivered appear here.'),
+      footer:
+        next === undefined
+          ? undefined
+          : html`<footer class="pages"><span></span><a class="button small" rel="next" href="${more}">Next →</a></footer>`,
+    })
+    return { title: 'Mail', content }
+  })
+
+  function rowOf(mail: OutboxMail): readonly (Html | string)[] {
+    const { id, kind, recipient, requestedAt, attempts, lastError } = mail
+    const now = site.now()
+    return [
+      mainCell(recipient, kind),
+      statusOf(mail, now),
+      ageOf(requestedAt, now),
+      String(attempts),
+      lastError === undefined ? html`<span class="quiet">none</span>` : html`<span class="wrap">${lastError}</span>`,
+      html`<div class="actions">${actionForm(`${root}/console/mail/${id}/retry`, 'Send again', 'small')}${actionForm(`${root}/console/mail/${id}/discard`, 'Discard', 'small danger')}</div>`,
+    ]
+  }
+
+  action('retry', 'mail-retried', (actor, mailId) => mailAdministration.retry(actor, mailId))
+  action('discard', 'mail-discarded', (actor, mailId) => mailAdministration.discard(actor, mailId))
+
+  /** A mail that was delivered meanwhile, or that is being sent, is left alone. */
+  function action(name: string, notice: Notice, change: (actor: Actor, mailId: number) => Promise<boolean>): void {
+    post(`/mail/:mail_id/${name}`, { params: Mail }, async ({ params, actor }) => ({
+      to: '/console/mail',
+      notice: (await change(actor, params.mail_id)) ? notice : 'mail-gone',
+    }))
+  }
+}
+
+function statusOf({ failedAt, isClaimed, dueAt }: OutboxMail, now: number): Html {
+  if (failedAt !== undefined) return html`${badge('bad', 'Failed')} ${ageOf(failedAt, now)}`
+  if (isClaimed && dueAt > now) return badge('', 'Being sent')
+  return dueAt > now ? html`${badge('warn', 'Waiting')} until ${timeOf(dueAt)}` : badge('', 'Due')
+}

@@ -1,0 +1,92 @@
+import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
+import type { MailAdministration } from '../../../domain/mail-administration.service.ts'
+import type { UserCounts, UserStatus } from '../../../model/user.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import { barChart } from '../site/charts.ts'
+import { ageOf, numberOf } from '../site/format.ts'
+import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import type { Site } from '../site/site.ts'
+import { badge, emptyState, mainCell, tableCard } from '../site/tables.ts'
+
+/** What a check of `latchkey doctor` found. */
+export type CheckResult = {
+  readonly check: string
+  readonly verdict: 'ok' | 'warning' | 'error'
+  readonly message: string
+  readonly advice?: string
+}
+/** The results of the last checks, and when they were made. Undefined while the first ones run. */
+export type Examine = () => Promise<{ readonly at: number; readonly findings: readonly CheckResult[] } | undefined>
+
+export type OverviewParts = PageParts & {
+  readonly userDirectory: UserDirectory
+  readonly mailAdministration: MailAdministration
+  readonly examine: Examine
+}
+
+const STATUSES: readonly (readonly [UserStatus | 'all', string])[] = [
+  ['all', 'Users'],
+  ['active', 'Active'],
+  ['unverified', 'Unverified'],
+  ['banned', 'Banned'],
+  ['admin', 'Admins'],
+]
+
+/** The first page of the console: how many, what grows, what needs attention. */
+export function consoleOverviewRoutes(app: App, parts: OverviewParts): void {
+  const { site, userDirectory, mailAdministration, examine } = parts
+  const { get } = createPageRoutes(app, parts, 'console')
+
+  get('/', {}, async () => {
+    const [counts, mails, checks] = await Promise.all([userDirectory.counts(), mailAdministration.counts(), examine()])
+    const content = html`${tiles(site, counts)}
+<div class="columns">
+${growth(counts)}
+${mailCard(site, mails)}
+</div>
+${checksCard(checks, site.now())}`
+    return { title: 'Overview', content }
+  })
+}
+
+function tiles({ root }: Site, counts: UserCounts): Html {
+  const tile = ([status, text]: (typeof STATUSES)[number]) =>
+    html`<a class="tile" href="${root}/console/users${status === 'all' ? '' : `?status=${status}`}"><span class="quiet">${text}</span><strong>${numberOf(counts[status])}</strong></a>`
+  return html`<div class="tiles">${STATUSES.map(tile)}</div>`
+}
+
+function growth({ perDay }: UserCounts): Html {
+  const sum = (days: number) => perDay.slice(-days).reduce((total, { count }) => total + count, 0)
+  return html`<section class="card" aria-labelledby="growth"><header><h2 id="growth">New users</h2><span class="quiet">${numberOf(sum(7))} in 7 days, ${numberOf(sum(perDay.length))} in ${perDay.length} days</span></header>
+${barChart({ label: 'New users on each day', unit: 'new users', bars: perDay.map(({ startsAt, count }) => ({ at: startsAt, value: count })) })}
+</section>`
+}
+
+function mailCard({ root }: Site, { pending, failed }: { readonly pending: number; readonly failed: number }): Html {
+  const state =
+    failed > 0
+      ? html`<p class="notice bad">${numberOf(failed)} ${failed === 1 ? 'mail' : 'mails'} could not be delivered. <a href="${root}/console/mail?status=failed">See why</a></p>`
+      : html`<p class="notice good">No mail has failed.</p>`
+  return html`<section class="card" aria-labelledby="mail"><h2 id="mail">Mail</h2>
+${state}
+<dl class="facts"><dt>Waiting</dt><dd>${numberOf(pending)}</dd><dt>Failed</dt><dd>${numberOf(failed)}</dd></dl>
+<p><a href="${root}/console/mail">Open the outbox</a></p></section>`
+}
+
+const VERDICTS = { ok: badge('good', 'OK'), warning: badge('warn', 'Warning'), error: badge('bad', 'Error') }
+
+function checksCard(checks: Awaited<ReturnType<Examine>>, now: number): Html {
+  const problems = checks?.findings.filter(({ verdict }) => verdict !== 'ok') ?? []
+  const passed = (checks?.findings.length ?? 0) - problems.length
+  return tableCard({
+    title: 'Checks',
+    heads: ['Finding', 'Verdict'],
+    rows: problems.map(({ check, verdict, message, advice }) => [mainCell(`${check}: ${message}`, advice ?? ''), VERDICTS[verdict]]),
+    header: checks && html`<span class="quiet">${passed} passed, ${ageOf(checks.at, now)}</span>`,
+    empty:
+      checks === undefined
+        ? emptyState('The checks are running', 'Reload this page in a moment.')
+        : emptyState('Everything is fine', 'The checks of latchkey doctor found nothing.'),
+  })
+}

@@ -1,0 +1,46 @@
+export type ServiceCheck = {
+  readonly check: string
+  readonly verdict: 'ok' | 'warning' | 'error'
+  readonly message: string
+  readonly advice?: string
+}
+export type ServiceChecks = { readonly at: number; readonly findings: readonly ServiceCheck[] }
+
+// A page waits this long for the first checks; a mail server that does not answer takes longer.
+const WAIT_MS = 1500
+const KEPT_MS = 5 * 60_000
+
+/**
+ * Runs the checks of `latchkey doctor` for the console: on demand, at most every five minutes, and without making a page wait. Returns the
+ * last results; undefined while the first checks run.
+ */
+export function createServiceChecks(
+  run: () => Promise<readonly ServiceCheck[]>,
+  now: () => number,
+): () => Promise<ServiceChecks | undefined> {
+  let last: ServiceChecks | undefined
+  let running: Promise<void> | undefined
+
+  async function refresh(): Promise<void> {
+    try {
+      last = { at: now(), findings: await run() }
+    } finally {
+      running = undefined
+    }
+  }
+
+  return async () => {
+    if (last === undefined || now() - last.at > KEPT_MS) running ??= refresh().catch(() => undefined)
+    if (last === undefined) {
+      let timer: NodeJS.Timeout | undefined
+      await Promise.race([
+        running,
+        new Promise((resolve) => {
+          timer = setTimeout(resolve, WAIT_MS)
+        }),
+      ])
+      clearTimeout(timer)
+    }
+    return last
+  }
+}

@@ -1,0 +1,50 @@
+import type { OwnedApiKey } from '../../../model/api-key.ts'
+import { type Bit, type Reads, type Statement, statement } from '../../database.ts'
+
+type OwnedRow = {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string | null
+  readonly created_at: number
+  readonly is_active: Bit
+  readonly expires_at: number | null
+  readonly last_used_at: number | null
+  readonly user_id: number
+  readonly email: string
+}
+
+const COLUMNS = `api_keys.id, api_keys.name, api_keys.prefix, api_keys.created_at, api_keys.is_active, api_keys.expires_at,
+  api_keys.last_used_at, api_keys.user_id, users.email`
+// A key that was never used counts from its creation on.
+const LAST_USE = 'coalesce(api_keys.last_used_at, api_keys.created_at)'
+
+const LIST_EXPIRED = statement<OwnedRow>(`
+  select ${COLUMNS} from api_keys join users on users.id = api_keys.user_id
+  where api_keys.expires_at is not null and api_keys.expires_at <= $1 order by api_keys.expires_at desc limit $2`)
+const LIST_UNUSED = statement<OwnedRow>(`
+  select ${COLUMNS} from api_keys join users on users.id = api_keys.user_id
+  where api_keys.is_active = true and ${LAST_USE} <= $1 order by ${LAST_USE} limit $2`)
+
+/** The latest first. */
+export function listExpiredKeys(db: Reads, now: number, limit: number): Promise<OwnedApiKey[]> {
+  return list(db, LIST_EXPIRED, now, limit)
+}
+
+/** Active keys whose last use was before a moment, the longest unused first. */
+export function listUnusedKeys(db: Reads, before: number, limit: number): Promise<OwnedApiKey[]> {
+  return list(db, LIST_UNUSED, before, limit)
+}
+
+async function list(db: Reads, declared: Statement<OwnedRow>, moment: number, limit: number): Promise<OwnedApiKey[]> {
+  return (await db.all(declared, moment, limit)).map((row) => ({
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix ?? undefined,
+    createdAt: row.created_at,
+    isActive: Boolean(row.is_active),
+    expiresAt: row.expires_at ?? undefined,
+    lastUsedAt: row.last_used_at ?? undefined,
+    ownerId: row.user_id,
+    ownerEmail: row.email,
+  }))
+}
