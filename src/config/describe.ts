@@ -8,45 +8,39 @@ export type DescribedSetting = {
   readonly isSet: boolean
 }
 
-/** The settings that a service runs with, in the order of the documentation. A test compares them with it. */
-export function describeSettings(config: Config): readonly DescribedSetting[] {
-  const plain = (name: string, value: string | number | boolean | undefined) => ({
-    name,
-    value: value === undefined ? undefined : String(value),
-    isSecret: false,
-    isSet: value !== undefined,
-  })
-  const secret = (name: string, isSet: boolean) => ({ name, value: undefined, isSecret: true, isSet })
-  const { database, rateLimits } = config
-  return [
-    plain('HOST', config.host),
-    plain('PORT', config.port),
-    // The URL of PostgreSQL contains a password.
-    database.kind === 'sqlite' ? plain('DATABASE_URL', `sqlite:${database.file}`) : secret('DATABASE_URL', true),
-    secret('SECRET_KEY', config.secretKey !== undefined),
-    secret('SECRET_KEY_FALLBACKS', config.secretKeyFallbacks.length > 0),
-    plain('BASE_URL', config.baseUrl),
-    plain('FRONTEND_URL', config.frontendUrl),
-    plain('API_TITLE', config.apiTitle),
-    plain('METRICS_ENABLED', config.metricsEnabled),
-    plain('CONSOLE_ENABLED', config.consoleEnabled),
-    plain('ACCOUNT_PAGES_ENABLED', config.accountPagesEnabled),
-    // The URL of a mail server contains a password.
-    secret('SMTP_URL', config.smtpUrl !== undefined),
-    plain('MAIL_FROM', config.mailFrom),
-    plain('ADMIN_EMAIL', config.admin?.email),
-    secret('ADMIN_PASSWORD', config.admin !== undefined),
-    plain('CORS_ORIGINS', config.corsOrigins === '*' ? '*' : config.corsOrigins.join(', ')),
-    plain('TRUST_PROXY', config.trustProxy),
-    plain(
-      'RATE_LIMITS',
-      Object.entries(rateLimits)
-        .map(([name, { count, periodMs }]) => `${name}=${count} in ${periodMs / 1000} s`)
-        .join(', ') || 'off',
-    ),
-    plain('PASSWORD_BLOCKLIST', config.passwordBlocklist),
-    plain('KEY_PREFIX', config.keyPrefix),
-    plain('LOG_LEVEL', config.logLevel),
-    plain('WORKERS', config.workers),
+const SECRET_NAME = /SECRET|PASSWORD|TOKEN|_KEY$|^(?:DATABASE|DATABASE_READ|SMTP|WEBHOOK)_URL$/
+const WITH_CREDENTIALS = /:\/\/[^/]*@/
+
+/**
+ * The settings that a service runs with, by their names in the environment. Every field of the configuration appears, so that a new setting
+ * cannot be forgotten; whatever looks like a secret has no value here.
+ */
+export function describeSettings({ database, admin, ...config }: Config): readonly DescribedSetting[] {
+  const entries: (readonly [name: string, value: unknown])[] = [
+    ...Object.entries(config).map(([field, value]) => [nameOf(field), value] as const),
+    ['DATABASE_URL', database.kind === 'sqlite' ? `sqlite:${database.file}` : database.url],
+    ['ADMIN_EMAIL', admin?.email],
+    ['ADMIN_PASSWORD', admin?.password],
   ]
+  return entries.map(([name, value]) => describe(name, textOf(value))).sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+function describe(name: string, value: string | undefined): DescribedSetting {
+  // The URL of SQLite is the path of a file.
+  const isSecret = (SECRET_NAME.test(name) && !value?.startsWith('sqlite:')) || WITH_CREDENTIALS.test(value ?? '')
+  return { name, value: isSecret ? undefined : value, isSecret, isSet: value !== undefined }
+}
+
+/** `metricsEnabled` is `METRICS_ENABLED`. */
+function nameOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  if (value instanceof Uint8Array) return ''
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(textOf).join(', ')
+  if (typeof value !== 'object' || value === null) return String(value)
+  const parts = Object.entries(value).map(([name, part]) => `${name}=${textOf(part)}`)
+  return parts.length === 0 ? 'off' : parts.join(', ')
 }

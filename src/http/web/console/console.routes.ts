@@ -1,6 +1,7 @@
 import type { Accounts } from '../../../domain/accounts/accounts.service.ts'
 import type { UserAdministration } from '../../../domain/accounts/user-administration.service.ts'
 import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
+import type { Audit } from '../../../domain/audit/audit.service.ts'
 import type { MailAdministration } from '../../../domain/mail-administration.service.ts'
 import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
 import type { KeyDirectory } from '../../../domain/sessions/key-directory.service.ts'
@@ -8,6 +9,7 @@ import type { LeakedKeys } from '../../../domain/sessions/leaked-keys.service.ts
 import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import type { PageParts } from '../site/page-routes.ts'
+import { consoleAuditRoutes } from './audit.routes.ts'
 import { consoleKeysRoutes } from './keys.routes.ts'
 import { consoleMailRoutes } from './mail.routes.ts'
 import { consoleNewUserRoutes } from './new-user.routes.ts'
@@ -19,6 +21,7 @@ import { consoleUsersRoutes } from './users.routes.ts'
 /** The services that the pages of the console call: the same rules as those of the API. */
 export type ConsoleServices = {
   readonly accounts: Accounts
+  readonly audit: Audit
   readonly userDirectory: UserDirectory
   readonly userAdministration: UserAdministration
   readonly userSessions: UserSessions
@@ -43,5 +46,6 @@ export function consoleRoutes(app: App, parts: ConsoleParts): void {
   consoleUserRoutes(app, parts)
   consoleKeysRoutes(app, parts)
   consoleMailRoutes(app, parts)
+  consoleAuditRoutes(app, parts)
   consoleSettingsRoutes(app, parts)
 }

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../../model/api-key.ts'
+import type { StoredEvent } from '../../../model/event.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import type { ListedUser, User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -7,6 +8,7 @@ import { ageOf, clientOf, dateOf, timeOf } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
+import { eventsCard } from './audit.pages.ts'
 import { badgesOf } from './users.pages.ts'
 
 export type UserDetails = {
@@ -15,12 +17,14 @@ export type UserDetails = {
   readonly keys: readonly ApiKey[]
   /** Whether the account has more keys than are shown. */
   readonly hasMoreKeys: boolean
+  /** The latest events about the account. */
+  readonly events: readonly StoredEvent[]
 }
 
 /** The admin who looks at the page, and their session. */
 export type Viewer = { readonly user: User; readonly sessionId: string | undefined }
 
-export function userPage(site: Site, viewer: Viewer, { user, sessions, keys, hasMoreKeys }: UserDetails): Page {
+export function userPage(site: Site, viewer: Viewer, { user, sessions, keys, hasMoreKeys, events }: UserDetails): Page {
   const base = `${site.root}/console/users/${user.id}`
   const now = site.now()
   const content = html`<div class="columns">
@@ -28,7 +32,8 @@ ${profile(user, now)}
 ${danger(base, user)}
 </div>
 ${sessionsCard(base, sessions, viewer.sessionId, now)}
-${keysCard(base, keys, hasMoreKeys, now)}`
+${keysCard(base, keys, hasMoreKeys, now)}
+${eventsCard(site.root, events, html`<footer class="pages"><span></span><a href="${site.root}/console/audit?target=${user.id}">All events about this user</a></footer>`)}`
   return { title: user.email, content, actions: actionsFor(base, user, viewer), back: { path: '/console/users', text: 'Users' } }
 }
 

@@ -1,5 +1,6 @@
 import type { UserAdministration } from '../../../domain/accounts/user-administration.service.ts'
 import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
+import type { Audit } from '../../../domain/audit/audit.service.ts'
 import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
 import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
 import type { ApiKey } from '../../../model/api-key.ts'
@@ -15,22 +16,28 @@ export type ConsoleUserParts = PageParts & {
   readonly userAdministration: UserAdministration
   readonly userSessions: UserSessions
   readonly apiKeys: ApiKeys
+  readonly audit: Audit
 }
 
 const User = { user_id: Type.Integer() }
 const Session = { ...User, session_id: Type.String() }
 const Key = { ...User, key_id: Type.String({ format: 'uuid' }) }
 const MAX_KEYS_SHOWN = 50
+const MAX_EVENTS_SHOWN = 10
 
 /** One account, and everything that an admin may do with it. */
 export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
-  const { site, userDirectory, userAdministration, userSessions, apiKeys } = parts
+  const { site, userDirectory, userAdministration, userSessions, apiKeys, audit } = parts
   const { get, post } = createPageRoutes(app, parts, 'console')
 
   get('/users/:user_id', { params: User }, async ({ params, actor }) => {
     const user = await userDirectory.find(params.user_id)
-    const sessions = await userSessions.list(user.id)
-    return userPage(site, actor.caller, { user, sessions, ...(await firstKeys(actor, user.id)) })
+    const [sessions, keys, events] = await Promise.all([
+      userSessions.list(user.id),
+      firstKeys(actor, user.id),
+      audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
+    ])
+    return userPage(site, actor.caller, { user, sessions, ...keys, events: events.items })
   })
 
   async function firstKeys(actor: Actor, userId: number): Promise<{ keys: readonly ApiKey[]; hasMoreKeys: boolean }> {

@@ -41,6 +41,8 @@ export type PageOptions<Params extends Fields, Query extends Fields, Body extend
   /** False for a form that only reads. */
   readonly writes?: boolean
   readonly recentPassword?: boolean
+  /** For a page that may take longer than others. */
+  readonly deadlineMs?: number
   readonly limits?: { readonly ip: 'login:ip'; readonly account?: 'login:account' }
   /** Shows the form again, with what is wrong. `values` are the fields as they were sent, without passwords. */
   readonly retry?: (problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest) => Page | Promise<Page>
@@ -98,12 +100,20 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
 
   function adder(method: 'GET' | 'POST'): Add {
     return (path, options, handle) => {
-      const { params, query, body, access = everyone, writes = method === 'POST', recentPassword, limits } = options
+      const { params, query, body, access = everyone, writes = method === 'POST', recentPassword, limits, deadlineMs } = options
       const form = recentPassword ? { ...body, password: Type.Optional(GivenPassword) } : body
       app.route({
         method,
         url: `/${area}${path}`,
-        config: { page: area, access, writes, isDisabled, ...(recentPassword && { recentPassword }), ...(limits && { limits }) },
+        config: {
+          page: area,
+          access,
+          writes,
+          isDisabled,
+          ...(recentPassword && { recentPassword }),
+          ...(limits && { limits }),
+          ...(deadlineMs && { deadlineMs }),
+        },
         schema: {
           hide: true,
           ...(params && { params: Type.Object(params) }),

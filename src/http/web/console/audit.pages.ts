@@ -1,0 +1,63 @@
+import { parseEventDetail } from '../../../domain/values/event-detail.ts'
+import type { EventFilter } from '../../../model/audit.ts'
+import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import { actionForm } from '../site/fields.ts'
+import { timeOf } from '../site/format.ts'
+import type { Page } from '../site/shell.ts'
+import type { Site } from '../site/site.ts'
+import { emptyState, mainCell, tableCard } from '../site/tables.ts'
+
+export type AuditView = {
+  readonly filter: EventFilter
+  readonly items: readonly StoredEvent[]
+  /** The cursor of the next page. */
+  readonly next: string | undefined
+  /** What a verification found. */
+  readonly result?: Html | undefined
+}
+
+export function auditPage({ root }: Site, { filter, items, next, result }: AuditView): Page {
+  const query = new URLSearchParams(
+    Object.entries({ ...filter, cursor: next }).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  )
+  const content = html`${result}<form class="filters" role="search" action="${root}/console/audit">
+<div class="field wide"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">All kinds</option>${AUDITED_KINDS.map((kind) => html`<option${kind === filter.kind ? html` selected` : ''}>${kind}</option>`)}</select></div>
+${idField('actor', 'By user ID', filter.actor)}${idField('target', 'About user ID', filter.target)}
+<button>Filter</button>
+</form>
+${eventsCard(root, items, next === undefined ? undefined : html`<footer class="pages"><a class="button small" href="${root}/console/audit">Newest</a><a class="button small" rel="next" href="${root}/console/audit?${query.toString()}">Older →</a></footer>`)}`
+  const actions = html`${actionForm(`${root}/console/audit/verify`, 'Verify')}<form method="post" action="${root}/console/audit/download" data-download><button>Download</button></form>`
+  return { title: 'Audit', content, actions }
+}
+
+/** A table of events, newest first. */
+export function eventsCard(root: string, events: readonly StoredEvent[], footer?: Html): Html {
+  return tableCard({
+    title: 'Events',
+    heads: ['Event', 'By', 'About', 'From', 'Details'],
+    rows: events.map(({ at, kind, actor, target, via, ip, keyId, detail }) => [
+      mainCell(html`<code>${kind}</code>`, timeOf(at)),
+      userLink(root, actor),
+      userLink(root, target),
+      ip === null ? via : html`${via}, <span class="mono">${ip}</span>`,
+      detailText(keyId, detail),
+    ]),
+    empty: emptyState('No events', 'Changes to accounts, sessions and API keys appear here.'),
+    footer,
+  })
+}
+
+function idField(name: string, label: string, value: number | undefined): Html {
+  return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" inputmode="numeric" autocomplete="off" value="${value === undefined || value === 0 ? '' : value}"></div>`
+}
+
+function userLink(root: string, id: number | null): Html {
+  return id === null ? html`<span class="quiet">nobody</span>` : html`<a href="${root}/console/users/${id}">user ${id}</a>`
+}
+
+/** `changed: email, first_name` */
+function detailText(keyId: string | null, detail: string | null): Html {
+  const facts = Object.entries({ ...(keyId !== null && { key: keyId }), ...parseEventDetail(detail) })
+  return html`<span class="wrap quiet">${facts.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`).join('; ')}</span>`
+}
