@@ -15,12 +15,15 @@ const WITH_CREDENTIALS = /:\/\/[^/]*@/
  * The settings that a service runs with, by their names in the environment. Every field of the configuration appears, so that a new setting
  * cannot be forgotten; whatever looks like a secret has no value here.
  */
-export function describeSettings({ database, admin, ...config }: Config): readonly DescribedSetting[] {
+export function describeSettings({ database, admin, webhook, ...config }: Config): readonly DescribedSetting[] {
   const entries: (readonly [name: string, value: unknown])[] = [
     ...Object.entries(config).map(([field, value]) => [nameOf(field), value] as const),
     ['DATABASE_URL', database.kind === 'sqlite' ? `sqlite:${database.file}` : database.url],
     ['ADMIN_EMAIL', admin?.email],
     ['ADMIN_PASSWORD', admin?.password],
+    ['WEBHOOK_URL', webhook?.endpoint],
+    ['WEBHOOK_SECRET', webhook && ''],
+    ['WEBHOOK_EVENTS', webhook?.types],
   ]
   return entries.map(([name, value]) => describe(name, textOf(value))).sort((one, other) => (one.name < other.name ? -1 : 1))
 }
