@@ -130,7 +130,6 @@ export function createServices(parts: Parts): Services {
     limiter,
     pageLimiter: createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now }),
     audit: createAudit({ reads, lists, changes, secrets }),
-    audit: createAudit({ reads, changes, secrets }),
     failedLogins,
     webhooks: createWebhookAdministration({ reads, changes, now, endpoint: parts.webhooks?.endpoint }),
     keyDirectory: createKeyDirectory({ reads, now }),
