@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { keyHolder, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { ROOT } from '../support/documents.ts'
-import { runNode } from '../support/processes/processes.ts'
+import { finished } from '../support/processes/processes.ts'
+import { issueToken } from '../support/servers/offline-verifier.ts'
 
 const MAX_BYTES = 6000
 const CLIENT = join(ROOT, 'packages/client')
@@ -85,6 +87,34 @@ fastify().get('/notes', { onRequest: forFastify({ url }) }, async (request) => r
 new Hono().get('/notes', forHono({ url, role: 'admin' }), (c) => c.text(c.get('identity').email))
 `
 
+/** Uses everything once, in a process of its own. */
+const ONCE = `
+import { createClient, createOfflineVerifier, createVerifier } from '@latchkey/client'
+import { latchkey } from '@latchkey/client/express'
+import '@latchkey/client/fastify'
+import '@latchkey/client/hono'
+
+const [url, given] = process.argv.slice(2)
+const { email, password, key, offline } = JSON.parse(given)
+const client = createClient({ url })
+const refused = await client.login({ email, password: 'a wrong guess' }).catch(({ code }) => code)
+await client.login({ email, password })
+const { firstName } = await client.me()
+const { status } = await client.fetch(new Request(url + '/users/me/sessions', { signal: AbortSignal.timeout(10_000) }))
+const online = await createVerifier({ url }).verify({ 'x-api-key': key }, { scope: 'notes:read' }, { signal: AbortSignal.timeout(10_000) })
+const verified = await createOfflineVerifier({ url, audience: 'reports' }).verify({ authorization: 'Bearer ' + offline })
+console.log(refused, firstName, status, online.userId, verified.userId, typeof latchkey)
+`
+
+function versionOf(node: string): string {
+  return spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout?.trim() ?? ''
+}
+
+/** Other versions of Node.js on this machine that the package supports. */
+function olderNodes(): string[] {
+  return ['/usr/bin/node', '/usr/local/bin/node'].filter((node) => Number(/^v(\d+)/.exec(versionOf(node))?.[1]) >= 20)
+}
+
 const COMPILERS = { 'TypeScript 5': '@tsd/typescript/typescript/bin/tsc', 'TypeScript 7': 'typescript/bin/tsc' }
 const PLATFORMS = {
   // Without the types of Node.js; the declarations of the package are checked too.
@@ -122,21 +152,19 @@ test('the client is packed, installed into an empty folder, and works there', as
     assert.ok(bytes > 1000 && bytes <= MAX_BYTES, `${bytes} bytes`)
   })
 
-  await t.test('it is imported by Node.js, and reaches the service', async (st) => {
-    const { url } = await startListening(st)
-    const script = join(folder, 'once.mjs')
-    writeFileSync(
-      script,
-      `import { createClient, createVerifier } from '@latchkey/client'
-       import { latchkey } from '@latchkey/client/express'
-       import '@latchkey/client/fastify'
-       import '@latchkey/client/hono'
-       const login = createClient({ url: process.argv[2] }).login({ email: 'a@b.io', password: 'a wrong guess' })
-       console.log(await login.catch(({ code }) => code), typeof createVerifier, typeof latchkey)`,
-    )
-    const { stdout, stderr } = await runNode(st, script, [url], { cwd: folder })
-    assert.deepEqual([stdout, stderr], ['wrong_credentials function function\n', ''])
-  })
+  for (const node of [process.execPath, ...olderNodes()])
+    await t.test(`it works in Node.js ${versionOf(node)}`, async (st) => {
+      const service = await startListening(st)
+      const mia = await member(service)
+      const { key } = await keyHolder(service, mia, { scopes: ['notes:read'] })
+      const offline = await issueToken(service.app, mia)
+      writeFileSync(join(folder, 'once.mjs'), ONCE)
+      const args = ['once.mjs', service.url, JSON.stringify({ email: mia.email, password: mia.password, key, offline })]
+      const child = spawn(node, args, { cwd: folder, env: {} })
+      st.after(() => child.kill('SIGKILL'))
+      const { stdout, stderr } = await finished(child)
+      assert.deepEqual([stdout, stderr], [`wrong_credentials ${mia.firstName} 200 ${mia.id} ${mia.id} function\n`, ''])
+    })
 
   writeFileSync(join(folder, 'product.ts'), PRODUCT)
   writeFileSync(join(folder, 'services.ts'), SERVICES)
@@ -153,6 +181,6 @@ test('the client is packed, installed into an empty folder, and works there', as
 })
 
 test('the client has the version of the service', () => {
-  const versionOf = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version
-  assert.equal(versionOf(CLIENT), versionOf(ROOT))
+  const readVersion = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version
+  assert.equal(readVersion(CLIENT), readVersion(ROOT))
 })
