@@ -67,6 +67,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     rateLimits: config.rateLimits,
     sessionUse,
     followUps: parts.followUps,
+    securityNotices: config.securityNotices,
     onMailQueued,
     webhooks: config.webhook,
     onEvent,

@@ -15,6 +15,7 @@ import { createSigningKeys, type SigningKeys } from './domain/identity/signing-k
 import { createMailAdministration, type MailAdministration } from './domain/mail-administration.service.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { createLimiter, type Limiter } from './domain/rate-limits.service.ts'
+import { isNoticed } from './domain/security-notices.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
 import { createKeyDirectory, type KeyDirectory } from './domain/sessions/key-directory.service.ts'
@@ -43,6 +44,7 @@ export type Parts = {
   /** The prefix of new API keys. */
   readonly keyPrefix?: string | undefined
   readonly rateLimits?: RateLimits | undefined
+  readonly securityNotices?: boolean | undefined
   readonly observer?: Observer | undefined
   readonly sessionUse?: SessionUse | undefined
   /** Called after each commit that queued a mail. */
@@ -85,7 +87,7 @@ export type Services = {
 /** Builds the services, both for the server and for the command line. */
 export function createServices(parts: Parts): Services {
   const { db, secrets, now, passwords = createPasswords(), observer = NO_OBSERVER } = parts
-  const { keyPrefix = DEFAULT_KEY_PREFIX, rateLimits: limits = NO_LIMITS } = parts
+  const { keyPrefix = DEFAULT_KEY_PREFIX, rateLimits: limits = NO_LIMITS, securityNotices } = parts
   const { onMailQueued = () => undefined, onEvent = () => undefined, sessionUse = createSessionUse(db, now) } = parts
   const tokens = createTokens(secrets, now)
   const reads = readsOf(db)
@@ -93,13 +95,10 @@ export function createServices(parts: Parts): Services {
   const observed = (event: Event) => {
     observer.recorded(event.kind)
     onEvent(event)
+    if (securityNotices && isNoticed(event)) onMailQueued()
   }
-  const changes = createChanges({
-    db,
-    now,
-    followUps: parts.followUps ?? createFollowUps({ secrets, webhooks: parts.webhooks }),
-    onEvent: observed,
-  })
+  const followUps = parts.followUps ?? createFollowUps({ secrets, webhooks: parts.webhooks, securityNotices })
+  const changes = createChanges({ db, now, followUps, onEvent: observed })
   const keyOf = createLimitKeys(secrets)
   const signingKeys = createSigningKeys({ reads, changes, now, secrets })
   const limiter = createLimiter({ db, limits, keyOf, observer, now })

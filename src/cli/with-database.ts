@@ -41,8 +41,9 @@ export function partsOf(db: Database): Pick<DomainParts, 'reads' | 'lists' | 'ch
 }
 
 /** Reads the secret key when the first event is stored: a command that changes nothing does not need it. */
-const followEvents: FollowUp = (events) => {
+const followEvents: FollowUp = (events, before) => {
   const config = loadConfig(withDotEnv(process.env))
-  const followUps = createFollowUps({ secrets: secretsOf(config), webhooks: config.webhook })
-  return followUps.flatMap((followUp) => followUp(events))
+  const { webhook: webhooks, securityNotices } = config
+  const followUps = createFollowUps({ secrets: secretsOf(config), webhooks, securityNotices })
+  return followUps.flatMap((followUp) => followUp(events, before))
 }

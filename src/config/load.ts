@@ -60,6 +60,8 @@ export type Config = Readonly<{
   confirmEmailChanges: boolean
   /** Whether users may delete their own accounts. */
   selfDeletion: boolean
+  /** Whether the owners of accounts get mails about changes of their security. */
+  securityNotices: boolean
   /** Where events are sent, signed with which secrets. */
   webhook: WebhookSettings | undefined
   logLevel: LogLevel
@@ -131,6 +133,7 @@ export function loadConfig(env: Environment): Config {
     passwordBlocklist: read('PASSWORD_BLOCKLIST', undefined, parseBlocklist),
     confirmEmailChanges: read('CONFIRM_EMAIL_CHANGES', false, parseBoolean),
     selfDeletion: read('SELF_DELETION', false, parseBoolean),
+    securityNotices: read('SECURITY_NOTICES', false, parseBoolean),
     webhook: readWebhook(),
     logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
     keyPrefix: read('KEY_PREFIX', DEFAULT_KEY_PREFIX, parseKeyPrefix),

@@ -39,8 +39,9 @@ export type Changes = {
 /**
  * Returns the statements that follow from the events of one change: the audit trail, deliveries. They run at the end of its transaction,
  * in this order, and either all of them are committed with the change or nothing is.
+ * `before` is the account as it was before the change, if the change is about one account.
  */
-export type FollowUp = (events: readonly Event[]) => readonly FinalStatement[]
+export type FollowUp = (events: readonly Event[], before: User | undefined) => readonly FinalStatement[]
 
 export type ChangesParts = {
   readonly db: Database
@@ -54,14 +55,18 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
   function run<Result>(
     { via, requestId, ip, signal }: Origin,
     { actor, accountId }: { readonly actor?: number | undefined; readonly accountId?: number },
-    work: (tx: ChangeTransaction) => Promise<Result>,
+    work: (tx: ChangeTransaction, remember: (account: User) => void) => Promise<Result>,
   ): Promise<Result> {
     const events: Event[] = []
+    let before: User | undefined
+    const remember = (account: User) => {
+      before = account
+    }
     const record = (change: Change) => void events.push({ ...change, at: now(), actor, via, requestId, ip })
-    return db.transaction((tx) => work({ ...tx, record }), {
+    return db.transaction((tx) => work({ ...tx, record }, remember), {
       signal,
       accountId,
-      finalStatements: () => (events.length === 0 ? [] : followUps.flatMap((followUp) => followUp(events))),
+      finalStatements: () => (events.length === 0 ? [] : followUps.flatMap((followUp) => followUp(events, before))),
       onCommit: () => events.forEach(onEvent),
     })
   }
@@ -74,7 +79,7 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
   return {
     toAccount({ caller, origin }, { userId, allowed, lock }, work) {
       const callerId = caller === 'operator' ? undefined : caller.user.id
-      return run(origin, { actor: callerId, accountId: callerId ?? userId }, async (tx) => {
+      return run(origin, { actor: callerId, accountId: callerId ?? userId }, async (tx, remember) => {
         // Sent together, in this order: on PostgreSQL the locks and the reads cost one round trip. A revocation locks the account of the
         // caller too. It therefore either commits before the caller is read, or waits for this change.
         const [, , , target] = await Promise.all([
@@ -84,6 +89,7 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
           findUserById(tx, userId),
         ])
         if (target === undefined) throw new Refusal('user_not_found')
+        remember(target)
         return work(tx, target)
       })
     },

@@ -2,12 +2,18 @@ import { createAuditSeals } from '../security/audit-seals.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createEventStore } from './audit/event-store.ts'
 import type { FollowUp } from './changes.ts'
+import { queueNotices } from './security-notices.ts'
 import { createWebhookQueue, type WebhookSubscription } from './webhook-queue.ts'
 
-export type FollowUpParts = { readonly secrets: Secrets; readonly webhooks?: WebhookSubscription | undefined }
+export type FollowUpParts = {
+  readonly secrets: Secrets
+  readonly webhooks?: WebhookSubscription | undefined
+  /** Whether the owners of accounts get mails about changes of their security. */
+  readonly securityNotices?: boolean | undefined
+}
 
 /** Everything that is written together with a change, whether it comes from a request, the command line or the start of the service. */
-export function createFollowUps({ secrets, webhooks }: FollowUpParts): readonly FollowUp[] {
+export function createFollowUps({ secrets, webhooks, securityNotices }: FollowUpParts): readonly FollowUp[] {
   const eventStore = createEventStore(createAuditSeals(secrets))
-  return webhooks ? [eventStore, createWebhookQueue(webhooks)] : [eventStore]
+  return [eventStore, ...(webhooks ? [createWebhookQueue(webhooks)] : []), ...(securityNotices ? [queueNotices] : [])]
 }

@@ -1,15 +1,23 @@
+/** Mails with a link that carries a token. `email_change` goes to the new address of an account, the others to its present one. */
+export const LINK_MAIL_KINDS = ['verify', 'reset', 'email_change'] as const
+/** Mails about a change of an account, to the address that the account had then. */
+export const NOTICE_KINDS = ['password_changed', 'email_changed', 'admin_role', 'key_leaked'] as const
 /**
- * Every mail that the service sends. A kind also has its texts (outbox/messages.ts) and its placeholders (outbox/templates/placeholders.ts).
- * `email_change` goes to the new address of an account, the others to its present one.
+ * Every mail that the service sends. A kind also has its texts (outbox/messages.ts, outbox/notices.ts) and its placeholders
+ * (outbox/templates/placeholders.ts).
  */
-export const MAIL_KINDS = ['verify', 'reset', 'email_change'] as const
+export const MAIL_KINDS = [...LINK_MAIL_KINDS, ...NOTICE_KINDS] as const
 
-export type MailKind = (typeof MAIL_KINDS)[number]
+export type LinkMailKind = (typeof LINK_MAIL_KINDS)[number]
+export type NoticeKind = (typeof NOTICE_KINDS)[number]
+export type MailKind = LinkMailKind | NoticeKind
 
 /** A mail that one process has claimed. No other process sends it until its lease expires. */
-export type ClaimedMail = {
+export type ClaimedMail = Claimed<LinkMailKind> | Claimed<NoticeKind>
+
+export type Claimed<Kind extends MailKind> = {
   readonly id: number
-  readonly kind: MailKind
+  readonly kind: Kind
   /** The address of the account, in lower case. */
   readonly recipient: string
   readonly revision: number
@@ -18,6 +26,10 @@ export type ClaimedMail = {
   /** The time of the latest request for it. */
   readonly requestedAt: number
   readonly lease: string
+  /** Where it goes, as it was typed, if that was decided when it was queued. */
+  readonly address: string | undefined
+  /** What it names, one per line. */
+  readonly detail: string | undefined
 }
 
 /** A mail in the outbox, as an operator sees it. It contains no token. */

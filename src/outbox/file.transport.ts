@@ -12,7 +12,7 @@ export function createFileTransport(folder: string, print: (line: string) => voi
       const content = await compose(message)
       count++
       await write(folder, fileName(message, count), content)
-      print(`Mail to ${message.to}: ${message.purpose}: ${message.link}`)
+      print([`Mail to ${message.to}`, message.purpose, ...(message.link === undefined ? [] : [message.link])].join(': '))
     },
     check: async () => undefined,
     close: async () => undefined,

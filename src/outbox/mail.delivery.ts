@@ -9,7 +9,6 @@ import {
   giveUpMail,
   holdMail,
   postponeMail,
-  type Recipient,
   releaseMail,
   removeMail,
   removeUnwantedMails,
@@ -18,8 +17,9 @@ import {
 import { retryDelayMs } from './backoff.ts'
 import type { Delivery, DispatcherLogger, Outcome } from './dispatcher.ts'
 import { createMailServerStatus, type Operation } from './mail-server-status.ts'
-import { type Letterhead, writeMail } from './messages.ts'
-import { MailError, type MailTransport } from './transport.ts'
+import { type Letterhead, writeMail, writeNotice } from './messages.ts'
+import { isNotice } from './notices.ts'
+import { MailError, type MailMessage, type MailTransport } from './transport.ts'
 
 export type MailDeliveryParts = {
   readonly db: Database
@@ -45,13 +45,13 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
   let lookUpFailedAt = Number.NEGATIVE_INFINITY
 
   async function attempt(mail: ClaimedMail): Promise<Outcome> {
-    let recipient: Recipient | undefined
+    let write: (() => MailMessage) | undefined
     try {
-      recipient = await findRecipient(db, mail)
+      write = await prepare(mail)
     } catch (error) {
       return lookUpFailed(mail, error)
     }
-    if (recipient === undefined) return unwanted(mail)
+    if (write === undefined) return unwanted(mail)
     try {
       // Tells an outage from a problem of this recipient: only the former may be counted in the metrics.
       if (server.isOutage() || mail.attempts > 0) await server.requireAvailable()
@@ -59,13 +59,21 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
       return failed(mail, error, 'check')
     }
     try {
-      const token = tokens.forMail(mail.kind, recipient.user.id, recipient.version)
-      await transport.send(writeMail(letterhead(), mail, recipient, token, now()))
+      await transport.send(write())
     } catch (error) {
       return failed(mail, error, 'sending')
     }
     server.noteReached('sending')
     return () => finish(mail)
+  }
+
+  /** Looks up what the mail needs. Undefined if the mail is not wanted. */
+  async function prepare(mail: ClaimedMail): Promise<(() => MailMessage) | undefined> {
+    if (isNotice(mail)) return () => writeNotice(letterhead(), mail, now())
+    const recipient = await findRecipient(db, mail.recipient, mail.kind)
+    if (recipient === undefined) return undefined
+    const { user, version } = recipient
+    return () => writeMail(letterhead(), mail, recipient, tokens.forMail(mail.kind, user.id, version), now())
   }
 
   /** Logged once per outage, in which some mails may still pass. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { ClaimedMail, MailKind } from '../model/mail.ts'
+import type { Claimed, ClaimedMail, LinkMailKind } from '../model/mail.ts'
 import type { User } from '../model/user.ts'
 import { LIFETIME_MINUTES } from '../security/token.ts'
 import { type Brand, NO_BRAND } from '../shared/brand.ts'
+import { type ClaimedNotice, isSafeName, noticeItems, noticeTexts, noticeTime } from './notices.ts'
 import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './template.ts'
 import { NO_TEMPLATES, type Templates } from './templates/open-templates.ts'
 import type { PlaceholderValues } from './templates/placeholders.ts'
@@ -22,20 +23,48 @@ export type Letterhead = {
 /** The account that a mail is about, and the address that it goes to, as it was typed. */
 export type Addressee = { readonly user: User; readonly to: string }
 
-export function writeMail(letterhead: Letterhead, mail: ClaimedMail, { user, to }: Addressee, token: string, now: number): MailMessage {
-  const { apiTitle, baseUrl, mailFrom, brand = NO_BRAND, templates = NO_TEMPLATES } = letterhead
-  const { path, purpose, subject, ...texts } = textsFor(mail.kind, apiTitle, to)
-  const content: MailContent = {
-    ...texts,
-    title: apiTitle,
-    // A new address may belong to a stranger, who learns nothing about the account.
-    greeting: to === user.email ? greeting(user) : 'Hello,',
-    link: `${baseUrl}${path}?code=${encodeURIComponent(token)}`,
-    footer: `This mail was sent by ${apiTitle} to ${to}. Please do not reply: replies are not read.`,
+export function writeMail(
+  letterhead: Letterhead,
+  mail: Claimed<LinkMailKind>,
+  { user, to }: Addressee,
+  token: string,
+  now: number,
+): MailMessage {
+  const { path, action, ...texts } = textsFor(mail.kind, letterhead.apiTitle, to)
+  const url = `${letterhead.baseUrl}${path}?code=${encodeURIComponent(token)}`
+  // A new address may belong to a stranger, who learns nothing about the account.
+  const isNamed = to === user.email
+  const values = {
+    // A template has text around the name, so that something has to be there.
+    first_name: isNamed && isSafeName(user.firstName) ? user.firstName : to,
+    last_name: isNamed && isSafeName(user.lastName) ? user.lastName : '',
+    link: url,
+    lifetime: formatDuration(LIFETIME_MINUTES[mail.kind]),
   }
+  return compose(letterhead, mail, to, { ...texts, greeting: isNamed ? greetingOf(user) : 'Hello,', link: { action, url }, values }, now)
+}
+
+/** Writes a notice to the address that the account had when it was queued. */
+export function writeNotice(letterhead: Letterhead, mail: ClaimedNotice, now: number): MailMessage {
+  const to = mail.address ?? mail.recipient
+  const values = { first_name: to, last_name: '', time: noticeTime(mail), keys: noticeItems(mail).join(', ') }
+  return compose(letterhead, mail, to, { ...noticeTexts(mail, letterhead.apiTitle, to), greeting: 'Hello,', values }, now)
+}
+
+type Composition = Omit<MailContent, 'title' | 'footer'> & {
+  readonly purpose: string
+  readonly subject: string
+  readonly values: PlaceholderValues
+}
+
+function compose(letterhead: Letterhead, mail: ClaimedMail, to: string, composition: Composition, now: number): MailMessage {
+  const { apiTitle, mailFrom, brand = NO_BRAND, templates = NO_TEMPLATES } = letterhead
+  const { purpose, subject, values: ownValues, ...texts } = composition
+  const footer = `This mail was sent by ${apiTitle} to ${to}. Please do not reply: replies are not read.`
+  const content: MailContent = { ...texts, title: apiTitle, footer }
   const from = parseMailbox(mailFrom)
   const template = templates[mail.kind] ?? {}
-  const values = placeholderValues(mail.kind, { user, to }, content, brand)
+  const values = { ...commonValues(apiTitle, to, brand), ...ownValues }
   const html = template.html === undefined ? htmlBody(content, brand) : fillHtml(template.html, values)
   return {
     messageId: messageId(mail, from),
@@ -47,17 +76,18 @@ export function writeMail(letterhead: Letterhead, mail: ClaimedMail, { user, to 
     html,
     images: imagesOf(html, brand),
     purpose,
-    link: content.link,
+    link: content.link?.url,
   }
 }
 
-type Texts = Pick<MailContent, 'heading' | 'intro' | 'action' | 'notes'> & {
+type Texts = Pick<MailContent, 'heading' | 'intro' | 'notes'> & {
+  readonly action: string
   readonly path: string
   readonly purpose: string
   readonly subject: string
 }
 
-function textsFor(kind: MailKind, apiTitle: string, email: string): Texts {
+function textsFor(kind: LinkMailKind, apiTitle: string, email: string): Texts {
   const lifetime = formatDuration(LIFETIME_MINUTES[kind])
   switch (kind) {
     case 'verify':
@@ -102,22 +132,10 @@ function textsFor(kind: MailKind, apiTitle: string, email: string): Texts {
   }
 }
 
-function placeholderValues(kind: MailKind, { user, to }: Addressee, content: MailContent, brand: Brand): PlaceholderValues {
+/** The values of every mail. */
+function commonValues(title: string, email: string, brand: Brand): PlaceholderValues {
   const { light } = brand.colors ?? MAIL_COLORS
-  // A new address may belong to a stranger.
-  const isNamed = to === user.email
-  return {
-    title: content.title,
-    // A template has text around the name, so that something has to be there.
-    first_name: isNamed && !UNSAFE_NAME.test(user.firstName) ? user.firstName : to,
-    last_name: isNamed && !UNSAFE_NAME.test(user.lastName) ? user.lastName : '',
-    email: to,
-    link: content.link,
-    lifetime: formatDuration(LIFETIME_MINUTES[kind]),
-    brand_color: light.fill,
-    brand_text_color: light.onFill,
-    logo: LOGO_ADDRESS,
-  }
+  return { title, email, brand_color: light.fill, brand_text_color: light.onFill, logo: LOGO_ADDRESS }
 }
 
 /** The mail contains the logo only if it shows it. */
@@ -126,11 +144,8 @@ function imagesOf(html: string, { logo }: Brand): readonly MailImage[] {
   return [{ id: LOGO_ADDRESS.replace('cid:', ''), fileName: 'logo.png', contentType: 'image/png', bytes: logo.bytes }]
 }
 
-// Anyone can register someone else's address. A name that looks like a link or a message is left out of the mail.
-const UNSAFE_NAME = /[/\\:@]|\.\S|.{41}/u
-
-function greeting({ firstName }: User): string {
-  return UNSAFE_NAME.test(firstName) ? 'Hello,' : `Hello ${firstName},`
+function greetingOf({ firstName }: User): string {
+  return isSafeName(firstName) ? `Hello ${firstName},` : 'Hello,'
 }
 
 function formatDuration(minutes: number): string {

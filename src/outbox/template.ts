@@ -8,8 +8,10 @@ export type MailContent = {
   readonly heading: string
   readonly greeting: string
   readonly intro: string
-  readonly action: string
-  readonly link: string
+  /** What the mail is about, one per line. */
+  readonly items?: readonly string[] | undefined
+  /** A notice has no link. */
+  readonly link?: { readonly action: string; readonly url: string } | undefined
   /** How long the link works, and what to do if the mail was not requested. */
   readonly notes: readonly string[]
   readonly footer: string
@@ -28,8 +30,13 @@ const LOGO_MAX_WIDTH = 240
 
 const FONT = html`font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif`
 
-export function textBody({ greeting, intro, link, notes, footer }: MailContent): string {
-  return [greeting, intro, link, ...notes, `-- \n${footer}`].join('\n\n').concat('\n')
+export function textBody({ greeting, intro, items = [], link, notes, footer }: MailContent): string {
+  const list = items.map((item) => `- ${item}`).join('\n')
+  const parts = [greeting, intro, list, link?.url ?? '', ...notes, `-- \n${footer}`]
+  return parts
+    .filter((part) => part !== '')
+    .join('\n\n')
+    .concat('\n')
 }
 
 /**
@@ -40,7 +47,7 @@ export function htmlBody(content: MailContent, brand: Brand): string {
   return renderHtml(mailPage(content, brand))
 }
 
-function mailPage({ title, heading, greeting, intro, action, link, notes, footer }: MailContent, brand: Brand): Html {
+function mailPage({ title, heading, greeting, intro, items = [], link, notes, footer }: MailContent, brand: Brand): Html {
   const { light, dark } = brand.colors ?? MAIL_COLORS
   return html`<!doctype html>
 <html lang="en">
@@ -83,18 +90,10 @@ function mailPage({ title, heading, greeting, intro, action, link, notes, footer
 <h1 class="strong" style="margin:0 0 20px;font-size:22px;line-height:30px;font-weight:600;color:#1b2330">${heading}</h1>
 ${paragraph('body', 'margin:0 0 12px;font-size:16px;line-height:25px;color:#333d4b', greeting)}
 ${paragraph('body', 'margin:0 0 26px;font-size:16px;line-height:25px;color:#333d4b', intro)}
-<table role="presentation" class="action" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 28px">
-<tr><td class="button" align="center" bgcolor="${light.fill}" style="border-radius:8px;background-color:${light.fill}">
-<a href="${link}" target="_blank" rel="noopener" style="display:inline-block;padding:13px 26px;${FONT};font-size:16px;line-height:22px;font-weight:600;color:${light.onFill};text-decoration:none;border-radius:8px">${action}</a>
-</td></tr>
-</table>
+${items.map((item) => paragraph('body', 'margin:0 0 12px;padding:0 0 0 14px;border-left:3px solid #c9d0da;font-size:16px;line-height:25px;color:#333d4b', item))}
+${link === undefined ? '' : button(link, light)}
 ${notes.map((note) => paragraph('note', 'margin:0 0 8px;font-size:14px;line-height:21px;color:#5b6472', note))}
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:20px 0 0">
-<tr><td class="rule" style="padding:20px 0 0;border-top:1px solid #e2e6ec;${FONT}">
-${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b6472', 'If the button does not work, copy this link into your browser:')}
-<p style="margin:0;font-size:13px;line-height:20px;word-break:break-all"><a class="link" href="${link}" style="color:${light.text};text-decoration:underline">${link}</a></p>
-</td></tr>
-</table>
+${link === undefined ? '' : plainLink(link.url, light)}
 </td></tr>
 <tr><td class="footer" style="padding:18px 4px 0;${FONT};font-size:12px;line-height:18px;color:#6a7380">${footer}</td></tr>
 </table>
@@ -112,6 +111,23 @@ function letterhead(title: string, { logo }: Brand): Html {
   const width = Math.max(1, Math.round(logo.width * scale))
   const height = Math.max(1, Math.round(logo.height * scale))
   return html`<img src="${LOGO_ADDRESS}" width="${width}" height="${height}" alt="${title}" style="display:block;border:0">`
+}
+
+function button({ action, url }: NonNullable<MailContent['link']>, light: BrandColors['light']): Html {
+  return html`<table role="presentation" class="action" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 28px">
+<tr><td class="button" align="center" bgcolor="${light.fill}" style="border-radius:8px;background-color:${light.fill}">
+<a href="${url}" target="_blank" rel="noopener" style="display:inline-block;padding:13px 26px;${FONT};font-size:16px;line-height:22px;font-weight:600;color:${light.onFill};text-decoration:none;border-radius:8px">${action}</a>
+</td></tr>
+</table>`
+}
+
+function plainLink(url: string, light: BrandColors['light']): Html {
+  return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:20px 0 0">
+<tr><td class="rule" style="padding:20px 0 0;border-top:1px solid #e2e6ec;${FONT}">
+${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b6472', 'If the button does not work, copy this link into your browser:')}
+<p style="margin:0;font-size:13px;line-height:20px;word-break:break-all"><a class="link" href="${url}" style="color:${light.text};text-decoration:underline">${url}</a></p>
+</td></tr>
+</table>`
 }
 
 function paragraph(className: string, style: string, text: string): Html {

@@ -9,9 +9,9 @@ export type MailMessage = {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** The purpose and the link of the mail, for the output in a terminal. */
+  /** The purpose and the link of the mail, for the output in a terminal. A notice has no link. */
   readonly purpose: string
-  readonly link: string
+  readonly link: string | undefined
   /** The images that the HTML part shows. */
   readonly images?: readonly MailImage[]
 }

@@ -27,7 +27,8 @@ export async function prepare(config: Config, logger: Logger): Promise<{ readonl
     const secrets = secretsOf(config)
     await checkBlocklist(config, db, logger)
     if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)), secrets }
-    const followUps = createFollowUps({ secrets, webhooks: config.webhook })
+    const { webhook: webhooks, securityNotices } = config
+    const followUps = createFollowUps({ secrets, webhooks, securityNotices })
     const changes = createChanges({ db, now: Date.now, followUps, onEvent: createEventLog(logger) })
     const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)
     if (promoted !== undefined) logger.warn({ userId: promoted }, PROMOTED)

@@ -55,7 +55,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     if (config.webhook?.types.some((type) => type === event.kind)) webhooks?.wake()
   }
   const sessionUse = createSessionUse(db, Date.now)
-  const followUps = createFollowUps({ secrets, webhooks: config.webhook })
+  const followUps = createFollowUps({ secrets, webhooks: config.webhook, securityNotices: config.securityNotices })
   const app = await buildApp(config, {
     db,
     secrets,

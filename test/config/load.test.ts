@@ -71,6 +71,7 @@ const GOOD: readonly Good[] = [
   ...good('TRUST_PROXY', 'trustProxy', BOOLEANS),
   ...good('CONFIRM_EMAIL_CHANGES', 'confirmEmailChanges', BOOLEANS),
   ...good('SELF_DELETION', 'selfDeletion', BOOLEANS),
+  ...good('SECURITY_NOTICES', 'securityNotices', BOOLEANS),
   ...good('RATE_LIMITS', 'rateLimits', {
     off: {},
     OFF: {},
@@ -241,6 +242,7 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
   TRUST_PROXY: ['maybe', '10.0.0.1'],
   CONFIRM_EMAIL_CHANGES: ['maybe', '2'],
   SELF_DELETION: ['maybe', '2'],
+  SECURITY_NOTICES: ['maybe', '2'],
   PASSWORD_BLOCKLIST: ['a\nb'],
   RATE_LIMITS: [
     'on',
@@ -287,6 +289,7 @@ test('an empty environment results in the defaults', () => {
     passwordBlocklist: undefined,
     confirmEmailChanges: false,
     selfDeletion: false,
+    securityNotices: false,
     webhook: undefined,
     logLevel: 'info',
     keyPrefix: 'lk',

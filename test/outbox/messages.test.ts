@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTransport } from 'nodemailer'
-import type { ClaimedMail, MailKind } from '../../src/model/mail.ts'
+import type { Claimed, LinkMailKind, MailKind, NoticeKind } from '../../src/model/mail.ts'
 import type { User } from '../../src/model/user.ts'
-import { parseMailbox, writeMail } from '../../src/outbox/messages.ts'
+import { parseMailbox, writeMail, writeNotice } from '../../src/outbox/messages.ts'
 import { toSendOptions } from '../../src/outbox/transport.ts'
 import { LIFETIME_MINUTES } from '../../src/security/token.ts'
 import { findUserById } from '../../src/storage/repositories/accounts/user.repository.ts'
@@ -15,11 +15,12 @@ const TOKEN = 'aaa.bbb.ccc'
 const LETTERHEAD = { apiTitle: 'Latchkey', baseUrl: 'https://id.example.com/auth', mailFrom: 'Latchkey <noreply@mail.example.com>' }
 const MIA: User = { id: 7, email: 'Mia@example.com', firstName: 'Mia', lastName: 'Muster', role: 'user', banned: false, verified: false }
 
-function claimed(kind: MailKind): ClaimedMail {
-  return { id: 3, kind, recipient: 'mia@example.com', revision: 1, attempts: 0, requestedAt: NOW, lease: 'x' }
+function claimed<Kind extends MailKind>(kind: Kind): Claimed<Kind> {
+  const content = { address: undefined, detail: undefined }
+  return { id: 3, kind, recipient: 'mia@example.com', revision: 1, attempts: 0, requestedAt: NOW, lease: 'x', ...content }
 }
 
-function write(kind: MailKind, { user = {}, letterhead = {} }: { user?: Partial<User>; letterhead?: Partial<typeof LETTERHEAD> } = {}) {
+function write(kind: LinkMailKind, { user = {}, letterhead = {} }: { user?: Partial<User>; letterhead?: Partial<typeof LETTERHEAD> } = {}) {
   const account = { ...MIA, ...user }
   const to = kind === 'email_change' ? 'Mia@new.example' : account.email
   return writeMail({ ...LETTERHEAD, ...letterhead }, claimed(kind), { user: account, to }, TOKEN, NOW)
@@ -31,7 +32,7 @@ test('a verify mail contains the link, its lifetime and what to do if it was not
   assert.equal(mail.subject, 'Verify your email address for Latchkey')
   assert.equal(mail.link, 'https://id.example.com/auth/verify/?code=aaa.bbb.ccc')
   for (const part of [mail.text, mail.html]) {
-    for (const expected of [mail.link, '24 hours', 'Hello Mia,', 'If you did not create this account'])
+    for (const expected of [mail.link ?? 'no link', '24 hours', 'Hello Mia,', 'If you did not create this account'])
       assert.ok(part.includes(expected), expected)
   }
 })
@@ -41,7 +42,7 @@ test('a reset mail contains the link, its lifetime and what to do if it was not 
   assert.equal(mail.subject, 'Reset your password for Latchkey')
   assert.equal(mail.link, 'https://id.example.com/auth/reset-password/?code=aaa.bbb.ccc')
   for (const part of [mail.text, mail.html]) {
-    for (const expected of [mail.link, '30 minutes', 'Hello Mia,', 'If you did not request this'])
+    for (const expected of [mail.link ?? 'no link', '30 minutes', 'Hello Mia,', 'If you did not request this'])
       assert.ok(part.includes(expected), expected)
   }
 })
@@ -52,16 +53,49 @@ test('a mail to a new address contains the link and its lifetime, and nothing ab
   assert.equal(mail.subject, 'Confirm your new email address for Latchkey')
   assert.equal(mail.link, 'https://id.example.com/auth/confirm-email/?code=aaa.bbb.ccc')
   for (const part of [mail.text, mail.html]) {
-    for (const expected of [mail.link, '24 hours', 'Hello,', 'Mia@new.example', 'If you did not request this'])
+    for (const expected of [mail.link ?? 'no link', '24 hours', 'Hello,', 'Mia@new.example', 'If you did not request this'])
       assert.ok(part.includes(expected), expected)
     for (const unexpected of ['Mia@example.com', 'Hello Mia', 'Muster']) assert.ok(!part.includes(unexpected), unexpected)
+  }
+})
+
+const NOTICES: Readonly<Record<NoticeKind, readonly [subject: string, ...texts: string[]]>> = {
+  password_changed: ['Your password for Latchkey was changed', 'If it was not you: request a password reset'],
+  email_changed: ['The email address of your Latchkey account was changed', 'If it was not you: contact the operator of Latchkey'],
+  admin_role: ['Your Latchkey account is now an admin', 'If you did not expect this: change your password'],
+  key_leaked: ['An API key of your Latchkey account was found in public', 'ci (lk_abcdef…)', 'backup of files', 'disabled'],
+}
+
+test('a notice says what happened, when, and what to do if it was not expected, and has no link', () => {
+  for (const [kind, [subject, ...texts]] of Object.entries(NOTICES) as [NoticeKind, [string, ...string[]]][]) {
+    const detail = 'lk_abcdef ci\n backup of files\n backup of files'
+    const mail = writeNotice(LETTERHEAD, { ...claimed(kind), address: 'Mia@example.com', detail }, NOW + 60_000)
+    assert.deepEqual([mail.to, mail.subject, mail.link], ['Mia@example.com', subject, undefined])
+    for (const part of [mail.text, mail.html])
+      for (const expected of [...texts, 'Mia@example.com', '2026-01-02 at 03:04 UTC', 'Hello,'])
+        assert.ok(part.includes(expected), expected)
+    assert.doesNotMatch(`${mail.text}${mail.html}`, /https?:|<a |<form|undefined/)
+  }
+})
+
+test('a notice names at most twenty keys, each once, and escapes them', () => {
+  const names = Array.from({ length: 25 }, (_, index) => ` <b>key ${index}`)
+  const { text, html } = writeNotice(LETTERHEAD, { ...claimed('key_leaked'), detail: [...names, ...names].join('\n') }, NOW)
+  assert.ok(text.includes('- <b>key 0\n- <b>key 1\n') && text.includes('- and 5 more\n'))
+  assert.ok(html.includes('&lt;b&gt;key 19<') && !html.includes('<b>key'))
+})
+
+test('a key whose name looks like a link or a message is named by its prefix', () => {
+  for (const name of ['https://evil.example', 'log in at evil.example', 'x'.repeat(41)]) {
+    const { text } = writeNotice(LETTERHEAD, { ...claimed('key_leaked'), detail: `lk_abcdef ${name}` }, NOW)
+    assert.ok(text.includes('- a key that starts with lk_abcdef\n') && !text.includes(name), text)
   }
 })
 
 test('the link is on a line by itself in the text part', () => {
   for (const kind of ['verify', 'reset', 'email_change'] as const) {
     const mail = write(kind)
-    assert.ok(mail.text.split('\n').includes(mail.link))
+    assert.ok(mail.text.split('\n').includes(mail.link ?? 'no link'))
   }
 })
 

@@ -9,7 +9,7 @@ import {
   findEmailChange,
   saveEmailChange,
 } from '../../storage/repositories/accounts/email-change.repository.ts'
-import { findUserByEmail, findUserById, lockAccounts, type UserSecrets } from '../../storage/repositories/accounts/user.repository.ts'
+import { findUserByEmail, findUserById, type UserSecrets } from '../../storage/repositories/accounts/user.repository.ts'
 import { enqueueMail } from '../../storage/repositories/delivery/outbox.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
 import type { AuthFailureReason } from '../observer.ts'
@@ -53,9 +53,9 @@ export function createEmailChanges({ reads, changes, tokens, observer, now }: Pa
       const { userId, version } = readToken(tokens, observer, token, 'email_change', 'email_change')
       await accept(reads, userId, version)
       try {
-        await changes.withoutCaller(origin, async (tx) => {
-          // The state may have changed since it was read. Under the lock, only one of many parallel requests succeeds.
-          await lockAccounts(tx, userId, userId)
+        // The token is the permission. The state may have changed since it was read: the change locks the account, so that only one of
+        // many parallel requests succeeds.
+        await changes.toAccount({ caller: 'operator', origin }, { userId, allowed: 'owner' }, async (tx) => {
           const { user, change } = await accept(tx, userId, version)
           await confirmEmailChange(tx, userId, change.email, emailKey(change.email), now())
           tx.record({ kind: 'user.edited', target: userId, changed: ['email'] })

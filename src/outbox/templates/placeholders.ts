@@ -6,7 +6,18 @@ export const MAIL_PARTS = ['subject', 'text', 'html'] as const
 export type MailPart = (typeof MAIL_PARTS)[number]
 
 /** What a template can contain, written as `{{name}}`. */
-export type Placeholder = 'title' | 'first_name' | 'last_name' | 'email' | 'link' | 'lifetime' | 'brand_color' | 'brand_text_color' | 'logo'
+export type Placeholder =
+  | 'title'
+  | 'first_name'
+  | 'last_name'
+  | 'email'
+  | 'link'
+  | 'lifetime'
+  | 'time'
+  | 'keys'
+  | 'brand_color'
+  | 'brand_text_color'
+  | 'logo'
 
 /** The values of one mail, as plain text. */
 export type PlaceholderValues = Readonly<Partial<Record<Placeholder, string>>>
@@ -17,6 +28,10 @@ const OF_KIND: Readonly<Record<MailKind, readonly Placeholder[]>> = {
   verify: ['link', 'lifetime'],
   reset: ['link', 'lifetime'],
   email_change: ['link', 'lifetime'],
+  password_changed: ['time'],
+  email_changed: ['time'],
+  admin_role: ['time'],
+  key_leaked: ['time', 'keys'],
 }
 
 const OF_PART: Readonly<Record<MailPart, readonly Placeholder[]>> = {

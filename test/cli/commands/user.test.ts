@@ -11,6 +11,7 @@ const ADD_KEYS = statement(`
   with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $2)
   insert into api_keys (id, user_id, name, key_hash, scopes, created_at) select 'key-' || n, $1, 'ci', 'hash-' || n, '[]', 1 from numbers`)
 const COUNT_KEYS = statement<{ count: number }>('select count(*) as count from api_keys')
+const QUEUED = statement<{ kind: string; address: string }>('select kind, address from outbox order by kind')
 const LAST_ADMIN = 'this is the last admin; make another account an admin first'
 
 test('user list prints a table, and with --json the full views of the API', async (t) => {
@@ -64,6 +65,27 @@ test('user search accepts the parameters of the API', async (t) => {
     "option '--size <number>' argument '101' is invalid. It should be a whole number from 1 to 100.",
   )
   assert.equal((await found('x', '--field', 'password')).code, 2)
+})
+
+test('with SECURITY_NOTICES, commands that change the security of an account queue a mail to its owner', async (t) => {
+  const line = await commandLine(t)
+  const db = await threeAccounts(line)
+  const commands = [
+    ['user', 'make-admin', '2'],
+    ['user', 'set-password', '2', '--password', 'a new password'],
+    ['user', 'edit', '2', '--email', 'new@example.com'],
+  ]
+  for (const env of [{}, { SECURITY_NOTICES: 'true' }]) {
+    for (const command of commands) assert.equal((await line.run(command, '', env)).code, 0)
+    for (const command of [
+      ['user', 'revoke-admin', '2'],
+      ['user', 'edit', '2', '--email', 'Bob@example.com'],
+    ])
+      assert.equal((await line.run(command)).code, 0)
+    const queued = (await db.all(QUEUED)).map(({ kind, address }) => `${kind} ${address}`)
+    const expected = ['admin_role Bob@example.com', 'email_changed Bob@example.com', 'password_changed Bob@example.com']
+    assert.deepEqual(queued, 'SECURITY_NOTICES' in env ? expected : [])
+  }
 })
 
 test('user ban, unban, verify, make-admin and revoke-admin change an account and print it with --json', async (t) => {

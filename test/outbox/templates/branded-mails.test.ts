@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createTransport } from 'nodemailer'
 import PostalMime from 'postal-mime'
 import type { User } from '../../../src/model/user.ts'
-import { type Letterhead, writeMail } from '../../../src/outbox/messages.ts'
+import { type Letterhead, writeMail, writeNotice } from '../../../src/outbox/messages.ts'
 import type { Templates } from '../../../src/outbox/templates/open-templates.ts'
 import { parseTemplate } from '../../../src/outbox/templates/parse-template.ts'
 import type { MailPart } from '../../../src/outbox/templates/placeholders.ts'
@@ -14,7 +14,17 @@ import { makePng } from '../../support/servers/png.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
 const MIA: User = { id: 7, email: 'Mia@example.com', firstName: 'Mia', lastName: 'Muster', role: 'user', banned: false, verified: false }
-const MAIL = { id: 3, kind: 'verify', recipient: 'mia@example.com', revision: 1, attempts: 0, requestedAt: NOW, lease: 'x' } as const
+const MAIL = {
+  id: 3,
+  kind: 'verify',
+  recipient: 'mia@example.com',
+  revision: 1,
+  attempts: 0,
+  requestedAt: NOW,
+  lease: 'x',
+  address: undefined,
+  detail: undefined,
+} as const
 const PNG: Logo = { type: 'png', bytes: makePng(480, 80), width: 480, height: 80 }
 const SVG: Logo = { type: 'svg', bytes: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>') }
 
@@ -79,7 +89,7 @@ test('a PNG logo is part of the mail and scaled down; an SVG logo leaves the tit
     [['image/png', '<logo@latchkey>', 'inline']],
   )
   assert.deepEqual(Buffer.from(attachments[0]?.content as ArrayBuffer), PNG.bytes)
-  assert.ok(html?.includes('cid:logo@latchkey') && text?.includes(mail.link))
+  assert.ok(html?.includes('cid:logo@latchkey') && text?.includes(mail.link ?? 'no link'))
   const withSvg = write({ brand: { colors: undefined, logo: SVG } })
   assert.deepEqual([withSvg.html, withSvg.images], [write({}).html, []])
 })
@@ -88,4 +98,26 @@ test('a mail contains the logo only where its template shows it', () => {
   const brand = { colors: undefined, logo: PNG }
   assert.equal(write({ brand, templates: templates({ html: '<img src="{{logo}}" alt=""> {{link}}' }) }).images?.length, 1)
   assert.equal(write({ brand, templates: templates({ html: '{{link}}' }) }).images?.length, 0)
+})
+
+test('templates replace the texts of a notice, with the time and the keys, escaped in HTML', () => {
+  const parse = (source: string, part: MailPart) => {
+    const { template, problems } = parseTemplate(source, { kind: 'key_leaked', part, hasLogo: false })
+    assert.deepEqual(problems, [])
+    return template
+  }
+  const templates = {
+    key_leaked: {
+      subject: parse('{{title}}: {{keys}}', 'subject'),
+      text: parse('{{email}}, {{time}}: {{keys}}\n', 'text'),
+      html: parse('<p>{{first_name}}: {{keys}}</p>', 'html'),
+    },
+  }
+  const letterhead = { apiTitle: 'Acme', baseUrl: 'https://id.example.com', mailFrom: 'Acme <noreply@example.com>', templates }
+  const notice = { ...MAIL, kind: 'key_leaked', address: 'Mia@example.com', detail: 'lk_abcdef a&b\n old' } as const
+  const { subject, text, html } = writeNotice(letterhead, notice, NOW)
+  assert.equal(subject, 'Acme: a&b (lk_abcdef…), old')
+  assert.equal(text, 'Mia@example.com, 2026-01-02 at 03:04 UTC: a&b (lk_abcdef…), old\n')
+  assert.equal(html, '<p>Mia@example.com: a&amp;b (lk_abcdef…), old</p>')
+  assert.notDeepEqual(parseTemplate('{{link}}', { kind: 'key_leaked', part: 'text', hasLogo: false }).problems, [])
 })

@@ -36,8 +36,8 @@ export function createMailbox(dispatcher: Dispatcher, folder: string): Mailbox {
   }
 
   async function newestFor(email: string): Promise<ReceivedMail> {
-    const newest = (await messagesFor(email)).at(-1)
-    if (newest === undefined) throw new Error(`no mail was sent to ${email}`)
+    const newest = (await messagesFor(email)).findLast(({ code }) => code !== '')
+    if (newest === undefined) throw new Error(`no mail with a link was sent to ${email}`)
     return newest
   }
 
@@ -51,8 +51,8 @@ export function createMailbox(dispatcher: Dispatcher, folder: string): Mailbox {
 
 export function readMail(raw: string): ReceivedMail {
   const { headers, text, html } = parseEml(raw)
-  const link = /^https?:\/\/\S+$/m.exec(text)?.[0]
-  const code = link === undefined ? undefined : new URL(link).searchParams.get('code')
-  if (!link || !code) throw new Error('the mail has no link with a code')
+  // A notice has neither.
+  const link = /^https?:\/\/\S+$/m.exec(text)?.[0] ?? ''
+  const code = link === '' ? '' : (new URL(link).searchParams.get('code') ?? '')
   return { to: headers.get('to') ?? '', subject: headers.get('subject') ?? '', text, html, link, code, headers }
 }

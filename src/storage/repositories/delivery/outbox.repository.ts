@@ -1,4 +1,4 @@
-import type { ClaimedMail, MailKind } from '../../../model/mail.ts'
+import type { ClaimedMail, LinkMailKind, MailKind } from '../../../model/mail.ts'
 import type { User } from '../../../model/user.ts'
 import { type Queries, statement } from '../../database.ts'
 import { SECRET_COLUMNS, toUser, USER_COLUMNS, type UserSecretsRow } from '../accounts/user.repository.ts'
@@ -11,6 +11,8 @@ type ClaimedRow = {
   readonly revision: number
   readonly attempts: number
   readonly requested_at: number
+  readonly address: string | null
+  readonly detail: string | null
 }
 
 type RecipientRow = UserSecretsRow & { readonly new_email: string | null; readonly change_version: number | null }
@@ -45,7 +47,7 @@ const CLAIM = skippingLocked<ClaimedRow>(
     select id from outbox where failed_at is null and due_at <= $3 and (lease is null or $5) order by due_at, id limit $4 ${skipLocked}
   )
   update outbox set lease = $1, due_at = $2 where id in (select id from due)
-  returning id, kind, recipient, revision, attempts, requested_at`,
+  returning id, kind, recipient, revision, attempts, requested_at, address, detail`,
 )
 const FIND_RECIPIENT = statement<RecipientRow>(`
   select ${USER_COLUMNS}, ${SECRET_COLUMNS}, email_changes.email as new_email, email_changes.version as change_version
@@ -56,7 +58,7 @@ const REMOVE_UNWANTED = skippingLocked(
   with unwanted as materialized (
     select id, revision from outbox
     where id in (select id from outbox where failed_at is null and due_at <= $1 order by due_at, id limit $2)
-      and failed_at is null and due_at <= $1
+      and failed_at is null and due_at <= $1 and kind in ('verify', 'reset', 'email_change')
       and not exists (select 1 from users where email_key = recipient and ${isWanted('kind')})
     ${skipLocked}
   )
@@ -82,18 +84,24 @@ function isWanted(kind: string): string {
 }
 
 /** Queues a mail. Whether an account has the address is looked up at the moment of sending. `address`: where it goes, if not there. */
-export async function enqueueMail(db: Queries, kind: MailKind, recipient: string, now: number, address?: string): Promise<void> {
+export async function enqueueMail(db: Queries, kind: LinkMailKind, recipient: string, now: number, address?: string): Promise<void> {
   await db.run(ENQUEUE, kind, recipient, now, address ?? null)
 }
 
 /** Claims mails that are due, the longest due first. No other process can claim them until the lease ends. */
 export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, takesOver }: Claim): Promise<ClaimedMail[]> {
   const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver)
-  return rows.map(({ requested_at, ...row }) => ({ ...row, requestedAt: requested_at, lease }))
+  return rows.map(({ requested_at, address, detail, ...row }) => ({
+    ...row,
+    requestedAt: requested_at,
+    address: address ?? undefined,
+    detail: detail ?? undefined,
+    lease,
+  }))
 }
 
 /** Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind. */
-export async function findRecipient(db: Queries, { recipient, kind }: ClaimedMail): Promise<Recipient | undefined> {
+export async function findRecipient(db: Queries, recipient: string, kind: LinkMailKind): Promise<Recipient | undefined> {
   const row = await db.first(FIND_RECIPIENT, recipient, kind)
   if (row === undefined) return undefined
   const user = toUser(row)
