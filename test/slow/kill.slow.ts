@@ -15,6 +15,7 @@ import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { IS_LONG, scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/servers/webhook-receiver.ts'
 
 const KILLS = scaled(4, 50)
 const CLIENTS = 4
@@ -27,13 +28,16 @@ const MAIL_DEADLINE_MS = scaled(30_000, 120_000)
 
 type Rows = (sql: string) => Promise<Record<string, unknown>[]>
 
-test('a service that is killed repeatedly, at any moment, keeps every acknowledged write and sends every mail', async (t) => {
+test('a service that is killed repeatedly, at any moment, keeps every acknowledged write and sends every mail and webhook', async (t) => {
   const folder = temporaryFolder(t)
   const peer = await startSmtpPeer(t)
+  const receiver = await startReceiver(t)
   const { url: databaseUrl, rows } = await openDatabaseDirectly(t, folder)
   const env = {
     DATABASE_URL: databaseUrl,
     SMTP_URL: peer.url,
+    WEBHOOK_URL: receiver.url,
+    WEBHOOK_SECRET,
     ADMIN_EMAIL: ADMIN.email,
     ADMIN_PASSWORD: ADMIN.password,
     LOG_LEVEL: 'error',
@@ -73,8 +77,9 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
   const verified = await runNode(t, LATCHKEY, ['audit', 'verify', '--json'], { cwd: folder, env: { SECRET_KEY: TEST_SECRET, ...env } })
   const trail = json(verified) as { valid: boolean; sealed: number }
   assert.ok(trail.valid && trail.sealed > 0, verified.stdout)
-  if (!IS_LONG) await rows('update outbox set due_at = 0 returning id')
+  if (!IS_LONG) for (const table of ['outbox', 'webhook_deliveries']) await rows(`update ${table} set due_at = 0 returning id`)
   const { accounts, waiting, forgotten } = await assertMailed(peer, rows, clients)
+  const reported = await assertReported(receiver, rows)
   const orphans = await rows(ORPHANS)
   assert.deepEqual(orphans, [])
   if (t.database === 'sqlite') assert.deepEqual(await rows('pragma integrity_check'), [{ integrity_check: 'ok' }])
@@ -83,7 +88,8 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
   assert.ok(waiting > 0 && forgotten > 0, 'mails were requested')
   t.diagnostic(
     `${KILLS} kills; ${acknowledged} acknowledged writes on ${accounts} accounts, all found; ` +
-      `${waiting} unverified accounts and ${forgotten} reset requests, all mailed; 0 orphan rows; ${trail.sealed} sealed events`,
+      `${waiting} unverified accounts and ${forgotten} reset requests, all mailed; ` +
+      `${reported} events of the audit trail, all received in ${receiver.received.length} webhooks; 0 orphan rows; ${trail.sealed} sealed events`,
   )
 })
 
@@ -125,6 +131,18 @@ async function assertMailed(peer: SmtpPeer, rows: Rows, clients: readonly Steady
   const forgotten = accounts.filter(({ isResetMailed }) => isResetMailed).map(({ email }) => email)
   assert.deepEqual(missing(mailed(peer, '/reset-password/'), forgotten), [], 'reset mails')
   return { accounts: registered.length, waiting: unverified.length, forgotten: forgotten.length }
+}
+
+/** Asserts that every event of the audit trail that webhooks report has arrived. A webhook that arrived twice counts once. */
+async function assertReported({ received }: Receiver, rows: Rows): Promise<number> {
+  await until('all webhooks are sent', async () => (await rows('select id from webhook_deliveries')).length === 0, MAIL_DEADLINE_MS)
+  const events = await rows(`
+    select kind, target, key_id from events where kind like 'user.%' or kind like 'session.%' or kind like 'key.%' order by id`)
+  const written = events.map(({ kind, target, key_id: keyId }) => `${kind} ${target} ${keyId ?? ''}`)
+  const byId = new Map(received.map(({ headers, body }) => [headers['webhook-id'], body]))
+  const arrived = [...byId.values()].map(({ type, data }) => `${type} ${data['user_id']} ${data['key_id'] ?? ''}`)
+  assert.deepEqual(arrived.sort(), written.sort())
+  return written.length
 }
 
 /** The recipients of links to a path. */

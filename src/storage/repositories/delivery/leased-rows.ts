@@ -16,7 +16,8 @@ export type Leased = { readonly id: number; readonly lease: string }
  * is the end of the lease. A change under a lease does nothing once another process has taken over.
  */
 export function leasedRows(table: 'outbox' | 'webhook_deliveries') {
-  const extend = statement(`update ${table} set due_at = $3 where id = $1 and lease = $2`)
+  // Renewals may overtake each other on their way to PostgreSQL: an earlier one must not shorten the lease.
+  const extend = statement(`update ${table} set due_at = $3 where id = $1 and lease = $2 and due_at < $3`)
   const release = statement(`update ${table} set lease = null, due_at = $3 where id = $1 and lease = $2`)
   const postpone = statement(`
     update ${table} set lease = null, attempts = attempts + 1, due_at = $3, last_error = $4 where id = $1 and lease = $2`)

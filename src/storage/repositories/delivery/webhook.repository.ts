@@ -20,6 +20,8 @@ export const EVENT_COLUMNS = 'id, message_id, type, user_id, key_id, session_id,
 const ATTEMPTS_IN_ORDER = 4
 // Bounds the work of one claim when thousands of webhooks of a single user wait for their turn.
 const CLAIM_WINDOW = 1000
+// More than one process claims at once, so that several processes find different ones.
+const CANDIDATES = 32
 
 export const {
   extendLease: extendWebhookLease,
@@ -35,16 +37,21 @@ const INSERT = statement(`
   values ($1, $2, $3, $4, $5, $6, $6, $6)`)
 const CLAIM = skippingLocked<WebhookEventRow>(
   (skipLocked) => `
-  with due as materialized (
-    select id from webhook_deliveries as delivery
-    where failed_at is null and due_at <= $3 and (lease is null or $5)
-      and id in (select id from webhook_deliveries where failed_at is null and due_at <= $3 order by due_at, id limit ${CLAIM_WINDOW})
-      and not exists (select 1 from webhook_stops where endpoint = $6)
+  with candidates as materialized (
+    select id from (
+      select id, user_id from webhook_deliveries
+      where failed_at is null and due_at <= $3 and (lease is null or $5) order by due_at, id limit ${CLAIM_WINDOW}
+    ) as delivery
+    where not exists (select 1 from webhook_stops where endpoint = $6)
       and not exists (
         select 1 from webhook_deliveries as earlier
         where earlier.user_id = delivery.user_id and earlier.id < delivery.id and earlier.failed_at is null
           and (earlier.attempts < ${ATTEMPTS_IN_ORDER} or earlier.due_at <= $3 or earlier.lease is not null)
       )
+    limit ${CANDIDATES}
+  ), due as materialized (
+    select id from webhook_deliveries
+    where id in (select id from candidates) and failed_at is null and due_at <= $3 and (lease is null or $5)
     order by due_at, id limit $4 ${skipLocked}
   )
   update webhook_deliveries set lease = $1, due_at = $2 where id in (select id from due)
