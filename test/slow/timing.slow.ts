@@ -1,22 +1,29 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { secretsOf } from '../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../src/security/password.ts'
 import { createServices } from '../../src/services.ts'
 import type { Database, Queries } from '../../src/storage/database.ts'
 import { member } from '../support/app/actors.ts'
-import { startApp, type TestApp } from '../support/app/start-app.ts'
-import { test } from '../support/databases/databases.ts'
+import { importUser } from '../support/app/imported.ts'
+import { startApp, TEST_SECRET, type TestApp } from '../support/app/start-app.ts'
+import { temporaryFolder, test } from '../support/databases/databases.ts'
 import { ORIGIN } from '../support/http/origins.ts'
 import { forgotPassword, login, newEmail, resendVerification } from '../support/http/requests.ts'
 import { type Comparison, comparePairs, inWords } from '../support/load/statistics.ts'
 import { ask, registration } from '../support/load/traffic.ts'
+import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { IS_LONG } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+// A hash of cost 10 that no password of these tests has.
+const BCRYPT_10 = '$2b$10$abcdefghijklmnopqrstuuW2Jv0hVbV6ZQmZ0S1r7q9w9s1o8x6yC'
 
 /** Starts the services on a database that records each statement, with passwords that record each hash. */
 function overheard({ db, config, clock }: TestApp) {
@@ -91,6 +98,21 @@ test('status, headers and statements of limited requests are the same with and w
   assert.deepEqual(await count((await member(testApp)).email), await count(newEmail()))
 })
 
+test('with accounts of another system, a login executes the same statements and hashes for native, imported and unknown addresses', async (t) => {
+  const testApp = await startApp(t)
+  const mia = await member(testApp)
+  await importUser(testApp.db, { email: 'ada@example.com', password_hash: BCRYPT_10 })
+  await importUser(testApp.db, { email: 'bob@example.com' })
+  const { heard, services } = overheard(testApp)
+  const work = async (email: string) => {
+    heard.length = 0
+    await services.sessions.login(ORIGIN, email, 'a wrong password').catch(() => undefined)
+    return [...heard]
+  }
+  const unknown = await work(newEmail())
+  for (const email of [mia.email, 'ada@example.com', 'bob@example.com']) assert.deepEqual(await work(email), unknown)
+})
+
 type Leak = { readonly email: string; readonly ms: number }
 
 /** A proxy that delays requests for one address, which the method has to detect. Without a leak it delays nothing. */
@@ -120,10 +142,16 @@ async function startLeaky(t: TestContext, port: number, leak: () => Leak | undef
   return (server.address() as AddressInfo).port
 }
 
-async function measure(url: string, path: string, known: string, body: (email: string) => object, pairs: number): Promise<Comparison> {
-  const differences: number[] = []
+async function measure(
+  url: string,
+  path: string,
+  known: string,
+  body: (email: string) => object,
+  pairs: number,
   // The same address for all pairs, like the known one: repeated requests are merged with the waiting mail, with or without an account.
-  const unknown = `${newEmail().slice(0, known.indexOf('@'))}${known.slice(known.indexOf('@'))}`
+  unknown = `${newEmail().slice(0, known.indexOf('@'))}${known.slice(known.indexOf('@'))}`,
+): Promise<Comparison> {
+  const differences: number[] = []
   for (let pair = 0; pair < pairs; pair++) {
     const isKnownFirst = Math.random() < 0.5
     const [one, other] = [isKnownFirst ? known : unknown, isKnownFirst ? unknown : known]
@@ -183,3 +211,37 @@ for (const { name, path, leakMs, pairs, body, limits = 'off' } of QUESTIONS) {
     assert.ok(Math.abs(clean.medianMs) < leakMs / 2, 'without the leak there is no difference of that size')
   })
 }
+
+/** Imports accounts with three kinds of foreign hashes into the database of the service, which runs meanwhile. */
+async function importMixed(t: TestContext, folder: string): Promise<void> {
+  const users = [
+    { email: 'bcrypt@example.com', verified: true, password_hash: BCRYPT_10 },
+    { email: 'cheap-bcrypt@example.com', verified: true, password_hash: BCRYPT_10.replace('$10$', '$05$') },
+    { email: 'pbkdf2@example.com', verified: true, password_hash: `$pbkdf2-sha256$29000$c2FsdHNhbHRzYWx0$${'a'.repeat(43)}` },
+    { email: 'none@example.com', verified: true },
+  ]
+  const file = join(folder, 'users.jsonl')
+  writeFileSync(file, users.map((user) => `${JSON.stringify(user)}\n`).join(''))
+  const args = ['user', 'import', file, '--from', 'latchkey']
+  const { code, stderr } = await runNode(t, LATCHKEY, args, { cwd: folder, env: { SECRET_KEY: TEST_SECRET } })
+  assert.deepEqual([code, stderr], [0, ''])
+}
+
+const MIXED_LEAK_MS = 5
+
+nodeTest(`the time of a login does not tell imported, native and unknown addresses apart, to ${MIXED_LEAK_MS} ms`, async (t) => {
+  if (!IS_LONG) return t.skip('NOT RUN: only in the long form (SLOW=long)')
+  const folder = temporaryFolder(t)
+  const service = await startProcess(t, { LOG_LEVEL: 'silent' }, folder)
+  const native = newEmail()
+  await ask(service.url, 'POST', '/register/', registration(native))
+  await importMixed(t, folder)
+  const body = (email: string) => ({ email, password: 'a wrong password' })
+  const unknown = 'nobody-here@example.com'
+  for (const email of [native, 'bcrypt@example.com', 'cheap-bcrypt@example.com', 'pbkdf2@example.com', 'none@example.com']) {
+    await measure(service.url, '/login/', email, body, 10, unknown)
+    const compared = await measure(service.url, '/login/', email, body, 200, unknown)
+    t.diagnostic(`${email}, known minus unknown: ${inWords(compared)}`)
+    assert.ok(Math.abs(compared.medianMs) < MIXED_LEAK_MS)
+  }
+})

@@ -34,7 +34,7 @@ export type ImportRun = {
 type Entry = { readonly user: ImportedUser; readonly record: FileRecord }
 
 /** One transaction each: small enough to let other writes through, large enough to cost little by itself. */
-const BATCH_SIZE = 1000
+const BATCH_SIZE = 500
 
 /** Imports the users of a file in batches. While the database writes one, the next one is read. */
 export async function importFile(db: Database, run: ImportRun): Promise<Counts> {

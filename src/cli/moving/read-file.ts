@@ -2,11 +2,12 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { JsonObject } from '../../domain/moving/imported-user.ts'
 import { readCsv } from './csv.ts'
 import { readElements } from './json-elements.ts'
-import { type FileRecord, NotThatFile, readJson } from './records.ts'
+import { type FileRecord, MAX_RECORD_BYTES, NotThatFile, readJson } from './records.ts'
 import type { Source } from './sources/source.ts'
 import { splitRecords } from './split-records.ts'
 
-const HEAD_BYTES = 64 * 1024
+// Contains the first line, if that is a user.
+const HEAD_BYTES = 2 * MAX_RECORD_BYTES
 
 /** Reads the users of a file in pages. JSON, JSON lines and CSV are told apart by how the file begins. */
 export function readRecords(file: string, source: Source): AsyncGenerator<readonly FileRecord[]> {

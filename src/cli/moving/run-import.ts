@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { createImport } from '../../domain/moving/import.service.ts'
+import { Refusal } from '../../model/refusal.ts'
 import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
@@ -39,6 +40,9 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
     try {
       const counts = await importFile(db, { file, source, check, options, isDryRun, total: survey.total, rejects, passwords })
       report(counts, isDryRun, given.json === true)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      throw new Error(`${error.message}; the import is incomplete: run the same command again to complete it`, { cause: error })
     } finally {
       rejects.close()
     }

@@ -47,7 +47,7 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, { o
   async function writeBatch(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<BatchOutcome> {
     const rejected: Rejection[] = []
     const reject = ({ line }: ImportedUser, reason: string) => void rejected.push({ line, reason })
-    const importable = await withoutForeignKeys(tx, users, reject)
+    const importable = await withoutForeignKeys(tx, keepIds ? withIds(users, reject) : users, reject)
     const rows = importable.map((user) => toNewRow(user, now()))
     const created = joined(importable, await insertUsers(tx, rows, keepIds))
     const others = importable.filter((user) => !created.has(user))
@@ -87,6 +87,12 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, { o
     },
     write: (users) => changes.withoutCaller(origin, (tx) => writeBatch(tx, users)),
   }
+}
+
+/** Rejects users without an id. */
+function withIds(users: readonly ImportedUser[], reject: Reject): readonly ImportedUser[] {
+  for (const user of users) if (user.id === undefined) reject(user, 'id: is missing, which --keep-ids needs')
+  return users.filter(({ id }) => id !== undefined)
 }
 
 /** Rejects users with a key that another account has. */

@@ -120,10 +120,16 @@ test('--keep-ids keeps the ids in an empty database, and new ids continue after 
   )
   const taken = await importing(
     line,
-    writeLines(t, { id: 70, email: 'ada@example.com' }, { id: 7, email: 'eve@example.com' }),
+    writeLines(t, { id: 70, email: 'ada@example.com' }, { id: 7, email: 'eve@example.com' }, { email: 'fay@example.com' }),
     '--keep-ids',
   )
-  assert.deepEqual([taken.stdout, taken.stderr], [counts(2, 0, 0, 1, 1), 'latchkey: line 2: id: 7 belongs to another account\n'])
+  assert.deepEqual(
+    [taken.stdout, taken.stderr],
+    [
+      counts(3, 0, 0, 1, 2),
+      'latchkey: line 3: id: is missing, which --keep-ids needs\nlatchkey: line 2: id: 7 belongs to another account\n',
+    ],
+  )
 })
 
 test('--rejects keeps rejected users with their reasons, for their owner only, and can be imported again', async (t) => {

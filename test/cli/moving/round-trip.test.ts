@@ -154,3 +154,23 @@ test('without hashes, accounts and keys come back, and neither a password nor a 
   const [row] = (await (await other.database()).all(USERS)) as { password_hash: string }[]
   assert.equal(row?.password_hash, '!')
 })
+
+test('an import leaves an event with the number of accounts for each batch, an export one before it begins, a dry run none', async (t) => {
+  const line = await commandLine(t)
+  const file = join(temporaryFolder(t), 'users.jsonl')
+  const users = Array.from({ length: 501 }, (_, n) => `${JSON.stringify({ email: `user-${n}@example.com` })}\n`)
+  writeFileSync(file, users.join(''))
+  await line.run(['user', 'import', file, '--from', 'latchkey', '--dry-run'])
+  await line.run(['user', 'import', file, '--from', 'latchkey'])
+  await line.run(['user', 'import', file, '--from', 'latchkey'])
+  await line.run(['user', 'export'])
+  const { items } = json(await line.run(['audit', 'list', '--json'])) as { items: { kind: string; via: string; detail: object }[] }
+  assert.deepEqual(
+    items.map(({ kind, via, detail }) => [kind, via, detail]),
+    [
+      ['data.exported', 'cli', { count: 501 }],
+      ['user.imported', 'cli', { count: 1 }],
+      ['user.imported', 'cli', { count: 500 }],
+    ],
+  )
+})
