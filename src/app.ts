@@ -31,6 +31,7 @@ import { createServiceChecks } from './process/service-checks.ts'
 import { openBlocklist } from './security/blocklist.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
+import { type Brand, NO_BRAND } from './shared/brand.ts'
 import { isLoopbackHost, isLoopbackHostHeader } from './shared/loopback.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
 import { readVersion } from './shared/version.ts'
@@ -45,6 +46,7 @@ export type AppParts = Parts & {
   readonly db: MonitoredDatabase
   readonly logger: FastifyBaseLogger
   readonly publicUrl: PublicUrl
+  readonly brand?: Brand | undefined
   /** The mails that the file transport keeps. */
   readonly keptMails?: KeptMails | undefined
   readonly peers?: MetricsPeers | undefined
@@ -76,10 +78,11 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const { apiKeys, leakedKeys, limiter } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
+  const { brand = NO_BRAND } = parts
   // Loaded with the first visit: most services are never asked.
   const runChecks = async () => (await import('./cli/doctor/examine.ts')).examineService(config, { now })
   const website = createWebsite(
-    { ...config, settings: describeSettings(config), examine: createServiceChecks(runChecks, now) },
+    { ...config, secrets, brand, settings: describeSettings(config), examine: createServiceChecks(runChecks, now) },
     services,
     now,
   )

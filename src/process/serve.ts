@@ -67,6 +67,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     onMailQueued: mail.wake,
     webhookAttempts: () => webhookAttempts,
     sessionUse,
+    brand,
     keptMails: config.smtpUrl === undefined ? createKeptMails(mailFolder(config.database)) : undefined,
     peers,
   })

@@ -3,6 +3,7 @@ import { Refusal } from '../../model/refusal.ts'
 import type { Role } from '../../model/user.ts'
 import { findUserById, markVerified } from '../../storage/repositories/accounts/user.repository.ts'
 import { enqueueMail } from '../../storage/repositories/delivery/outbox.repository.ts'
+import type { ChangeTransaction } from '../changes.ts'
 import type { AuthFailureReason } from '../observer.ts'
 import type { DomainParts } from '../parts.ts'
 import { openSession, type TokenPair } from '../sessions/open-session.ts'
@@ -13,6 +14,8 @@ import { addAccount, createUser, type Registration } from './user-creation.ts'
 export type Accounts = {
   /** Creates an unverified account, queues its verification mail and opens a session that works once the account is verified. */
   register(origin: Origin, registration: Registration): Promise<TokenPair>
+  /** The same without a session, for somebody who signs in later. */
+  signUp(origin: Origin, registration: Registration): Promise<void>
   /** Creates a verified account for an operator or an admin. Returns its id. */
   create(by: Actor | Operator, registration: Registration, role: Role): Promise<number>
   verify(origin: Origin, token: string): Promise<void>
@@ -26,17 +29,24 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
     return new Refusal(code, reason)
   }
 
+  async function add<Opened>(
+    origin: Origin,
+    { password, ...profile }: Registration,
+    open: (tx: ChangeTransaction, userId: number) => Promise<Opened>,
+  ): Promise<Opened> {
+    const passwordHash = await passwords.hash(password, origin.signal)
+    const opened = await changes.withoutCaller(origin, async (tx) => {
+      const userId = await addAccount(tx, { ...profile, passwordHash, role: 'user', verified: false, createdAt: now() })
+      await enqueueMail(tx, 'verify', emailKey(profile.email), now())
+      return open(tx, userId)
+    })
+    onMailQueued()
+    return opened
+  }
+
   return {
-    async register(origin, { password, ...profile }) {
-      const passwordHash = await passwords.hash(password, origin.signal)
-      const pair = await changes.withoutCaller(origin, async (tx) => {
-        const userId = await addAccount(tx, { ...profile, passwordHash, role: 'user', verified: false, createdAt: now() })
-        await enqueueMail(tx, 'verify', emailKey(profile.email), now())
-        return openSession(tx, tokens, userId, origin, now())
-      })
-      onMailQueued()
-      return pair
-    },
+    register: (origin, registration) => add(origin, registration, (tx, userId) => openSession(tx, tokens, userId, origin, now())),
+    signUp: (origin, registration) => add(origin, registration, async () => undefined),
     create: (by, registration, role) => createUser({ changes, passwords, now }, by, registration, role),
     async verify(origin, token) {
       const { userId, version } = readToken(tokens, observer, token, 'verify', 'verify_email')

@@ -46,8 +46,8 @@ export function createAsset(contentType: string, cacheControl: string, read: () 
   }
 }
 
-/** The version in the path is a hash of the text. */
-export function createTextAsset(name: string, text: string, contentType: string): VersionedAsset {
+/** The version in the path is a hash of the content. */
+export function createTextAsset(name: string, text: string | Buffer, contentType: string): VersionedAsset {
   const version = createHash('sha256').update(text).digest('hex').slice(0, 12)
   return { path: `assets/${version}/${name}`, asset: createAsset(contentType, FOREVER, async () => Buffer.from(text)) }
 }

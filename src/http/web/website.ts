@@ -1,27 +1,31 @@
 import type { Limiter } from '../../domain/rate-limits.service.ts'
 import type { Sessions } from '../../domain/sessions/sessions.service.ts'
+import { deriveKeys, type Secrets } from '../../security/derived-keys.ts'
+import type { Brand } from '../../shared/brand.ts'
 import { COMMAND } from '../../shared/command.ts'
 import { type Html, html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
 import type { PageArea } from '../pipeline/declarations.ts'
 import type { PageSteps } from '../pipeline/steps.ts'
-import { accountRoutes } from './account/account.routes.ts'
+import { type AccountParts, accountRoutes } from './account/account.routes.ts'
 import { type ConsoleParts, type ConsoleServices, consoleRoutes } from './console/console.routes.ts'
 import { createCookies } from './site/cookies.ts'
 import { createPageErrors } from './site/page-errors.ts'
-import { sendSitePage } from './site/page-routes.ts'
+import { type PageParts, sendSitePage } from './site/page-routes.ts'
 import { createRecentPassword } from './site/recent-password.ts'
+import { createSecretFlash } from './site/secret-flash.ts'
 import { signInRoutes } from './site/sign-in.routes.ts'
 import { createSite, type SiteOptions } from './site/site.ts'
 import { createSiteAssets, siteAssetRoutes } from './site/site-assets.ts'
 
 /** The services that pages call: the same rules as those of the API. */
-export type WebsiteServices = ConsoleServices & {
-  readonly sessions: Sessions
-  readonly pageLimiter: Limiter
-}
+export type WebsiteServices = ConsoleServices &
+  Omit<AccountParts, keyof PageParts | 'secretFlash'> & {
+    readonly sessions: Sessions
+    readonly pageLimiter: Limiter
+  }
 
-export type WebsiteOptions = SiteOptions & Pick<ConsoleParts, 'examine' | 'settings'>
+export type WebsiteOptions = SiteOptions & Pick<ConsoleParts, 'examine' | 'settings'> & { readonly secrets: Secrets; readonly brand: Brand }
 
 export type Website = {
   /** What the pipeline needs for the pages. */
@@ -31,7 +35,7 @@ export type Website = {
 
 /** The console and the account pages: builds what they share, then adds their routes. */
 export function createWebsite(options: WebsiteOptions, services: WebsiteServices, now: () => number): Website {
-  const site = createSite(options, createSiteAssets(), now)
+  const site = createSite(options, createSiteAssets(options.brand), now)
   const cookies = createCookies(site.isSecure)
   const { sessions, pageLimiter, userDirectory } = services
   const parts = { site, cookies, errors: createPageErrors(site, sendSitePage), ...services }
@@ -52,7 +56,8 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
       siteAssetRoutes(app, site.assets)
       for (const area of ['console', 'account'] as const) signInRoutes(app, { ...parts, firstSteps }, area)
       consoleRoutes(app, { ...parts, examine: options.examine, settings: options.settings })
-      accountRoutes(app, parts)
+      const secretFlash = createSecretFlash(deriveKeys(options.secrets, 'page-secrets'), cookies, now)
+      accountRoutes(app, { ...parts, secretFlash })
     },
   }
 }

@@ -1,17 +1,120 @@
-import { html } from '../../../shared/html.ts'
+import type { SelfDeletion } from '../../../domain/accounts/self-deletion.service.ts'
+import type { Users } from '../../../domain/accounts/users.service.ts'
+import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
+import type { User } from '../../../model/user.ts'
+import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
+import { Email, FirstName, GivenPassword, LastName } from '../../validation/fields.ts'
+import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/fields.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import type { Page } from '../site/shell.ts'
+import { toFrontend } from './texts.ts'
 
-/** The profile of the caller. */
-export function accountProfileRoutes(app: App, parts: PageParts): void {
-  const { get } = createPageRoutes(app, parts, 'account')
+export type ProfileParts = PageParts & { readonly users: Users; readonly selfDeletion: SelfDeletion }
 
-  get('/', {}, ({ actor }) => {
-    const { email, firstName, lastName } = actor.caller.user
-    const content = html`<section class="card" aria-label="Profile"><dl class="facts">
-<dt>Email</dt><dd>${email}</dd>
-<dt>Name</dt><dd>${firstName} ${lastName}</dd>
-</dl></section>`
-    return { title: 'Profile', content }
-  })
+type Values = Readonly<Record<string, string>>
+
+const NAME_LABELS = { first_name: 'First name', last_name: 'Last name' }
+const EMAIL_LABELS = { email: 'Email' }
+const PASSWORD_LABELS = { password: 'Password' }
+
+/** The profile of the caller: name, address, and leaving. */
+export function accountProfileRoutes(app: App, parts: ProfileParts): void {
+  const { site, cookies, users, selfDeletion } = parts
+  const { get, post } = createPageRoutes(app, parts, 'account')
+
+  get('/', {}, ({ actor }) => profilePage(actor.caller.user, {}))
+
+  post(
+    '/',
+    {
+      body: { first_name: FirstName, last_name: LastName },
+      labels: NAME_LABELS,
+      retry: (problems, values, { caller }) => profilePage(caller.user, { name: { problems, values } }),
+    },
+    async ({ body, actor }) => {
+      await users.edit(actor, actor.caller.user.id, { firstName: body.first_name, lastName: body.last_name })
+      return { to: '/account/', notice: 'profile-saved' }
+    },
+  )
+
+  // Whoever changes the address can have a new password sent to it, so that the password is asked for again.
+  post(
+    '/email',
+    {
+      recentPassword: true,
+      body: { email: Email },
+      labels: EMAIL_LABELS,
+      retry: (problems, values, { caller }) => profilePage(caller.user, { email: { problems, values } }),
+    },
+    async ({ body, actor }) => {
+      const { id, email } = actor.caller.user
+      if (body.email === email) return { to: '/account/' }
+      await users.editAndConfirm(actor, id, { email: body.email })
+      return { to: '/account/', notice: 'address-mailed' }
+    },
+  )
+
+  if (!site.hasSelfDeletion) return
+  post(
+    '/delete',
+    {
+      body: { password: GivenPassword },
+      labels: PASSWORD_LABELS,
+      retry: (problems, _values, { caller }) => profilePage(caller.user, { deletion: { problems, values: {} } }),
+    },
+    async ({ body, actor, reply }) => {
+      await selfDeletion.remove(actor, body.password)
+      cookies.clearSession(reply)
+      return goodbyePage()
+    },
+  )
+
+  type Retries = Readonly<Partial<Record<'name' | 'email' | 'deletion', { problems: Problems; values: Values }>>>
+
+  function profilePage(user: User, { name, email, deletion }: Retries): Page {
+    const content = html`<div class="columns">
+${nameCard(user, name?.problems ?? NO_PROBLEMS, name?.values ?? {})}
+${emailCard(user, email?.problems ?? NO_PROBLEMS, email?.values ?? {})}
+</div>
+${site.hasSelfDeletion ? deletionCard(user, deletion?.problems) : undefined}`
+    return { title: 'Profile', content, actions: toFrontend(site) }
+  }
+
+  function nameCard(user: User, problems: Problems, values: Values): Html {
+    const field = (name: 'first_name' | 'last_name', value: string, autocomplete: string) =>
+      inputField({ name, label: NAME_LABELS[name], value: values[name] ?? value, autocomplete, maxLength: NAME_MAX_LENGTH }, problems)
+    return html`<section class="card" aria-labelledby="name"><h2 id="name">Name</h2>
+<form class="form" method="post" action="${site.root}/account/">
+${formProblem(problems)}${field('first_name', user.firstName, 'given-name')}
+${field('last_name', user.lastName, 'family-name')}
+<div class="actions"><button class="primary">Save</button></div>
+</form></section>`
+  }
+
+  function emailCard(user: User, problems: Problems, values: Values): Html {
+    const hint = 'A new address gets a mail with a link. Your address changes when you open it.'
+    return html`<section class="card" aria-labelledby="address"><h2 id="address">Address</h2>
+<form class="form" method="post" action="${site.root}/account/email">
+${formProblem(problems)}${inputField({ name: 'email', label: 'Email', type: 'email', value: values['email'] ?? user.email, autocomplete: 'email', hint }, problems)}
+<div class="actions"><button class="primary">Change address</button></div>
+</form></section>`
+  }
+
+  function deletionCard({ email }: User, problems: Problems | undefined): Html {
+    return html`<section class="card" aria-labelledby="deletion"><h2 id="deletion">Delete your account</h2>
+<p class="quiet">Your account is deleted with its sessions and API keys. This cannot be undone.</p>
+<details class="confirm"${problems === undefined ? '' : html` open`}><summary>Delete…</summary>
+<form class="form narrow" method="post" action="${site.root}/account/delete">
+${formProblem(problems ?? NO_PROBLEMS)}<p>Delete <strong>${email}</strong> for good?</p>
+${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, problems ?? NO_PROBLEMS)}
+<div class="actions"><button class="danger">Delete account</button></div>
+</form></details></section>`
+  }
+
+  function goodbyePage(): Page {
+    const content = html`<p class="notice good" role="status">Your account is deleted, with its sessions and API keys.</p>
+<div class="actions">${toFrontend(site) ?? html`<a class="button" href="${site.root}/account/register">Create an account</a>`}</div>`
+    return { title: 'Goodbye', content, isLone: true }
+  }
 }

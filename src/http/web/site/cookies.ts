@@ -9,11 +9,15 @@ export type Cookies = {
   setNotice(reply: FastifyReply, notice: Notice): void
   /** Returns the message and removes its cookie, so that it is shown once. */
   takeNotice(request: FastifyRequest, reply: FastifyReply): Notice | undefined
+  /** Carries a sealed value to the next page. */
+  setFlash(reply: FastifyReply, sealed: string, lifetimeS: number): void
+  takeFlash(request: FastifyRequest, reply: FastifyReply): string | undefined
 }
 
 const LIFETIME_S = 12 * 60 * 60
 const NOTICE_LIFETIME_S = 60
 const NOTICE_NAME = 'latchkey-notice'
+const FLASH_NAME = 'latchkey-secret'
 
 /**
  * Scripts cannot read the cookies, and forms of other sites do not send them. With https, the prefix `__Host-` keeps every other host from
@@ -35,6 +39,12 @@ export function createCookies(isSecure: boolean): Cookies {
       if (notice === undefined) return undefined
       add(reply, NOTICE_NAME, '', 0)
       return isNotice(notice) ? notice : undefined
+    },
+    setFlash: (reply, sealed, lifetimeS) => add(reply, FLASH_NAME, sealed, lifetimeS),
+    takeFlash(request, reply) {
+      const sealed = readCookie(request, FLASH_NAME)
+      if (sealed !== undefined) add(reply, FLASH_NAME, '', 0)
+      return sealed
     },
   }
 }

@@ -9,7 +9,7 @@ export const NO_PROBLEMS: Problems = { fields: {}, message: undefined }
 export type Field = {
   readonly name: string
   readonly label: string
-  readonly type?: 'text' | 'email' | 'password' | 'search' | undefined
+  readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | undefined
   readonly value?: string | undefined
   readonly autocomplete?: string | undefined
   readonly hint?: string | undefined

@@ -1,6 +1,9 @@
 /** The messages that a page shows after a change, by the code that its cookie carries. A cookie never contains text that is shown. */
 export const NOTICES = {
   'signed-out': 'You are signed out.',
+  'profile-saved': 'Your name is saved.',
+  'address-mailed': 'A mail with a link is on its way to the new address. Your address changes when you open it.',
+  'password-changed': 'Your password is changed. All other sessions have ended.',
   'user-created': 'The account is created and verified.',
   'user-verified': 'The account is verified.',
   'user-banned': 'The account is banned. Its sessions and API keys no longer work.',

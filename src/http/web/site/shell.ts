@@ -48,7 +48,15 @@ const NAVIGATION: Readonly<Record<PageArea, { readonly label: string; readonly e
       ['/console/settings', 'Settings'],
     ],
   },
-  account: { label: 'Account', entries: [['/account/', 'Profile']] },
+  account: {
+    label: 'Account',
+    entries: [
+      ['/account/', 'Profile'],
+      ['/account/password', 'Password'],
+      ['/account/sessions', 'Sessions'],
+      ['/account/keys', 'API keys'],
+    ],
+  },
 }
 
 export function renderPage(site: Site, view: View, page: Page): Html {

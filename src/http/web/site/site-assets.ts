@@ -1,4 +1,7 @@
 import { readFileSync } from 'node:fs'
+import type { Brand } from '../../../shared/brand.ts'
+import type { SchemeColors } from '../../../shared/brand-colors.ts'
+import type { Logo } from '../../../shared/brand-logo.ts'
 import { refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
@@ -10,11 +13,11 @@ export type SiteAssets = Readonly<Record<'style' | 'script' | 'logo', VersionedA
 const STYLES = ['base.css', 'layout.css', 'forms.css', 'tables.css', 'components.css']
 
 /** One stylesheet and one script for all pages, each at a path with its hash. `npm run build` copies their sources next to the code. */
-export function createSiteAssets(): SiteAssets {
+export function createSiteAssets(brand: Brand): SiteAssets {
   return {
-    style: createTextAsset('site.css', withoutComments(STYLES.map(readSource).join('')), CSS),
+    style: createTextAsset('site.css', withoutComments(STYLES.map(readSource).join('')) + brandStyle(brand), CSS),
     script: createTextAsset('site.js', readSource('site.js'), JAVASCRIPT),
-    logo: createTextAsset('logo.svg', ICON, SVG),
+    logo: brand.logo === undefined ? createTextAsset('logo.svg', ICON, SVG) : logoAsset(brand.logo),
   }
 }
 
@@ -26,6 +29,20 @@ export function siteAssetRoutes(app: App, assets: SiteAssets): void {
       (request, reply) => sendAsset(request, reply, asset),
     )
   }
+}
+
+/** The brand colour in place of the built-in one. Hovering moves away from the colour of the text on it, so that it stays readable. */
+function brandStyle({ colors }: Brand): string {
+  if (colors === undefined) return ''
+  const variables = ({ fill, onFill, text }: SchemeColors) => `:root{--brand:${fill};--on-brand:${onFill};--accent:${text}}`
+  const hover = ({ fill, onFill }: SchemeColors) =>
+    `button.primary:hover,.button.primary:hover{background:color-mix(in oklab,${fill} 88%,${onFill === '#ffffff' ? 'black' : 'white'})}`
+  const dark = variables(colors.dark) + hover(colors.dark)
+  return `${variables(colors.light)}${hover(colors.light)}@media (prefers-color-scheme:dark){${dark}}`
+}
+
+function logoAsset({ type, bytes }: Logo): VersionedAsset {
+  return type === 'png' ? createTextAsset('logo.png', bytes, 'image/png') : createTextAsset('logo.svg', bytes, SVG)
 }
 
 function readSource(name: string): string {

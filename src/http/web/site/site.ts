@@ -10,6 +10,10 @@ export type Site = {
   readonly isSecure: boolean
   readonly isEnabled: Readonly<Record<PageArea, boolean>>
   readonly assets: SiteAssets
+  /** Where success pages lead on to. */
+  readonly frontendUrl: string | undefined
+  /** Whether users may delete their own accounts. */
+  readonly hasSelfDeletion: boolean
   readonly now: () => number
 }
 
@@ -18,6 +22,8 @@ export type SiteOptions = {
   readonly baseUrl: string
   readonly consoleEnabled: boolean
   readonly accountPagesEnabled: boolean
+  readonly frontendUrl: string | undefined
+  readonly selfDeletion: boolean
 }
 
 export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number): Site {
@@ -28,6 +34,8 @@ export function createSite(options: SiteOptions, assets: SiteAssets, now: () => 
     isSecure: protocol === 'https:',
     isEnabled: { console: options.consoleEnabled, account: options.accountPagesEnabled },
     assets,
+    frontendUrl: options.frontendUrl,
+    hasSelfDeletion: options.selfDeletion,
     now,
   }
 }

@@ -1,0 +1,124 @@
+import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import { keyBadge } from '../console/user.pages.ts'
+import { actionForm, formProblem, inputField, type Problems } from '../site/fields.ts'
+import { ageOf, dateOf, timeOf } from '../site/format.ts'
+import type { Page } from '../site/shell.ts'
+import type { Site } from '../site/site.ts'
+import { emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
+import { KEY_LABELS } from './new-key.ts'
+
+export type KeyList = { readonly keys: readonly ApiKey[]; readonly page: number; readonly hasMore: boolean }
+
+const ACCESS: readonly (readonly [KeyAccess, string])[] = [
+  ['full', 'Full: everything that you may do'],
+  ['read', 'Read: reading only'],
+  ['identify', 'Identify: says who you are, nothing else'],
+]
+const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
+  [0, 'Ends at once'],
+  [3600, 'Works for one more hour'],
+  [86_400, 'Works for one more day'],
+  [604_800, 'Works for seven more days'],
+]
+
+export function keysPage(site: Site, { keys, page, hasMore }: KeyList): Page {
+  const now = site.now()
+  const create = html`<a class="button primary" href="${site.root}/account/keys/new">Create API key</a>`
+  const table = tableCard({
+    title: 'Your API keys',
+    heads: ['API key', 'Status', 'Access', 'Created', 'Expires', 'Last used'],
+    rows: keys.map((key) => {
+      const href = `${site.root}/account/keys/${key.id}`
+      return [
+        mainCell(key.name, prefixOf(key), href),
+        keyBadge(key, now),
+        key.access,
+        dateOf(key.createdAt),
+        key.expiresAt === undefined ? NEVER : dateOf(key.expiresAt),
+        key.lastUsedAt === undefined ? NEVER : ageOf(key.lastUsedAt, now),
+        html`<div class="actions">${switchForm(href, key, 'small')}<a class="button small" href="${href}">Manage</a></div>`,
+      ]
+    }),
+    hasActions: true,
+    empty: emptyState('No API keys', 'A program that calls the API for you signs in with a key of its own.', html`<p>${create}</p>`),
+    footer: page > 1 || hasMore ? pagesFooter(site, page, hasMore) : undefined,
+  })
+  return { title: 'API keys', content: table, actions: keys.length > 0 ? create : undefined }
+}
+
+function pagesFooter({ root }: Site, page: number, hasMore: boolean): Html {
+  const to = (number: number) => `${root}/account/keys?page=${number}`
+  return html`<footer class="pages">${page > 1 ? html`<a class="button small" rel="prev" href="${to(page - 1)}">← Previous</a>` : html`<span></span>`}${hasMore ? html`<a class="button small" rel="next" href="${to(page + 1)}">Next →</a>` : ''}</footer>`
+}
+
+export function newKeyPage({ root }: Site, problems: Problems, values: Readonly<Record<string, string>>): Page {
+  const options = ACCESS.map(
+    ([access, text]) => html`<option value="${access}"${values['access'] === access ? html` selected` : ''}>${text}</option>`,
+  )
+  const scopesHint = 'What your own services check, separated by spaces, such as reports:read.'
+  const content = html`<section class="card"><form class="form narrow" method="post" action="${root}/account/keys">
+${formProblem(problems)}${inputField({ name: 'name', label: KEY_LABELS.name, value: values['name'], maxLength: 100, hint: 'Where the key is used, such as a server or a program.', hasFocus: true }, problems)}
+<div class="field"><label for="access">${KEY_LABELS.access}</label><select id="access" name="access">${options}</select></div>
+${inputField({ name: 'scopes', label: KEY_LABELS.scopes, value: values['scopes'], hint: scopesHint, isOptional: true }, problems)}
+${inputField({ name: 'expires_at', label: KEY_LABELS.expires_at, type: 'date', value: values['expires_at'], hint: 'The last day on which the key works (UTC). Empty: it does not expire.', isOptional: true }, problems)}
+<div class="actions"><button class="primary">Create API key</button><a class="button" href="${root}/account/keys">Cancel</a></div>
+</form></section>`
+  return { title: 'Create an API key', content, back: { path: '/account/keys', text: 'API keys' } }
+}
+
+/** One key. `secret` is there only on the visit that follows its creation. */
+export function keyPage(site: Site, key: ApiKey, secret: string | undefined): Page {
+  const base = `${site.root}/account/keys/${key.id}`
+  const content = html`${secret === undefined ? undefined : secretCard(secret)}
+<div class="columns">
+${factsCard(key, site.now())}
+${rotateCard(base)}
+</div>
+<section class="card" aria-labelledby="deletion"><h2 id="deletion">Delete this key</h2>
+<p class="quiet">Programs that use it are refused at once. This cannot be undone; a disabled key can be enabled again.</p>
+<details class="confirm"><summary>Delete…</summary>
+<form method="post" action="${base}/delete"><p>Delete <strong>${key.name}</strong> for good?</p><button class="danger">Delete</button></form>
+</details></section>`
+  return { title: key.name, content, actions: switchForm(base, key, ''), back: { path: '/account/keys', text: 'API keys' } }
+}
+
+function secretCard(secret: string): Html {
+  return html`<section class="card" aria-labelledby="secret"><h2 id="secret">Your new key</h2>
+<p class="notice warn" role="status">Copy it now. It is shown only once, and nobody can look it up later.</p>
+<div class="secret"><input class="mono" id="key" aria-label="API key" value="${secret}" readonly><button class="primary" data-copy="key" hidden>Copy</button></div>
+<p class="hint">Programs send it in the header <code>X-API-Key</code>.</p></section>\n`
+}
+
+function factsCard(key: ApiKey, now: number): Html {
+  const { access, scopes, createdAt, expiresAt, lastUsedAt, retiringUntil } = key
+  return html`<section class="card" aria-labelledby="facts"><h2 id="facts">Key</h2>
+<dl class="facts">
+<dt>Status</dt><dd>${keyBadge(key, now)}</dd>
+<dt>Begins with</dt><dd class="mono">${prefixOf(key)}</dd>
+<dt>Access</dt><dd>${access}</dd>
+<dt>Scopes</dt><dd>${scopes.length === 0 ? html`<span class="quiet">none</span>` : scopes.join(' ')}</dd>
+<dt>Created</dt><dd>${timeOf(createdAt)}</dd>
+<dt>Expires</dt><dd>${expiresAt === undefined ? NEVER : timeOf(expiresAt)}</dd>
+<dt>Last used</dt><dd>${lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now)}</dd>
+${retiringUntil === undefined ? undefined : html`<dt>Former secret</dt><dd>works until ${timeOf(retiringUntil)}</dd>`}
+</dl></section>`
+}
+
+function rotateCard(base: string): Html {
+  const options = OVERLAPS.map(([seconds, text]) => html`<option value="${seconds}">${text}</option>`)
+  return html`<section class="card" aria-labelledby="rotation"><h2 id="rotation">Rotate</h2>
+<p class="quiet">The key gets a new secret. Everything else about it stays.</p>
+<form class="form" method="post" action="${base}/rotate">
+<div class="field"><label for="overlap_seconds">Current secret</label><select id="overlap_seconds" name="overlap_seconds">${options}</select></div>
+<div class="actions"><button>Rotate</button></div>
+</form></section>`
+}
+
+function switchForm(base: string, { isActive }: ApiKey, kind: '' | 'small'): Html {
+  return isActive ? actionForm(`${base}/disable`, 'Disable', kind) : actionForm(`${base}/enable`, 'Enable', kind)
+}
+
+function prefixOf({ prefix, id }: ApiKey): string {
+  return prefix === undefined ? id.slice(0, 8) : `${prefix}…`
+}

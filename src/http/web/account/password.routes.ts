@@ -1,0 +1,64 @@
+import type { Users } from '../../../domain/accounts/users.service.ts'
+import type { Limiter } from '../../../domain/rate-limits.service.ts'
+import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
+import { Refusal } from '../../../model/refusal.ts'
+import { html } from '../../../shared/html.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import { GivenPassword, NewPassword } from '../../validation/fields.ts'
+import { InvalidRequest } from '../../validation/validation-error.ts'
+import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/fields.ts'
+import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import type { Page } from '../site/shell.ts'
+import { PASSWORD_HINT } from './texts.ts'
+
+export type PasswordParts = PageParts & { readonly users: Users; readonly sessions: Sessions; readonly pageLimiter: Limiter }
+
+const LABELS = { current_password: 'Current password', new_password: 'New password', confirm_password: 'Confirm new password' }
+const DIFFERENT = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, The two passwords are not the same' }
+const WRONG = { loc: ['body', 'current_password'], type: 'value_error', msg: 'Value error, This is not your current password' }
+
+/** Changing the password, which needs the current one. */
+export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
+  const { site, cookies, users, sessions, pageLimiter } = parts
+  const { get, post } = createPageRoutes(app, parts, 'account')
+
+  get('/password', {}, () => form(NO_PROBLEMS))
+
+  post(
+    '/password',
+    {
+      body: { current_password: GivenPassword, new_password: NewPassword, confirm_password: GivenPassword },
+      labels: LABELS,
+      retry: form,
+    },
+    async ({ body, actor, reply }) => {
+      if (body.confirm_password !== body.new_password) throw new InvalidRequest([DIFFERENT])
+      const { id, email } = actor.caller.user
+      // Guesses count like those of signing in.
+      await pageLimiter.countAccount('login:account', email, actor.origin.ip)
+      const token = await sessions.confirmPassword(actor, body.current_password).catch(asFieldProblem)
+      await pageLimiter.loggedIn(email, actor.origin.ip)
+      await users.changePassword(actor, id, body.new_password)
+      cookies.setSession(reply, token)
+      return { to: '/account/password', notice: 'password-changed' }
+    },
+  )
+
+  function form(problems: Problems): Page {
+    const field = (name: keyof typeof LABELS, autocomplete: string, hint?: string) =>
+      inputField({ name, label: LABELS[name], type: 'password', autocomplete, hint }, problems)
+    const content = html`<section class="card"><form class="form narrow" method="post" action="${site.root}/account/password">
+${formProblem(problems)}${field('current_password', 'current-password')}
+${field('new_password', 'new-password', PASSWORD_HINT)}
+${field('confirm_password', 'new-password')}
+<p class="hint">All other sessions of your account end. API keys stay valid.</p>
+<div class="actions"><button class="primary">Change password</button></div>
+</form></section>`
+    return { title: 'Password', content }
+  }
+}
+
+/** Here the password is wrong, and not the address as well. */
+function asFieldProblem(error: unknown): never {
+  throw error instanceof Refusal && error.code === 'wrong_credentials' ? new InvalidRequest([WRONG]) : error
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test as plainTest } from 'node:test'
+import { admin, member } from '../../../support/app/actors.ts'
+import { type StartOptions, startApp } from '../../../support/app/start-app.ts'
+import { test } from '../../../support/databases/databases.ts'
+import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
+
+async function start(t: Parameters<typeof startApp>[0], env: StartOptions['env'] = {}) {
+  const service = await startApp(t, { env })
+  const mia = await member(service, { email: 'mia@example.com' })
+  const cookie = await signIn(service.app, mia)
+  const look = (path: string, by = cookie) => service.app.inject(visit(`/account/${path}`, by))
+  const send = (path: string, fields: Record<string, string> = {}, by = cookie) =>
+    service.app.inject(submit(`/account/${path}`, fields, by))
+  const user = () => service.services.userAdministration.find(mia.id)
+  return { ...service, service, mia, cookie, look, send, user }
+}
+
+/** The events of the log, with the way they came. */
+function events(logged: readonly string[]): string[] {
+  const lines = logged.map((line) => JSON.parse(line) as { event?: string; via?: string })
+  return lines.filter(({ event }) => event !== undefined).map(({ event, via }) => `${event} ${via}`)
+}
+
+test('303: a new name is saved, and its event came by http', async (t) => {
+  const { send, look, user, logged } = await start(t)
+  const saved = await send('', { first_name: ' Amelia ', last_name: 'Meier' })
+  assert.deepEqual([saved.statusCode, saved.headers.location], [303, '/account/'])
+  const { firstName, lastName, email } = await user()
+  assert.deepEqual([firstName, lastName, email], ['Amelia', 'Meier', 'mia@example.com'])
+  assert.equal(events(logged).at(-1), 'user.edited http')
+  assert.match((await look('')).body, /name="first_name"[^>]* value="Amelia"/)
+  const bad = await send('', { first_name: '', last_name: 'Meier' })
+  assert.equal(bad.statusCode, 422)
+  assert.match(textOf(bad), /First name should have at least 1 character/)
+  assert.equal((await user()).firstName, 'Amelia')
+})
+
+test('303: a new address takes effect when the link that is mailed to it is opened', async (t) => {
+  const { service, app, send, user, mailbox } = await start(t)
+  const asked = await send('email', { email: 'amelia@example.com' })
+  assert.equal(asked.statusCode, 303)
+  assert.match(String(asked.headers['set-cookie']), /^latchkey-notice=address-mailed;/)
+  assert.equal((await user()).email, 'mia@example.com')
+  const code = await mailbox.codeFor('amelia@example.com')
+  assert.equal((await app.inject(`/confirm-email/?code=${code}`)).statusCode, 200)
+  assert.equal((await user()).email, 'amelia@example.com')
+  const other = await member(service)
+  const taken = await send('email', { email: other.email })
+  assert.equal(taken.statusCode, 400)
+  assert.match(textOf(taken), /A User with this email already exists/)
+  assert.equal((await send('email', { email: 'x' })).statusCode, 422)
+  assert.equal((await send('email', { email: 'amelia@example.com' })).headers.location, '/account/')
+})
+
+test('403: the password is asked for again before the address changes, ten minutes after it was given', async (t) => {
+  const { send, clock, mia, mailbox } = await start(t)
+  clock.advance({ minutes: 11 })
+  const asked = await send('email', { email: 'evil@example.com' })
+  assert.equal(asked.statusCode, 403)
+  assert.match(asked.body, /<input type="hidden" name="email" value="evil@example.com">/)
+  assert.equal((await send('email', { email: 'evil@example.com', password: 'wrong' })).statusCode, 400)
+  assert.equal(await mailbox.countFor('evil@example.com'), 0)
+  assert.equal((await send('email', { email: 'evil@example.com', password: mia.password })).statusCode, 303)
+  assert.equal(await mailbox.countFor('evil@example.com'), 1)
+})
+
+test('303: a new password needs the current one, ends all other sessions and keeps this one', async (t) => {
+  const { app, send, look, mia, services } = await start(t)
+  const other = await signIn(app, mia)
+  const passwords = { current_password: mia.password, new_password: 'a brand new one', confirm_password: 'a brand new one' }
+  const refused: [Record<string, string>, RegExp][] = [
+    [{ ...passwords, current_password: 'wrong' }, /This is not your current password/],
+    [{ ...passwords, current_password: 'x'.repeat(300) }, /This is not your current password/],
+    [{ ...passwords, confirm_password: 'another one' }, /The two passwords are not the same/],
+    [{ ...passwords, new_password: 'short', confirm_password: 'short' }, /New password should have at least 8 characters/],
+    [{ new_password: 'a brand new one', confirm_password: 'a brand new one' }, /Field required/],
+  ]
+  for (const [fields, message] of refused) {
+    const response = await send('password', fields)
+    assert.equal(response.statusCode, 422, JSON.stringify(fields))
+    assert.match(textOf(response), message)
+    assert.ok(!/value="[^"]*(?:brand|short|wrong)/.test(response.body), 'a password is sent back')
+  }
+  assert.equal((await look('', other)).statusCode, 200)
+  const changed = await send('password', passwords)
+  assert.deepEqual([changed.statusCode, changed.headers.location], [303, '/account/password'])
+  assert.equal((await look('', other)).statusCode, 303)
+  assert.equal((await look('')).statusCode, 200)
+  assert.equal((await look('', sessionCookie(changed))).statusCode, 200)
+  assert.equal((await services.userSessions.list(mia.id)).length, 1)
+  await assert.rejects(signIn(app, mia))
+  await signIn(app, { email: mia.email, password: 'a brand new one' })
+})
+
+test('429: guessing the current password counts like signing in', async (t) => {
+  const { send } = await start(t)
+  const guess = () =>
+    send('password', { current_password: 'a guess', new_password: 'a brand new one', confirm_password: 'a brand new one' })
+  for (let n = 0; n < 10; n++) assert.equal((await guess()).statusCode, 422)
+  const limited = await guess()
+  assert.equal(limited.statusCode, 429)
+  assert.ok(Number(limited.headers['retry-after']) > 0)
+})
+
+test('303: sessions are listed and ended, but only own ones', async (t) => {
+  const { service, app, send, look, mia, cookie } = await start(t)
+  const other = await signIn(app, mia)
+  const stranger = await member(service)
+  const [strange] = await service.services.userSessions.list(stranger.id)
+  assert.equal((await send(`sessions/${strange?.id}/revoke`)).statusCode, 404)
+  const buttons = (body: string) => [...body.matchAll(/action="\/account\/sessions\/([\w-]+)\/revoke"/g)].map(([, id]) => id ?? '')
+  const listed = buttons((await look('sessions')).body)
+  assert.equal(listed.length, 2, 'one of the page in another browser, one of the API; the own one has no button')
+  for (const id of listed) assert.equal((await send(`sessions/${id}/revoke`)).headers.location, '/account/sessions')
+  assert.equal((await look('', other)).statusCode, 303)
+  assert.equal((await look('', cookie)).statusCode, 200)
+  const again = await signIn(app, mia)
+  assert.equal((await send('sessions/revoke-others')).statusCode, 303)
+  assert.equal((await look('', again)).statusCode, 303)
+  assert.equal((await service.services.userSessions.list(stranger.id)).length, 1)
+})
+
+test('200: leaving deletes the account and clears the cookie, with the right password only', async (t) => {
+  const { send, look, mia, services, service, app } = await start(t, { SELF_DELETION: 'true' })
+  const wrong = await send('delete', { password: 'wrong' })
+  assert.equal(wrong.statusCode, 400)
+  assert.match(wrong.body, /<details class="confirm" open>/)
+  const left = await send('delete', { password: mia.password })
+  assert.equal(left.statusCode, 200)
+  assert.match(textOf(left), /Goodbye Your account is deleted/)
+  assert.match(String(left.headers['set-cookie']), /^latchkey=; Max-Age=0;/)
+  await assert.rejects(services.userAdministration.find(mia.id))
+  assert.equal((await look('')).statusCode, 303)
+  const boss = await admin(service)
+  const refused = await app.inject(submit('/account/delete', { password: boss.password }, await signIn(app, boss)))
+  assert.equal(refused.statusCode, 400)
+  assert.match(textOf(refused), /Cannot delete the last admin user/)
+})
+
+plainTest('404: without SELF_DELETION nobody can leave, and no page offers it', async (t) => {
+  const { send, look, mia } = await start(t)
+  assert.ok(!(await look('')).body.includes('/account/delete'))
+  assert.equal((await send('delete', { password: mia.password })).statusCode, 404)
+})
