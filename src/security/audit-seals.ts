@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Seal } from '../model/audit.ts'
+import type { Seal, WrittenEvent } from '../model/audit.ts'
 import type { StoredEvent } from '../model/event.ts'
 import { deriveKeys, type Secrets } from './derived-keys.ts'
 
@@ -63,9 +63,12 @@ export function eventContent(event: UnnumberedEvent, digest: string): string {
 
 export type Link = { readonly position: number; readonly sealedAt: number; readonly digest: string }
 
-/** The hash of a link: it depends on its event and on every link before it. */
-export function linkHash(previousHash: string, { position, sealedAt, digest }: Link, event: StoredEvent): string {
-  return sha256([previousHash, position, sealedAt, event.id, eventContent(event, digest)])
+/**
+ * The hash of a link: it depends on its event and on every link before it. The HMAC of the event belongs to it: if that could be changed,
+ * a copy of the event would no longer be recognised as one.
+ */
+export function linkHash(previousHash: string, { position, sealedAt, digest }: Link, event: Omit<WrittenEvent, 'macKey'>): string {
+  return sha256([previousHash, position, sealedAt, event.id, event.mac, eventContent(event, digest)])
 }
 
 /** What the HMAC of an end of the chain vouches for. */

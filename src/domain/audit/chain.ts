@@ -8,6 +8,7 @@ export type ChainPlace = { readonly position: number; readonly hash: string }
 /** The first place where the chain is not as it was sealed. */
 export type AuditProblem = { readonly eventId: number | undefined; readonly position: number | undefined; readonly reason: string }
 
+export const NOT_OURS = 'the link was not made with SECRET_KEY'
 export const CHAIN_START: ChainPlace = { position: 0, hash: NO_HASH }
 
 /** Links an event to the end of the chain. */
@@ -43,20 +44,31 @@ export function unsealedProblem(seals: AuditSeals, event: UnsealedEvent): AuditP
   return state === 'invalid' ? problem('the event was inserted or changed before it was sealed') : undefined
 }
 
+type LinkProblem = {
+  readonly problem: string
+  /** Links before it that are of an unknown secret are not vouched for: they are where the problem is. */
+  readonly isRebuilt?: boolean
+}
+
 /** What is wrong with one link, given the place before it; its own place if nothing is. */
 export function followLink(
   seals: AuditSeals,
   before: ChainPlace,
   { seal, event }: ChainLink,
-): { readonly problem: string; readonly isRebuilt?: true } | (ChainPlace & { readonly isKeyKnown: boolean }) {
+): LinkProblem | (ChainPlace & { readonly isKeyKnown: boolean }) {
   if (seal.position !== before.position + 1) return { problem: `the event at position ${before.position + 1} was removed with its link` }
   if (event === undefined) return { problem: 'the event was removed' }
   const hash = linkHash(before.hash, seal, event)
-  if (hash !== seal.hash) return { problem: 'the event or its link was changed' }
+  if (hash !== seal.hash) return { problem: 'the event or its link was changed', isRebuilt: isGenuine(seals, seal, event) }
   if (!isDigestRight({ seal, event })) return { problem: 'the address or the details of the event were changed' }
   const state = seals.check('link', hash, seal)
-  if (state === 'invalid') return { problem: 'the link was not made with SECRET_KEY', isRebuilt: true }
+  if (state === 'invalid') return { problem: NOT_OURS, isRebuilt: true }
   return { position: seal.position, hash, isKeyKnown: state === 'valid' }
+}
+
+/** Whether a link and its event are as they were made: then it is the links before them that were not. */
+function isGenuine(seals: AuditSeals, seal: EventSeal, event: WrittenEvent): boolean {
+  return seals.check('link', seal.hash, seal) === 'valid' && seals.check('event', eventContent(event, seal.digest), event) === 'valid'
 }
 
 function isDigestRight({ seal, event }: ChainLink): boolean {

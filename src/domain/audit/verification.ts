@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { StoredEvent } from '../../model/event.ts'
+import type { WrittenEvent } from '../../model/audit.ts'
 import type { AuditSeals } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
 import {
@@ -9,7 +9,7 @@ import {
   listLinks,
   listUnsealed,
 } from '../../storage/repositories/operations/event-seal.repository.ts'
-import { type AuditProblem, CHAIN_START, type ChainPlace, followLink, markProblem, unsealedProblem } from './chain.ts'
+import { type AuditProblem, CHAIN_START, type ChainPlace, followLink, markProblem, NOT_OURS, unsealedProblem } from './chain.ts'
 
 export type AuditVerification = {
   /** The first place where the trail is not as it was sealed. Without one, everything is in order. */
@@ -54,6 +54,8 @@ export async function verifyTrail(
   try {
     await walk.chain()
     await walk.unsealed()
+    // What explains an erasure may have been sealed after the first walk, and before the unsealed events were read.
+    if (walk.unexplainedErasure() !== undefined) await walk.chain()
     return { problem: walk.unexplainedErasure(), ...walk.counts() }
   } catch (error) {
     if (error instanceof Found) return { problem: error.problem, ...walk.counts() }
@@ -88,15 +90,20 @@ function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, sig
     if (seal.position !== place.position + 1) throw problemAt(place.position + 1, 'the event at this position was removed with its link')
     const next = followLink(seals, place, link)
     if ('problem' in next) {
-      const { eventId, position } = next.isRebuilt ? (unknownSince ?? seal) : seal
-      throw new Found({ eventId, position, reason: next.problem })
+      if (next.isRebuilt) throw rebuiltSince(seal, next.problem)
+      throw new Found({ eventId: seal.eventId, position: seal.position, reason: next.problem })
     }
     place = next
     unknownSince = next.isKeyKnown ? undefined : (unknownSince ?? seal)
     if (event !== undefined) count(link, event)
   }
 
-  function count(link: ChainLink, event: StoredEvent & { readonly salt: string | null }): void {
+  function rebuiltSince(seal: ChainLink['seal'], reason: string): Found {
+    const { eventId, position } = unknownSince ?? seal
+    return new Found({ eventId, position, reason: unknownSince ? NOT_OURS : reason })
+  }
+
+  function count(link: ChainLink, event: WrittenEvent): void {
     if (event.salt === null) {
       erased++
       erasures.push(link)
@@ -131,8 +138,9 @@ function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, sig
     if (missing > 0 && (await listLinks(reads, place.position, 1)).length > 0) return false
     if (missing > 0) throw problemAt(place.position + 1, `the last ${missing} events were removed`)
     if (missing < 0) throw problemAt(head.position + 1, 'links were added after the end of the chain')
-    if (head.hash !== place.hash) throw problemAt(head.position, 'the record of the end of the chain was changed')
-    return true
+    if (head.hash === place.hash) return true
+    // The record has a valid HMAC: it is the chain that ends otherwise.
+    throw unknownSince ? rebuiltSince(unknownSince, NOT_OURS) : problemAt(head.position, 'the record of the end of the chain was changed')
   }
 
   function requireEmpty(): true {

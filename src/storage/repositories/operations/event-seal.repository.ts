@@ -1,5 +1,4 @@
 import type { AuditMark, EventSeal, WrittenEvent } from '../../../model/audit.ts'
-import type { StoredEvent } from '../../../model/event.ts'
 import { type Bit, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
 import { EVENT_COLUMNS, type EventRow, toStoredEvent } from './event.repository.ts'
 
@@ -25,7 +24,7 @@ type MarkRow = {
 /** An event that is not in the chain yet. A copy repeats another event, and nobody but an intruder makes one. */
 export type UnsealedEvent = WrittenEvent & { readonly isCopy: boolean }
 /** A link of the chain with its event, unless that was removed. */
-export type ChainLink = { readonly seal: EventSeal; readonly event: (StoredEvent & { readonly salt: string | null }) | undefined }
+export type ChainLink = { readonly seal: EventSeal; readonly event: WrittenEvent | undefined }
 export type MarkName = 'anchor' | 'head'
 
 const WRITTEN_COLUMNS = `${EVENT_COLUMNS}, events.salt, events.mac, events.mac_key`
@@ -125,12 +124,16 @@ export async function deleteSealedUpTo(tx: Transaction, position: number): Promi
 }
 
 function toUnsealedEvent(row: UnsealedRow): UnsealedEvent {
-  return { ...toStoredEvent(row), salt: row.salt, mac: row.mac, macKey: row.mac_key, isCopy: Boolean(row.is_copy) }
+  return { ...toWrittenEvent(row), isCopy: Boolean(row.is_copy) }
+}
+
+function toWrittenEvent(row: WrittenRow): WrittenEvent {
+  return { ...toStoredEvent(row), salt: row.salt, mac: row.mac, macKey: row.mac_key }
 }
 
 function toChainLink(row: LinkRow): ChainLink {
   const { position, event_id, sealed_at, digest, hash, link_mac, link_mac_key } = row
   const seal = { position, eventId: event_id, sealedAt: sealed_at, digest, hash, mac: link_mac, macKey: link_mac_key }
   // The columns of an event are null together: then the event does not exist.
-  return { seal, event: row.id === null ? undefined : { ...toStoredEvent(row as WrittenRow), salt: row.salt } }
+  return { seal, event: row.id === null ? undefined : toWrittenEvent(row as WrittenRow) }
 }
