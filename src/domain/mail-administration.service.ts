@@ -2,7 +2,7 @@ import type { Actor, Operator } from '../model/caller.ts'
 import type { OutboxMail } from '../model/mail.ts'
 import { discardMail, retryMail } from '../storage/repositories/delivery/outbox.repository.ts'
 import { countMails, findMail, listMailsAfter, listMailsBefore } from '../storage/repositories/delivery/outbox-inspection.repository.ts'
-import type { ChangeTransaction } from './changes.ts'
+import { changeAsAdmin } from './admin-change.ts'
 import type { DomainParts } from './parts.ts'
 
 /** What an operator or an admin may do with the mails in the outbox. */
@@ -35,23 +35,16 @@ export function createMailAdministration({ reads, changes, now, onMailQueued = (
     }
   }
 
-  function change<Result>(by: Actor | Operator, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result> {
-    const { caller, origin } = by
-    return caller === 'operator'
-      ? changes.withoutCaller(origin, work)
-      : changes.toAccount(by, { userId: caller.user.id, allowed: 'admin' }, work)
-  }
-
   return {
     list,
     find: (mailId) => findMail(reads, mailId),
     page: (filter, beforeId, size) => listMailsBefore(reads, filter, beforeId, size),
     counts: () => countMails(reads),
     async retry(by, mailId) {
-      const isRetried = await change(by, (tx) => retryMail(tx, mailId, now()))
+      const isRetried = await changeAsAdmin(changes, by, (tx) => retryMail(tx, mailId, now()))
       if (isRetried) onMailQueued()
       return isRetried
     },
-    discard: (by, mailId) => change(by, (tx) => discardMail(tx, mailId, now())),
+    discard: (by, mailId) => changeAsAdmin(changes, by, (tx) => discardMail(tx, mailId, now())),
   }
 }

@@ -1,4 +1,4 @@
-import type { Operator } from '../model/caller.ts'
+import type { Actor, Operator } from '../model/caller.ts'
 import type { OutboxWebhook } from '../model/webhook.ts'
 import { discardWebhook, resumeWebhooks, retryWebhook } from '../storage/repositories/delivery/webhook.repository.ts'
 import {
@@ -7,6 +7,7 @@ import {
   measureWebhooks,
   type WebhookState,
 } from '../storage/repositories/delivery/webhook-inspection.repository.ts'
+import { changeAsAdmin } from './admin-change.ts'
 import type { DomainParts } from './parts.ts'
 
 export type WebhookListPage = {
@@ -14,7 +15,7 @@ export type WebhookListPage = {
   readonly next: number | undefined
 }
 
-/** What an operator may do with the webhooks in the outbox. */
+/** What an operator or an admin may do with the webhooks in the outbox. */
 export type WebhookAdministration = {
   /** Lists pending and failed webhooks in order of id, one page at a time. */
   list(options: { readonly failedOnly: boolean }): AsyncIterable<readonly OutboxWebhook[]>
@@ -25,11 +26,11 @@ export type WebhookAdministration = {
   /** Undefined if the webhook is not in the outbox: it was delivered or discarded. */
   find(webhookId: number): Promise<OutboxWebhook | undefined>
   /** Makes a webhook due now, with all its attempts, and ends a stop. False if it is being sent or is not in the outbox. */
-  retry(operator: Operator, webhookId: number): Promise<boolean>
+  retry(by: Actor | Operator, webhookId: number): Promise<boolean>
   /** Removes a webhook without sending it. False if it is being sent or is not in the outbox. */
-  discard(operator: Operator, webhookId: number): Promise<boolean>
+  discard(by: Actor | Operator, webhookId: number): Promise<boolean>
   /** Sends again to a receiver that has answered 410. False if deliveries were not stopped. */
-  resume(operator: Operator): Promise<boolean>
+  resume(by: Actor | Operator): Promise<boolean>
 }
 
 type WebhookAdministrationParts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
@@ -58,13 +59,13 @@ export function createWebhookAdministration({ reads, changes, now, endpoint = ''
     page,
     state: () => measureWebhooks(reads, endpoint),
     find: (webhookId) => findWebhook(reads, webhookId),
-    retry: ({ origin }, webhookId) =>
-      changes.withoutCaller(origin, async (tx) => {
+    retry: (by, webhookId) =>
+      changeAsAdmin(changes, by, async (tx) => {
         const isDue = await retryWebhook(tx, webhookId, now())
         if (isDue) await resumeWebhooks(tx)
         return isDue
       }),
-    discard: ({ origin }, webhookId) => changes.withoutCaller(origin, (tx) => discardWebhook(tx, webhookId, now())),
-    resume: ({ origin }) => changes.withoutCaller(origin, (tx) => resumeWebhooks(tx)),
+    discard: (by, webhookId) => changeAsAdmin(changes, by, (tx) => discardWebhook(tx, webhookId, now())),
+    resume: (by) => changeAsAdmin(changes, by, (tx) => resumeWebhooks(tx)),
   }
 }

@@ -13,6 +13,7 @@ export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin }: Wel
     '',
     `  ${config.apiTitle} listens on ${listeningUrl}`,
     '',
+    ...(config.consoleEnabled ? [`  Console        ${baseUrl}/console/`] : []),
     `  API explorer   ${baseUrl}/docs`,
     `  Database       ${database}`,
     `  Mails          ${mail}`,

@@ -2,6 +2,7 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Profile, Role } from '../../model/user.ts'
 import { insertUser } from '../../storage/repositories/accounts/user.repository.ts'
+import { changeAsAdmin } from '../admin-change.ts'
 import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 import { emailKey } from '../values/email.ts'
@@ -24,13 +25,8 @@ export async function createUser(
   { password, ...profile }: Registration,
   role: Role,
 ): Promise<number> {
-  const { caller, origin } = by
-  const passwordHash = await passwords.hash(password, origin.signal)
-  const add = (tx: ChangeTransaction) => addAccount(tx, { ...profile, passwordHash, role, verified: true, createdAt: now() })
-  // The account of an admin is read again in the transaction: they may have been demoted meanwhile.
-  return caller === 'operator'
-    ? changes.withoutCaller(origin, add)
-    : changes.toAccount(by, { userId: caller.user.id, allowed: 'admin' }, add)
+  const passwordHash = await passwords.hash(password, by.origin.signal)
+  return changeAsAdmin(changes, by, (tx) => addAccount(tx, { ...profile, passwordHash, role, verified: true, createdAt: now() }))
 }
 
 /** Inserts an account and records the event. Returns its id; refuses an address that is taken. */

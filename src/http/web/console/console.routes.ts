@@ -7,6 +7,7 @@ import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
 import type { KeyDirectory } from '../../../domain/sessions/key-directory.service.ts'
 import type { LeakedKeys } from '../../../domain/sessions/leaked-keys.service.ts'
 import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
+import type { WebhookAdministration } from '../../../domain/webhook-administration.service.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import type { PageParts } from '../site/page-routes.ts'
 import { consoleAuditRoutes } from './audit.routes.ts'
@@ -17,11 +18,13 @@ import { consoleOverviewRoutes, type Examine } from './overview.routes.ts'
 import { consoleSettingsRoutes, type SettingView } from './settings.routes.ts'
 import { consoleUserRoutes } from './user.routes.ts'
 import { consoleUsersRoutes } from './users.routes.ts'
+import { consoleWebhooksRoutes } from './webhooks.routes.ts'
 
 /** The services that the pages of the console call: the same rules as those of the API. */
 export type ConsoleServices = {
   readonly accounts: Accounts
   readonly audit: Audit
+  readonly webhooks: WebhookAdministration
   readonly userDirectory: UserDirectory
   readonly userAdministration: UserAdministration
   readonly userSessions: UserSessions
@@ -46,6 +49,7 @@ export function consoleRoutes(app: App, parts: ConsoleParts): void {
   consoleUserRoutes(app, parts)
   consoleKeysRoutes(app, parts)
   consoleMailRoutes(app, parts)
+  consoleWebhooksRoutes(app, parts)
   consoleAuditRoutes(app, parts)
   consoleSettingsRoutes(app, parts)
 }

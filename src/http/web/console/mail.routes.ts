@@ -55,7 +55,7 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
     const now = site.now()
     return [
       mainCell(recipient, kind),
-      statusOf(mail, now),
+      deliveryStatus(mail, now),
       ageOf(requestedAt, now),
       String(attempts),
       lastError === undefined ? html`<span class="quiet">none</span>` : html`<span class="wrap">${lastError}</span>`,
@@ -75,7 +75,8 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
   }
 }
 
-function statusOf({ failedAt, isClaimed, dueAt }: OutboxMail, now: number): Html {
+/** The state of a delivery: of a mail or a webhook. */
+export function deliveryStatus({ failedAt, isClaimed, dueAt }: Pick<OutboxMail, 'failedAt' | 'isClaimed' | 'dueAt'>, now: number): Html {
   if (failedAt !== undefined) return html`${badge('bad', 'Failed')} ${ageOf(failedAt, now)}`
   if (isClaimed && dueAt > now) return badge('', 'Being sent')
   return dueAt > now ? html`${badge('warn', 'Waiting')} until ${timeOf(dueAt)}` : badge('', 'Due')

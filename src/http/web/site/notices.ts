@@ -18,6 +18,10 @@ export const NOTICES = {
   'key-revoked': 'The API key is deleted.',
   'mail-retried': 'The mail is sent again.',
   'mail-gone': 'This mail is being sent, or is no longer in the outbox. Nothing was changed.',
+  'webhook-retried': 'The webhook is sent again.',
+  'webhook-discarded': 'The webhook is discarded.',
+  'webhook-gone': 'This webhook is being sent, or is no longer waiting. Nothing was changed.',
+  'webhooks-resumed': 'Webhooks are sent again.',
   'mail-discarded': 'The mail is discarded.',
 } as const
 

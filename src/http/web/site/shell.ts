@@ -44,6 +44,7 @@ const NAVIGATION: Readonly<Record<PageArea, { readonly label: string; readonly e
       ['/console/users', 'Users'],
       ['/console/keys', 'API keys'],
       ['/console/mail', 'Mail'],
+      ['/console/webhooks', 'Webhooks'],
       ['/console/audit', 'Audit'],
       ['/console/settings', 'Settings'],
     ],

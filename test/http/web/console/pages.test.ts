@@ -174,3 +174,29 @@ test('200: settings are shown by their names, and secrets only as set or not set
   assert.ok(!body.includes('smtp-password') && !body.includes('Zq3vT9xLk2') && !body.includes('postgres:'))
   assert.ok(!body.includes('<script>alert'))
 })
+
+const INSERT_WEBHOOK = statement<{ id: number }>(`
+  insert into webhook_deliveries (message_id, type, user_id, occurred_at, requested_at, due_at, attempts, last_error, failed_at)
+  values ($1, 'user.banned', $2, $3, $3, $3, 3, $4, $5) returning id`)
+
+test('303: webhooks that failed are listed with their reason, sent again or discarded, once', async (t) => {
+  const { look, press, db, clock, boss } = await start(t)
+  assert.match(textOf(await look('/webhooks')), /Nothing is waiting/)
+  const ids: number[] = []
+  for (const name of ['one', 'two', 'three']) {
+    const row = await db.first(INSERT_WEBHOOK, name, boss.id, clock.now(), `500 ${MARKUP}`, name === 'three' ? null : clock.now())
+    ids.push(row?.id ?? 0)
+  }
+  const failed = await look('/webhooks?status=failed')
+  assert.equal(failed.body.split('<code>user.banned</code>').length - 1, 2)
+  assert.ok(!failed.body.includes('<script>alert'))
+  assert.equal((await look('/webhooks')).body.split('<code>user.banned</code>').length - 1, 3)
+  const notices: string[] = []
+  for (const path of [`${ids[0]}/retry`, `${ids[1]}/discard`, `${ids[1]}/discard`, `${ids[1]}/retry`, 'resume']) {
+    const { statusCode, headers } = await press(`/webhooks/${path}`)
+    assert.equal(statusCode, 303)
+    notices.push(/^latchkey-notice=([\w-]+)/.exec(String(headers['set-cookie']))?.[1] ?? '')
+  }
+  assert.deepEqual(notices, ['webhook-retried', 'webhook-discarded', 'webhook-gone', 'webhook-gone', 'webhooks-resumed'])
+  assert.equal((await look('/webhooks')).body.split('<code>user.banned</code>').length - 1, 2)
+})
