@@ -28,6 +28,7 @@ ${query.status && html`<input type="hidden" name="status" value="${query.status}
 </form>
 ${tableCard({
   title: 'List of users',
+  hidesTitle: true,
   heads: ['User', 'Status', 'Created', 'Signed in'],
   rows: users.map((user) => userRow(root, user, now())),
   empty: noUsers(query, `${root}/console/users`),

@@ -4,6 +4,8 @@ type Cell = Html | string
 
 export type Table = {
   readonly title: string
+  /** For a page that has this table only: its own title says the same. */
+  readonly hidesTitle?: boolean
   readonly heads: readonly string[]
   /** One cell for each head and, with actions, one more. */
   readonly rows: readonly (readonly Cell[])[]
@@ -16,9 +18,9 @@ export type Table = {
 }
 
 /** A table in a card. On a phone each row is a block, and each cell carries the name of its column. */
-export function tableCard({ title, heads, rows, hasActions = false, empty, header, footer }: Table): Html {
+export function tableCard({ title, hidesTitle = false, heads, rows, hasActions = false, empty, header, footer }: Table): Html {
   const id = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
-  return html`<section class="card flush" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2>${header}</header>
+  return html`<section class="card flush" aria-labelledby="${id}"><header><h2 id="${id}"${hidesTitle ? html` class="hidden"` : ''}>${title}</h2>${header}</header>
 ${rows.length === 0 ? empty : table(id, heads, rows, hasActions)}${footer}
 </section>`
 }
