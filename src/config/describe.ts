@@ -19,6 +19,7 @@ export function describeSettings({ database, admin, webhook, ...config }: Config
   const entries: (readonly [name: string, value: unknown])[] = [
     ...Object.entries(config).map(([field, value]) => [nameOf(field), value] as const),
     ['DATABASE_URL', database.kind === 'sqlite' ? `sqlite:${database.file}` : database.url],
+    ['DATABASE_READ_URL', database.kind === 'postgres' ? database.replicaUrl : undefined],
     ['ADMIN_EMAIL', admin?.email],
     ['ADMIN_PASSWORD', admin?.password],
     ['WEBHOOK_URL', webhook?.endpoint],
