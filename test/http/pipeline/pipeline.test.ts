@@ -407,6 +407,29 @@ test('a route that does not declare its access, accepted keys, writes or respons
   assert.throws(start({ config: PUBLIC, schema: {} }), { message: 'GET /odd declares no responses' })
 })
 
+test('a route of the console or the account pages that is not declared as a page stops the start, and so does a page that is part of the API', (t) => {
+  const start =
+    (url: string, config: object, schema: object = { hide: true }) =>
+    () =>
+      startSkeleton(
+        t,
+        (routes) => void routes.get(url, { config: { writes: false, ...config }, schema: { response: {}, ...schema } }, async () => ''),
+      )
+  for (const url of ['/console', '/console/odd', '/account/', '/account/:odd'])
+    assert.throws(start(url, { access: 'public' }), { message: `GET ${url} is not declared as a page` })
+  assert.throws(start('/console/odd', { access: 'admin', page: 'console', acceptedKeys: 'full' }), {
+    message: 'GET /console/odd is a page, which accepts no API keys',
+  })
+  assert.throws(start('/account/odd', { access: 'self', page: 'account' }), {
+    message: 'GET /account/odd is a page, for every user or for admins',
+  })
+  assert.throws(start('/account/odd', { access: 'user', page: 'account' }, {}), {
+    message: 'GET /account/odd is a page, which is not part of the API',
+  })
+  assert.doesNotThrow(start('/account/odd', { access: 'user', page: 'account' }))
+  assert.doesNotThrow(start('/accounts', { access: 'public' }))
+})
+
 test('a route that refuses some keys and does not declare 403 does not start', (t) => {
   const config = { access: 'user', acceptedKeys: 'full', writes: false } as const
   const schema = { response: { 200: Type.Unknown(), ...refusals(401) } }
