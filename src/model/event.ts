@@ -24,6 +24,7 @@ export const AUDITED_KINDS = [
   'secret.rotated',
   'data.exported',
   'data.erased',
+  'audit.resealed',
 ] as const
 
 export type AuditedKind = (typeof AUDITED_KINDS)[number]

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Seal, WrittenEvent } from '../model/audit.ts'
 import type { StoredEvent } from '../model/event.ts'
 import { deriveKeys, type Secrets } from './derived-keys.ts'
@@ -25,17 +25,17 @@ export const NO_HASH = ''
 // 128 bits: nobody can try out an HMAC.
 const MAC_CHARACTERS = 22
 const KEY_NAME_CHARACTERS = 8
-const SALT_BYTES = 12
 
 /** Keys derived from SECRET_KEY seal; those of its fallbacks only check. */
 export function createAuditSeals(secrets: Secrets): AuditSeals {
-  const keys = deriveKeys(secrets, 'audit-seals')
+  const keys = deriveKeys(secrets, 'audit-seals').map((key) => ({ name: nameOf(key), key: createSecretKey(key) }))
   const [current] = keys
-  const byName = new Map([...keys].reverse().map((key) => [nameOf(key), key]))
+  if (current === undefined) throw new Error('there is no secret')
+  const byName = new Map(keys.map(({ name, key }) => [name, key]))
 
   return {
-    currentKey: nameOf(current),
-    seal: (what, content) => ({ mac: macOf(current, what, content), macKey: nameOf(current) }),
+    currentKey: current.name,
+    seal: (what, content) => ({ mac: macOf(current.key, what, content), macKey: current.name }),
     check(what, content, { mac, macKey }) {
       const key = byName.get(macKey)
       if (key === undefined) return 'unknown'
@@ -46,8 +46,9 @@ export function createAuditSeals(secrets: Secrets): AuditSeals {
   }
 }
 
+/** Random, and faster than random bytes, of which Node.js keeps no supply. */
 export function createSalt(): string {
-  return randomBytes(SALT_BYTES).toString('base64url')
+  return randomUUID()
 }
 
 /** Address and details enter the chain as this digest only, so that they can be erased. Without the salt, nobody can guess them. */
@@ -76,7 +77,7 @@ export function markContent({ position, hash, markedAt }: { position: number; ha
   return JSON.stringify([position, hash, markedAt])
 }
 
-function macOf(key: Buffer, what: Sealed, content: string): string {
+function macOf(key: KeyObject, what: Sealed, content: string): string {
   return createHmac('sha256', key).update(`${what}\n${content}`).digest('base64url').slice(0, MAC_CHARACTERS)
 }
 
@@ -85,5 +86,5 @@ function nameOf(key: Buffer): string {
 }
 
 function sha256(parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
+  return hash('sha256', JSON.stringify(parts), 'base64url')
 }

@@ -1,14 +1,15 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
 import { type Audit, createAudit, EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventQuery } from '../../domain/audit/audit.service.ts'
+import { acceptTrail } from '../../domain/audit/resealing.ts'
 import { createSealer } from '../../domain/audit/sealer.ts'
-import type { AuditVerification } from '../../domain/audit/verification.ts'
 import { parseEmail } from '../../domain/values/email.ts'
 import { eventCursor, parseEventCursor } from '../../domain/values/event-cursor.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
 import type { EventPlace } from '../../model/audit.ts'
 import { AUDITED_KINDS } from '../../model/event.ts'
 import { secretsOf } from '../../process/secrets.ts'
+import type { Secrets } from '../../security/derived-keys.ts'
 import { counted } from '../../shared/counted.ts'
 import type { Database } from '../../storage/database.ts'
 import { findUser } from '../bulk/references.ts'
@@ -16,6 +17,7 @@ import { confirmDeletion, YES_OPTION } from '../terminal/confirm.ts'
 import { createPrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
+import { problemText, verificationJson, verificationLines } from '../terminal/verification.ts'
 import { EVENT_FORMAT } from '../terminal/views.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
@@ -57,12 +59,33 @@ export function auditCommands(program: Command): void {
   audit.command('export').description('print all events, oldest first, one JSON object per line').action(exportEvents)
 
   audit
+    .command('reseal')
+    .description('accept all events as they are and seal them again, after SECRET_KEY was lost or tampering was examined')
+    .option(...YES_OPTION)
+    .option(...JSON_OPTION)
+    .action(reseal)
+
+  audit
     .command('erase')
     .description('erase addresses and details of the events of a user, permanently; the trail still verifies')
     .argument('<user>', USER_HINT)
     .option(...YES_OPTION)
     .option(...JSON_OPTION)
     .action(erase)
+}
+
+async function reseal({ yes, json }: JsonOption & { readonly yes?: true }): Promise<void> {
+  await withAudit(async (audit, db, secrets) => {
+    const { problem } = await audit.verify()
+    if (problem === undefined) throw new InvalidInput(['the audit trail is in order; there is no reason to seal it again'])
+    if (!yes)
+      await confirmDeletion({ verb: 'Accept', labels: ['all events as they are and remove the chain'], plural: 'events', consequence: '' })
+    const progress = createProgress('signing')
+    const events = await acceptTrail({ ...partsOf(db), secrets }, OPERATOR.origin, progress.update)
+    progress.clear()
+    await createSealer({ db, secrets, now: Date.now, onFailure: () => undefined }).run()
+    print(json ? JSON.stringify({ sealed: events }) : `sealed ${counted(events, 'event')} again; what happened before is as it was found`)
+  })
 }
 
 async function listEvents({ json, actor, target, ...options }: ListOptions): Promise<void> {
@@ -89,38 +112,6 @@ async function verify({ json }: JsonOption): Promise<void> {
   if (!json) for (const line of verificationLines(result)) print(line)
 }
 
-function problemText({ problem, sealed }: AuditVerification): string {
-  const { eventId, position, reason = '' } = problem ?? {}
-  const event = eventId === undefined ? undefined : `event ${eventId}`
-  const place = position === undefined ? undefined : `position ${position}`
-  const where = [event, place].filter((part) => part !== undefined).join(', ')
-  return `the audit trail was tampered with at ${where}: ${reason}; ${counted(sealed, 'event')} before it are in order`
-}
-
-function verificationLines({ sealed, unsealed, pruned, erased, late, head }: AuditVerification): string[] {
-  return [
-    `The audit trail is in order: ${counted(sealed, 'sealed event')}, ${unsealed} waiting to be sealed.`,
-    ...(pruned > 0 ? [`Removed after their retention: ${counted(pruned, 'event')}.`] : []),
-    ...(erased > 0 ? [`With erased address and details: ${counted(erased, 'event')}.`] : []),
-    ...(late > 0 ? [`Sealed more than an hour after they happened: ${counted(late, 'event')}.`] : []),
-    `The chain ends at ${head.position}:${head.hash}`,
-  ]
-}
-
-function verificationJson({ problem, sealed, unsealed, pruned, erased, late, head }: AuditVerification): object {
-  return {
-    valid: problem === undefined,
-    problem:
-      problem === undefined ? null : { event_id: problem.eventId ?? null, position: problem.position ?? null, reason: problem.reason },
-    sealed,
-    unsealed,
-    pruned,
-    erased,
-    late,
-    head: { position: head.position, hash: head.hash },
-  }
-}
-
 async function exportEvents(): Promise<void> {
   await withAudit(async (audit) => {
     for await (const page of await audit.export(OPERATOR))
@@ -134,7 +125,7 @@ async function writeOut(text: string): Promise<void> {
 }
 
 async function erase(reference: string, { yes, json }: JsonOption & { readonly yes?: true }): Promise<void> {
-  await withAudit(async (audit, db, seal) => {
+  await withAudit(async (audit, db, secrets) => {
     const id = await userId(db, reference)
     if (!yes)
       await confirmDeletion({
@@ -144,17 +135,16 @@ async function erase(reference: string, { yes, json }: JsonOption & { readonly y
         consequence: '',
       })
     // An event can be erased once it is sealed.
-    await seal()
+    await createSealer({ db, secrets, now: Date.now, onFailure: () => undefined }).run()
     const erased = await audit.erase(OPERATOR, id)
     print(json ? JSON.stringify({ erased }) : `erased address and details of ${counted(erased, 'event')} of user ${id}`)
   })
 }
 
-function withAudit<Result>(work: (audit: Audit, db: Database, seal: () => Promise<void>) => Promise<Result>): Promise<Result> {
+function withAudit<Result>(work: (audit: Audit, db: Database, secrets: Secrets) => Promise<Result>): Promise<Result> {
   return withDatabase((db, config) => {
     const secrets = secretsOf(config)
-    const sealer = createSealer({ db, secrets, now: Date.now, onFailure: () => undefined })
-    return work(createAudit({ ...partsOf(db), secrets }), db, sealer.run)
+    return work(createAudit({ ...partsOf(db), secrets }), db, secrets)
   })
 }
 

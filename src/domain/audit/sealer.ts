@@ -39,6 +39,8 @@ type SealedBatch = { readonly end: ChainPlace; readonly nextId: number | undefin
 
 const INTERVAL_MS = 1000
 const BATCH_SIZE = 500
+// A commit that took very long leaves an event far below the highest sealed id.
+const THOROUGH_INTERVAL_MS = 60_000
 const HEAD_INTERVAL_MS = 60 * 60_000
 
 /**
@@ -53,24 +55,27 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
   let lastFailure = ''
   let highest = CHAIN_START
   let headAt = 0
+  let thoroughAt = 0
 
   async function run(): Promise<void> {
-    for (let afterId = 0; (await findOldestUnsealed(reads)) !== undefined; ) {
-      const { end, nextId } = await db.transaction((tx) => sealBatch(tx, afterId))
+    const isThorough = now() - thoroughAt >= THOROUGH_INTERVAL_MS
+    for (let afterId = 0; isThorough || (await findOldestUnsealed(reads)) !== undefined; ) {
+      const { end, nextId } = await db.transaction((tx) => sealBatch(tx, afterId, isThorough))
       // After the commit: a batch that was rolled back is not the end of the chain.
       highest = end
       if (nextId === undefined) break
       afterId = nextId
     }
+    if (isThorough) thoroughAt = now()
     if (highest.position === 0 || now() - headAt < HEAD_INTERVAL_MS) return
     headAt = now()
     onHead(highest)
   }
 
-  async function sealBatch(tx: Transaction, afterId: number): Promise<SealedBatch> {
+  async function sealBatch(tx: Transaction, afterId: number, isThorough: boolean): Promise<SealedBatch> {
     await tx.lock('audit-chain')
     const end = await readEnd(tx, seals, highest)
-    const events = await findUnsealed(tx, afterId, BATCH_SIZE)
+    const events = await findUnsealed(tx, afterId, BATCH_SIZE, isThorough)
     // An event that is not genuine stays unsealed, and is reported by a verification.
     const genuine = events.filter((event) => unsealedProblem(seals, event) === undefined)
     const links: EventSeal[] = []

@@ -8,6 +8,7 @@ import { storedEvents } from '../../support/app/audit.ts'
 import { freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
 import { commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 
+const OTHER_SECRET = 'fK5pX8wQ2vB7nM4jH1tR6yU3eG9sD0aL'
 const CHANGE = statement("update events set kind = 'user.verified' where id = 1")
 
 test('audit list prints events with filters, as a table and as JSON', async (t) => {
@@ -79,7 +80,23 @@ test('the trail verifies after migrate-data to the other kind of database, with 
   const verify = (settings: Readonly<Record<string, string>>) => run(['audit', 'verify', '--json'], '', { DATABASE_URL: url, ...settings })
   const { valid, sealed, unsealed } = json(await verify({})) as { valid: boolean; sealed: number; unsealed: number }
   assert.deepEqual({ valid, sealed, unsealed }, { valid: true, sealed: 1, unsealed: 1 })
-  assert.equal((await verify({ SECRET_KEY: 'fK5pX8wQ2vB7nM4jH1tR6yU3eG9sD0aL' })).code, 1)
+  assert.equal((await verify({ SECRET_KEY: OTHER_SECRET })).code, 1)
+})
+
+test('audit reseal seals everything again after the secret was lost, and refuses while the trail is in order', async (t) => {
+  const { run, database } = await commandLine(t)
+  await threeAccounts({ run, database })
+  assert.equal((await run(['user', 'edit', '2', '--first-name', 'Bobby'])).code, 0)
+  assert.equal((await run(['audit', 'erase', '2', '--yes'])).code, 0)
+  refusedWith(await run(['audit', 'reseal', '--yes']), 1, 'the audit trail is in order; there is no reason to seal it again')
+  const lost = { SECRET_KEY: OTHER_SECRET }
+  assert.equal((await run(['user', 'ban', '2'], '', lost)).code, 0)
+  assert.equal((await run(['audit', 'verify'], '', lost)).code, 1)
+  done(await run(['audit', 'reseal', '--yes'], '', lost), 'sealed 3 events again; what happened before is as it was found\n')
+  const { valid, sealed, unsealed, erased } = json(await run(['audit', 'verify', '--json'], '', lost)) as Record<string, unknown>
+  assert.deepEqual({ valid, sealed, unsealed, erased }, { valid: true, sealed: 4, unsealed: 0, erased: 1 })
+  const kinds = (await storedEvents(await database())).map(({ kind }) => kind)
+  assert.deepEqual(kinds, ['user.edited', 'data.erased', 'user.banned', 'audit.resealed'])
 })
 
 plainTest('the trail verifies after a backup is restored', async (t) => {

@@ -1,5 +1,5 @@
 import type { AuditMark, EventSeal, WrittenEvent } from '../../../model/audit.ts'
-import { type Bit, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
+import { type Bit, type Reads, statement, type Transaction } from '../../database.ts'
 import { EVENT_COLUMNS, type EventRow, toStoredEvent } from './event.repository.ts'
 
 type WrittenRow = EventRow & { readonly salt: string | null; readonly mac: string; readonly mac_key: string }
@@ -31,16 +31,19 @@ const WRITTEN_COLUMNS = `${EVENT_COLUMNS}, events.salt, events.mac, events.mac_k
 // `offset` keeps PostgreSQL from joining the whole tables: each event is looked up by the index.
 const IS_UNSEALED = 'not exists (select 1 from event_seals where event_id = events.id limit 1 offset 0)'
 // Transactions of PostgreSQL commit in another order than their ids, so a few ids below the highest one may not be sealed yet.
-const STRAGGLERS = 2000
+const STRAGGLERS = 200
+const FAR_STRAGGLERS = 10_000
 const AFTER_SEALED = 'events.id > (select coalesce(max(event_id), 0) from event_seals)'
 const UNSEALED_COLUMNS = `${WRITTEN_COLUMNS}, exists (
   select 1 from events as other where other.at = events.at and other.mac = events.mac and other.id <> events.id
     and (other.id < events.id or exists (select 1 from event_seals where event_id = other.id))) as is_copy`
-const FIND_UNSEALED = afterSealed<UnsealedRow>(
-  (isNew) => `select ${UNSEALED_COLUMNS} from events where events.id > $1 and ${isNew} and ${IS_UNSEALED} order by events.id limit $2`,
-)
-const HAS_UNSEALED = afterSealed<{ at: number }>(
-  (isNew) => `select events.at from events where ${isNew} and ${IS_UNSEALED} order by events.id limit 1`,
+const FIND_UNSEALED = statement<UnsealedRow>(`
+  select ${UNSEALED_COLUMNS} from events where events.id > $1 and ${AFTER_SEALED} - cast($2 as bigint) and ${IS_UNSEALED}
+  order by events.id limit $3`)
+// SQLite commits in the order of the ids.
+const HAS_UNSEALED = statement<{ at: number }>(
+  `select events.at from events where ${AFTER_SEALED} - ${STRAGGLERS} and ${IS_UNSEALED} order by events.id limit 1`,
+  `select events.at from events where ${AFTER_SEALED} and ${IS_UNSEALED} order by events.id limit 1`,
 )
 const LIST_UNSEALED = statement<UnsealedRow>(
   `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
@@ -63,15 +66,14 @@ const SET_MARK = statement(`
     mac = excluded.mac, mac_key = excluded.mac_key`)
 const DELETE_EVENTS = statement('delete from events where id in (select event_id from event_seals where position <= $1)')
 const DELETE_SEALS = statement('delete from event_seals where position <= $1')
+const DELETE_SOME_SEALS = statement(
+  'delete from event_seals where position in (select position from event_seals order by position limit $1)',
+)
+const DELETE_MARKS = statement('delete from audit_marks')
 
-/** SQLite commits in the order of the ids. */
-function afterSealed<Row>(sql: (isNew: string) => string): Statement<Row> {
-  return statement(sql(`${AFTER_SEALED} - ${STRAGGLERS}`), sql(AFTER_SEALED))
-}
-
-/** Events that are not sealed yet, in order of id. */
-export async function findUnsealed(tx: Transaction, afterId: number, limit: number): Promise<UnsealedEvent[]> {
-  return (await tx.all(FIND_UNSEALED, afterId, limit)).map(toUnsealedEvent)
+/** Events that are not sealed yet, in order of id. Those far below the highest sealed id are looked for only by a thorough search. */
+export async function findUnsealed(tx: Transaction, afterId: number, limit: number, isThorough: boolean): Promise<UnsealedEvent[]> {
+  return (await tx.all(FIND_UNSEALED, afterId, isThorough ? FAR_STRAGGLERS : STRAGGLERS, limit)).map(toUnsealedEvent)
 }
 
 /** The time of the first event that waits to be sealed. */
@@ -121,6 +123,15 @@ export async function setMark(tx: Transaction, name: MarkName, { position, hash,
 export async function deleteSealedUpTo(tx: Transaction, position: number): Promise<void> {
   await tx.run(DELETE_EVENTS, position)
   await tx.run(DELETE_SEALS, position)
+}
+
+/** Deletes the first links of the chain, without their events. Returns how many. */
+export function deleteSomeSeals(tx: Transaction, limit: number): Promise<number> {
+  return tx.run(DELETE_SOME_SEALS, limit)
+}
+
+export async function deleteMarks(tx: Transaction): Promise<void> {
+  await tx.run(DELETE_MARKS)
 }
 
 function toUnsealedEvent(row: UnsealedRow): UnsealedEvent {

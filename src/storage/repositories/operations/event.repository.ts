@@ -1,4 +1,4 @@
-import type { EventFilter, EventPlace, WrittenEvent } from '../../../model/audit.ts'
+import type { EventFilter, EventPlace, Seal, WrittenEvent } from '../../../model/audit.ts'
 import type { StoredEvent } from '../../../model/event.ts'
 import { type FinalStatement, longRead, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
 
@@ -29,6 +29,10 @@ const LISTS = {
   time: list('true'),
 }
 const LIST_AFTER = statement<EventRow>(`select ${EVENT_COLUMNS} from events where id > $1 order by id limit $2`)
+const LIST_WRITTEN = statement<EventRow & { salt: string | null }>(
+  `select ${EVENT_COLUMNS}, salt from events where id > $1 order by id limit $2`,
+)
+const SIGN = statement('update events set mac = $2, mac_key = $3 where id = $1')
 const ERASE = statement(`
   update events set ip = null, detail = null, salt = null
   where id in (
@@ -62,6 +66,16 @@ export async function listEvents(db: Reads, filter: EventFilter, before: EventPl
 /** One page of all events, oldest first. */
 export async function listEventsAfter(db: Reads, id: number, limit: number): Promise<StoredEvent[]> {
   return (await db.all(LIST_AFTER, id, limit)).map(toStoredEvent)
+}
+
+/** One page of all events with their salts, oldest first. */
+export async function listWrittenEvents(db: Reads, id: number, limit: number): Promise<(StoredEvent & { readonly salt: string | null })[]> {
+  return (await db.all(LIST_WRITTEN, id, limit)).map((row) => ({ ...toStoredEvent(row), salt: row.salt }))
+}
+
+/** Replaces the HMAC of an event. */
+export async function signEvent(tx: Transaction, id: number, { mac, macKey }: Seal): Promise<void> {
+  await tx.run(SIGN, id, mac, macKey)
 }
 
 /** Erases address and details of sealed events that a user caused or that concern them. Returns of how many. */

@@ -1,0 +1,41 @@
+import type { Origin } from '../../model/caller.ts'
+import { createAuditSeals, erasableDigest, eventContent } from '../../security/audit-seals.ts'
+import type { Secrets } from '../../security/derived-keys.ts'
+import { listWrittenEvents, signEvent } from '../../storage/repositories/operations/event.repository.ts'
+import { deleteMarks, deleteSomeSeals } from '../../storage/repositories/operations/event-seal.repository.ts'
+import type { DomainParts } from '../parts.ts'
+
+const BATCH_SIZE = 500
+
+/**
+ * Accepts the events as they are and removes the chain, so that the service seals all of them again with the current secret: after
+ * SECRET_KEY was lost, or after tampering was examined. The chain goes last, and its ends at the very end: until then no process seals,
+ * and an interrupted call can be repeated. Returns how many events were accepted.
+ */
+export async function acceptTrail(
+  { reads, changes, secrets }: Pick<DomainParts, 'reads' | 'changes'> & { readonly secrets: Secrets },
+  origin: Origin,
+  onProgress: (done: number) => void = () => undefined,
+): Promise<number> {
+  const seals = createAuditSeals(secrets)
+  let count = 0
+  for (let lastId = 0; ; ) {
+    const events = await listWrittenEvents(reads, lastId, BATCH_SIZE)
+    await changes.withoutCaller(origin, async (tx) => {
+      for (const event of events) {
+        const content = eventContent(event, erasableDigest(event.salt ?? '', event))
+        await signEvent(tx, event.id, seals.seal('event', content))
+      }
+    })
+    count += events.length
+    onProgress(count)
+    if (events.length < BATCH_SIZE) break
+    lastId = events.at(-1)?.id ?? lastId
+  }
+  while ((await changes.withoutCaller(origin, (tx) => deleteSomeSeals(tx, BATCH_SIZE))) === BATCH_SIZE);
+  await changes.withoutCaller(origin, async (tx) => {
+    await deleteMarks(tx)
+    tx.record({ kind: 'audit.resealed', count })
+  })
+  return count
+}
