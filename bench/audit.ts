@@ -10,8 +10,8 @@ import { type BenchProcess, startProcess } from './process.ts'
 
 const AUDITED = fileURLToPath(new URL('./audited.ts', import.meta.url))
 const LOGIN_CONNECTIONS = 8
-// Few, because changes of one account run one at a time.
-const WRITE_CONNECTIONS = 6
+// Changes of one account run one at a time on PostgreSQL; many more would wait too long.
+const WRITE_CONNECTIONS = 16
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 type Service = BenchProcess & { readonly url: string; readonly keyUrl: string; readonly headers: Readonly<Record<string, string>> }
