@@ -79,10 +79,11 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
   const pages = createPages(config)
   const { brand = NO_BRAND } = parts
+  const keptMails = config.smtpUrl === undefined ? parts.keptMails : undefined
   // Loaded with the first visit: most services are never asked.
   const runChecks = async () => (await import('./cli/doctor/examine.ts')).examineService(config, { now })
   const website = createWebsite(
-    { ...config, secrets, brand, settings: describeSettings(config), examine: createServiceChecks(runChecks, now) },
+    { ...config, secrets, brand, keptMails, settings: describeSettings(config), examine: createServiceChecks(runChecks, now) },
     services,
     now,
   )
@@ -125,7 +126,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       auditRoutes(app, services.audit)
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
-      devMailRoutes(app, isDevelopment(config) ? parts.keptMails : undefined)
+      devMailRoutes(app, isDevelopment(config) ? keptMails : undefined)
       landingRoutes(app, about)
       website.addRoutes(app)
       explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))

@@ -25,7 +25,8 @@ export type WebsiteServices = ConsoleServices &
     readonly pageLimiter: Limiter
   }
 
-export type WebsiteOptions = SiteOptions & Pick<ConsoleParts, 'examine' | 'settings'> & { readonly secrets: Secrets; readonly brand: Brand }
+export type WebsiteOptions = SiteOptions &
+  Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails'> & { readonly secrets: Secrets; readonly brand: Brand }
 
 export type Website = {
   /** What the pipeline needs for the pages. */
@@ -55,7 +56,8 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
     addRoutes(app) {
       siteAssetRoutes(app, site.assets)
       for (const area of ['console', 'account'] as const) signInRoutes(app, { ...parts, firstSteps }, area)
-      consoleRoutes(app, { ...parts, examine: options.examine, settings: options.settings })
+      const { examine, settings, keptMails } = options
+      consoleRoutes(app, { ...parts, examine, settings, keptMails })
       const secretFlash = createSecretFlash(deriveKeys(options.secrets, 'page-secrets'), cookies, now)
       accountRoutes(app, { ...parts, secretFlash })
     },

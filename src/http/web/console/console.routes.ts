@@ -8,11 +8,13 @@ import type { KeyDirectory } from '../../../domain/sessions/key-directory.servic
 import type { LeakedKeys } from '../../../domain/sessions/leaked-keys.service.ts'
 import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
 import type { WebhookAdministration } from '../../../domain/webhook-administration.service.ts'
+import type { KeptMails } from '../../../model/mail.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import type { PageParts } from '../site/page-routes.ts'
 import { consoleAuditRoutes } from './audit.routes.ts'
 import { consoleKeysRoutes } from './keys.routes.ts'
 import { consoleMailRoutes } from './mail.routes.ts'
+import { consoleMailboxRoutes } from './mailbox.routes.ts'
 import { consoleNewUserRoutes } from './new-user.routes.ts'
 import { consoleOverviewRoutes, type Examine } from './overview.routes.ts'
 import { consoleSettingsRoutes, type SettingView } from './settings.routes.ts'
@@ -39,6 +41,7 @@ export type ConsoleParts = PageParts &
     /** The checks of `latchkey doctor`. */
     readonly examine: Examine
     readonly settings: readonly SettingView[]
+    readonly keptMails: KeptMails | undefined
   }
 
 /** The pages of the console, in the order of its navigation. */
@@ -49,6 +52,7 @@ export function consoleRoutes(app: App, parts: ConsoleParts): void {
   consoleUserRoutes(app, parts)
   consoleKeysRoutes(app, parts)
   consoleMailRoutes(app, parts)
+  consoleMailboxRoutes(app, parts)
   consoleWebhooksRoutes(app, parts)
   consoleAuditRoutes(app, parts)
   consoleSettingsRoutes(app, parts)

@@ -7,10 +7,11 @@ import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/fields.ts'
 import { ageOf, timeOf } from '../site/format.ts'
 import type { Notice } from '../site/notices.ts'
-import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import { createPageRoutes } from '../site/page-routes.ts'
 import { badge, emptyState, mainCell, tableCard } from '../site/tables.ts'
+import { type ConsoleMailboxParts, mailboxCard } from './mailbox.routes.ts'
 
-export type ConsoleMailParts = PageParts & { readonly mailAdministration: MailAdministration }
+export type ConsoleMailParts = ConsoleMailboxParts & { readonly mailAdministration: MailAdministration }
 
 const PAGE_SIZE = 50
 const Query = {
@@ -21,7 +22,7 @@ const Mail = { mail_id: Type.Integer() }
 
 /** The outbox: mails that wait, and mails that could not be delivered. */
 export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
-  const { site, mailAdministration } = parts
+  const { site, mailAdministration, keptMails } = parts
   const { root } = site
   const { get, post } = createPageRoutes(app, parts, 'console')
 
@@ -33,7 +34,7 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
     const tab = (status: '' | 'failed', text: string) =>
       html`<li><a href="${root}/console/mail${status === '' ? '' : '?status=failed'}"${isFailedOnly === (status === 'failed') ? html` aria-current="page"` : ''}>${text}</a></li>`
     const more = `${root}/console/mail?${isFailedOnly ? 'status=failed&' : ''}before=${next}`
-    const content = tableCard({
+    const outbox = tableCard({
       title: 'Outbox',
       heads: ['Mail', 'Status', 'Requested', 'Attempts', 'Last error'],
       rows: shown.map((mail) => rowOf(mail)),
@@ -47,7 +48,7 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
           ? undefined
           : html`<footer class="pages"><span></span><a class="button small" rel="next" href="${more}">Next →</a></footer>`,
     })
-    return { title: 'Mail', content }
+    return { title: 'Mail', content: html`${outbox}\n${await mailboxCard(site, keptMails)}` }
   })
 
   function rowOf(mail: OutboxMail): readonly (Html | string)[] {

@@ -26,10 +26,10 @@ export type View = {
   readonly notice?: Notice | undefined
 }
 
-/** Only files of this service, no inline code, no frames. A form still says which site it comes from. */
+/** Only files of this service, no inline code, no frame of another site. A form still says which site it comes from. */
 export const SITE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'same-origin',
 }

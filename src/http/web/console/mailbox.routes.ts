@@ -1,0 +1,75 @@
+import type { KeptMail, KeptMails } from '../../../model/mail.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import { Type } from '../../validation/schema.ts'
+import { ageOf, timeOf } from '../site/format.ts'
+import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import type { Page } from '../site/shell.ts'
+import type { Site } from '../site/site.ts'
+import { emptyState, mainCell, tableCard } from '../site/tables.ts'
+
+export type ConsoleMailboxParts = PageParts & {
+  /** The mails that are kept as files; undefined where a mail server sends them. */
+  readonly keptMails: KeptMails | undefined
+}
+
+const Mail = { mail_id: Type.String({ maxLength: 300 }) }
+
+/**
+ * A mail is shown in a frame that belongs to no origin, runs no script, sends no form and loads nothing. Its own styles are the only thing
+ * that this policy allows.
+ */
+const FRAME_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+}
+
+/** The mailbox for development: every kept mail, as its reader would see it. */
+export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void {
+  const { site, keptMails } = parts
+  const { get } = createPageRoutes(app, parts, 'console')
+  if (keptMails === undefined) return
+
+  get('/mail/kept/:mail_id', { params: Mail }, async ({ params }) => {
+    const mail = await keptMails.find(params.mail_id)
+    return mail === undefined ? { to: '/console/mail', notice: 'mail-gone' } : keptMailPage(site, mail)
+  })
+
+  get('/mail/kept/:mail_id/frame', { params: Mail }, async ({ params, reply }) => {
+    const mail = await keptMails.find(params.mail_id)
+    if (mail === undefined) return { to: '/console/mail', notice: 'mail-gone' }
+    reply.headers(FRAME_HEADERS).type('text/html; charset=utf-8').send(mail.html)
+    return { isSent: true }
+  })
+}
+
+/** The kept mails, newest first, as a part of the page of the outbox. */
+export async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined): Promise<Html | undefined> {
+  if (keptMails === undefined) return undefined
+  const mails = await keptMails.list(undefined)
+  return tableCard({
+    title: 'Mailbox',
+    heads: ['Mail', 'Written'],
+    rows: mails.map(({ id, to, subject, at }) => [
+      mainCell(subject, to, `${root}/console/mail/kept/${encodeURIComponent(id)}`),
+      ageOf(at, now()),
+    ]),
+    empty: emptyState('No mail yet', 'SMTP_URL is not set, so that mails are kept as files. They appear here.'),
+    footer:
+      mails.length === 0 ? undefined : html`<footer class="hint">SMTP_URL is not set: these mails are kept as files and not sent.</footer>`,
+  })
+}
+
+function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail): Page {
+  const content = html`<section class="card" aria-label="Mail"><dl class="facts">
+<dt>To</dt><dd>${to}</dd>
+<dt>Subject</dt><dd>${subject}</dd>
+<dt>Written</dt><dd>${timeOf(at)}</dd>
+${links.map((link) => html`<dt>Link</dt><dd><a href="${link}" rel="noreferrer">${link}</a></dd>`)}
+</dl></section>
+<iframe class="mail" title="The mail, as its reader sees it" sandbox src="${root}/console/mail/kept/${encodeURIComponent(id)}/frame"></iframe>
+<details class="numbers"><summary>Text part</summary><pre>${text}</pre></details>`
+  return { title: subject, content, back: { path: '/console/mail', text: 'Mail' } }
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test as plainTest } from 'node:test'
+import { admin } from '../../../support/app/actors.ts'
+import { startApp } from '../../../support/app/start-app.ts'
+import { test } from '../../../support/databases/databases.ts'
+import { ORIGIN } from '../../../support/http/origins.ts'
+import { signIn, textOf, visit } from '../../../support/http/pages.ts'
+
+async function start(t: Parameters<typeof startApp>[0], env: Record<string, string> = {}) {
+  const service = await startApp(t, { env })
+  const cookie = await signIn(service.app, await admin(service))
+  const look = (path: string) => service.app.inject(visit(`/console/mail${path}`, cookie))
+  return { ...service, look }
+}
+
+test('200: the mailbox lists kept mails and shows each as its reader would see it, in an inert frame', async (t) => {
+  const { services, mailbox, look } = await start(t)
+  assert.match(textOf(await look('')), /Mailbox No mail yet/)
+  const person = { email: 'mia@example.com', password: 'correct horse', firstName: '<b>Mia', lastName: 'Muster' }
+  await services.accounts.register(ORIGIN, person)
+  const [mail] = await mailbox.messages()
+  const [, path = ''] = /href="\/console\/mail(\/kept\/[^"]+)"/.exec((await look('')).body) ?? []
+  const page = await look(path)
+  assert.equal(page.statusCode, 200)
+  assert.match(textOf(page), /Verify your email address for Latchkey .*To mia@example\.com/)
+  assert.ok(page.body.includes(`<iframe class="mail" title="The mail, as its reader sees it" sandbox src="/console/mail${path}/frame">`))
+  assert.ok(page.body.includes(`<a href="${mail?.link}" rel="noreferrer">`))
+  assert.doesNotMatch(page.body, /<b>Mia/)
+  const frame = await look(`${path}/frame`)
+  assert.equal(frame.statusCode, 200)
+  assert.equal(frame.body.replaceAll('\r\n', '\n').trim(), mail?.html.trim())
+  assert.equal(
+    frame.headers['content-security-policy'],
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+  )
+  assert.deepEqual([frame.headers['referrer-policy'], frame.headers['cache-control']], ['no-referrer', 'no-store'])
+})
+
+/** Names that lead to no mail, although some of them lead to files. */
+const NAMES = [
+  'x',
+  '..',
+  '..%2Flatchkey.db',
+  '%2Fetc%2Fpasswd',
+  '..%5C..%5Cx.eml',
+  '2026-01-01T00-00-00.000Z-000001-..%2F..%2Fx-00000000.eml',
+  '2026-01-01T00-00-00.000Z-000001-nobody@example.com-00000000.eml',
+  '%00',
+]
+
+plainTest('303: a name of a mail cannot lead to another file', async (t) => {
+  const { look } = await start(t)
+  for (const name of NAMES) {
+    for (const path of [`/kept/${name}`, `/kept/${name}/frame`]) {
+      const { statusCode, headers } = await look(path)
+      assert.ok(
+        statusCode === 404 || statusCode === 422 || (statusCode === 303 && headers.location === '/console/mail'),
+        `${path} ${statusCode}`,
+      )
+    }
+  }
+})
+
+plainTest('404: with SMTP_URL there is no mailbox', async (t) => {
+  const { look } = await start(t, { SMTP_URL: 'smtp://localhost:2525' })
+  assert.doesNotMatch(textOf(await look('')), /Mailbox/)
+  assert.equal((await look('/kept/x')).statusCode, 404)
+})
