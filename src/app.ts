@@ -22,7 +22,7 @@ import { keyLifecycleRoutes } from './http/routes/sessions/key-lifecycle.routes.
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
-import { createPages } from './http/web/pages.ts'
+import { basePath, createPages } from './http/web/pages.ts'
 import { createWebsite } from './http/web/website.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/webhook-metrics.ts'
@@ -77,7 +77,6 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const { authentication, accounts, sessions, passwordReset, users, emailChanges, userAdministration, userSessions } = services
   const { apiKeys, leakedKeys, limiter } = services
   const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
-  const pages = createPages(config)
   const { brand = NO_BRAND } = parts
   const keptMails = config.smtpUrl === undefined ? parts.keptMails : undefined
   // Loaded with the first visit: most services are never asked.
@@ -87,6 +86,9 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     services,
     now,
   )
+  const logo = brand.logo && `${basePath(config.baseUrl)}/${website.logoPath}`
+  const pageBrand = { title: apiTitle, colors: brand.colors, logo }
+  const pages = createPages(config, pageBrand)
   const blocklist = await openBlocklist(config.passwordBlocklist)
   // Read once, so that the heartbeat does not query the database.
   const instanceId = await readInstanceId(db)
@@ -127,7 +129,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
       devMailRoutes(app, isDevelopment(config) ? keptMails : undefined)
-      landingRoutes(app, about)
+      landingRoutes(app, about, pageBrand)
       website.addRoutes(app)
       explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))
     },

@@ -3,7 +3,7 @@ import { wantsHtml } from '../answers/client.ts'
 import { described, refusals } from '../answers/replies.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { type Static, Type } from '../validation/schema.ts'
-import { htmlPage } from './layout.ts'
+import { htmlPage, type PageBrand } from './layout.ts'
 import { basePath, sendPage } from './pages.ts'
 
 export type LandingOptions = {
@@ -32,9 +32,9 @@ const LandingView = Type.Object(
  * The start page, with links to the documentation. `about` is called for each request, because the port in the URL may only be known
  * once the service listens.
  */
-export function landingRoutes(app: App, about: () => LandingOptions): void {
-  const { apiTitle, version, baseUrl } = about()
-  const page = landingPage(apiTitle, version, basePath(baseUrl))
+export function landingRoutes(app: App, about: () => LandingOptions, brand: PageBrand): void {
+  const { version, baseUrl } = about()
+  const page = landingPage(brand, version, basePath(baseUrl))
 
   app.get(
     '/',
@@ -67,11 +67,11 @@ function landingView({ apiTitle, version, baseUrl }: LandingOptions): Static<typ
   }
 }
 
-function landingPage(apiTitle: string, version: string, root: string): Html {
+function landingPage(brand: PageBrand, version: string, root: string): Html {
   const link = (path: string, text: string, hint: string) =>
     html`<li><a href="${root}${path}">${text}</a><br><span class="hint">${hint}</span></li>`
   return htmlPage(
-    apiTitle,
+    brand,
     'User accounts and API keys',
     html`<p>This service manages user accounts and API keys over HTTP and JSON. Its documentation:</p>
 <ul class="links">

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { BrandColors, SchemeColors } from '../../shared/brand-colors.ts'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
 
 const STYLE = html`
@@ -7,6 +8,7 @@ const STYLE = html`
 * { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1.25rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif }
 main { width: 100%; max-width: 26rem; padding: 2rem; background: var(--card); border-radius: 0.75rem; box-shadow: 0 1px 3px rgb(0 0 0 / 12%), 0 8px 24px rgb(0 0 0 / 8%) }
+.brand img { max-width: 60%; vertical-align: middle }
 .brand { margin: 0 0 1.5rem; color: var(--quiet); font-weight: 600; overflow-wrap: anywhere }
 h1 { margin: 0 0 1rem; font-size: 1.375rem; line-height: 1.3 }
 p { margin: 0 0 1rem }
@@ -25,27 +27,64 @@ a { color: var(--accent) }
 .good { color: var(--good) }
 `
 
-const STYLE_HASH = createHash('sha256').update(renderHtml(STYLE)).digest('base64')
+/** The name of the service, and its colours and logo where the settings have them. */
+export type PageBrand = {
+  readonly title: string
+  readonly colors?: BrandColors | undefined
+  /** The address of the logo. */
+  readonly logo?: string | undefined
+}
+
+type Headers = Readonly<Record<string, string>>
+
+const headersOfBrand = new WeakMap<PageBrand, Headers>()
+const headersOfPage = new WeakMap<Html, Headers>()
+
+/** The headers of a page that `htmlPage` has made. */
+export function pageHeaders(page: Html): Headers {
+  return headersOfPage.get(page) ?? {}
+}
 
 /** No scripts, no frames, no other hosts. The only style sheet is allowed by its hash. */
-export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+function brandHeaders({ colors, logo }: PageBrand): Headers {
+  const hash = createHash('sha256')
+    .update(renderHtml(styleOf(colors)))
+    .digest('base64')
+  const images = logo === undefined ? '' : "; img-src 'self'"
+  return {
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${hash}'${images}; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  }
+}
+
+function styleOf(colors: BrandColors | undefined): Html {
+  if (colors === undefined) return STYLE
+  const variables = ({ fill, onFill, text }: SchemeColors) =>
+    html`:root { --accent: ${text} } button { background: ${fill}; color: ${onFill} }`
+  return html`${STYLE}${variables(colors.light)}\n@media (prefers-color-scheme: dark) { ${variables(colors.dark)} }\n`
 }
 
 /** A whole page around its content. */
-export function htmlPage(brand: string, title: string, content: Html): Html {
+export function htmlPage(brand: PageBrand, title: string, content: Html): Html {
+  const headers = headersOfBrand.get(brand) ?? brandHeaders(brand)
+  headersOfBrand.set(brand, headers)
+  const page = wholePage(brand, title, content)
+  headersOfPage.set(page, headers)
+  return page
+}
+
+function wholePage(brand: PageBrand, title: string, content: Html): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${title} · ${brand}</title>
-<style>${STYLE}</style>
+<title>${title} · ${brand.title}</title>
+<style>${styleOf(brand.colors)}</style>
 </head>
 <body>
 <main>
-<p class="brand">${brand}</p>
+<p class="brand">${brand.logo && html`<img src="${brand.logo}" alt="" height="28"> `}${brand.title}</p>
 <h1>${title}</h1>
 ${content}
 </main>

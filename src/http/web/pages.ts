@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
 import type { Answer } from '../answers/answers.ts'
 import { answerError, type ErrorPage, sendError } from '../answers/errors.ts'
-import { htmlPage, PAGE_HEADERS } from './layout.ts'
+import { htmlPage, type PageBrand, pageHeaders } from './layout.ts'
 
 export type PageOptions = { readonly apiTitle: string; readonly baseUrl: string; readonly frontendUrl: string | undefined }
 
@@ -36,26 +36,27 @@ const FAILED: Texts = {
   advice: 'Try again later. If the problem persists, send the request ID below to the operator of this service.',
 }
 
-export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions): Pages {
+export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions, brand: PageBrand = { title: apiTitle }): Pages {
   const toFrontend = frontendUrl === undefined ? undefined : html`\n<p><a href="${frontendUrl}">Continue to ${apiTitle}</a></p>`
   const root = basePath(baseUrl)
   const resetAction = `${root}/reset-password/`
 
   return {
     done: (title, text) =>
-      htmlPage(apiTitle, title, html`<p class="good" role="status">${text}</p>${toFrontend ?? html`\n<p>You can close this page.</p>`}`),
+      htmlPage(brand, title, html`<p class="good" role="status">${text}</p>${toFrontend ?? html`\n<p>You can close this page.</p>`}`),
     problem: (title, message, advice) =>
-      htmlPage(apiTitle, title, html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${toFrontend}`),
+      htmlPage(brand, title, html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${toFrontend}`),
     error(status, requestId) {
       const { title, message, advice } = ERROR_TEXTS[status] ?? (status >= 500 ? FAILED : REFUSED)
       const toStart = toFrontend ?? html`\n<p><a href="${root}/">Go to the start page</a></p>`
       const id = status >= 500 ? html`\n<p class="hint">Request ID: ${requestId}</p>` : undefined
       const content = html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${toStart}${id}`
-      return { headers: PAGE_HEADERS, html: htmlPage(apiTitle, title, content) }
+      const page = htmlPage(brand, title, content)
+      return { headers: pageHeaders(page), html: page }
     },
     resetForm: (code, problem) =>
       htmlPage(
-        apiTitle,
+        brand,
         'Choose a new password',
         html`${problem === undefined ? undefined : html`<p class="bad" role="alert" id="problem">${problem}</p>\n`}<form method="post" action="${resetAction}">
 <input type="hidden" name="code" value="${code}">
@@ -76,7 +77,7 @@ export function basePath(baseUrl: string): string {
 }
 
 export function sendPage(reply: FastifyReply, status: number, page: Html): FastifyReply {
-  return reply.code(status).headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(renderHtml(page))
+  return reply.code(status).headers(pageHeaders(page)).type('text/html; charset=utf-8').send(renderHtml(page))
 }
 
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply

@@ -1,7 +1,6 @@
 import type { Limiter } from '../../domain/rate-limits.service.ts'
 import type { Sessions } from '../../domain/sessions/sessions.service.ts'
 import { deriveKeys, type Secrets } from '../../security/derived-keys.ts'
-import type { Brand } from '../../shared/brand.ts'
 import { COMMAND } from '../../shared/command.ts'
 import { type Html, html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
@@ -25,10 +24,11 @@ export type WebsiteServices = ConsoleServices &
     readonly pageLimiter: Limiter
   }
 
-export type WebsiteOptions = SiteOptions &
-  Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails'> & { readonly secrets: Secrets; readonly brand: Brand }
+export type WebsiteOptions = SiteOptions & Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails'> & { readonly secrets: Secrets }
 
 export type Website = {
+  /** The path of the logo, without a slash in front. */
+  readonly logoPath: string
   /** What the pipeline needs for the pages. */
   readonly steps: PageSteps
   addRoutes(app: App): void
@@ -49,6 +49,7 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
   }
 
   return {
+    logoPath: site.assets.logo.path,
     steps: {
       readCookie: cookies.readSession,
       requireRecentPassword: createRecentPassword({ site, sessions, limiter: pageLimiter, cookies }),

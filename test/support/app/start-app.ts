@@ -7,6 +7,7 @@ import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { createFileTransport } from '../../../src/outbox/file.transport.ts'
 import { createKeptMails } from '../../../src/outbox/kept-mails.ts'
 import { createMailDispatcher } from '../../../src/outbox/mail-dispatcher.ts'
+import { openBranding } from '../../../src/process/branding.ts'
 import { createEventLog } from '../../../src/process/event-log.ts'
 import { createLogger } from '../../../src/process/logger.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
@@ -59,6 +60,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
   const sessionUse = createSessionUse(db, clock.now)
   const services = createServices(parts)
+  const { brand, templates } = await openBranding(config)
   const mailFolder = join(temporaryFolder(t), 'mail')
   const transport = createFileTransport(mailFolder, () => undefined)
   // Not started: it sends, one mail after the other, when the test opens the mailbox.
@@ -66,7 +68,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     db,
     tokens: services.tokens,
     transport,
-    letterhead: () => config,
+    letterhead: () => ({ ...config, brand, templates }),
     now: clock.now,
     logger,
     concurrency: 1,
@@ -78,6 +80,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     publicUrl: createPublicUrl(config.baseUrl),
     onEvent: createEventLog(logger),
     onMailQueued: mail.wake,
+    brand,
     keptMails: createKeptMails(mailFolder),
   })
   t.after(async () => {

@@ -113,7 +113,9 @@ ${noticeOf(view)}${content}
 </body>`
 }
 
-function logoOf({ root, assets }: Site): Html {
+function logoOf({ root, assets, hasOwnLogo }: Site): Html {
+  // A logo of the operator may be wide.
+  if (hasOwnLogo) return html`<img class="logo" src="${root}/${assets.logo.path}" alt="" height="28">`
   return html`<img src="${root}/${assets.logo.path}" alt="" width="24" height="24">`
 }
 

@@ -1,3 +1,4 @@
+import type { Brand } from '../../../shared/brand.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import type { SiteAssets } from './site-assets.ts'
 
@@ -10,6 +11,8 @@ export type Site = {
   readonly isSecure: boolean
   readonly isEnabled: Readonly<Record<PageArea, boolean>>
   readonly assets: SiteAssets
+  /** Whether the logo is that of BRAND_LOGO. */
+  readonly hasOwnLogo: boolean
   /** Where success pages lead on to. */
   readonly frontendUrl: string | undefined
   /** Whether users may delete their own accounts. */
@@ -24,6 +27,7 @@ export type SiteOptions = {
   readonly accountPagesEnabled: boolean
   readonly frontendUrl: string | undefined
   readonly selfDeletion: boolean
+  readonly brand: Brand
 }
 
 export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number): Site {
@@ -34,6 +38,7 @@ export function createSite(options: SiteOptions, assets: SiteAssets, now: () => 
     isSecure: protocol === 'https:',
     isEnabled: { console: options.consoleEnabled, account: options.accountPagesEnabled },
     assets,
+    hasOwnLogo: options.brand.logo !== undefined,
     frontendUrl: options.frontendUrl,
     hasSelfDeletion: options.selfDeletion,
     now,
