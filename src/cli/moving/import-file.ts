@@ -111,7 +111,11 @@ function createWriter(db: Database, run: ImportRun): (users: readonly ImportedUs
   const importInto = (used: Database) => createImport(partsOf(used), OPERATOR.origin, run.options)
   if (!run.isDryRun) {
     const real = importInto(db)
-    return async (users) => real.write(await hashPasswords(real, users, run))
+    const begun = real.begin()
+    return async (users) => {
+      await begun
+      return real.write(await hashPasswords(real, users, run))
+    }
   }
   const seen = new Set<string>()
   return async (users) => {

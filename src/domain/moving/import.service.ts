@@ -1,6 +1,7 @@
 import type { Origin } from '../../model/caller.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import {
+  expectManyRows,
   type FoundUser,
   findUsersByEmail,
   hasUsers,
@@ -32,6 +33,8 @@ export type Import = {
   mayKeepIds(first: ImportedUser): Promise<boolean>
   /** The addresses that have accounts, in lower case. */
   existing(users: readonly ImportedUser[]): Promise<ReadonlySet<string>>
+  /** Called once before the first batch. */
+  begin(): Promise<void>
   /** Imports users, or none of them if it throws. No two of them have the same address or a key in common. */
   write(users: readonly ImportedUser[]): Promise<BatchOutcome>
 }
@@ -85,6 +88,7 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, { o
       const found = await findUsersByEmail(reads, keysOf(users))
       return new Set(found.map(({ emailKey }) => emailKey))
     },
+    begin: () => changes.withoutCaller(origin, expectManyRows),
     write: (users) => changes.withoutCaller(origin, (tx) => writeBatch(tx, users)),
   }
 }

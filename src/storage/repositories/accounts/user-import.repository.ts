@@ -47,6 +47,9 @@ const CONTINUE_IDS = statement(
     greatest((select max(id) from users), nextval(pg_get_serial_sequence('users', 'id')) - 1))`,
   'select 1',
 )
+// SQLite would copy the log into the database after nearly every batch, with most pages of the indexes in it. For this connection only.
+const RARE_CHECKPOINTS = statement('select 1', 'pragma wal_autocheckpoint = 16000')
+const LARGE_CACHE = statement('select 1', 'pragma cache_size = -32000')
 const FIND = statement<Found>(
   'select id, email_key from users where email_key in (select json_array_elements_text($1::text::json))',
   'select id, email_key from users where email_key in (select value from json_each($1))',
@@ -111,6 +114,12 @@ export async function updateUsers(tx: Transaction, users: readonly UserRow[]): P
   const rows = JSON.stringify(users.map(toRow))
   await tx.run(END_SESSIONS, rows)
   await tx.run(UPDATE, rows)
+}
+
+/** Prepares the connection for writing many rows. Changes nothing in the database. */
+export async function expectManyRows(tx: Transaction): Promise<void> {
+  await tx.first(RARE_CHECKPOINTS)
+  await tx.first(LARGE_CACHE)
 }
 
 export async function findUsersByEmail(db: Reads, emailKeys: readonly string[]): Promise<FoundUser[]> {
