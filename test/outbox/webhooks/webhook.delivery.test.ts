@@ -129,6 +129,18 @@ nodeTest('delays grow to ten hours, and webhooks that failed together are spread
   )
 })
 
+test('only an answer between 200 and 299 is a success: a redirect is retried', async (t) => {
+  const { app } = await withOneWebhook(t)
+  for (const status of [301, 302, 307, 308, 404, 500]) {
+    app.receiver.answer = answering(status)
+    await advanceToNextTry(app)
+    assert.equal((await webhookRows(app)).length, 1, `after ${status}`)
+  }
+  app.receiver.answer = answering(204)
+  await advanceToNextTry(app)
+  assert.deepEqual(await webhookRows(app), [])
+})
+
 test('the beginning and the end of an outage of the receiver are logged once each', async (t) => {
   const app = await startWebhookApp(t)
   app.receiver.answer = answering(503)
