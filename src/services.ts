@@ -14,7 +14,7 @@ import { createOfflineTokens, type OfflineTokens } from './domain/identity/offli
 import { createSigningKeys, type SigningKeys } from './domain/identity/signing-keys.ts'
 import { createMailAdministration, type MailAdministration } from './domain/mail-administration.service.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
-import { createLimiter, type Limiter } from './domain/rate-limits.service.ts'
+import { combineLimiters, createLimiter, type Limiter } from './domain/rate-limits.service.ts'
 import { isNoticed } from './domain/security-notices.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
@@ -102,6 +102,7 @@ export function createServices(parts: Parts): Services {
   const keyOf = createLimitKeys(secrets)
   const signingKeys = createSigningKeys({ reads, changes, now, secrets })
   const limiter = createLimiter({ db, limits, keyOf, observer, now })
+  const pageLimiter = createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now })
   const failedLogins = createFailedLogins(changes, now)
   return {
     tokens,
@@ -127,7 +128,8 @@ export function createServices(parts: Parts): Services {
     signingKeys,
     offlineTokens: createOfflineTokens({ reads, now, signingKeys }),
     limiter,
-    pageLimiter: createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now }),
+    // Guesses on the pages count for the limits of the settings too: those could otherwise be avoided by signing in there.
+    pageLimiter: combineLimiters([pageLimiter, limiter]),
     audit: createAudit({ reads, lists, changes, secrets }),
     failedLogins,
     webhooks: createWebhookAdministration({ reads, changes, now, endpoint: parts.webhooks?.endpoint }),

@@ -98,6 +98,20 @@ export function createLimiter({ db, limits, keyOf, observer, now }: LimiterParts
   }
 }
 
+/** Lets a request pass if every limiter does. */
+export function combineLimiters(limiters: readonly Limiter[]): Limiter {
+  async function each(work: (limiter: Limiter) => Promise<void>): Promise<void> {
+    for (const limiter of limiters) await work(limiter)
+  }
+  return {
+    has: (name) => limiters.some((limiter) => limiter.has(name)),
+    countAddress: (name, ip) => each((limiter) => limiter.countAddress(name, ip)),
+    countAccount: (name, email, ip) => each((limiter) => limiter.countAccount(name, email, ip)),
+    loggedIn: (email, ip) => each((limiter) => limiter.loggedIn(email, ip)),
+    recognise: (email, ip) => each((limiter) => limiter.recognise(email, ip)),
+  }
+}
+
 /** The request itself has succeeded by now. A count that stays does little harm, and requests that need the database report an outage. */
 async function unlessFailed(work: () => Promise<void>): Promise<void> {
   await work().catch(() => undefined)

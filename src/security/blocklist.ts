@@ -47,7 +47,11 @@ async function openFile(path: string): Promise<Blocklist> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(FIRST_BYTES), 0, FIRST_BYTES, 0)
     const start = buffer.subarray(0, bytesRead)
     if (start.includes(0)) throw new Error('is not a text file')
-    const [firstLine = ''] = start.toString('latin1').split(/\r?\n/, 1)
+    const text = start.toString('utf8')
+    // Lines before the hashes would make it a list of passwords, which contains nobody's password.
+    const firstLine = text.replace(/^[\uFEFF\s]+/, '').split(/\r?\n/, 1)[0] ?? ''
+    if (SHA1_LINE.test(firstLine) && !text.startsWith(firstLine))
+      throw new Error('has hashes after a byte order mark or an empty line; the first line should be a hash')
     if (SHA1_LINE.test(firstLine)) return await openHashFile(handle, size)
     if (OTHER_HASH_LINE.test(firstLine)) throw new Error('has hashes that are not SHA-1, which have 40 digits')
     return await openPlainFile(handle, size)

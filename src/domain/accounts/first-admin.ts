@@ -29,10 +29,11 @@ export async function ensureAdmin(
       tx.record({ kind: 'user.registered', target: id })
       return { promoted: undefined }
     }
-    if (!(await promoteByEmail(tx, key))) return { promoted: undefined }
-    const promoted = (await findUserByEmail(tx, key))?.id
-    if (promoted !== undefined) tx.record({ kind: 'user.promoted', target: promoted })
-    return { promoted }
+    const former = await findUserByEmail(tx, key)
+    if (former === undefined || !(await promoteByEmail(tx, key))) return { promoted: undefined }
+    if (former.role !== 'admin') tx.record({ kind: 'user.promoted', target: former.id })
+    if (!former.verified) tx.record({ kind: 'user.verified', target: former.id })
+    return { promoted: former.id }
   })
 }
 

@@ -5,7 +5,7 @@ import type { UserSecrets } from '../../storage/repositories/accounts/user.repos
 import { deleteUser, hasOtherAdmin } from '../../storage/repositories/accounts/user-administration.repository.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/sessions/api-key.repository.ts'
 import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
-import type { AccountChange, Changes } from '../changes.ts'
+import type { AccountChange, Changes, ChangeTransaction } from '../changes.ts'
 
 export type Removal = Pick<AccountChange, 'userId' | 'allowed'> & {
   /** Refuses before anything is deleted. */
@@ -32,11 +32,14 @@ export async function removeAccount(changes: Changes, by: Actor | Operator, remo
       if (target.role === 'admin' && !(await hasOtherAdmin(tx, userId))) throw new Refusal('last_admin')
       // Callers who delete their own account need their credential until the end.
       const keys = await deleteApiKeysOfUser(tx, userId, BATCH_SIZE, key?.id)
-      const rows = keys + (await deleteOldestSessions(tx, userId, { kept: 0, limit: BATCH_SIZE, exceptSessionId }))
-      if (rows >= BATCH_SIZE) return rows
-      await deleteUser(tx, userId)
-      tx.record({ kind: 'user.deleted', target: userId })
-      return rows
+      const sessions = await deleteOldestSessions(tx, userId, { kept: 0, limit: BATCH_SIZE, exceptSessionId })
+      if (keys + sessions >= BATCH_SIZE) {
+        recordBatch(tx, userId, keys, sessions)
+      } else {
+        await deleteUser(tx, userId)
+        tx.record({ kind: 'user.deleted', target: userId })
+      }
+      return keys + sessions
     })
   }
 
@@ -48,4 +51,10 @@ export async function removeAccount(changes: Changes, by: Actor | Operator, remo
     rows = await removeSome(persistent, false)
     deleted += rows
   }
+}
+
+/** The deletion may end after a batch, by a crash or because the caller loses their access: then its rows are gone and the account is not. */
+function recordBatch(tx: ChangeTransaction, userId: number, keys: number, sessions: number): void {
+  if (keys > 0) tx.record({ kind: 'key.revoked', target: userId, count: keys })
+  if (sessions > 0) tx.record({ kind: 'session.revoked', target: userId, count: sessions })
 }

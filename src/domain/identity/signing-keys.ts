@@ -93,6 +93,7 @@ export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysP
       changes.withoutCaller(origin, async (tx) => {
         await tx.lock('signing-keys')
         const isFirst = current(await listSigningKeys(tx)) === undefined
+        if (!isFirst) tx.record({ kind: 'secret.rotated', changed: ['signing_key'] })
         return add(tx, isFirst ? 0 : PUBLISHED_BEFORE_MS)
       }),
     async maintain(origin) {

@@ -102,6 +102,19 @@ test('429: sign-in is limited by account and by address, apart from POST /login/
   assert.equal((await attempt('somebody-else@example.com')).statusCode, 429)
 })
 
+test('429: guesses on the sign-in pages count for RATE_LIMITS too, together with those of POST /login/', async (t) => {
+  const service = await startApp(t, { env: { RATE_LIMITS: 'login:account=4/h' } })
+  const { app, clock } = service
+  const mia = await member(service)
+  const guess = async () => (await app.inject(submit('/account/sign-in', { email: mia.email, password: 'wrong password' }))).statusCode
+  const guessByApi = async () => (await app.inject(login({ email: mia.email, password: 'wrong password' }))).statusCode
+  assert.deepEqual([await guess(), await guessByApi(), await guess(), await guess(), await guess()], [400, 400, 400, 400, 429])
+  assert.equal(await guessByApi(), 429)
+  clock.advance({ minutes: 15 })
+  // The right password does not count.
+  for (let n = 0; n < 3; n++) assert.equal((await app.inject(submit('/account/sign-in', credentials(mia)))).statusCode, 303)
+})
+
 test('303: after signing in one lands on the requested page, on this site only', async (t) => {
   const service = await startApp(t)
   const boss = await admin(service)
