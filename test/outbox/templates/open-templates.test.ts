@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { MAIL_KINDS } from '../../../src/model/mail.ts'
 import { openTemplates } from '../../../src/outbox/templates/open-templates.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 
-const NAMES =
-  'verify.subject.txt, verify.txt, verify.html, reset.subject.txt, reset.txt, reset.html, email_change.subject.txt, email_change.txt, email_change.html'
+const NAMES = MAIL_KINDS.flatMap((kind) => [`${kind}.subject.txt`, `${kind}.txt`, `${kind}.html`]).join(', ')
 
 /** The errors about a folder with these files, without its path. */
 async function errorsOf(t: TestContext, files: Readonly<Record<string, string | Buffer>>): Promise<string[]> {
