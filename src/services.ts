@@ -119,7 +119,7 @@ export function createServices(parts: Parts): Services {
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ reads, changes, passwords, now, limiter, onMailQueued }),
     emailChanges: createEmailChanges({ reads, changes, tokens, observer, now }),
-    selfDeletion: createSelfDeletion({ reads, changes, passwords, now, limiter }),
+    selfDeletion: createSelfDeletion({ reads, changes, passwords, now, limiter, noteFailedLogin: failedLogins.note }),
     userAdministration: createUserAdministration({ reads, lists, changes, now, onMailQueued }),
     userSessions: createUserSessions({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now, keyPrefix }),

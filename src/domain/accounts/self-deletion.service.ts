@@ -1,4 +1,4 @@
-import type { Actor } from '../../model/caller.ts'
+import type { Actor, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { findUserById } from '../../storage/repositories/accounts/user.repository.ts'
 import type { DomainParts } from '../parts.ts'
@@ -12,9 +12,12 @@ export type SelfDeletion = {
   remove(actor: Actor, password: string): Promise<void>
 }
 
-type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & { readonly limiter: Limiter }
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & {
+  readonly limiter: Limiter
+  readonly noteFailedLogin: (userId: number, origin: Origin) => void
+}
 
-export function createSelfDeletion({ reads, changes, passwords, now, limiter }: Parts): SelfDeletion {
+export function createSelfDeletion({ reads, changes, passwords, now, limiter, noteFailedLogin }: Parts): SelfDeletion {
   /** The hash that the password belongs to. A guess counts like a failed login, and costs the same. */
   async function requirePassword({ caller, origin }: Actor, password: string): Promise<string> {
     const { id, email } = caller.user
@@ -23,7 +26,10 @@ export function createSelfDeletion({ reads, changes, passwords, now, limiter }: 
     if (codePointLength(password) > PASSWORD_MAX_LENGTH) throw new Refusal('wrong_credentials', 'the password is longer than any valid one')
     const passwordHash = (await findUserById(reads, id))?.passwordHash
     const isMatch = await passwords.matches(password, passwordHash, origin.signal)
-    if (!isMatch || passwordHash === undefined) throw new Refusal('wrong_credentials', `wrong password for user ${id}`)
+    if (!isMatch || passwordHash === undefined) {
+      noteFailedLogin(id, origin)
+      throw new Refusal('wrong_credentials', `wrong password for user ${id}`)
+    }
     await limiter.loggedIn(email, origin.ip)
     return passwordHash
   }

@@ -2,7 +2,7 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User } from '../../model/user.ts'
 import type { UserSecrets } from '../../storage/repositories/accounts/user.repository.ts'
-import { deleteUser, hasOtherAdmin } from '../../storage/repositories/accounts/user-administration.repository.ts'
+import { deleteUser, hasOtherActiveAdmin, hasOtherAdmin } from '../../storage/repositories/accounts/user-administration.repository.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/sessions/api-key.repository.ts'
 import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
 import type { AccountChange, Changes, ChangeTransaction } from '../changes.ts'
@@ -23,13 +23,15 @@ const BATCH_SIZE = 100
  */
 export async function removeAccount(changes: Changes, by: Actor | Operator, removal: Removal): Promise<void> {
   const { userId, allowed, check, onProgress } = removal
+  // An owner who leaves is not there to unban the other admins.
+  const hasSuccessor = allowed === 'owner' ? hasOtherActiveAdmin : hasOtherAdmin
   const { sessionId: exceptSessionId, key } = by.caller === 'operator' ? {} : by.caller
 
   /** Returns the number of deleted rows. The account itself goes with the last batch. */
   function removeSome(remover: Actor | Operator, isFirst: boolean): Promise<number> {
     return changes.toAccount(remover, { userId, allowed, lock: 'admins' }, async (tx, target) => {
       if (isFirst) check?.(target)
-      if (target.role === 'admin' && !(await hasOtherAdmin(tx, userId))) throw new Refusal('last_admin')
+      if (target.role === 'admin' && !(await hasSuccessor(tx, userId))) throw new Refusal('last_admin')
       // Callers who delete their own account need their credential until the end.
       const keys = await deleteApiKeysOfUser(tx, userId, BATCH_SIZE, key?.id)
       const sessions = await deleteOldestSessions(tx, userId, { kept: 0, limit: BATCH_SIZE, exceptSessionId })

@@ -5,9 +5,10 @@ import { statement } from '../../../../src/storage/database.ts'
 import { findUserById } from '../../../../src/storage/repositories/accounts/user.repository.ts'
 import { type Actor, admin, keyHolder, member, visitor } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
+import { storedKinds } from '../../../support/app/audit.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
-import { OPERATOR } from '../../../support/http/origins.ts'
+import { actorOf, OPERATOR } from '../../../support/http/origins.ts'
 import { login, register } from '../../../support/http/requests.ts'
 
 const ON = { env: { SELF_DELETION: 'true' } }
@@ -57,6 +58,26 @@ test('400: the last admin cannot leave, and learns so only with the right passwo
   assert.equal(await exists(service, boss), true)
   await admin(service)
   assert.equal((await leave(service, boss, { password: boss.password })).statusCode, 204)
+})
+
+test('400: an admin cannot leave while every other admin is banned or not verified', async (t) => {
+  const service = await startApp(t, ON)
+  const [boss, banned, unverified] = [await admin(service), await admin(service), await member(service, { verified: false })]
+  await service.services.userAdministration.ban(OPERATOR, banned.id)
+  await service.services.userAdministration.makeAdmin(OPERATOR, unverified.id)
+  refused(await leave(service, boss, { password: boss.password }), 400, 'Cannot delete the last admin user')
+  await service.services.userAdministration.unban(OPERATOR, banned.id)
+  assert.equal((await leave(service, boss, { password: boss.password })).statusCode, 204)
+})
+
+test('400: a wrong password leaves the event of a failed login', async (t) => {
+  const service = await startApp(t, ON)
+  const mia = await member(service)
+  const { authentication, selfDeletion, failedLogins } = service.services
+  const actor = actorOf(await authentication.byToken(mia.token))
+  await assert.rejects(selfDeletion.remove(actor, 'wrong password'), { code: 'wrong_credentials' })
+  await failedLogins.flush()
+  assert.equal((await storedKinds(service.db)).at(-1), `login.failed ${mia.id}`)
 })
 
 test('400: of two admins who leave at the same moment one stays', async (t) => {
