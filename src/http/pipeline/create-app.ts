@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify, { type FastifyBaseLogger } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Limiter } from '../../domain/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { type ErrorPage, sendError } from '../answers/errors.ts'
+import { compileSerializer } from '../answers/serialize.ts'
 import { createOutageLog } from '../observation/outage-log.ts'
 import { createProxyNotice } from '../observation/proxy-notice.ts'
 import { installRequestLog } from '../observation/request-log.ts'
@@ -75,15 +76,9 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
       sendError(error, request, reply)
     },
     return503OnClosing: false,
+    schemaController: { compilersFactory: COMPILERS },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-  app.setValidatorCompiler(({ schema, httpPart = 'body', contentType = JSON_TYPE }) => {
-    const location = LOCATIONS[httpPart] ?? 'body'
-    // The fields of a form arrive as text, like those of a query.
-    const isText = location !== 'body' || contentType !== JSON_TYPE
-    const parse = compileParser(schema as PartSchema, location, isText)
-    return (input: unknown) => ({ value: parse(input) })
-  })
   app.decorateRequest('logger', { getter: () => logger })
   const logOutage = createOutageLog(logger)
   app.decorateRequest('logOutage', { getter: () => logOutage })
@@ -106,6 +101,25 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
   refuseOtherMethods(app, routes)
   return app
 }
+
+type SchemaOfPart = { readonly schema: PartSchema; readonly httpPart?: string; readonly contentType?: string }
+
+function compileRequestPart({ schema, httpPart = 'body', contentType = JSON_TYPE }: SchemaOfPart) {
+  const location = LOCATIONS[httpPart] ?? 'body'
+  // The fields of a form arrive as text, like those of a query.
+  const isText = location !== 'body' || contentType !== JSON_TYPE
+  const parse = compileParser(schema, location, isText)
+  return (input: unknown) => ({ value: parse(input) })
+}
+
+// In place of Ajv and fast-json-stringify, which Fastify would load otherwise (decision 14). Its types know only the factories of these two.
+const COMPILERS = {
+  buildValidator: () => compileRequestPart,
+  buildSerializer:
+    () =>
+    ({ schema }: { readonly schema: object }) =>
+      compileSerializer(schema),
+} as unknown as NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
 /** Every path also works under /api/v1. A client may send an absolute URL instead of a path (RFC 9112, 3.2.2). */
 function withoutVersion(target: string): string {
