@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import type { User } from '../../../src/model/user.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { findUserById } from '../../../src/storage/repositories/accounts/user.repository.ts'
-import { listApiKeysAfter } from '../../../src/storage/repositories/sessions/api-key.repository.ts'
-import { ADA, BOB, CEM, threeAccounts } from '../../support/app/accounts.ts'
-import { test } from '../../support/databases/databases.ts'
-import { commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
+import type { User } from '../../../../src/model/user.ts'
+import { statement } from '../../../../src/storage/database.ts'
+import { findUserById } from '../../../../src/storage/repositories/accounts/user.repository.ts'
+import { listApiKeysAfter } from '../../../../src/storage/repositories/sessions/api-key.repository.ts'
+import { ADA, BOB, CEM, threeAccounts } from '../../../support/app/accounts.ts'
+import { test } from '../../../support/databases/databases.ts'
+import { commandLine, done, json, refusedWith } from '../../../support/processes/command-line.ts'
 
 const ADD_KEYS = statement(`
   with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $2)

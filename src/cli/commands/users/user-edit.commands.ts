@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
-import { createUser } from '../../domain/accounts/user-creation.ts'
-import { createUsers } from '../../domain/accounts/users.service.ts'
-import type { Profile, User } from '../../model/user.ts'
-import { createPasswords } from '../../security/password.ts'
-import type { Database } from '../../storage/database.ts'
-import { findUser, USER_HINT } from '../bulk/references.ts'
+import { createUserAdministration } from '../../../domain/accounts/user-administration.service.ts'
+import { createUser } from '../../../domain/accounts/user-creation.ts'
+import { createUsers } from '../../../domain/accounts/users.service.ts'
+import type { Profile, User } from '../../../model/user.ts'
+import { createPasswords } from '../../../security/password.ts'
+import type { Database } from '../../../storage/database.ts'
+import { findUser, USER_HINT } from '../../bulk/references.ts'
 import {
   type Check,
   checkEmail,
@@ -15,11 +15,11 @@ import {
   passwordOption,
   readPassword,
   willAskPassword,
-} from '../terminal/input.ts'
-import { createPrinter, JSON_OPTION, print } from '../terminal/output.ts'
-import { requireOneOf, requireOptions } from '../terminal/required-options.ts'
-import { USER_FORMAT, userLabel } from '../terminal/views.ts'
-import { OPERATOR, partsOf, requireUnlisted, withDatabase } from '../with-database.ts'
+} from '../../terminal/input.ts'
+import { createPrinter, JSON_OPTION, print } from '../../terminal/output.ts'
+import { requireOneOf, requireOptions } from '../../terminal/required-options.ts'
+import { USER_FORMAT, userLabel } from '../../terminal/views.ts'
+import { OPERATOR, partsOf, requireUnlisted, withDatabase } from '../../with-database.ts'
 
 type JsonOption = { readonly json?: true }
 type EditOptions = JsonOption & { readonly email?: string; readonly firstName?: string; readonly lastName?: string }

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { DRY_RUN_OPTION } from '../bulk/rehearsal.ts'
-import type { ExportCommandOptions, ImportCommandOptions } from '../moving/command-options.ts'
-import { SOURCE_NAMES } from '../moving/sources/source-names.ts'
-import { JSON_OPTION } from '../terminal/output.ts'
+import { DRY_RUN_OPTION } from '../../bulk/rehearsal.ts'
+import type { ExportCommandOptions, ImportCommandOptions } from '../../moving/command-options.ts'
+import { SOURCE_NAMES } from '../../moving/sources/source-names.ts'
+import { JSON_OPTION } from '../../terminal/output.ts'
 
 /** The commands that move accounts in and out. What they need is loaded when they run. */
 export function userMovingCommands(parent: Command): void {
@@ -23,7 +23,7 @@ export function userMovingCommands(parent: Command): void {
     .option(...DRY_RUN_OPTION)
     .option(...JSON_OPTION)
     .action(async (file: string, options: ImportCommandOptions) => {
-      const { runImport } = await import('../moving/run-import.ts')
+      const { runImport } = await import('../../moving/run-import.ts')
       await runImport(file, options)
     })
 
@@ -35,7 +35,7 @@ export function userMovingCommands(parent: Command): void {
     .option('--force', 'replace the file if it exists')
     .option(...JSON_OPTION)
     .action(async (file: string | undefined, options: ExportCommandOptions) => {
-      const { runExport } = await import('../moving/run-export.ts')
+      const { runExport } = await import('../../moving/run-export.ts')
       await runExport(file, options)
     })
 }
