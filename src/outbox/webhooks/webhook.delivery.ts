@@ -6,6 +6,7 @@ import {
   extendWebhookLease,
   forgetFailedWebhooks,
   giveUpWebhook,
+  holdBackWebhooks,
   postponeWebhook,
   releaseWebhook,
   removeWebhook,
@@ -86,7 +87,10 @@ export function createWebhookDelivery(parts: WebhookDeliveryParts): Delivery<Cla
     logger[isFailing ? 'debug' : 'warn'](describe(webhook, reason), 'a webhook was not accepted and is retried')
     isFailing = true
     const dueAt = Math.min(now() + webhookDelayMs(webhook.attempts, random), endsAt)
-    return () => postponeWebhook(db, webhook, dueAt, reason)
+    return async () => {
+      await postponeWebhook(db, webhook, dueAt, reason)
+      await holdBackWebhooks(db, webhook, dueAt)
+    }
   }
 
   function givenUp(webhook: ClaimedWebhook, reason: string): Outcome {

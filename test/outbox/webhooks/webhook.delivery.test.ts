@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { webhookDelayMs } from '../../../src/outbox/webhooks/webhook.delivery.ts'
+import { insertWebhook } from '../../../src/storage/repositories/delivery/webhook.repository.ts'
 import { member } from '../../support/app/actors.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
@@ -264,6 +265,30 @@ test('a later event waits while an earlier one of its user is retried after seco
   assert.deepEqual(seen().at(-1), `user.banned ${mia.id}`)
   const [first] = await webhookRows(app)
   assert.deepEqual({ type: first?.type, attempts: first?.attempts }, { type: 'user.registered', attempts: 4 })
+})
+
+test('thousands of webhooks of one user, whose first is retried, leave room for those of others', async (t) => {
+  const { app, mia } = await withOneWebhook(t)
+  await app.db.transaction(async (tx) => {
+    for (let count = 0; count < 1001; count++) {
+      const event = {
+        messageId: `msg_${count}`,
+        type: 'user.edited',
+        userId: mia.id,
+        occurredAt: app.clock.now(),
+        keyId: undefined,
+        sessionId: undefined,
+      } as const
+      const { statement, values } = insertWebhook(event)
+      await tx.run(statement, ...values)
+    }
+  })
+  app.receiver.answer = (response, { body }) => void response.writeHead(body.data['user_id'] === mia.id ? 500 : 204).end()
+  await app.webhooks.drain()
+  app.clock.advance({ seconds: 1 })
+  const zoe = await member(app)
+  await app.webhooks.drain()
+  assert.equal(app.receiver.received.at(-1)?.body.data['user_id'], zoe.id)
 })
 
 test('WEBHOOK_EVENTS narrows the events that are queued', async (t) => {

@@ -57,6 +57,9 @@ const CLAIM = skippingLocked<WebhookEventRow>(
   update webhook_deliveries set lease = $1, due_at = $2 where id in (select id from due)
   returning ${EVENT_COLUMNS}`,
 )
+const HOLD_BACK = statement(`
+  update webhook_deliveries set due_at = $3
+  where user_id = $1 and id > $2 and failed_at is null and lease is null and due_at < $3`)
 const REMOVE = statement('delete from webhook_deliveries where id = $1')
 const GIVE_UP = statement(`
   update webhook_deliveries set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2`)
@@ -82,6 +85,14 @@ export async function claimWebhooks(db: Queries, endpoint: string, claim: Claim)
   const { lease, leaseEndsAt, now, limit, takesOver } = claim
   const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver, endpoint)
   return rows.map((row) => ({ ...toWebhookEvent(row), id: row.id, requestedAt: row.requested_at, attempts: row.attempts, lease }))
+}
+
+/**
+ * Lets the later webhooks of a user wait as long as an earlier one that was postponed and that they must not overtake. Thousands of them
+ * that are due would otherwise leave no room in a claim for those of other users.
+ */
+export async function holdBackWebhooks(db: Queries, { userId, id, attempts }: ClaimedWebhook, dueAt: number): Promise<void> {
+  if (attempts + 1 < ATTEMPTS_IN_ORDER) await db.run(HOLD_BACK, userId, id, dueAt)
 }
 
 /** Removes a webhook that was delivered, even if another process has taken over meanwhile: it need not arrive a third time. */
