@@ -58,7 +58,7 @@ export function createPasswordReset({
     async reset(origin, token, newPassword) {
       const { userId, email, version } = await accept(token)
       const passwordHash = await passwords.hash(newPassword, origin.signal)
-      const endSessions = (work: (tx: ChangeTransaction) => Promise<number>) =>
+      const endSessions = (work: (tx: ChangeTransaction) => Promise<void>) =>
         changes.withoutCaller(origin, async (tx) => {
           // Another use of the token may have come first. Its sessions are not this one's to end.
           if ((await findUserById(tx, userId))?.resetVersion !== version) throw refused('invalid_token')

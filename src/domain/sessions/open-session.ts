@@ -33,19 +33,22 @@ async function addSession(
   const id = randomBytes(ID_BYTES).toString('base64url')
   await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + lifetimeMinutes * 60_000, ip, userAgent })
   tx.record({ kind: 'session.created', target: userId, sessionId: id })
-  const ended = await deleteOldestSessions(tx, userId, { kept: MAX_SESSIONS, limit: DELETE_BATCH_SIZE })
-  if (ended > 0) tx.record({ kind: 'session.revoked', target: userId, count: ended })
+  await endOldestSessions(tx, userId)
   return id
 }
 
+async function endOldestSessions(tx: ChangeTransaction, userId: number, exceptSessionId?: string): Promise<void> {
+  const count = await deleteOldestSessions(tx, userId, { kept: MAX_SESSIONS, limit: DELETE_BATCH_SIZE, exceptSessionId })
+  if (count > 0) tx.record({ kind: 'session.revoked', target: userId, count })
+}
+
 /** Runs one transaction of a change that ends sessions, with the checks of that change. */
-type EndSessions = (work: (tx: ChangeTransaction) => Promise<number>) => Promise<unknown>
+type EndSessions = (work: (tx: ChangeTransaction) => Promise<void>) => Promise<unknown>
 
 /**
  * Ends the sessions of a user beyond the maximum, in batches. An account of an older version may have any number of sessions; deleting
  * them in one statement would delay every other write.
  */
 export async function trimSessions(reads: Reads, endSessions: EndSessions, userId: number, exceptSessionId?: string): Promise<void> {
-  const excess = { kept: MAX_SESSIONS, limit: DELETE_BATCH_SIZE, exceptSessionId }
-  while ((await countSessions(reads, userId)) > MAX_SESSIONS + 1) await endSessions((tx) => deleteOldestSessions(tx, userId, excess))
+  while ((await countSessions(reads, userId)) > MAX_SESSIONS + 1) await endSessions((tx) => endOldestSessions(tx, userId, exceptSessionId))
 }

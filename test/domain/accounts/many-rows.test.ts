@@ -145,6 +145,12 @@ test('a password reset and a password change end very many sessions in small tra
     await change(mia)
     assert.equal((await rowsOf(testApp, mia.id)).sessions, 0)
     assert.ok(seen.most > 0 && seen.most <= 500, `${seen.most} rows were deleted in one transaction`)
+    const { items } = await services.audit.list({ kind: 'session.revoked', target: mia.id, size: 100 })
+    assert.equal(
+      items.reduce((sum, { detail }) => sum + (JSON.parse(detail ?? '{}') as { count: number }).count, 0),
+      // All but the last hundred, which end with the password.
+      2201,
+    )
   }
 })
 
