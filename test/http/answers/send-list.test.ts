@@ -81,8 +81,8 @@ test('lists do not block the event loop: together they read one page in each tur
   const lists = 5
   let pagesInTurn = 0
   let pages = 0
-  const all = testApp.db.all
-  testApp.db.all = (statement, ...values) => {
+  const { all } = testApp.db.lists
+  testApp.db.lists.all = (statement, ...values) => {
     pagesInTurn++
     pages++
     return all(statement, ...values)

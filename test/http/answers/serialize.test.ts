@@ -14,7 +14,7 @@ const write = compileSerializer(
   }),
 )
 
-test('a response has the declared fields in the declared order, and no others, at every depth', () => {
+test('a response has the declared fields in the declared order, optional ones last, and no others, at every depth', () => {
   const value = {
     keys: [{ id: 'a', hash: 'secret' }],
     detail: [{ loc: ['body'] }],
@@ -29,8 +29,14 @@ test('a response has the declared fields in the declared order, and no others, a
 test('null stays null, and text is escaped as JSON', () => {
   assert.equal(
     write({ id: 1, name: '"\u0000\u2028', owner: null, scopes: [], keys: [], detail: 'x' }),
-    '{"id":1,"name":"\\"\\u0000\u2028","owner":null,"scopes":[],"keys":[],"detail":"x"}',
+    '{"id":1,"owner":null,"scopes":[],"keys":[],"detail":"x","name":"\\"\\u0000\u2028"}',
   )
+})
+
+test('an integer of any size is written digit by digit, and nothing else in its place', () => {
+  const value = { owner: null, scopes: [], keys: [], detail: 'x' }
+  assert.match(write({ ...value, id: 9_007_199_254_740_993n }), /^\{"id":9007199254740993,/)
+  for (const id of ['7', 1.5, Number.NaN, {}]) assert.throws(() => write({ ...value, id }), /in place of an integer/)
 })
 
 test('a response without a required field is an error, and is not sent', () => {
