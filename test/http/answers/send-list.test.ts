@@ -21,9 +21,9 @@ async function startedList(t: TestContext): Promise<{ testApp: TestApp; response
   await insertUsers(testApp, CROWD)
   const { headers } = await admin(testApp)
   let pages = 0
-  const all = testApp.db.all
+  const { all } = testApp.db.lists
   // Counts the pages that are read.
-  testApp.db.all = (statement, ...values) => {
+  testApp.db.lists.all = (statement, ...values) => {
     pages++
     return all(statement, ...values)
   }

@@ -70,7 +70,7 @@ test('200: a list of several pages is complete', async (t) => {
 test('200: HEAD of the list returns no body and reads no users', async (t) => {
   const testApp = await startApp(t)
   const { headers } = await admin(testApp)
-  testApp.db.all = () => assert.fail('the list was read')
+  testApp.db.lists.all = () => assert.fail('the list was read')
   const response = await testApp.app.inject({ method: 'HEAD', url: '/users/', headers })
   assert.deepEqual({ status: response.statusCode, body: response.body }, { status: 200, body: '' })
 })

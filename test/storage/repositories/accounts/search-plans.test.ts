@@ -37,8 +37,8 @@ async function gather(testApp: TestApp, people: readonly Person[]): Promise<numb
 /** Records the statements that run from now on. */
 function watched(db: Database): Statement<unknown>[] {
   const statements: Statement<unknown>[] = []
-  const all = db.all
-  db.all = (statement, ...values) => {
+  const { all } = db.lists
+  db.lists.all = (statement, ...values) => {
     statements.push(statement)
     return all(statement, ...values)
   }
