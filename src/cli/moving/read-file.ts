@@ -9,7 +9,7 @@ import { splitRecords } from './split-records.ts'
 // Contains the first line, if that is a user.
 const HEAD_BYTES = 2 * MAX_RECORD_BYTES
 
-/** Reads the users of a file in pages. JSON, JSON lines and CSV are told apart by how the file begins. */
+/** Reads the users of a file in pages. The beginning of the file shows whether it is JSON, JSON lines or CSV. */
 export function readRecords(file: string, source: Source): AsyncGenerator<readonly FileRecord[]> {
   const head = readHead(file)
   if (head.startsWith('[')) return readElements(file, undefined)

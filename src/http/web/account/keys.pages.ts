@@ -41,7 +41,7 @@ export function keysPage(site: Site, { keys, page, hasMore }: KeyList): Page {
       ]
     }),
     hasActions: true,
-    empty: emptyState('No API keys', 'A program that calls the API for you signs in with a key of its own.', html`<p>${create}</p>`),
+    empty: emptyState('No API keys', 'A program that calls the API for you signs in with its own key.', html`<p>${create}</p>`),
     footer: page > 1 || hasMore ? pagesFooter(site, page, hasMore) : undefined,
   })
   return { title: 'API keys', content: table, actions: keys.length > 0 ? create : undefined }
