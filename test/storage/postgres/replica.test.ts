@@ -45,7 +45,7 @@ function open(t: TestContext, primary: PostgresServer, replicaUrl: string, notic
 async function addUser(db: Database, name: string): Promise<number> {
   const email = `${name}@x.io`
   return db.transaction(async (tx) => {
-    const user = { email, emailKey: email, firstName: name, lastName: '-', passwordHash: '', role: 'user', verified: true, createdAt: 0 }
+    const user = { email, emailKey: email, firstName: name, lastName: '-', passwordHash: '', verified: true, createdAt: 0 }
     const id = (await insertUser(tx, { ...user, role: 'user' })) ?? 0
     await insertSession(tx, { id: name, userId: id, createdAt: 0, expiresAt: 1 })
     return id
