@@ -10,7 +10,7 @@ import {
 } from '../storage/repositories/operations/secret-use.repository.ts'
 import type { DomainParts } from './parts.ts'
 
-export type SecretUse = { start(): Promise<void>; stop(): Promise<void>; run(): Promise<void> }
+export type SecretUse = { start(): void; stop(): Promise<void>; run(): Promise<void> }
 
 export type SecretUseParts = Pick<DomainParts, 'changes' | 'now'> & {
   readonly secrets: Secrets
@@ -29,6 +29,7 @@ export function createSecretUse({ changes, now, secrets, onFailure }: SecretUseP
   const processId = randomUUID()
   const names = fingerprints(secrets)
   let timer: NodeJS.Timeout | undefined
+  let lastRun = Promise.resolve()
 
   function run(): Promise<void> {
     return changes.withoutCaller({ via: 'start' }, async (tx) => {
@@ -40,14 +41,19 @@ export function createSecretUse({ changes, now, secrets, onFailure }: SecretUseP
     })
   }
 
+  function runInBackground(): void {
+    lastRun = run().catch(onFailure)
+  }
+
   return {
     run,
-    async start() {
-      timer = setInterval(() => void run().catch(onFailure), INTERVAL_MS).unref()
-      await run().catch(onFailure)
+    start() {
+      timer = setInterval(runInBackground, INTERVAL_MS).unref()
+      runInBackground()
     },
     async stop() {
       clearInterval(timer)
+      await lastRun
       await changes.withoutCaller({ via: 'start' }, (tx) => releaseSecrets(tx, processId)).catch(onFailure)
     },
   }

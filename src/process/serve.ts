@@ -78,11 +78,6 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     secrets,
     onFailure: (error) => logger.warn({ err: error }, 'the use of the secret key could not be recorded and is recorded later'),
   })
-  await listen(app, config)
-  logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
-  mail.start()
-  webhooks?.start()
-  await secretUse.start()
   const signingKeys = createSigningKeys({
     reads: readsOf(db),
     changes,
@@ -98,7 +93,6 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
       await pruneEvents(db, secrets, config.auditRetentionDays, Date.now)
     },
   )
-  housekeeping.start()
   const sealer = createSealer({
     db,
     secrets,
@@ -106,6 +100,13 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     onFailure: (error) => logger.error({ err: error }, 'the audit trail could not be sealed and is sealed later'),
     onHead: (head) => logger.info(head, 'audit chain'),
   })
+  await listen(app, config)
+  // From here on nothing is awaited: a stop that arrives while a request is served has to find what it must finish.
+  logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
+  mail.start()
+  webhooks?.start()
+  secretUse.start()
+  housekeeping.start()
   sealer.start()
   return { app, dispatchers: webhooks ? [mail, webhooks] : [mail], housekeeping, secretUse, sessionUse, sealer, db }
 }
