@@ -1,18 +1,18 @@
 import type { Config } from '../config/load.ts'
 import { explainSystemError } from '../shared/system-errors.ts'
-import type { Migration } from '../storage/migrations.ts'
+import type { Migration, OnNewer } from '../storage/migrations.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { type DatabaseObserver, migrate, openDatabase } from '../storage/open.ts'
 
 /** Applies the migrations that the database lacks, and returns them. */
-export function migrateDatabase({ database }: Config): Promise<Migration[]> {
-  return explainDatabaseErrors('DATABASE_URL', database, () => migrate(database))
+export function migrateDatabase({ database }: Config, onNewer?: OnNewer): Promise<Migration[]> {
+  return explainDatabaseErrors('DATABASE_URL', database, () => migrate(database, onNewer))
 }
 
 /** Migrates the database, then opens it. */
-export function openMigrated({ database }: Config, observer?: DatabaseObserver): Promise<MonitoredDatabase> {
+export function openMigrated({ database }: Config, observer?: DatabaseObserver, onNewer?: OnNewer): Promise<MonitoredDatabase> {
   return explainDatabaseErrors('DATABASE_URL', database, async () => {
-    await migrate(database)
+    await migrate(database, onNewer)
     return openDatabase(database, observer)
   })
 }

@@ -16,13 +16,15 @@ import { secretsOf } from './secrets.ts'
 const OPERATOR: Operator = { caller: 'operator', origin: { via: 'start' } }
 const PROMOTED =
   'the existing account with the address in ADMIN_EMAIL is now an admin; if it is not yours, run `latchkey user revoke-admin` and correct ADMIN_EMAIL'
+const NEWER =
+  'the database was migrated by a newer version of Latchkey, which keeps it usable for this one; install that version when you are ready'
 const LISTED = 'ADMIN_PASSWORD: is on a list of breached passwords (PASSWORD_BLOCKLIST); choose another one'
 
 /** Runs once, before any process serves: applies migrations, creates the secret key and the admin of ADMIN_EMAIL. */
 export async function prepare(config: Config, logger: Logger): Promise<{ readonly hasAdmin: boolean; readonly secrets: Secrets }> {
   // Faulty templates stop the start here, once, before anything is changed.
   await openBranding(config)
-  const db = await openMigrated(config)
+  const db = await openMigrated(config, {}, (migrations) => logger.warn({ migrations }, NEWER))
   try {
     const secrets = secretsOf(config)
     await checkBlocklist(config, db, logger)

@@ -1,5 +1,5 @@
 import type { DatabaseTarget } from './database-target.ts'
-import type { Migration } from './migrations.ts'
+import type { Migration, OnNewer } from './migrations.ts'
 import { type MonitoredDatabase, monitored } from './monitored.ts'
 import type { DatabaseObserver } from './postgres/driver.ts'
 import { openSqlite } from './sqlite/driver.ts'
@@ -7,10 +7,11 @@ import { migrateSqlite } from './sqlite/migrations.ts'
 
 export type { DatabaseObserver } from './postgres/driver.ts'
 
-export async function migrate(target: DatabaseTarget): Promise<Migration[]> {
-  if (target.kind === 'sqlite') return migrateSqlite(target.file)
+/** Applies the missing migrations, and returns them. */
+export async function migrate(target: DatabaseTarget, onNewer?: OnNewer): Promise<Migration[]> {
+  if (target.kind === 'sqlite') return migrateSqlite(target.file, undefined, onNewer)
   const { migratePostgres } = await import('./postgres/migrations.ts')
-  return migratePostgres(target.url)
+  return migratePostgres(target.url, undefined, onNewer)
 }
 
 /** The database has to be migrated: statements are prepared against its tables. */

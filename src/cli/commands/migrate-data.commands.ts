@@ -11,6 +11,7 @@ import { useOf } from '../../storage/maintenance/sqlite-copy.ts'
 import { type TransferSide, transfer } from '../../storage/maintenance/transfer.ts'
 import { countServiceConnections, withinPostgres } from '../../storage/maintenance/transfer-postgres.ts'
 import { withinSqlite } from '../../storage/maintenance/transfer-sqlite.ts'
+import { newerVersion, type OnNewer } from '../../storage/migrations.ts'
 import { migrate } from '../../storage/open.ts'
 import { FROM_INPUT, readSecretLine } from '../terminal/input.ts'
 import { contents, JSON_OPTION, print } from '../terminal/output.ts'
@@ -37,7 +38,7 @@ async function moveData({ from, to, json }: MoveOptions): Promise<void> {
   const target = parseTarget('--to', await readUrl('--to', to))
   await requireUnused(source)
   await requireOurs(source)
-  const steps = await explainDatabaseErrors('--from', source, () => migrate(source))
+  const steps = await explainDatabaseErrors('--from', source, () => migrate(source, refuseNewer))
   await explainDatabaseErrors('--to', target, () => migrate(target))
   const progress = createRateProgress('copying')
   const moved = await within(source, false, (reading) => within(target, true, (writing) => transfer(reading, writing, progress.update)))
@@ -48,6 +49,11 @@ async function moveData({ from, to, json }: MoveOptions): Promise<void> {
   print(aboutSecret(source))
   const change = steps.length === 0 ? 'not changed' : 'migrated to this version and otherwise not changed'
   print(`The old database was ${change}; keep it until you have seen the new one at work.`)
+}
+
+/** Only the newer version knows all of its tables. */
+const refuseNewer: OnNewer = ([migration = '']) => {
+  throw newerVersion(migration)
 }
 
 /** A URL may contain a password, which other users of the machine could read in the list of processes. */

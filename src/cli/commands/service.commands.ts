@@ -20,9 +20,17 @@ export function serviceCommands(program: Command): void {
     .description('migrate the database to this version, as every start does')
     .option(...JSON_OPTION)
     .action(async ({ json }: { readonly json?: true }) => {
-      const applied = (await migrateDatabase(loadConfig(withDotEnv(process.env)))).map(({ name }) => name)
-      if (json) return print(JSON.stringify({ applied }))
+      let newer: readonly string[] = []
+      const migrations = await migrateDatabase(loadConfig(withDotEnv(process.env)), (names) => {
+        newer = names
+      })
+      const applied = migrations.map(({ name }) => name)
+      if (json) return print(JSON.stringify({ applied, ...(newer.length > 0 && { newer }) }))
       for (const name of applied) print(`applied ${name}`)
-      print('The database is up to date.')
+      print(
+        newer.length === 0
+          ? 'The database is up to date.'
+          : `A newer version has applied ${newer.join(', ')}. This version can use the database.`,
+      )
     })
 }

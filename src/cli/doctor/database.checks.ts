@@ -44,7 +44,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : reasonOf(error)
 }
 
-function checkState({ product, isReadOnly, obstacle, pending }: Inspection): Finding[] {
+function checkState({ product, isReadOnly, obstacle, pending, newer }: Inspection): Finding[] {
   if (isReadOnly)
     return [
       failure(
@@ -62,6 +62,14 @@ function checkState({ product, isReadOnly, obstacle, pending }: Inspection): Fin
         `Start the service, or run: ${COMMAND} migrate`,
       ),
     ]
+  if (newer.length > 0)
+    return [
+      warning(
+        'database',
+        `${product} answers; a newer version of Latchkey has applied ${newer.join(', ')}, and this version can use the database`,
+        'Install the newer version when you are ready. Until then, nothing has to be done.',
+      ),
+    ]
   return [ok('database', `${product} answers and is up to date`)]
 }
 
@@ -69,8 +77,10 @@ const ADVICE_FOR_SCHEMA =
   'Find out who changed the database. Remove what is not part of Latchkey, or restore a backup from before the change.'
 
 /** A planted trigger could grant a role, and no rule of the service would notice. */
-function checkSchema({ differences, isOurs }: Inspection): Finding[] {
+function checkSchema({ differences, isOurs, newer }: Inspection): Finding[] {
   if (!isOurs) return []
+  if (newer.length > 0)
+    return [warning('schema', 'could not be compared: it is newer than this version', 'Run the `doctor` of the newer version.')]
   if (differences === undefined)
     return [
       warning(

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseTarget } from '../database-target.ts'
-import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from '../migrations.ts'
+import { READ_HISTORY, stepsOf } from '../migrations.ts'
 import { withConnection } from '../postgres/connections.ts'
 import { type AuditInspection, auditOf, READ_AUDIT } from './audit-inspection.ts'
 import type { SchemaDifference } from './schema-comparison.ts'
@@ -20,6 +20,8 @@ export type Inspection = AuditInspection & {
   readonly isOurs: boolean
   /** The names of the migrations that the next start will apply. */
   readonly pending: readonly string[]
+  /** The names of the migrations of a newer version, if this version can work with them. */
+  readonly newer: readonly string[]
   /** How the schema differs from what its migrations create; undefined if it cannot be compared. */
   readonly differences: readonly SchemaDifference[] | undefined
   readonly admins: number
@@ -103,7 +105,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
   try {
     const version = connection.prepare('select sqlite_version() as version').get()?.['version']
     const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
-    const pending = pendingOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
+    const { pending, newer } = stepsOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
     const state = isMigrated ? connection.prepare(READ_STATE).get() : undefined
     const readIfCurrent = (sql: string) => (pending.length === 0 ? connection.prepare(sql).all() : [])
     return {
@@ -112,7 +114,8 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
       obstacle: undefined,
       isOurs: isMigrated,
       pending,
-      differences: isMigrated ? compareSqliteSchema(connection) : [],
+      newer,
+      differences: isMigrated && newer.length === 0 ? compareSqliteSchema(connection) : [],
       ...stateOf(state),
       ...secretsOf(readIfCurrent(READ_SECRET_USES), readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(readIfCurrent(READ_WEBHOOKS), readIfCurrent(READ_WEBHOOK_STOPS)),
@@ -144,7 +147,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
         current_setting('server_encoding') as encoding, coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
         (extract(epoch from clock_timestamp()) * 1000)::bigint as now`
     const isMigrated = (await client.unsafe(HISTORY_EXISTS.postgres)).length > 0
-    const pending = pendingOf('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
+    const { pending, newer } = stepsOf('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
     const [state] = isMigrated ? await client.unsafe(READ_STATE) : []
     const readIfCurrent = async (sql: string) => (pending.length === 0 ? client.unsafe(sql) : [])
     return {
@@ -153,7 +156,8 @@ function inspectPostgres(url: string): Promise<Inspection> {
       obstacle: obstacleOf(server, pending),
       isOurs: isMigrated,
       pending,
-      differences: isMigrated && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
+      newer,
+      differences: isMigrated && newer.length === 0 && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
       ...stateOf(state),
       ...secretsOf(await readIfCurrent(READ_SECRET_USES), await readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(await readIfCurrent(READ_WEBHOOKS), await readIfCurrent(READ_WEBHOOK_STOPS)),
@@ -166,12 +170,6 @@ function inspectPostgres(url: string): Promise<Inspection> {
 function obstacleOf(server: Server | undefined, pending: readonly string[]): string | undefined {
   if (server !== undefined && server.encoding !== 'UTF8') return `its encoding is ${server.encoding}, not UTF8`
   return pending.length > 0 && server?.may_create === false ? 'its user may not create tables' : undefined
-}
-
-/** Throws MigrationError for a database of a newer version. */
-function pendingOf(kind: DatabaseTarget['kind'], applied: readonly unknown[]): string[] {
-  // READ_HISTORY selects these two columns.
-  return pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/${kind}`), applied as AppliedMigration[]).map(({ name }) => name)
 }
 
 function secretsOf(uses: readonly unknown[], holders: readonly unknown[]) {

@@ -2,7 +2,15 @@ import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, rename
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { makeFolder } from '../../shared/make-folder.ts'
-import { type AppliedMigration, MIGRATIONS_FOLDER, pendingMigrations, READ_HISTORY, readMigrations } from '../migrations.ts'
+import {
+  type AppliedMigration,
+  MIGRATIONS_FOLDER,
+  newerMigrations,
+  newerVersion,
+  pendingMigrations,
+  READ_HISTORY,
+  readMigrations,
+} from '../migrations.ts'
 import { isBusy, isDamaged } from '../sqlite/connection.ts'
 import { compareSqliteSchema } from './schema-sqlite.ts'
 
@@ -92,6 +100,9 @@ export function checkSqlite(file: string, expected?: Counts): Counts {
 export function requireOwnSchema(file: string): void {
   const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
   try {
+    // What a newer version has created cannot be told apart from what somebody has planted.
+    const [newer] = newerMigrations(readMigrations(`${MIGRATIONS_FOLDER}/sqlite`), historyOf(connection))
+    if (newer !== undefined) throw newerVersion(newer.name)
     const [difference] = compareSqliteSchema(connection).filter(({ isHarmless }) => !isHarmless)
     if (difference !== undefined) throw new CopyError(`${file} has a foreign schema: ${difference.message}`)
   } finally {
@@ -114,9 +125,12 @@ function inspect(connection: DatabaseSync, file: string, expected: Counts | unde
 function requireOurs(connection: DatabaseSync, file: string): void {
   const isOurs = connection.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get() !== undefined
   if (!isOurs) throw new CopyError(`${file} is not a database of Latchkey`)
-  // The statement selects these two columns.
-  const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
-  pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/sqlite`), applied)
+  pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/sqlite`), historyOf(connection))
+}
+
+function historyOf(connection: DatabaseSync): AppliedMigration[] {
+  // The statement selects these columns.
+  return connection.prepare(READ_HISTORY).all() as AppliedMigration[]
 }
 
 function countRows(connection: DatabaseSync): Counts {

@@ -3,30 +3,43 @@ import {
   CREATE_HISTORY,
   MIGRATIONS_FOLDER,
   type Migration,
+  newerMigrations,
+  type OnNewer,
   pendingMigrations,
   READ_HISTORY,
   readMigrations,
+  recordOf,
 } from '../migrations.ts'
 import { type Tx, withConnection } from './connections.ts'
 
 const MIGRATION_LOCK = 7_214_000
 
 /** Applies the missing migrations in one transaction, under a lock that all processes share. */
-export function migratePostgres(url: string, folder = `${MIGRATIONS_FOLDER}/postgres`): Promise<Migration[]> {
+export function migratePostgres(
+  url: string,
+  folder = `${MIGRATIONS_FOLDER}/postgres`,
+  onNewer: OnNewer = () => undefined,
+): Promise<Migration[]> {
   return withConnection(url, { statement_timeout: 0 }, (client) =>
     client.begin(async (tx) => {
       await requireUsable(tx)
       await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
       await tx.unsafe(CREATE_HISTORY)
       const applied = await tx.unsafe<AppliedMigration[]>(READ_HISTORY)
-      const pending = pendingMigrations(readMigrations(folder), applied)
-      for (const { name, sql, checksum } of pending) {
-        await tx.unsafe(sql).simple()
-        await tx.unsafe('insert into schema_migrations (name, checksum, applied_at) values ($1, $2, $3)', [name, checksum, Date.now()])
-      }
+      const known = readMigrations(folder)
+      const pending = pendingMigrations(known, applied)
+      for (const migration of pending) await applyMigration(tx, migration)
+      const newer = newerMigrations(known, applied)
+      if (newer.length > 0) onNewer(newer.map(({ name }) => name))
       return pending
     }),
   )
+}
+
+export async function applyMigration(tx: Tx, migration: Migration): Promise<void> {
+  const record = recordOf(migration)
+  await tx.unsafe(migration.sql).simple()
+  await tx.unsafe(record.sql, record.values)
 }
 
 type Properties = { readonly encoding: string; readonly read_only: string }

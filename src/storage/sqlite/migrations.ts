@@ -1,17 +1,25 @@
+import type { DatabaseSync } from 'node:sqlite'
 import {
   type AppliedMigration,
   CREATE_HISTORY,
   MIGRATIONS_FOLDER,
   type Migration,
   MigrationError,
+  newerMigrations,
+  type OnNewer,
   pendingMigrations,
   READ_HISTORY,
   readMigrations,
+  recordOf,
 } from '../migrations.ts'
 import { begin, connect, deadlineIn, LOCK_DEADLINE_MS } from './connection.ts'
 
 /** Applies the missing migrations in one transaction, under the write lock: a process that is killed half-way leaves nothing behind. */
-export async function migrateSqlite(file: string, folder = `${MIGRATIONS_FOLDER}/sqlite`): Promise<Migration[]> {
+export async function migrateSqlite(
+  file: string,
+  folder = `${MIGRATIONS_FOLDER}/sqlite`,
+  onNewer: OnNewer = () => undefined,
+): Promise<Migration[]> {
   const connection = await connect(file)
   try {
     // A migration may rebuild a table that others reference, without deleting their rows. The references are checked below.
@@ -19,16 +27,22 @@ export async function migrateSqlite(file: string, folder = `${MIGRATIONS_FOLDER}
     await begin(connection, deadlineIn(LOCK_DEADLINE_MS))
     connection.exec(CREATE_HISTORY)
     const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
-    const pending = pendingMigrations(readMigrations(folder), applied)
-    const record = connection.prepare('insert into schema_migrations (name, checksum, applied_at) values (?, ?, ?)')
-    for (const { name, sql, checksum } of pending) {
-      connection.exec(sql)
-      record.run(name, checksum, Date.now())
-    }
+    const known = readMigrations(folder)
+    const pending = pendingMigrations(known, applied)
+    for (const migration of pending) applyMigration(connection, migration)
     if (connection.prepare('pragma foreign_key_check').get() !== undefined) throw new MigrationError('A migration leaves broken references')
     connection.exec('commit')
+    const newer = newerMigrations(known, applied)
+    if (newer.length > 0) onNewer(newer.map(({ name }) => name))
     return pending
   } finally {
     connection.close()
   }
+}
+
+export function applyMigration(connection: DatabaseSync, migration: Migration): void {
+  const record = recordOf(migration)
+  connection.exec(migration.sql)
+  // `$1` is a name to SQLite, `?1` is a number.
+  connection.prepare(record.sql.replaceAll('$', '?')).run(...record.values)
 }

@@ -127,7 +127,7 @@ test('restore refuses an invalid copy and does not change the database', async (
   foreign.close()
   await run('backup', 'newer.db')
   const newer = new DatabaseSync(join(folder, 'newer.db'))
-  newer.exec("insert into schema_migrations values ('9999-later.sql', 'x', 1)")
+  newer.exec("insert into schema_migrations (name, checksum, applied_at) values ('9999-later.sql', 'x', 1)")
   newer.close()
   refusedWith(await run('restore', 'nothing.db'), 1, 'nothing.db does not exist')
   refusedWith(await run('restore', 'notes.txt'), 1, 'notes.txt is not a SQLite database, or it is damaged')
