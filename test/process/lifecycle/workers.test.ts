@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { test as nodeTest } from 'node:test'
+import postgres from 'postgres'
 import { until } from '../../support/app/eventually.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
@@ -138,6 +139,28 @@ nodeTest('a worker that hangs is killed after the shutdown deadline, and the ser
   assert.equal(service.output().split('"stopped"').length, 3, 'the others stop as ever')
   assert.match(service.output(), new RegExp(`"workers":\\[${hung}\\],"msg":"workers that did not stop are killed"`))
   assert.ok(!isAlive(hung))
+})
+
+nodeTest('a worker that is stopped right after it began to listen stops gracefully', async (t) => {
+  const target = await freshDatabase(t, 'postgres')
+  assert.ok(target.kind === 'postgres')
+  const env = { WORKERS: '2', DATABASE_URL: target.url }
+  const first = await startProcess(t, env)
+  first.process.kill('SIGTERM')
+  await once(first.process, 'exit')
+  // The first write of a worker after it listens waits for this lock.
+  const sql = postgres(target.url, { max: 1, onnotice: () => undefined })
+  t.after(() => sql.end({ timeout: 0 }))
+  const lock = await sql.reserve()
+  await lock`begin`
+  await lock`lock table secret_uses in access exclusive mode`
+  const service = await startProcess(t, env)
+  await until('two workers listen', () => service.output().split('"msg":"listening"').length === 3, DEADLINE_MS)
+  service.process.kill('SIGTERM')
+  assert.deepEqual(await once(service.process, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) }), [0, null])
+  assert.equal(service.output().split('"stopped"').length, 3)
+  await lock`rollback`
+  lock.release()
 })
 
 nodeTest('a service that is stopped while its workers start exits with 0', async (t) => {
