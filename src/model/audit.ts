@@ -18,6 +18,40 @@ export type EventSeal = Seal & {
 /** Where the chain begins or ends. */
 export type AuditMark = Seal & { readonly position: number; readonly hash: string; readonly markedAt: number }
 
+/** Where a walk along the chain is: the last link that it has passed. */
+export type ChainPlace = { readonly position: number; readonly hash: string }
+
+/** The first place where the chain is not as it was sealed. */
+export type AuditProblem = { readonly eventId: number | undefined; readonly position: number | undefined; readonly reason: string }
+
+export type AuditVerification = {
+  /** The first place where the trail is not as it was sealed. Without one, everything is in order. */
+  readonly problem: AuditProblem | undefined
+  /** The events that were checked. */
+  readonly sealed: number
+  /** The events that wait to be sealed. */
+  readonly unsealed: number
+  /** The events that were removed after their retention. */
+  readonly pruned: number
+  readonly erased: number
+  /** The events that were sealed more than an hour after they happened: while no service was running, or after the chain was rebuilt. */
+  readonly late: number
+  /** The end of the chain. Kept elsewhere, it shows later that nothing was cut off. */
+  readonly head: ChainPlace
+  /** Whether the chain contains the expected end; undefined if that was removed after its retention, or if none is expected. */
+  readonly containsExpected: true | undefined
+}
+
+export type VerifyOptions = {
+  readonly onProgress?: OnVerified | undefined
+  readonly signal?: AbortSignal | undefined
+  /** An end of the chain that was kept elsewhere. A chain without it was cut off, replaced or begun anew. */
+  readonly expected?: ChainPlace | undefined
+}
+
+/** Called with the number of checked events and of all sealed ones. */
+export type OnVerified = (done: number, total: number) => void
+
 /** Which events to list. The ends of the period belong to it. */
 export type EventFilter = {
   readonly kind?: string | undefined

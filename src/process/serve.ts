@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/load.ts'
+import { placeText } from '../domain/audit/chain.ts'
 import { pruneEvents } from '../domain/audit/retention.ts'
 import { createSealer } from '../domain/audit/sealer.ts'
 import { createChanges } from '../domain/changes.ts'
@@ -98,7 +99,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     secrets,
     now: Date.now,
     onFailure: (error) => logger.error({ err: error }, 'the audit trail could not be sealed and is sealed later'),
-    onHead: (head) => logger.info(head, 'audit chain'),
+    onHead: (head) => logger.info({ end: placeText(head) }, 'audit chain'),
   })
   await listen(app, config)
   // From here on nothing is awaited: a stop that arrives while a request is served has to find what it must finish.

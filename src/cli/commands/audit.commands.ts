@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
 import { type Audit, createAudit, EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventQuery } from '../../domain/audit/audit.service.ts'
+import { parsePlace } from '../../domain/audit/chain.ts'
 import { acceptTrail } from '../../domain/audit/resealing.ts'
 import { createSealer } from '../../domain/audit/sealer.ts'
 import { parseEmail } from '../../domain/values/email.ts'
 import { eventCursor, parseEventCursor } from '../../domain/values/event-cursor.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
-import type { EventPlace } from '../../model/audit.ts'
+import type { ChainPlace, EventPlace } from '../../model/audit.ts'
 import { AUDITED_KINDS } from '../../model/event.ts'
 import { secretsOf } from '../../process/secrets.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
@@ -53,6 +54,7 @@ export function auditCommands(program: Command): void {
   audit
     .command('verify')
     .description('check that no sealed event was changed, removed or inserted; exits with 1 and names the first bad event if one was')
+    .option('--expect <end>', 'an end of the chain that was printed or logged before; the chain must still contain it', parseEnd)
     .option(...JSON_OPTION)
     .action(verify)
 
@@ -103,12 +105,14 @@ async function listEvents({ json, actor, target, ...options }: ListOptions): Pro
   })
 }
 
-async function verify({ json }: JsonOption): Promise<void> {
+async function verify({ json, expect: expected }: JsonOption & { readonly expect?: ChainPlace }): Promise<void> {
   const progress = createProgress('verifying')
-  const result = await withAudit((audit) => audit.verify(progress.update))
+  const result = await withAudit((audit) => audit.verify({ onProgress: progress.update, expected }))
   progress.clear()
   if (json) print(JSON.stringify(verificationJson(result)))
   if (result.problem !== undefined) throw new InvalidInput([json ? 'the audit trail was tampered with' : problemText(result)])
+  if (expected !== undefined && !result.containsExpected)
+    throw new InvalidInput([`--expect: the event at position ${expected.position} was removed after its retention; expect a later end`])
   if (!json) for (const line of verificationLines(result)) print(line)
 }
 
@@ -170,6 +174,13 @@ function parseCursor(text: string): EventPlace {
   const cursor = parseEventCursor(text)
   if (cursor === undefined) throw new InvalidArgumentError('Should be a cursor that was printed before.')
   return cursor
+}
+
+function parseEnd(text: string): ChainPlace {
+  const end = parsePlace(text)
+  if (end === undefined)
+    throw new InvalidArgumentError('Should be a position and a hash, such as 812:Jx2w0oWn8kqT3n5hG4v0b9sQdZcYl1rP6uAeXfM7iKE.')
+  return end
 }
 
 function parseSize(text: string): number {

@@ -1,4 +1,4 @@
-import type { EventFilter, EventPlace } from '../../model/audit.ts'
+import type { AuditVerification, EventFilter, EventPlace, VerifyOptions } from '../../model/audit.ts'
 import type { Actor, Operator } from '../../model/caller.ts'
 import type { StoredEvent } from '../../model/event.ts'
 import { createAuditSeals } from '../../security/audit-seals.ts'
@@ -6,7 +6,7 @@ import type { Secrets } from '../../security/derived-keys.ts'
 import { eraseEvents, listEvents, listEventsAfter } from '../../storage/repositories/operations/event.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
-import { type AuditVerification, type OnVerified, verifyTrail } from './verification.ts'
+import { verifyTrail } from './verification.ts'
 
 export type EventQuery = EventFilter & { readonly cursor?: EventPlace | undefined; readonly size: number }
 export type EventPage = { readonly items: readonly StoredEvent[]; readonly next: EventPlace | undefined }
@@ -17,7 +17,7 @@ export type Audit = {
   list(query: EventQuery): Promise<EventPage>
   /** All events, oldest first, one page at a time. Leaves an event itself. */
   export(by: Actor | Operator): Promise<AsyncIterable<readonly StoredEvent[]>>
-  verify(onProgress?: OnVerified, signal?: AbortSignal): Promise<AuditVerification>
+  verify(options?: VerifyOptions): Promise<AuditVerification>
   /** Erases address and details of the sealed events of a user. Returns of how many. The chain still verifies. */
   erase(operator: Operator, userId: number): Promise<number>
 }
@@ -57,7 +57,7 @@ export function createAudit({
       const last = items.length > size ? page.at(-1) : undefined
       return { items: page, next: last && { at: last.at, id: last.id } }
     },
-    verify: (onProgress, signal) => verifyTrail(reads, seals, onProgress, signal),
+    verify: (options) => verifyTrail(reads, seals, options),
     async erase({ origin }, userId) {
       let erased = 0
       for (let rows = ERASE_BATCH_SIZE; rows === ERASE_BATCH_SIZE; erased += rows)

@@ -1,15 +1,22 @@
-import type { AuditMark, EventSeal, WrittenEvent } from '../../model/audit.ts'
+import type { AuditMark, AuditProblem, ChainPlace, EventSeal, WrittenEvent } from '../../model/audit.ts'
 import { type AuditSeals, erasableDigest, eventContent, linkHash, markContent, NO_HASH } from '../../security/audit-seals.ts'
 import type { ChainLink, MarkName, UnsealedEvent } from '../../storage/repositories/operations/event-seal.repository.ts'
 
-/** Where a walk along the chain is: the last link that it has passed. */
-export type ChainPlace = { readonly position: number; readonly hash: string }
-
-/** The first place where the chain is not as it was sealed. */
-export type AuditProblem = { readonly eventId: number | undefined; readonly position: number | undefined; readonly reason: string }
-
 export const NOT_OURS = 'the link was not made with SECRET_KEY'
 export const CHAIN_START: ChainPlace = { position: 0, hash: NO_HASH }
+
+// A position and a SHA-256 in base64url.
+const PLACE = /^([1-9]\d{0,14}):([\w-]{43})$/
+
+/** A place as the log and the command line show it, to be kept elsewhere and compared later. */
+export function placeText({ position, hash }: ChainPlace): string {
+  return `${position}:${hash}`
+}
+
+export function parsePlace(text: string): ChainPlace | undefined {
+  const [, position, hash] = PLACE.exec(text) ?? []
+  return hash === undefined ? undefined : { position: Number(position), hash }
+}
 
 /** Links an event to the end of the chain. */
 export function appendLink(seals: AuditSeals, end: ChainPlace, event: WrittenEvent, sealedAt: number): EventSeal {

@@ -1,4 +1,4 @@
-import type { EventSeal } from '../../model/audit.ts'
+import type { ChainPlace, EventSeal } from '../../model/audit.ts'
 import { type AuditSeals, createAuditSeals } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import { type Database, readsOf, type Transaction } from '../../storage/database.ts'
@@ -11,7 +11,7 @@ import {
   type MarkName,
   setMark,
 } from '../../storage/repositories/operations/event-seal.repository.ts'
-import { appendLink, CHAIN_START, type ChainPlace, createMark, markProblem, unsealedProblem } from './chain.ts'
+import { appendLink, CHAIN_START, createMark, markProblem, unsealedProblem } from './chain.ts'
 
 export type Sealer = {
   start(): void
@@ -25,7 +25,7 @@ export type SealerParts = {
   readonly secrets: Secrets
   readonly now: () => number
   readonly onFailure: (error: unknown) => void
-  /** Called now and then with the end of the chain, so that a copy of it exists outside of the database. */
+  /** Called now and then, and at the stop, with the end of the chain, so that a copy of it exists outside of the database. */
   readonly onHead?: (head: ChainPlace) => void
 }
 
@@ -55,6 +55,7 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
   let lastFailure = ''
   let highest = CHAIN_START
   let headAt = 0
+  let reported = 0
   let thoroughAt = 0
 
   async function run(): Promise<void> {
@@ -68,7 +69,12 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
     }
     if (isThorough) thoroughAt = now()
     if (highest.position === 0 || now() - headAt < HEAD_INTERVAL_MS) return
+    reportHead()
+  }
+
+  function reportHead(): void {
     headAt = now()
+    reported = highest.position
     onHead(highest)
   }
 
@@ -120,6 +126,8 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
       clearInterval(timer)
       await running
       await runSafely()
+      // While nothing runs, nobody notices that the end is cut off: this line is what it can be compared with.
+      if (highest.position > reported) reportHead()
     },
   }
 }

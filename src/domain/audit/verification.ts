@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { WrittenEvent } from '../../model/audit.ts'
+import type { AuditProblem, AuditVerification, ChainPlace, VerifyOptions, WrittenEvent } from '../../model/audit.ts'
 import type { AuditSeals } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
 import {
@@ -9,26 +9,8 @@ import {
   listLinks,
   listUnsealed,
 } from '../../storage/repositories/operations/event-seal.repository.ts'
-import { type AuditProblem, CHAIN_START, type ChainPlace, followLink, markProblem, NOT_OURS, unsealedProblem } from './chain.ts'
-
-export type AuditVerification = {
-  /** The first place where the trail is not as it was sealed. Without one, everything is in order. */
-  readonly problem: AuditProblem | undefined
-  /** The events that were checked. */
-  readonly sealed: number
-  /** The events that wait to be sealed. */
-  readonly unsealed: number
-  /** The events that were removed after their retention. */
-  readonly pruned: number
-  readonly erased: number
-  /** The events that were sealed more than an hour after they happened: while no service was running, or after the chain was rebuilt. */
-  readonly late: number
-  /** The end of the chain. Kept elsewhere, it shows later that nothing was cut off. */
-  readonly head: ChainPlace
-}
-
-/** Called with the number of checked events and of all sealed ones. */
-export type OnVerified = (done: number, total: number) => void
+import { CHAIN_START, followLink, markProblem, NOT_OURS, unsealedProblem } from './chain.ts'
+import { createErasures } from './erasures.ts'
 
 const PAGE_SIZE = 500
 const ID_WINDOW = 5000
@@ -44,18 +26,14 @@ class Found extends Error {
 }
 
 /** Walks along the whole chain, in pages, while events are written, sealed and removed. */
-export async function verifyTrail(
-  reads: Reads,
-  seals: AuditSeals,
-  onProgress: OnVerified = () => undefined,
-  signal?: AbortSignal,
-): Promise<AuditVerification> {
-  const walk = createWalk(reads, seals, onProgress, signal)
+export async function verifyTrail(reads: Reads, seals: AuditSeals, options: VerifyOptions = {}): Promise<AuditVerification> {
+  const walk = createWalk(reads, seals, options)
   try {
     await walk.chain()
     await walk.unsealed()
     // What explains an erasure may have been sealed after the first walk, and before the unsealed events were read.
     if (walk.unexplainedErasure() !== undefined) await walk.chain()
+    await walk.beginning()
     return { problem: walk.unexplainedErasure(), ...walk.counts() }
   } catch (error) {
     if (error instanceof Found) return { problem: error.problem, ...walk.counts() }
@@ -63,15 +41,17 @@ export async function verifyTrail(
   }
 }
 
-function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, signal: AbortSignal | undefined) {
+function createWalk(reads: Reads, seals: AuditSeals, { onProgress = () => undefined, signal, expected }: VerifyOptions) {
   let place = CHAIN_START
   let firstPosition = 0
   let unsealedCount = 0
   let erased = 0
   let late = 0
+  let wasResealed = false
+  let containsExpected: true | undefined
   // Links of a former secret say nothing by themselves: the next link of a known one vouches for them.
   let unknownSince: ChainLink['seal'] | undefined
-  let erasures: ChainLink[] = []
+  const erasures = createErasures()
 
   async function begin(): Promise<void> {
     const anchor = await findMark(reads, 'anchor')
@@ -81,8 +61,16 @@ function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, sig
     if (anchor.position <= place.position) return
     // Since the last page, the events up to here were removed after their retention.
     firstPosition = anchor.position
-    place = anchor
-    erasures = []
+    erasures.clear()
+    moveTo(anchor)
+  }
+
+  function moveTo(next: ChainPlace): void {
+    if (next.position === expected?.position) {
+      if (next.hash !== expected.hash) throw problemAt(next.position, 'the chain is not the one whose end is expected here')
+      containsExpected = true
+    }
+    place = next
   }
 
   function follow(link: ChainLink): void {
@@ -93,7 +81,7 @@ function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, sig
       if (next.isRebuilt) throw rebuiltSince(seal, next.problem)
       throw new Found({ eventId: seal.eventId, position: seal.position, reason: next.problem })
     }
-    place = next
+    moveTo(next)
     unknownSince = next.isKeyKnown ? undefined : (unknownSince ?? seal)
     if (event !== undefined) count(link, event)
   }
@@ -106,15 +94,16 @@ function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, sig
   function count(link: ChainLink, event: WrittenEvent): void {
     if (event.salt === null) {
       erased++
-      erasures.push(link)
+      erasures.add(link)
     }
-    if (event.kind === 'data.erased') explainErasures(event.target)
     if (link.seal.sealedAt - event.at > LATE_MS) late++
+    heed(event)
   }
 
-  /** An operator who erases leaves an event behind. */
-  function explainErasures(userId: number | null): void {
-    erasures = erasures.filter(({ event }) => event?.target !== userId && event?.actor !== userId)
+  /** What an operator does to the trail leaves an event behind, which explains what is found. */
+  function heed({ kind, target }: WrittenEvent): void {
+    if (kind === 'data.erased') erasures.explain(target)
+    if (kind === 'audit.resealed') wasResealed = true
   }
 
   /** Reads the page after the current place. The beginning may have moved past it in the meantime. */
@@ -156,11 +145,13 @@ function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, sig
         const links = await readPage()
         for (const link of links) follow(link)
         onProgress(place.position - firstPosition, Math.max(total, place.position) - firstPosition)
-        if (links.length === 0 && (await isAtEnd())) return
+        if (links.length === 0 && (await isAtEnd())) break
       }
+      if (expected !== undefined && place.position < expected.position)
+        throw problemAt(place.position + 1, `the chain ends before the expected end at position ${expected.position}`)
     },
     async unsealed(): Promise<void> {
-      const { first, last } = await findEventIds(reads)
+      const { first = 0, last = 0 } = await findEventIds(reads)
       for (let afterId = first - 1; afterId < last; afterId += ID_WINDOW) {
         signal?.throwIfAborted()
         await nextTurn()
@@ -168,16 +159,20 @@ function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, sig
           const problem = unsealedProblem(seals, event)
           if (problem !== undefined) throw new Found(problem)
           unsealedCount++
-          if (event.kind === 'data.erased') explainErasures(event.target)
+          heed(event)
         }
       }
     },
-    unexplainedErasure(): AuditProblem | undefined {
-      const [first] = erasures
-      if (first === undefined) return undefined
-      const { eventId, position } = first.seal
-      return { eventId, position, reason: 'the address and the details were erased without an event that says so' }
+    /** Ids show that there were events before the first one. An attacker who knows that can reset them too: see SECURITY.md. */
+    async beginning(): Promise<void> {
+      const { first, lastUsed, maxUnused } = await findEventIds(reads)
+      const missing = first === undefined ? lastUsed : first - 1
+      if (missing <= maxUnused || wasResealed || (await findMark(reads, 'anchor')) !== undefined) return
+      // Nothing before it is in order.
+      place = CHAIN_START
+      throw problemAt(1, `the events with ids up to ${missing} were removed, and with them the chain`)
     },
+    unexplainedErasure: erasures.firstProblem,
     counts: () => ({
       sealed: place.position - firstPosition,
       unsealed: unsealedCount,
@@ -185,6 +180,7 @@ function createWalk(reads: Reads, seals: AuditSeals, onProgress: OnVerified, sig
       erased,
       late,
       head: { position: place.position, hash: place.hash },
+      containsExpected,
     }),
   }
 }

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test as plainTest } from 'node:test'
+import { pruneEvents } from '../../../src/domain/audit/retention.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
+import { findMark, setMark } from '../../../src/storage/repositories/operations/event-seal.repository.ts'
 import { threeAccounts } from '../../support/app/accounts.ts'
 import { storedEvents } from '../../support/app/audit.ts'
+import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
 import { commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 
 const OTHER_SECRET = 'fK5pX8wQ2vB7nM4jH1tR6yU3eG9sD0aL'
 const CHANGE = statement("update events set kind = 'user.verified' where id = 1")
+const CUT_SECOND = ['delete from events where id >= 2', 'delete from event_seals where position = 2'].map((sql) => statement(sql))
 
 test('audit list prints events with filters, as a table and as JSON', async (t) => {
   const { run, database } = await commandLine(t)
@@ -110,4 +114,50 @@ plainTest('the trail verifies after a backup is restored', async (t) => {
   assert.equal((await run(['restore', join(folder, 'copy.db')], '', there)).code, 0)
   const { valid, sealed } = json(await run(['audit', 'verify', '--json'], '', there)) as { valid: boolean; sealed: number }
   assert.deepEqual({ valid, sealed }, { valid: true, sealed: 1 })
+})
+
+test('audit verify --expect compares the chain with an end that was printed before', async (t) => {
+  const { run, database } = await commandLine(t)
+  const db = await threeAccounts({ run, database })
+  const erase = () => run(['audit', 'erase', '3', '--yes'])
+  assert.equal((await run(['user', 'ban', '2'])).code, 0)
+  assert.equal((await erase()).code, 0)
+  const end = /The chain ends at (\S+)/.exec((await run(['audit', 'verify'])).stdout)?.[1] ?? assert.fail()
+  const earlier = await findMark(db, 'head')
+  assert.equal((await run(['user', 'unban', '2'])).code, 0)
+  assert.equal((await erase()).code, 0)
+  const contained = await run(['audit', 'verify', '--expect', end])
+  assert.match(
+    contained.stdout,
+    /^The audit trail is in order: 2 sealed events.*\nThe chain contains the expected end\.\nThe chain ends at 2:/,
+  )
+  const { head, contains_expected } = json(await run(['audit', 'verify', '--json', '--expect', end])) as Record<
+    string,
+    { position: number; hash: string }
+  >
+  assert.deepEqual([head?.position, contains_expected], [2, true])
+  const later = `${head?.position}:${head?.hash}`
+  for (const cut of CUT_SECOND) await db.run(cut)
+  await db.transaction((tx) => setMark(tx, 'head', earlier ?? assert.fail()))
+  assert.equal((await run(['audit', 'verify', '--expect', end])).code, 0)
+  const problem =
+    'the audit trail was tampered with at position 2: the chain ends before the expected end at position 2; 1 event before it is in order'
+  refusedWith(await run(['audit', 'verify', '--expect', later]), 1, problem)
+  const wrong = await run(['audit', 'verify', '--expect', '2'])
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /Should be a position and a hash, such as 812:/)
+})
+
+test('audit verify --expect refuses an end that was removed after its retention', async (t) => {
+  const { run, database } = await commandLine(t)
+  const db = await threeAccounts({ run, database })
+  for (const command of ['ban', 'unban']) assert.equal((await run(['user', command, '2'])).code, 0)
+  assert.equal((await run(['audit', 'erase', '3', '--yes'])).code, 0)
+  await pruneEvents(db, [new TextEncoder().encode(TEST_SECRET)], 1, () => Date.now() + 2 * 24 * 60 * 60_000)
+  const end = `1:${'x'.repeat(43)}`
+  refusedWith(
+    await run(['audit', 'verify', '--expect', end]),
+    1,
+    '--expect: the event at position 1 was removed after its retention; expect a later end',
+  )
 })

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream'
 import { type Audit, EVENT_PAGE_SIZE } from '../../../domain/audit/audit.service.ts'
-import type { AuditVerification } from '../../../domain/audit/verification.ts'
 import { eventCursor } from '../../../domain/values/event-cursor.ts'
-import type { EventFilter, EventPlace } from '../../../model/audit.ts'
+import type { AuditVerification, EventFilter, EventPlace } from '../../../model/audit.ts'
 import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
 import { counted } from '../../../shared/counted.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -42,7 +41,7 @@ export function consoleAuditRoutes(app: App, parts: ConsoleAuditParts): void {
 
   // It changes nothing, but ends when its client disconnects, as a change does.
   post('/audit/verify', { deadlineMs: VERIFY_WITHIN_MS }, async ({ request }) =>
-    page({}, undefined, resultOf(await audit.verify(undefined, request.origin.signal))),
+    page({}, undefined, resultOf(await audit.verify({ signal: request.origin.signal }))),
   )
 
   post('/audit/download', { recentPassword: true }, async ({ actor, reply }) => {

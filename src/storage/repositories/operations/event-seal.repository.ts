@@ -13,6 +13,12 @@ type LinkRow = { [Column in keyof WrittenRow]: WrittenRow[Column] | null } & {
   readonly link_mac: string
   readonly link_mac_key: string
 }
+type IdsRow = {
+  readonly first: number | null
+  readonly last: number | null
+  readonly last_used: number | null
+  readonly max_unused: number
+}
 type MarkRow = {
   readonly position: number
   readonly hash: string
@@ -48,7 +54,13 @@ const HAS_UNSEALED = statement<{ at: number }>(
 const LIST_UNSEALED = statement<UnsealedRow>(
   `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
 )
-const FIND_IDS = statement<{ first: number | null; last: number | null }>('select min(id) as first, max(id) as last from events')
+// SQLite takes back the ids of a change that fails. PostgreSQL does not, and a crash of it skips up to 32.
+const FIND_IDS = statement<IdsRow>(
+  `select min(id) as first, max(id) as last, 100 as max_unused,
+    (select pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)) as last_used from events`,
+  `select min(id) as first, max(id) as last, 0 as max_unused, (select seq from sqlite_sequence where name = 'events') as last_used
+  from events`,
+)
 const ADD_SEALS = statement(
   `insert into event_seals (position, event_id, sealed_at, digest, hash, mac, mac_key)
   select position, event_id, sealed_at, digest, hash, mac, mac_key from json_populate_recordset(null::event_seals, $1::text::json)`,
@@ -86,10 +98,19 @@ export async function listUnsealed(db: Reads, afterId: number, lastId: number): 
   return (await db.all(LIST_UNSEALED, afterId, lastId)).map(toUnsealedEvent)
 }
 
+export type EventIds = {
+  readonly first: number | undefined
+  readonly last: number | undefined
+  /** The highest id that was ever assigned, also to an event that no longer exists. */
+  readonly lastUsed: number
+  /** How many ids the database may have skipped before the first event. */
+  readonly maxUnused: number
+}
+
 /** The lowest and the highest id of all events. */
-export async function findEventIds(db: Reads): Promise<{ readonly first: number; readonly last: number }> {
+export async function findEventIds(db: Reads): Promise<EventIds> {
   const row = await db.first(FIND_IDS)
-  return { first: row?.first ?? 0, last: row?.last ?? 0 }
+  return { first: row?.first ?? undefined, last: row?.last ?? undefined, lastUsed: row?.last_used ?? 0, maxUnused: row?.max_unused ?? 0 }
 }
 
 export async function addSeals(tx: Transaction, seals: readonly EventSeal[]): Promise<void> {
