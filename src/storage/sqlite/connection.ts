@@ -91,9 +91,12 @@ export function deadlineIn(ms: number): number {
   return performance.now() + ms
 }
 
+// SQLite has no queue for its lock. A process that tried less often would find the lock taken by others again and again.
+const MAX_PAUSE_MS = 8
+
 /** Retries while another process holds the write lock. Other work runs in between. */
 export async function whenNotBusy<Result>(work: () => Promise<Result>, deadline: number): Promise<Result> {
-  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
     try {
       return await work()
     } catch (error) {
