@@ -1,6 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { describeSettings } from './config/describe.ts'
 import type { Config } from './config/load.ts'
+import { type ActivityLog, createActivityLog } from './domain/activity.ts'
+import { NO_OBSERVER, type Observer } from './domain/observer.ts'
 import { describeApi } from './http/openapi/document.ts'
 import type { App } from './http/pipeline/app-type.ts'
 import { createHttpApp } from './http/pipeline/create-app.ts'
@@ -50,6 +52,8 @@ export type AppParts = Parts & {
   /** The mails that the file transport keeps. */
   readonly keptMails?: KeptMails | undefined
   readonly peers?: MetricsPeers | undefined
+  /** Counts for the status page. The process writes it to the database. */
+  readonly activity?: ActivityLog | undefined
   /** How many webhooks this process has tried to deliver. */
   readonly webhookAttempts?: (() => WebhookAttempts) | undefined
 }
@@ -59,13 +63,16 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const { db, publicUrl, secrets, now, sessionUse, onMailQueued, onEvent } = parts
   const passwords = parts.passwords ?? createPasswords()
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(config, parts, passwords)) : undefined
+  const activity = parts.activity ?? createActivityLog({ db, now, takeLongestQueue: passwords.takeLongestQueue })
+  // Without the console nobody sees the counts.
+  const counted = config.consoleEnabled ? activity : undefined
   const services = createServices({
     db,
     secrets,
     now,
     passwords,
     keyPrefix: config.keyPrefix,
-    observer: metrics?.observer,
+    observer: withLogins(metrics?.observer ?? NO_OBSERVER, counted),
     rateLimits: config.rateLimits,
     sessionUse,
     followUps: parts.followUps,
@@ -82,7 +89,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   // Loaded with the first visit: most services are never asked.
   const runChecks = async () => (await import('./cli/doctor/examine.ts')).examineService(config, { now })
   const website = createWebsite(
-    { ...config, secrets, brand, keptMails, settings: describeSettings(config), examine: createServiceChecks(runChecks, now) },
+    { ...config, secrets, brand, keptMails, activity, settings: describeSettings(config), examine: createServiceChecks(runChecks, now) },
     services,
     now,
   )
@@ -99,6 +106,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       corsOrigins,
       trustProxy,
       metrics,
+      activity: counted,
       limiter,
       pageLimiter: services.pageLimiter,
       pageSteps: website.steps,
@@ -134,6 +142,18 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))
     },
   )
+}
+
+/** Logins count for the status page too. */
+function withLogins(observer: Observer, activity: ActivityLog | undefined): Observer {
+  if (activity === undefined) return observer
+  return {
+    ...observer,
+    loginAttempt(status) {
+      observer.loginAttempt(status)
+      activity.login(status === 'success')
+    },
+  }
 }
 
 /** On a machine of a developer, nobody else reaches the service, and mails are kept as files. */

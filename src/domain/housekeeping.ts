@@ -1,8 +1,10 @@
 import type { Database } from '../storage/database.ts'
 import { deleteOldEmailChanges } from '../storage/repositories/accounts/email-change.repository.ts'
+import { deleteActivityBefore } from '../storage/repositories/operations/activity.repository.ts'
 import { deleteFreeLimits } from '../storage/repositories/operations/rate-limit.repository.ts'
 import { deleteEndedSecrets } from '../storage/repositories/sessions/retiring-secret.repository.ts'
 import { deleteExpiredSessions } from '../storage/repositories/sessions/session.repository.ts'
+import { ACTIVITY_KEPT_MS } from './activity.ts'
 
 export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 
@@ -13,8 +15,8 @@ const BATCH_SIZE = 500
 const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
 
 /**
- * Deletes expired sessions, ended secrets of API keys, old requests for another address and limits that are fully available again, and does
- * other periodic work, every ten minutes. After an error, the next run does what is left.
+ * Deletes expired sessions, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
+ * the status page that are over a day old, and does other periodic work, every ten minutes. After an error, the next run does what is left.
  */
 export function createHousekeeping(
   db: Database,
@@ -31,7 +33,9 @@ export function createHousekeeping(
       while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteOldEmailChanges(db, now() - EMAIL_CHANGES_KEPT_MS, BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);
-    if (!isStopped) await otherWork()
+    if (isStopped) return
+    await deleteActivityBefore(db, now() - ACTIVITY_KEPT_MS)
+    await otherWork()
   }
 
   return {

@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/load.ts'
+import { createActivityLog } from '../domain/activity.ts'
 import { placeText } from '../domain/audit/chain.ts'
 import { pruneEvents } from '../domain/audit/retention.ts'
 import { createSealer } from '../domain/audit/sealer.ts'
@@ -19,6 +20,7 @@ import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
 import { mailFolder, openTransport } from '../outbox/open-transport.ts'
 import type { AttemptOutcome } from '../outbox/webhooks/webhook.delivery.ts'
 import type { Secrets } from '../security/derived-keys.ts'
+import { createPasswords } from '../security/password.ts'
 import { createTokens } from '../security/token.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
 import { readsOf } from '../storage/database.ts'
@@ -56,6 +58,8 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     if (config.webhook?.types.some((type) => type === event.kind)) webhooks?.wake()
   }
   const sessionUse = createSessionUse(db, Date.now)
+  const passwords = createPasswords()
+  const activity = createActivityLog({ db, now: Date.now, takeLongestQueue: passwords.takeLongestQueue })
   const followUps = createFollowUps({ secrets, webhooks: config.webhook, securityNotices: config.securityNotices })
   const app = await buildApp(config, {
     db,
@@ -68,6 +72,8 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     onMailQueued: mail.wake,
     webhookAttempts: () => webhookAttempts,
     sessionUse,
+    passwords,
+    activity,
     brand,
     keptMails: config.smtpUrl === undefined ? createKeptMails(mailFolder(config.database)) : undefined,
     peers,
@@ -109,7 +115,8 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   secretUse.start()
   housekeeping.start()
   sealer.start()
-  return { app, dispatchers: webhooks ? [mail, webhooks] : [mail], housekeeping, secretUse, sessionUse, sealer, db }
+  activity.start()
+  return { app, dispatchers: webhooks ? [mail, webhooks] : [mail], housekeeping, secretUse, sessionUse, activity, sealer, db }
 }
 
 /** Loaded only where WEBHOOK_URL is set. */

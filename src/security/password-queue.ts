@@ -4,6 +4,8 @@ export type PasswordQueue = {
   run<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result>
   waiting(): number
   waitedMs(): number
+  /** The longest queue since the last call. */
+  takeLongest(): number
 }
 
 /** Runs a limited number of works at once. Refuses work that would wait for longer than allowed. */
@@ -12,6 +14,7 @@ export function createPasswordQueue(slots: number, maxWaitMs: number): PasswordQ
   let running = 0
   let meanDurationMs = 20
   let waitedMs = 0
+  let longest = 0
 
   async function acquire(signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) throw new Abandoned()
@@ -32,6 +35,7 @@ export function createPasswordQueue(slots: number, maxWaitMs: number): PasswordQ
         reject(new Abandoned())
       }
       waiting.push(start)
+      longest = Math.max(longest, waiting.length)
       signal?.addEventListener('abort', leave, { once: true })
     })
   }
@@ -61,5 +65,10 @@ export function createPasswordQueue(slots: number, maxWaitMs: number): PasswordQ
     },
     waiting: () => waiting.length,
     waitedMs: () => waitedMs,
+    takeLongest() {
+      const taken = longest
+      longest = waiting.length
+      return taken
+    },
   }
 }

@@ -14,6 +14,8 @@ export type Passwords = {
   /** For the metrics: the length of the queue, and the total time that passwords have waited in it. */
   waiting(): number
   waitedMs(): number
+  /** For the status page: the longest queue since the last call. */
+  takeLongestQueue(): number
 }
 
 export type PasswordOptions = { readonly memoryKiB: number; readonly passes: number; readonly maxWaitMs: number }
@@ -52,6 +54,7 @@ export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOption
     needsRehash: (passwordHash) => !passwordHash.startsWith(costPrefix),
     waiting: queue.waiting,
     waitedMs: queue.waitedMs,
+    takeLongestQueue: queue.takeLongest,
   }
 }
 

@@ -9,7 +9,7 @@ import { openBrowser, openPage, photograph } from '../support/servers/browser.ts
 const EMAIL = 'boss@example.com'
 const PASSWORD = 'correct horse battery'
 const ADMIN = { ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }
-const PAGES = ['', 'users', 'users/1', 'users/new', 'keys', 'mail', 'webhooks', 'audit', 'settings']
+const PAGES = ['', 'users', 'users/1', 'users/new', 'keys', 'mail', 'webhooks', 'audit', 'status', 'settings']
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 async function signIn(page: Page, url: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ActivityLog } from '../../domain/activity.ts'
 import type { Registry, Series, Summary } from '../../metrics/registry.ts'
 import type { Declared } from '../pipeline/declarations.ts'
 import { shownMethod } from '../pipeline/routed-methods.ts'
@@ -31,8 +32,27 @@ export type RequestMetrics = {
   stepFor(route: Declared): Hook | undefined
 }
 
+/** What the status page needs of each request. */
+export type RequestActivity = Pick<ActivityLog, 'request'>
+
+/** Counts requests for the status page only. */
+export function createRequestActivity(activity: RequestActivity): RequestMetrics {
+  function track(reply: FastifyReply): void {
+    const startedAtMs = performance.now()
+    reply.raw.on('close', () => activity.request(statusOf(reply), performance.now() - startedAtMs))
+  }
+  const step: Hook = (_request, reply, done) => {
+    track(reply)
+    done()
+  }
+  return {
+    countUnmatched: (_request, reply) => track(reply),
+    stepFor: ({ config }) => (config.isUncounted ? undefined : step),
+  }
+}
+
 /** Counts requests by route, never by path: clients can send any path, so the number of series would be unbounded. */
-export function createRequestMetrics(registry: Registry, namespace: string): RequestMetrics {
+export function createRequestMetrics(registry: Registry, namespace: string, activity: RequestActivity | undefined): RequestMetrics {
   const requests = registry.counter(`${namespace}_http_requests_total`, 'Requests, by route, method and class of status.', [
     'handler',
     'method',
@@ -67,9 +87,11 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
     // Emitted exactly once, at the end of the response or of the connection.
     reply.raw.on('close', () => {
       inProgress--
-      const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_CLOSED_REQUEST
+      const status = statusOf(reply)
+      const durationMs = performance.now() - startedAtMs
       seriesOf(counters, shownMethod(request.method), status).value++
-      duration.observe((performance.now() - startedAtMs) / 1000)
+      duration.observe(durationMs / 1000)
+      activity?.request(status, durationMs)
       // The bytes that were read, not the Content-Length that the client claims.
       counters.requestSize.observe(request.bodyBytes)
       counters.responseSize.observe(responseBytes(reply))
@@ -94,6 +116,10 @@ export function createRequestMetrics(registry: Registry, namespace: string): Req
       return tracking(route.config.allow === undefined ? countersOf(templateOf(route)) : unmatched)
     },
   }
+}
+
+function statusOf({ raw }: FastifyReply): number {
+  return raw.headersSent ? raw.statusCode : CLIENT_CLOSED_REQUEST
 }
 
 /** A stream has no Content-Length; its bytes are counted as they are sent. */

@@ -10,7 +10,7 @@ import { compileSerializer } from '../answers/serialize.ts'
 import { createOutageLog } from '../observation/outage-log.ts'
 import { createProxyNotice } from '../observation/proxy-notice.ts'
 import { installRequestLog } from '../observation/request-log.ts'
-import { createRequestMetrics } from '../observation/request-metrics.ts'
+import { createRequestActivity, createRequestMetrics, type RequestActivity } from '../observation/request-metrics.ts'
 import { createHttpServer, type ServerLimits } from '../server/http-server.ts'
 import { compileParser, type PartSchema } from '../validation/parsing.ts'
 import type { Location } from '../validation/validation-error.ts'
@@ -30,6 +30,8 @@ export type HttpOptions = {
   readonly corsOrigins: '*' | readonly string[]
   readonly trustProxy: boolean
   readonly metrics?: Pick<Metrics, 'registry' | 'namespace'> | undefined
+  /** Counts requests for the status page. */
+  readonly activity?: RequestActivity | undefined
   /** The page that a browser gets for an error. Without it, browsers get JSON as well. */
   readonly errorPage?: ErrorPage
   readonly limits?: Partial<ServerLimits>
@@ -53,7 +55,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes passed to it is complete once it has returned. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, metrics, errorPage, limits, blocklist, answerWithinMs } = options
+  const { logger, authentication, corsOrigins, trustProxy, metrics, activity, errorPage, limits, blocklist, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -88,7 +90,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
   const routes = installPipeline(app, {
     setHeaders,
     authentication,
-    metrics: metrics && createRequestMetrics(metrics.registry, metrics.namespace),
+    metrics: metrics ? createRequestMetrics(metrics.registry, metrics.namespace, activity) : activity && createRequestActivity(activity),
     limitMs: answerWithinMs,
     limiter: options.limiter,
     pageLimiter: options.pageLimiter,

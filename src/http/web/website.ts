@@ -24,7 +24,8 @@ export type WebsiteServices = ConsoleServices &
     readonly pageLimiter: Limiter
   }
 
-export type WebsiteOptions = SiteOptions & Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails'> & { readonly secrets: Secrets }
+export type WebsiteOptions = SiteOptions &
+  Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails' | 'activity'> & { readonly secrets: Secrets }
 
 export type Website = {
   /** The path of the logo, without a slash in front. */
@@ -57,8 +58,8 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
     addRoutes(app) {
       siteAssetRoutes(app, site.assets)
       for (const area of ['console', 'account'] as const) signInRoutes(app, { ...parts, firstSteps }, area)
-      const { examine, settings, keptMails } = options
-      consoleRoutes(app, { ...parts, examine, settings, keptMails })
+      const { examine, settings, keptMails, activity } = options
+      consoleRoutes(app, { ...parts, examine, settings, keptMails, activity })
       const secretFlash = createSecretFlash(deriveKeys(options.secrets, 'page-secrets'), cookies, now)
       accountRoutes(app, { ...parts, secretFlash })
     },

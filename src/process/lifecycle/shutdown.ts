@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { ActivityLog } from '../../domain/activity.ts'
 import type { Sealer } from '../../domain/audit/sealer.ts'
 import type { Housekeeping } from '../../domain/housekeeping.ts'
 import type { SecretUse } from '../../domain/secret-use.ts'
@@ -20,6 +21,7 @@ export type RunningService = {
   readonly housekeeping: Housekeeping
   readonly secretUse: SecretUse
   readonly sessionUse: SessionUse
+  readonly activity: ActivityLog
   readonly sealer: Sealer
   readonly db: Database
 }
@@ -51,11 +53,13 @@ export function handleUncaughtErrors(service: RunningService, { logger, destinat
 }
 
 /** Stops accepting connections, finishes the requests, mails and webhooks in flight, and closes the database. */
-async function shutDown({ app, dispatchers, housekeeping, secretUse, sessionUse, sealer, db }: RunningService): Promise<void> {
+async function shutDown(service: RunningService): Promise<void> {
+  const { app, dispatchers, housekeeping, secretUse, sessionUse, activity, sealer, db } = service
   housekeeping.stop()
   await Promise.all([stopServing(app), ...dispatchers.map((dispatcher) => dispatcher.stop()), secretUse.stop()])
   // After the last request. An outage must not turn a shutdown into an error.
   await sessionUse.flush().catch(() => undefined)
+  await activity.stop()
   await sealer.stop()
   await db.close()
 }

@@ -5,7 +5,7 @@ import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
 /** Tables that are not copied: the history of migrations, the id of the database, running processes, counted requests, and tables that the target derives itself. */
-const NOT_MOVED = /^(schema_migrations|instance|rate_limits|secret_holders|users_search.*|sqlite_.*)$/
+const NOT_MOVED = /^(schema_migrations|instance|activity|rate_limits|secret_holders|users_search.*|sqlite_.*)$/
 
 const COLUMNS = statement<{ table_name: string; column_name: string }>(
   `select table_name, column_name from information_schema.columns where table_schema = current_schema()`,

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { buildApp } from '../../../src/app.ts'
 import { type Config, loadConfig } from '../../../src/config/load.ts'
+import { type ActivityLog, createActivityLog } from '../../../src/domain/activity.ts'
 import { createSessionUse, type SessionUse } from '../../../src/domain/sessions/session-use.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { createFileTransport } from '../../../src/outbox/file.transport.ts'
@@ -31,6 +32,8 @@ export type TestApp = {
   readonly passwords: Passwords
   /** What the service has noted about the use of sessions. */
   readonly sessionUse: SessionUse
+  /** What the status page counts. Nothing is written until the test flushes it. */
+  readonly activity: ActivityLog
   /** The mails that the service has sent. */
   readonly mailbox: Mailbox
   /** The lines of the log. */
@@ -59,6 +62,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const logged: string[] = []
   const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
   const sessionUse = createSessionUse(db, clock.now)
+  const activity = createActivityLog({ db, now: clock.now, takeLongestQueue: passwords.takeLongestQueue })
   const services = createServices(parts)
   const { brand, templates } = await openBranding(config)
   const mailFolder = join(temporaryFolder(t), 'mail')
@@ -77,6 +81,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     ...parts,
     logger,
     sessionUse,
+    activity,
     publicUrl: createPublicUrl(config.baseUrl),
     onEvent: createEventLog(logger),
     onMailQueued: mail.wake,
@@ -89,5 +94,5 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     await db.close()
   })
   requireDeclaredErrors(t, app)
-  return { app, config, db, clock, services, passwords, sessionUse, mailbox: createMailbox(mail, mailFolder), logged }
+  return { app, config, db, clock, services, passwords, sessionUse, activity, mailbox: createMailbox(mail, mailFolder), logged }
 }

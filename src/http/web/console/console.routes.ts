@@ -1,6 +1,7 @@
 import type { Accounts } from '../../../domain/accounts/accounts.service.ts'
 import type { UserAdministration } from '../../../domain/accounts/user-administration.service.ts'
 import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
+import type { ActivityLog } from '../../../domain/activity.ts'
 import type { Audit } from '../../../domain/audit/audit.service.ts'
 import type { MailAdministration } from '../../../domain/mail-administration.service.ts'
 import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
@@ -18,6 +19,7 @@ import { consoleMailboxRoutes } from './mailbox.routes.ts'
 import { consoleNewUserRoutes } from './new-user.routes.ts'
 import { consoleOverviewRoutes, type Examine } from './overview.routes.ts'
 import { consoleSettingsRoutes, type SettingView } from './settings.routes.ts'
+import { consoleStatusRoutes } from './status.routes.ts'
 import { consoleUserRoutes } from './user.routes.ts'
 import { consoleUsersRoutes } from './users.routes.ts'
 import { consoleWebhooksRoutes } from './webhooks.routes.ts'
@@ -42,6 +44,8 @@ export type ConsoleParts = PageParts &
     readonly examine: Examine
     readonly settings: readonly SettingView[]
     readonly keptMails: KeptMails | undefined
+    /** What all processes did lately. */
+    readonly activity: Pick<ActivityLog, 'lastDay'>
   }
 
 /** The pages of the console, in the order of its navigation. */
@@ -55,5 +59,6 @@ export function consoleRoutes(app: App, parts: ConsoleParts): void {
   consoleMailboxRoutes(app, parts)
   consoleWebhooksRoutes(app, parts)
   consoleAuditRoutes(app, parts)
+  consoleStatusRoutes(app, parts)
   consoleSettingsRoutes(app, parts)
 }

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../../shared/html.ts'
-import { numberOf } from './format.ts'
+import { momentText, numberOf } from './format.ts'
 
 export type BarChart = {
   /** What the chart shows, for those who do not see it. */
@@ -30,4 +30,39 @@ ${bars.toReversed().map(({ at, value }) => html`<tr><td>${dayOf(at)}</td><td cla
 
 function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
+}
+
+export type TimeChart = {
+  /** Names the chart: letters and hyphens. */
+  readonly id: string
+  readonly title: string
+  /** What the chart shows, in a sentence, for those who do not see it. */
+  readonly summary: string
+  /** The chart ends now. */
+  readonly startsAt: number
+  /** The highest value, in words. */
+  readonly highest: string
+  /** Drawn over each other from the same ground, the first one at the back: a part of a whole comes after the whole. */
+  readonly layers: readonly { readonly kind: '' | 'light' | 'bad'; readonly values: readonly number[] }[]
+}
+
+const TIME_HEIGHT = 40
+const BAR_WIDTH = 0.8
+
+/** Bars for equal periods. One path draws all of them, because a page has hundreds. */
+export function timeChart({ id, title, summary, startsAt, highest, layers }: TimeChart): Html {
+  const top = Math.max(1e-9, ...layers.flatMap(({ values }) => values))
+  const count = Math.max(1, ...layers.map(({ values }) => values.length))
+  const paths = layers.map(({ kind, values }) => html`<path${kind === '' ? '' : html` class="${kind}"`} d="${barsOf(values, top)}"/>`)
+  return html`<figure class="chart"><svg viewBox="0 0 ${count} ${TIME_HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title ${id}-desc"><title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc>${paths}</svg>
+<figcaption><span>${momentText(startsAt)}</span><span>${highest}</span><span>now</span></figcaption></figure>`
+}
+
+function barsOf(values: readonly number[], top: number): string {
+  return values
+    .map((value, place) => {
+      const height = ((value / top) * TIME_HEIGHT).toFixed(1)
+      return height === '0.0' ? '' : `M${place} ${TIME_HEIGHT}v-${height}h${BAR_WIDTH}v${height}z`
+    })
+    .join('')
 }

@@ -52,6 +52,12 @@ export function clientOf(userAgent: string | undefined): Html {
   return html`<span title="${userAgent}">${browser}${system === undefined ? '' : ` on ${system}`}</span>`
 }
 
+/** `16 Nov, 09:30`, in UTC. */
+export function momentText(at: number): string {
+  const date = new Date(at)
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}, ${date.toISOString().slice(11, 16)}`
+}
+
 /** `12,345` */
 export function numberOf(count: number): string {
   return count.toLocaleString('en-US')

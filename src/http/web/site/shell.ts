@@ -46,6 +46,7 @@ const NAVIGATION: Readonly<Record<PageArea, { readonly label: string; readonly e
       ['/console/mail', 'Mail'],
       ['/console/webhooks', 'Webhooks'],
       ['/console/audit', 'Audit'],
+      ['/console/status', 'Status'],
       ['/console/settings', 'Settings'],
     ],
   },

@@ -1,0 +1,131 @@
+import { type ActivityLog, sumOf } from '../../../domain/activity.ts'
+import type { Activity, ActivityPeriod } from '../../../model/activity.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { App } from '../../pipeline/app-type.ts'
+import { type TimeChart, timeChart } from '../site/charts.ts'
+import { momentText, numberOf } from '../site/format.ts'
+import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import { emptyState } from '../site/tables.ts'
+
+export type ConsoleStatusParts = PageParts & { readonly activity: Pick<ActivityLog, 'lastDay'> }
+
+const PERIODS_PER_HOUR = 4
+
+type Column = { readonly head: string; text(activity: Activity): string }
+
+type Graph = {
+  readonly id: string
+  readonly title: string
+  readonly layers: readonly { readonly kind: TimeChart['layers'][number]['kind']; value(activity: Activity): number }[]
+  /** The highest value of the chart, as a text. */
+  highest(value: number): string
+  /** What the whole day says. */
+  summary(day: Activity): string
+  readonly columns: readonly Column[]
+}
+
+const GRAPHS: readonly Graph[] = [
+  {
+    id: 'requests',
+    title: 'Requests',
+    layers: [{ kind: '', value: ({ requests }) => requests }],
+    highest: (value) => `most: ${numberOf(value)} in 15 minutes`,
+    summary: ({ requests }) => `${numberOf(requests)} in 24 hours`,
+    columns: [{ head: 'Requests', text: ({ requests }) => numberOf(requests) }],
+  },
+  {
+    id: 'latency',
+    title: 'Latency',
+    layers: [{ kind: '', value: meanUs }],
+    highest: (value) => `highest mean: ${timeOf(value)}`,
+    summary: (day) => `mean ${timeOf(meanUs(day))}, slowest ${timeOf(day.slowestUs)}`,
+    columns: [
+      { head: 'Mean', text: (activity) => timeOf(meanUs(activity)) },
+      { head: 'Slowest', text: ({ slowestUs }) => timeOf(slowestUs) },
+    ],
+  },
+  {
+    id: 'logins',
+    title: 'Logins',
+    layers: [
+      { kind: 'light', value: ({ logins, failedLogins }) => logins + failedLogins },
+      { kind: 'bad', value: ({ failedLogins }) => failedLogins },
+    ],
+    highest: (value) => `most: ${numberOf(value)} in 15 minutes`,
+    summary: ({ logins, failedLogins }) => `${numberOf(logins)} succeeded, ${numberOf(failedLogins)} failed`,
+    columns: [
+      { head: 'Succeeded', text: ({ logins }) => numberOf(logins) },
+      { head: 'Failed', text: ({ failedLogins }) => numberOf(failedLogins) },
+    ],
+  },
+  {
+    id: 'errors',
+    title: 'Errors',
+    layers: [{ kind: 'bad', value: ({ failed }) => failed }],
+    highest: (value) => `most: ${numberOf(value)} in 15 minutes`,
+    summary: ({ failed, refused }) => `${numberOf(failed)} failed (5xx), ${numberOf(refused)} refused (4xx)`,
+    columns: [
+      { head: 'Failed (5xx)', text: ({ failed }) => numberOf(failed) },
+      { head: 'Refused (4xx)', text: ({ refused }) => numberOf(refused) },
+    ],
+  },
+  {
+    id: 'queue',
+    title: 'Hashing queue',
+    layers: [{ kind: '', value: ({ longestQueue }) => longestQueue }],
+    highest: (value) => `longest: ${numberOf(value)}`,
+    summary: ({ longestQueue }) => (longestQueue === 0 ? 'no password waited' : `up to ${numberOf(longestQueue)} waited at once`),
+    columns: [{ head: 'Longest queue', text: ({ longestQueue }) => numberOf(longestQueue) }],
+  },
+]
+
+/** What all processes did in the last 24 hours: a chart and a table for each number that an operator watches. */
+export function consoleStatusRoutes(app: App, { activity, ...parts }: ConsoleStatusParts): void {
+  const { get } = createPageRoutes(app, parts, 'console')
+
+  get('/status', {}, async () => {
+    const periods = await activity.lastDay()
+    const hours = hoursOf(periods)
+    const day = sumOf(periods)
+    const content =
+      day.requests === 0
+        ? html`<section class="card">${emptyState('No requests yet', 'Each process adds its numbers once a minute. Reload this page in a moment.')}</section>`
+        : html`<p class="quiet">The last 24 hours of all processes. Each adds its numbers once a minute. Times are in UTC.</p>
+<div class="columns">
+${GRAPHS.map((graph) => graphCard(graph, periods, hours, day))}
+</div>`
+    return { title: 'Status', content }
+  })
+}
+
+type Hour = { readonly startsAt: number; readonly activity: Activity }
+
+function hoursOf(periods: readonly ActivityPeriod[]): Hour[] {
+  return Array.from({ length: Math.ceil(periods.length / PERIODS_PER_HOUR) }, (_, place) => {
+    const hour = periods.slice(place * PERIODS_PER_HOUR, (place + 1) * PERIODS_PER_HOUR)
+    return { startsAt: hour[0]?.startsAt ?? 0, activity: sumOf(hour) }
+  })
+}
+
+function graphCard(graph: Graph, periods: readonly ActivityPeriod[], hours: readonly Hour[], day: Activity): Html {
+  const { id, title, columns } = graph
+  const layers = graph.layers.map(({ kind, value }) => ({ kind, values: periods.map(value) }))
+  const summary = graph.summary(day)
+  const highest = graph.highest(Math.max(...layers.flatMap(({ values }) => values)))
+  const startsAt = periods[0]?.startsAt ?? 0
+  return html`<section class="card" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2><span class="quiet">${summary}</span></header>
+${timeChart({ id, title: `${title} of the last 24 hours`, summary: `${summary}; ${highest}`, startsAt, highest, layers })}
+<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${title} by hour"><table aria-labelledby="${id}"><thead><tr><th scope="col">Hour from</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>
+${hours.toReversed().map((hour) => html`<tr><td>${momentText(hour.startsAt)}</td>${columns.map(({ head, text }) => html`<td data-label="${head}">${text(hour.activity)}</td>`)}</tr>`)}
+</tbody></table></div></details></section>`
+}
+
+function meanUs({ durationUs, requests }: Activity): number {
+  return requests === 0 ? 0 : durationUs / requests
+}
+
+/** `12.3 ms` */
+function timeOf(us: number): string {
+  const ms = us / 1000
+  return `${numberOf(ms < 100 ? Math.round(ms * 10) / 10 : Math.round(ms))} ms`
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test as plainTest, type TestContext } from 'node:test'
+import { createActivityLog } from '../../src/domain/activity.ts'
+import { createHousekeeping } from '../../src/domain/housekeeping.ts'
+import { createPasswordQueue } from '../../src/security/password-queue.ts'
+import { type Database, statement } from '../../src/storage/database.ts'
+import { migrate, openDatabase } from '../../src/storage/open.ts'
+import { createClock } from '../support/app/clock.ts'
+import { until } from '../support/app/eventually.ts'
+import { type DatabaseKind, freshDatabase, test } from '../support/databases/databases.ts'
+
+const QUARTER_MS = 15 * 60_000
+const DEADLINE_MS = 30_000
+const COUNT_ROWS = statement<{ count: number }>('select count(*) as count from activity')
+
+/** A database with a clock at the start of a quarter of an hour, and processes that count. */
+async function start(t: TestContext & { database: DatabaseKind }) {
+  const target = await freshDatabase(t, t.database)
+  await migrate(target)
+  const open = async () => {
+    const db = await openDatabase(target)
+    t.after(() => db.close())
+    return db
+  }
+  const clock = createClock()
+  clock.advance({ ms: QUARTER_MS - (clock.now() % QUARTER_MS) })
+  const db = await open()
+  const count = async (on?: Database, takeLongestQueue = () => 0) =>
+    createActivityLog({ db: on ?? (await open()), now: clock.now, takeLongestQueue })
+  const rows = async () => Number((await db.first(COUNT_ROWS))?.count)
+  return { clock, db, count, rows }
+}
+
+test('two processes add up what they count, minute by minute, also over connections of their own', async (t) => {
+  const { clock, count } = await start(t)
+  const [one, other] = [await count(undefined, () => 3), await count(undefined, () => 5)]
+  one.request(200, 10)
+  one.request(404, 30)
+  other.request(503, 200)
+  one.login(true)
+  other.login(false)
+  await Promise.all([one.flush(), other.flush()])
+  clock.advance({ minutes: 14 })
+  other.request(200, 0.5)
+  await other.flush()
+  clock.advance({ minutes: 1 })
+  one.request(200, 1)
+  await one.flush()
+  const periods = await other.lastDay()
+  assert.equal(periods.length, 96)
+  assert.deepEqual(periods.at(-2), {
+    startsAt: clock.now() - QUARTER_MS,
+    requests: 4,
+    refused: 1,
+    failed: 1,
+    durationUs: 240_500,
+    slowestUs: 200_000,
+    logins: 1,
+    failedLogins: 1,
+    longestQueue: 5,
+  })
+  assert.deepEqual([periods.at(-1)?.startsAt, periods.at(-1)?.requests], [clock.now(), 1])
+  assert.deepEqual(
+    periods.map(({ startsAt }) => startsAt),
+    Array.from({ length: 96 }, (_, place) => clock.now() - (95 - place) * QUARTER_MS),
+  )
+  assert.equal(
+    periods.slice(0, -2).every(({ requests }) => requests === 0),
+    true,
+  )
+})
+
+test('what was written is written once, and an idle process writes nothing', async (t) => {
+  const { count, rows } = await start(t)
+  const log = await count()
+  await log.flush()
+  assert.equal(await rows(), 0)
+  log.request(200, 10)
+  await log.flush()
+  await log.flush()
+  assert.equal((await log.lastDay()).at(-1)?.requests, 1)
+  assert.equal(await rows(), 1)
+})
+
+test('a process that is killed loses at most its last minute, and one that stops loses nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { clock, count, rows } = await start(t)
+  const [killed, stopped] = [await count(), await count()]
+  killed.start()
+  killed.request(200, 10)
+  clock.advance({ minutes: 1 })
+  t.mock.timers.tick(60_000)
+  await until('the minute is written', async () => (await rows()) === 1, DEADLINE_MS)
+  // Never written: the process is gone.
+  killed.request(200, 10)
+  stopped.start()
+  stopped.request(500, 10)
+  await stopped.stop()
+  const { requests, failed } = (await stopped.lastDay()).at(-1) ?? {}
+  assert.deepEqual([requests, failed], [2, 1])
+})
+
+test('during an outage of the database nothing is lost, minute by minute', async (t) => {
+  const { clock, db, count } = await start(t)
+  let isDown = true
+  const run: Database['run'] = (...parts) => (isDown ? Promise.reject(new Error('down')) : db.run(...parts))
+  const log = await count({ ...db, run })
+  log.request(200, 10)
+  await assert.rejects(log.flush(), /down/)
+  log.request(503, 20)
+  clock.advance({ minutes: 20 })
+  log.request(503, 30)
+  await assert.rejects(log.flush(), /down/)
+  isDown = false
+  await log.flush()
+  assert.deepEqual(
+    (await log.lastDay()).slice(-2).map(({ requests, failed, slowestUs }) => [requests, failed, slowestUs]),
+    [
+      [2, 1, 20_000],
+      [1, 1, 30_000],
+    ],
+  )
+  // A day later nobody would see it.
+  isDown = true
+  log.request(200, 10)
+  await assert.rejects(log.flush(), /down/)
+  isDown = false
+  clock.advance({ hours: 25 })
+  await log.flush()
+  assert.equal(
+    (await log.lastDay()).every(({ requests }) => requests === 0),
+    true,
+  )
+})
+
+test('rows that are over a day old are not shown, and housekeeping removes them', async (t) => {
+  const { clock, db, count, rows } = await start(t)
+  const log = await count()
+  log.request(200, 10)
+  await log.flush()
+  clock.advance({ hours: 23, minutes: 46 })
+  log.request(200, 10)
+  await log.flush()
+  const shown = async () => (await log.lastDay()).reduce((sum, { requests }) => sum + requests, 0)
+  const housekeeping = createHousekeeping(db, clock.now, (error) => assert.fail(String(error)))
+  await housekeeping.run()
+  assert.deepEqual([await shown(), await rows()], [2, 2])
+  clock.advance({ minutes: 15 })
+  await housekeeping.run()
+  assert.deepEqual([await shown(), await rows()], [1, 1])
+})
+
+plainTest('the longest queue of passwords is counted once', async () => {
+  const queue = createPasswordQueue(1, 60_000)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const works = [1, 2, 3].map(() => queue.run(() => promise, undefined))
+  assert.deepEqual([queue.takeLongest(), queue.takeLongest()], [2, 2], 'two wait all the time')
+  resolve()
+  await Promise.all(works)
+  assert.deepEqual([queue.takeLongest(), queue.takeLongest()], [2, 0])
+})
