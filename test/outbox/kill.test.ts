@@ -19,7 +19,7 @@ async function startDoomed(t: ContractContext, { config }: TestApp, env: Record<
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))
-  await once(child.stdout, 'data', { signal: AbortSignal.timeout(20_000) })
+  await once(child.stdout, 'data', { signal: AbortSignal.timeout(60_000) })
   return {
     async kill() {
       const exited = once(child, 'exit')

@@ -16,7 +16,7 @@ test('201: a mail server that hangs delays neither registrations nor a stop, and
   const emails = Array.from({ length: COUNT }, newEmail)
   for (const email of emails) {
     const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
-    const signal = AbortSignal.timeout(3000)
+    const signal = AbortSignal.timeout(9000)
     const response = await fetch(`${first.url}/register/`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -25,7 +25,7 @@ test('201: a mail server that hangs delays neither registrations nor a stop, and
     })
     assert.equal(response.status, 201)
   }
-  const exited = once(first.process, 'exit', { signal: AbortSignal.timeout(10_000) })
+  const exited = once(first.process, 'exit', { signal: AbortSignal.timeout(15_000) })
   first.process.kill('SIGTERM')
   assert.deepEqual(await exited, [0, null])
   assert.ok(!emails.some((email) => first.output().includes(email)), 'no address is logged')

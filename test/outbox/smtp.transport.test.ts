@@ -200,7 +200,7 @@ async function stopDuringSilence(t: TestContext, testApp: TestApp) {
   await connected.promise
   const before = performance.now()
   await dispatcher.stop()
-  assert.ok(performance.now() - before < 2000)
+  assert.ok(performance.now() - before < 10_000)
   const [row] = await outboxRows(testApp)
   return row
 }

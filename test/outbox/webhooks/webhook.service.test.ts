@@ -33,12 +33,12 @@ async function settingsFor(t: ContractContext, receiver: Receiver): Promise<Reco
 async function register(service: ServiceProcess, email: string): Promise<void> {
   const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
   const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${service.url}/register/`, { method: 'POST', headers, body, signal: AbortSignal.timeout(5000) })
+  const response = await fetch(`${service.url}/register/`, { method: 'POST', headers, body, signal: AbortSignal.timeout(30_000) })
   assert.equal(response.status, 201)
 }
 
 async function kill({ process: child }: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
-  const exited = once(child, 'exit', { signal: AbortSignal.timeout(15_000) })
+  const exited = once(child, 'exit', { signal: AbortSignal.timeout(30_000) })
   child.kill(signal)
   await exited
 }

@@ -10,7 +10,7 @@ import { login, newEmail, register } from '../../support/http/requests.ts'
 import { finished, MAIN, startNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 
-const DEADLINE_MS = 30_000
+const DEADLINE_MS = 60_000
 
 type Metrics = Map<string, number>
 
@@ -22,7 +22,7 @@ async function scrape(url: string): Promise<Metrics> {
 
 /** Sends a request on a new connection, so that the workers take turns. */
 async function get(url: string): Promise<number> {
-  const response = await fetch(url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(5000) })
+  const response = await fetch(url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(DEADLINE_MS) })
   await response.arrayBuffer()
   return response.status
 }

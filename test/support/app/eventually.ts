@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const DEADLINE_MS = 10_000
+const DEADLINE_MS = 60_000
 
 /** Calls `look` until it returns a value, and returns that value. */
 export async function eventually<Value>(what: string, look: () => Promise<Value | undefined>, deadlineMs = DEADLINE_MS): Promise<Value> {

@@ -12,7 +12,7 @@ export type ServiceProcess = {
   output(): string
 }
 
-const PRINT_DEADLINE_MS = 20_000
+const PRINT_DEADLINE_MS = 60_000
 
 /** Starts the real service in its own process, in a temporary folder, on a free port. It is killed when the test ends. */
 export async function startProcess(

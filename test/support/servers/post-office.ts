@@ -60,7 +60,7 @@ export function createHeldTransport(): HeldTransport {
       for (const held of [...pending]) held.refuse(new MailError('server', 'closed'))
     },
     async untilPending(count) {
-      const signal = AbortSignal.timeout(10_000)
+      const signal = AbortSignal.timeout(60_000)
       while (pending.length < count) await once(changes, 'change', { signal })
     },
   }
