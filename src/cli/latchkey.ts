@@ -5,6 +5,7 @@ import { readVersion } from '../shared/version.ts'
 import { SomeFailed } from './bulk/bulk.ts'
 import { auditCommands } from './commands/audit.commands.ts'
 import { backupCommands } from './commands/backup.commands.ts'
+import { conformanceCommands } from './commands/conformance.commands.ts'
 import { doctorCommands } from './commands/doctor.commands.ts'
 import { keyCommands } from './commands/key.commands.ts'
 import { mailCommands } from './commands/mail.commands.ts'
@@ -64,6 +65,7 @@ export function createProgram(): Command {
   signingKeyCommands(program)
   backupCommands(program)
   migrateDataCommands(program)
+  conformanceCommands(program)
   helpCommand(program)
   return program
 }

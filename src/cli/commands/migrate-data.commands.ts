@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { withDotEnv } from '../../config/dotenv.ts'
 import { parseDatabaseUrl } from '../../config/values.ts'
 import { explainDatabaseErrors } from '../../process/open-database.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
@@ -13,7 +12,7 @@ import { countServiceConnections, withinPostgres } from '../../storage/maintenan
 import { withinSqlite } from '../../storage/maintenance/transfer-sqlite.ts'
 import { newerVersion, type OnNewer } from '../../storage/migrations.ts'
 import { migrate } from '../../storage/open.ts'
-import { FROM_INPUT, readSecretLine } from '../terminal/input.ts'
+import { FROM_INPUT, readSecretOption } from '../terminal/input.ts'
 import { contents, JSON_OPTION, print } from '../terminal/output.ts'
 import { createRateProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
@@ -21,7 +20,6 @@ import { requireOptions } from '../terminal/required-options.ts'
 
 type MoveOptions = { readonly from: string; readonly to: string; readonly json?: true }
 
-const FROM_ENVIRONMENT = 'env:'
 const URL_HINT =
   'sqlite:path/to/file.db or postgres://user:password@host:port/database; env:NAME reads it from an environment variable, and - from standard input'
 
@@ -34,8 +32,8 @@ export function migrateDataCommands(program: Command): void {
 
 async function moveData({ from, to, json }: MoveOptions): Promise<void> {
   if (from === FROM_INPUT && to === FROM_INPUT) throw new InvalidInput(['--from, --to: only one of them can be read from standard input'])
-  const source = parseTarget('--from', await readUrl('--from', from))
-  const target = parseTarget('--to', await readUrl('--to', to))
+  const source = parseTarget('--from', await readSecretOption('--from', from, 'Database URL (--from): '))
+  const target = parseTarget('--to', await readSecretOption('--to', to, 'Database URL (--to): '))
   await requireUnused(source)
   await requireOurs(source)
   const steps = await explainDatabaseErrors('--from', source, () => migrate(source, refuseNewer))
@@ -54,16 +52,6 @@ async function moveData({ from, to, json }: MoveOptions): Promise<void> {
 /** Only the newer version knows all of its tables. */
 const refuseNewer: OnNewer = ([migration = '']) => {
   throw newerVersion(migration)
-}
-
-/** A URL may contain a password, which other users of the machine could read in the list of processes. */
-async function readUrl(option: string, given: string): Promise<string> {
-  if (given === FROM_INPUT) return readSecretLine(`Database URL (${option}): `)
-  if (!given.startsWith(FROM_ENVIRONMENT)) return given
-  const name = given.slice(FROM_ENVIRONMENT.length)
-  const url = withDotEnv(process.env)[name]
-  if (!url) throw new InvalidInput([`${option}: the environment variable ${name} is not set`])
-  return url
 }
 
 function parseTarget(option: string, url: string): DatabaseTarget {

@@ -1,5 +1,6 @@
 import { text as readAll } from 'node:stream/consumers'
 import { Option } from 'commander'
+import { withDotEnv } from '../../config/dotenv.ts'
 import { parseEmail } from '../../domain/values/email.ts'
 import { isPassword, NAME_MAX_LENGTH, parseName } from '../../domain/values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../../domain/values/text.ts'
@@ -57,6 +58,18 @@ export async function readPassword(option: string): Promise<string> {
 /** Returns a secret that a person types unseen, or the first line of standard input. */
 export async function readSecretLine(question: string): Promise<string> {
   return isInteractive() ? askSecret(question) : ((await readLines())[0] ?? '')
+}
+
+const FROM_ENVIRONMENT = 'env:'
+
+/** The value of an option that may hold a secret, which other users of the machine could read in the list of processes. */
+export async function readSecretOption(option: string, given: string, question: string): Promise<string> {
+  if (given === FROM_INPUT) return readSecretLine(question)
+  if (!given.startsWith(FROM_ENVIRONMENT)) return given
+  const name = given.slice(FROM_ENVIRONMENT.length)
+  const value = withDotEnv(process.env)[name]
+  if (!value) throw new InvalidInput([`${option}: the environment variable ${name} is not set`])
+  return value
 }
 
 export async function readLines(): Promise<string[]> {

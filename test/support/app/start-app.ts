@@ -36,6 +36,8 @@ export type TestApp = {
   readonly activity: ActivityLog
   /** The mails that the service has sent. */
   readonly mailbox: Mailbox
+  /** Where they are kept. */
+  readonly mailFolder: string
   /** The lines of the log. */
   readonly logged: readonly string[]
 }
@@ -44,6 +46,8 @@ export type StartOptions = {
   readonly database?: DatabaseKind
   readonly env?: Readonly<Record<string, string>>
   readonly passwords?: Passwords
+  /** Whether mails are sent at once, and not only when the test opens the mailbox. */
+  readonly sendsMails?: boolean
 }
 
 export const TEST_SECRET = 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u'
@@ -67,7 +71,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const { brand, templates } = await openBranding(config)
   const mailFolder = join(temporaryFolder(t), 'mail')
   const transport = createFileTransport(mailFolder, () => undefined)
-  // Not started: it sends, one mail after the other, when the test opens the mailbox.
+  // Usually not started: it sends, one mail after the other, when the test opens the mailbox.
   const mail = createMailDispatcher({
     db,
     tokens: services.tokens,
@@ -88,11 +92,13 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     brand,
     keptMails: createKeptMails(mailFolder),
   })
+  if (options.sendsMails) mail.start()
   t.after(async () => {
     await app.close()
     await mail.stop()
     await db.close()
   })
   requireDeclaredErrors(t, app)
-  return { app, config, db, clock, services, passwords, sessionUse, activity, mailbox: createMailbox(mail, mailFolder), logged }
+  const mailbox = createMailbox(mail, mailFolder)
+  return { app, config, db, clock, services, passwords, sessionUse, activity, mailbox, mailFolder, logged }
 }

@@ -1,0 +1,98 @@
+import { counted } from '../../shared/counted.ts'
+import { printable } from '../terminal/text.ts'
+import { areaOf, describeSection } from './check.ts'
+import type { Outcome, Result, Run } from './run.ts'
+
+const COLOURS: Readonly<Record<Outcome, string>> = { passed: '32', failed: '31', differs: '33', skipped: '33' }
+const INDENT = ' '.repeat(9)
+
+export function count({ results }: Run, outcome: Outcome): number {
+  return results.filter((result) => result.outcome === outcome).length
+}
+
+export function isConforming(run: Run): boolean {
+  return count(run, 'failed') === 0 && run.accounts.left.length === 0
+}
+
+/** A line for each area, with its failures and differences below it, then the skipped checks and the counts. */
+export function reportText(run: Run, isColoured: boolean): string[] {
+  const painted = (outcome: Outcome, text: string) => (isColoured ? `\u001b[${COLOURS[outcome]}m${text}\u001b[0m` : text)
+  const areas = Map.groupBy(run.results, ({ check }) => areaOf(check))
+  const lines = [...areas].flatMap(([area, results]) => {
+    const outcome = verdictOf(results)
+    const passed = results.filter((result) => result.outcome === 'passed').length
+    return [
+      `${painted(outcome, outcome.padEnd(7))}  ${area.padEnd(14)}  ${passed} of ${results.length}`,
+      ...results.filter(isNotable).flatMap((result) => describeResult(result, painted)),
+    ]
+  })
+  return [`${run.url}: ${counted(run.results.length, 'check')}`, '', ...lines, ...describeSkipped(run.results), '', summary(run, painted)]
+}
+
+function verdictOf(results: readonly Result[]): Outcome {
+  const outcomes = new Set(results.map(({ outcome }) => outcome))
+  return (['failed', 'differs', 'passed'] as const).find((outcome) => outcomes.has(outcome)) ?? 'skipped'
+}
+
+function isNotable({ outcome }: Result): boolean {
+  return outcome === 'failed' || outcome === 'differs'
+}
+
+function describeResult(
+  { check, outcome, reason, expected, received, exchange }: Result,
+  painted: (outcome: Outcome, text: string) => string,
+): string[] {
+  const details = [
+    ...(reason === undefined ? [] : [reason]),
+    ...(expected === undefined ? [] : [`expected  ${expected}`, `received  ${received}`]),
+    ...(exchange === undefined ? [] : [`request   ${exchange.request}`, `response  ${exchange.response}`]),
+  ]
+  return [
+    `  ${painted(outcome, outcome)}  ${check.id}  (${describeSection(check.section)}) ${check.title}`,
+    ...details.map((line) => INDENT + printable(line)),
+  ]
+}
+
+function describeSkipped(results: readonly Result[]): string[] {
+  const skipped = Map.groupBy(
+    results.filter(({ outcome }) => outcome === 'skipped'),
+    ({ reason }) => reason ?? '',
+  )
+  return [...skipped].flatMap(([reason, group]) => ['', `skipped (${reason}): ${group.map(({ check }) => check.id).join(', ')}`])
+}
+
+function summary(run: Run, painted: (outcome: Outcome, text: string) => string): string {
+  const counts = (['passed', 'failed', 'differs', 'skipped'] as const).map(
+    (outcome) => `${count(run, outcome)} ${outcome === 'differs' ? 'differ' : outcome}`,
+  )
+  const { created, left } = run.accounts
+  const accounts = `${counted(created, 'account')} created, ${left.length === 0 ? 'all' : created - left.length} removed`
+  return `${painted(isConforming(run) ? 'passed' : 'failed', counts.join(', '))} in ${(run.durationMs / 1000).toFixed(1)} s; ${accounts}`
+}
+
+export function reportJson(run: Run): object {
+  return {
+    url: run.url,
+    conforms: isConforming(run),
+    duration_ms: Math.round(run.durationMs),
+    passed: count(run, 'passed'),
+    failed: count(run, 'failed'),
+    differs: count(run, 'differs'),
+    skipped: count(run, 'skipped'),
+    accounts_created: run.accounts.created,
+    accounts_left: run.accounts.left,
+    checks: run.results.map(({ check, outcome, durationMs, reason, expected, received, exchange }) => ({
+      id: check.id,
+      area: areaOf(check),
+      section: check.section,
+      title: check.title,
+      level: check.level,
+      needs_mailbox: check.needsMailbox,
+      outcome,
+      duration_ms: Math.round(durationMs),
+      ...(reason !== undefined && { reason }),
+      ...(expected !== undefined && { expected, received }),
+      ...exchange,
+    })),
+  }
+}

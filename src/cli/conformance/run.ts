@@ -1,0 +1,153 @@
+import { Interrupted } from '../terminal/interruption.ts'
+import { InvalidInput } from '../terminal/refusals.ts'
+import { type Accounts, createAccounts } from './accounts.ts'
+import { areaOf, type Check, NotApplicable } from './check.ts'
+import { ALL_CHECKS } from './checks/all-checks.ts'
+import { type Answer, type Client, createClient, type Exchange, Unanswered } from './client.ts'
+import { createContext, createShared } from './context.ts'
+import { Mismatch } from './expect.ts'
+import { type Mailbox, openMailbox } from './mailbox.ts'
+import { createMasking } from './masking.ts'
+import { requireUsable } from './preflight.ts'
+
+/** `differs`: a choice of Latchkey that this implementation decided otherwise, which is not an error. */
+export type Outcome = 'passed' | 'failed' | 'differs' | 'skipped'
+
+export type Result = {
+  readonly check: Check
+  readonly outcome: Outcome
+  readonly durationMs: number
+  /** Why a check was skipped or could not be completed. */
+  readonly reason?: string
+  readonly expected?: string
+  readonly received?: string
+  readonly exchange?: Exchange
+}
+
+export type RunOptions = {
+  readonly url: string
+  readonly adminKey: string
+  readonly mailbox?: string | undefined
+  /** Areas, or ids of checks. */
+  readonly only?: readonly string[] | undefined
+  /** Whether a difference is a failure. */
+  readonly isStrict?: boolean | undefined
+  /** Throws when the run was interrupted. */
+  readonly checkpoint?: () => void
+  readonly onProgress?: (done: number, total: number) => void
+  /** Called with the addresses of accounts that could not be removed. */
+  readonly onLeft?: (addresses: readonly string[]) => void
+}
+
+export type Run = {
+  readonly url: string
+  readonly results: readonly Result[]
+  readonly durationMs: number
+  readonly accounts: { readonly created: number; readonly left: readonly string[] }
+}
+
+// Few, because most checks make the service hash passwords.
+const CONCURRENCY = 4
+
+/** Runs the checks, and removes the accounts that they created, also after an error or an interruption. */
+export async function runConformance(options: RunOptions): Promise<Run> {
+  const { checkpoint = () => undefined } = options
+  const startedAt = performance.now()
+  const url = options.url.replace(/\/+$/, '')
+  const checks = selectChecks(options.only)
+  const mailbox = options.mailbox === undefined ? undefined : await openMailbox(options.mailbox, checkpoint)
+  const masking = createMasking()
+  const operator = { key: options.adminKey }
+  const clientFor = (onAnswer?: (answer: Answer) => void): Client =>
+    createClient({
+      url,
+      masking,
+      checkpoint,
+      onAnswer: (method, path, call, answer) => {
+        accounts.observe(method, path, call, answer)
+        onAnswer?.(answer)
+      },
+    })
+  const accounts: Accounts = createAccounts({ client: { call: (...call) => clientFor().call(...call) }, admin: operator, mailbox })
+  const cleaner = createClient({ url, masking, checkpoint: () => undefined })
+  let results: readonly Result[] = []
+  let left: readonly string[] = []
+  try {
+    await requireUsable(clientFor(), accounts, operator, url)
+    const shared = createShared(clientFor(), accounts, operator)
+    const contextFor = (client: Client) => createContext(client, accounts, operator, shared, mailbox)
+    results = await runAll(checks, { ...options, checkpoint }, mailbox, (check) =>
+      runOne(check, options.isStrict === true, clientFor, contextFor),
+    )
+  } finally {
+    left = await removeAccounts(accounts, cleaner)
+    if (left.length > 0) options.onLeft?.(left)
+  }
+  return { url, results, durationMs: performance.now() - startedAt, accounts: { created: accounts.created(), left } }
+}
+
+function selectChecks(only: readonly string[] | undefined): readonly Check[] {
+  if (only === undefined) return ALL_CHECKS
+  const isSelected = (check: Check) => only.includes(areaOf(check)) || only.includes(check.id)
+  const unknown = only.filter((name) => !ALL_CHECKS.some((check) => areaOf(check) === name || check.id === name))
+  const areas = [...new Set(ALL_CHECKS.map(areaOf))]
+  if (unknown.length > 0)
+    throw new InvalidInput(unknown.map((name) => `--only: there is no area or check ${name}; the areas are ${areas.join(', ')}`))
+  return ALL_CHECKS.filter(isSelected)
+}
+
+async function runAll(
+  checks: readonly Check[],
+  { checkpoint, onProgress }: Required<Pick<RunOptions, 'checkpoint'>> & Pick<RunOptions, 'onProgress'>,
+  mailbox: Mailbox | undefined,
+  run: (check: Check) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  const queue = checks.entries()
+  let done = 0
+  const work = async () => {
+    for (const [index, check] of queue) {
+      checkpoint()
+      const isSkipped = check.needsMailbox && mailbox === undefined
+      results[index] = isSkipped ? { check, outcome: 'skipped', durationMs: 0, reason: 'needs a mailbox' } : await run(check)
+      onProgress?.(++done, checks.length)
+    }
+  }
+  // Every worker is awaited before an error is passed on: a request that still runs could create an account after the removal.
+  const ended = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work))
+  for (const worker of ended) if (worker.status === 'rejected') throw worker.reason
+  return results
+}
+
+async function runOne(
+  check: Check,
+  isStrict: boolean,
+  clientFor: (onAnswer: (answer: Answer) => void) => Client,
+  contextFor: (client: Client) => ReturnType<typeof createContext>,
+): Promise<Result> {
+  const startedAt = performance.now()
+  let last: Answer | undefined
+  const result = (rest: Omit<Result, 'check' | 'durationMs'>): Result => ({ check, durationMs: performance.now() - startedAt, ...rest })
+  const failed: Outcome = check.level === 'choice' && !isStrict ? 'differs' : 'failed'
+  try {
+    await check.run(contextFor(clientFor((answer) => (last = answer))))
+    return result({ outcome: 'passed' })
+  } catch (error) {
+    if (error instanceof NotApplicable) return result({ outcome: 'skipped', reason: error.message })
+    if (error instanceof Unanswered) return result({ outcome: 'failed', reason: error.message })
+    if (error instanceof Interrupted) throw error
+    if (!(error instanceof Mismatch)) return result({ outcome: 'failed', reason: `the check could not be completed: ${String(error)}` })
+    const exchange = (error.answer ?? last)?.exchange()
+    return result({ outcome: failed, expected: error.expected, received: error.received, ...(exchange && { exchange }) })
+  }
+}
+
+/** Never throws: an error of the run is more important than one of the removal, which the report names too. */
+async function removeAccounts(accounts: Accounts, cleaner: Client): Promise<readonly string[]> {
+  if (accounts.created() === 0) return []
+  try {
+    return await accounts.removeAll(cleaner)
+  } catch (error) {
+    return [`${accounts.marker}-…@example.com (${error instanceof Error ? error.message : String(error)})`]
+  }
+}

@@ -1,0 +1,40 @@
+import type { TestContext } from 'node:test'
+import { statement } from '../../../src/storage/database.ts'
+import { TABLE_NAMES, type TransferTable } from '../../../src/storage/maintenance/transfer.ts'
+import { startListening } from '../client/listening.ts'
+import type { DatabaseKind } from '../databases/databases.ts'
+import { admin, keyHolder } from './actors.ts'
+import type { TestApp } from './start-app.ts'
+
+export type ConformingService = TestApp & {
+  readonly url: string
+  readonly adminKey: string
+  /** The arguments of the command for this service. */
+  readonly args: readonly string[]
+  /** The number of rows of each table, except those of the audit trail. */
+  countRows(): Promise<Readonly<Partial<Record<TransferTable, number>>>>
+}
+
+const AUDIT_TABLES: readonly TransferTable[] = ['events', 'event_seals', 'audit_marks']
+const COUNTS = TABLE_NAMES.filter((name) => !AUDIT_TABLES.includes(name)).map(
+  (name) => [name, statement<{ count: number }>(`select count(*) as count from ${name}`)] as const,
+)
+
+/** Latchkey with an admin, as the conformance checks need it: it listens, sends mails at once, and publishes metrics. */
+export async function startConforming(t: TestContext & { database?: DatabaseKind }): Promise<ConformingService> {
+  const service = await startListening(t, {
+    ...(t.database && { database: t.database }),
+    sendsMails: true,
+    env: { METRICS_ENABLED: 'true' },
+  })
+  const { key: adminKey } = await keyHolder(service, await admin(service))
+  return {
+    ...service,
+    adminKey,
+    args: ['conformance', service.url, '--admin-key', adminKey],
+    async countRows() {
+      const rows = await Promise.all(COUNTS.map(async ([name, count]) => [name, Number((await service.db.first(count))?.count)] as const))
+      return Object.fromEntries(rows)
+    },
+  }
+}
