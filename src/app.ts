@@ -34,7 +34,7 @@ import { openBlocklist } from './security/blocklist.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createServices, type Parts } from './services.ts'
 import { type Brand, NO_BRAND } from './shared/brand.ts'
-import { isLoopbackHost, isLoopbackHostHeader } from './shared/loopback.ts'
+import { isLocalService } from './shared/loopback.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
 import { readVersion } from './shared/version.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
@@ -66,6 +66,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const activity = parts.activity ?? createActivityLog({ db, now, takeLongestQueue: passwords.takeLongestQueue })
   // Without the console nobody sees the counts.
   const counted = config.consoleEnabled ? activity : undefined
+  const firstAdminCode = config.consoleEnabled && isLocalService(config) ? parts.firstAdminCode : undefined
   const services = createServices({
     db,
     secrets,
@@ -80,6 +81,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     onMailQueued,
     webhooks: config.webhook,
     onEvent,
+    firstAdminCode,
   })
   const { authentication, accounts, sessions, passwordReset, users, emailChanges, userAdministration, userSessions } = services
   const { apiKeys, leakedKeys, limiter } = services
@@ -89,7 +91,16 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   // Loaded with the first visit: most services are never asked.
   const runChecks = async () => (await import('./cli/doctor/examine.ts')).examineService(config, { now })
   const website = createWebsite(
-    { ...config, secrets, brand, keptMails, activity, settings: describeSettings(config), examine: createServiceChecks(runChecks, now) },
+    {
+      ...config,
+      secrets,
+      brand,
+      keptMails,
+      activity,
+      settings: describeSettings(config),
+      examine: createServiceChecks(runChecks, now),
+      hasFirstAdminCode: firstAdminCode !== undefined,
+    },
     services,
     now,
   )
@@ -136,7 +147,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       auditRoutes(app, services.audit)
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
-      devMailRoutes(app, isDevelopment(config) ? keptMails : undefined)
+      devMailRoutes(app, isLocalService(config) ? keptMails : undefined)
       landingRoutes(app, about, pageBrand)
       website.addRoutes(app)
       explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))
@@ -154,11 +165,6 @@ function withLogins(observer: Observer, activity: ActivityLog | undefined): Obse
       activity.login(status === 'success')
     },
   }
-}
-
-/** On a machine of a developer, nobody else reaches the service, and mails are kept as files. */
-function isDevelopment({ host, baseUrl, smtpUrl }: Config): boolean {
-  return smtpUrl === undefined && isLoopbackHost(host) && isLoopbackHostHeader(new URL(baseUrl).host)
 }
 
 function metricsSources({ webhook }: Config, parts: AppParts, passwords: Passwords): MetricsSources {

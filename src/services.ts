@@ -1,5 +1,6 @@
 import { type Accounts, createAccounts } from './domain/accounts/accounts.service.ts'
 import { createEmailChanges, type EmailChanges } from './domain/accounts/email-changes.service.ts'
+import { createFirstAdmin, type FirstAdmin } from './domain/accounts/first-admin.service.ts'
 import { createPasswordReset, type PasswordReset } from './domain/accounts/password-reset.service.ts'
 import { createSelfDeletion, type SelfDeletion } from './domain/accounts/self-deletion.service.ts'
 import { createUserAdministration, type UserAdministration } from './domain/accounts/user-administration.service.ts'
@@ -53,6 +54,8 @@ export type Parts = {
   readonly followUps?: readonly FollowUp[] | undefined
   /** The receiver of webhooks, and the events that it gets. */
   readonly webhooks?: WebhookSubscription | undefined
+  /** The code of the terminal, with which a browser on this machine creates the first admin. */
+  readonly firstAdminCode?: string | undefined
   /** Called after the commit with each security-relevant change. */
   readonly onEvent?: ((event: Event) => void) | undefined
 }
@@ -61,6 +64,7 @@ export type Services = {
   readonly tokens: Tokens
   readonly authentication: Authentication
   readonly accounts: Accounts
+  readonly firstAdmin: FirstAdmin
   readonly sessions: Sessions
   readonly passwordReset: PasswordReset
   readonly users: Users
@@ -115,6 +119,7 @@ export function createServices(parts: Parts): Services {
       noteSessionUse: sessionUse.note,
     }),
     accounts: createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
+    firstAdmin: createFirstAdmin({ reads, changes, passwords, now, code: parts.firstAdminCode }),
     sessions: createSessions({ reads, changes, tokens, passwords, observer, now, noteFailedLogin: failedLogins.note }),
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ reads, changes, passwords, now, limiter, onMailQueued }),

@@ -33,6 +33,8 @@ import { createWorkerPeers } from './lifecycle/workers.ts'
 export type ServeParts = {
   readonly db: MonitoredDatabase
   readonly secrets: Secrets
+  /** The code of the terminal, where there is no admin yet. */
+  readonly firstAdminCode?: string | undefined
   readonly publicUrl: PublicUrl
   readonly logger: Logger
 }
@@ -64,6 +66,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   const app = await buildApp(config, {
     db,
     secrets,
+    firstAdminCode: parts.firstAdminCode,
     publicUrl,
     now: Date.now,
     logger,

@@ -1,18 +1,19 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config/load.ts'
-import type { Secrets } from '../security/derived-keys.ts'
+import { generateFirstAdminCode } from '../security/first-admin-code.ts'
+import { isLocalService } from '../shared/loopback.ts'
 import { boundPort, createPublicUrl } from '../shared/public-url.ts'
 import { exitAfterLog, exitNow } from './lifecycle/exit.ts'
 import { handleUncaughtErrors, type ProcessLog, type RunningService, stopService } from './lifecycle/shutdown.ts'
 import { type Launch, onStopSignals } from './lifecycle/signals.ts'
 import { superviseWorkers, type Workers } from './lifecycle/supervisor.ts'
-import { listenForStop, requestSecrets } from './lifecycle/workers.ts'
+import { listenForStop, requestSecrets, type StartSecrets } from './lifecycle/workers.ts'
 import { createLogDestination } from './log-destination.ts'
 import { createLogger } from './logger.ts'
 import { openMigrated } from './open-database.ts'
 import { prepare } from './prepare.ts'
 import { serve } from './serve.ts'
-import { welcome } from './welcome.ts'
+import { type WelcomeDetails, welcome } from './welcome.ts'
 
 /** Starts the service: migrations first, then listening. With several workers, this process supervises them. */
 export async function startService(config: Config, launch: Launch): Promise<void> {
@@ -22,9 +23,10 @@ export async function startService(config: Config, launch: Launch): Promise<void
   const log: ProcessLog = { logger: createLogger(config.logLevel, destination), destination }
   if (cluster.isWorker) return startWorker(config, log)
   const { hasAdmin, secrets } = await prepare(config, log.logger)
-  const greet = (port: number) => process.stdout.write(greeting(config, port, hasAdmin))
-  if (config.workers > 1) return supervise({ count: config.workers, secrets, onListening: greet }, log, launch)
-  return startAlone(await openAndServe(config, secrets, log), log, launch, greet)
+  const firstAdminCode = !hasAdmin && config.consoleEnabled && isLocalService(config) ? generateFirstAdminCode() : undefined
+  const greet = (port: number) => process.stdout.write(greeting(config, port, { hasAdmin, firstAdminCode }))
+  if (config.workers > 1) return supervise({ count: config.workers, secrets, firstAdminCode, onListening: greet }, log, launch)
+  return startAlone(await openAndServe(config, { secrets, firstAdminCode }, log), log, launch, greet)
 }
 
 async function startAlone(service: RunningService, log: ProcessLog, launch: Launch, greet: (port: number) => void): Promise<void> {
@@ -54,7 +56,7 @@ async function startWorker(config: Config, log: ProcessLog): Promise<void> {
   }
 }
 
-async function openAndServe(config: Config, secrets: Secrets, log: ProcessLog): Promise<RunningService> {
+async function openAndServe(config: Config, startSecrets: StartSecrets, log: ProcessLog): Promise<RunningService> {
   const db = await openMigrated(config, {
     onOutage: (reason) => log.logger.error({ reason }, 'database outage'),
     onReplicaAway: (reason) => log.logger.warn({ reason }, 'the replica cannot be used; the primary answers instead'),
@@ -62,7 +64,7 @@ async function openAndServe(config: Config, secrets: Secrets, log: ProcessLog): 
     onRecovery: (outageMs) => log.logger.warn({ outageMs: Math.round(outageMs) }, 'database outage is over'),
   })
   try {
-    const service = await serve(config, { db, secrets, publicUrl: createPublicUrl(config.baseUrl), logger: log.logger })
+    const service = await serve(config, { db, ...startSecrets, publicUrl: createPublicUrl(config.baseUrl), logger: log.logger })
     handleUncaughtErrors(service, log)
     return service
   } catch (error) {
@@ -72,9 +74,9 @@ async function openAndServe(config: Config, secrets: Secrets, log: ProcessLog): 
   }
 }
 
-function greeting(config: Config, port: number, hasAdmin: boolean): string {
+function greeting(config: Config, port: number, admin: Pick<WelcomeDetails, 'hasAdmin' | 'firstAdminCode'>): string {
   const publicUrl = createPublicUrl(config.baseUrl)
   publicUrl.setPort(port)
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  return welcome(config, { listeningUrl: `http://${host}:${port}`, baseUrl: publicUrl.get(), hasAdmin })
+  return welcome(config, { listeningUrl: `http://${host}:${port}`, baseUrl: publicUrl.get(), ...admin })
 }

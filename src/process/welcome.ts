@@ -2,10 +2,16 @@ import type { Config } from '../config/load.ts'
 import { mailFolder } from '../outbox/open-transport.ts'
 import { COMMAND } from '../shared/command.ts'
 
-export type WelcomeDetails = { readonly listeningUrl: string; readonly baseUrl: string; readonly hasAdmin: boolean }
+export type WelcomeDetails = {
+  readonly listeningUrl: string
+  readonly baseUrl: string
+  readonly hasAdmin: boolean
+  /** For the form that creates the first admin. */
+  readonly firstAdminCode: string | undefined
+}
 
 /** What an operator needs to know after the start. */
-export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin }: WelcomeDetails): string {
+export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, firstAdminCode }: WelcomeDetails): string {
   const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
   const mail = config.smtpUrl === undefined ? `written to ${mailFolder(config.database)}, and their links printed here` : 'sent by SMTP'
   const forProduction = productionHints(config)
@@ -19,6 +25,7 @@ export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin }: Wel
     `  Mails          ${mail}`,
     ...(config.admin === undefined ? [] : [`  Admin          ${config.admin.email}`]),
     ...(hasAdmin ? [] : [`  First admin    ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`]),
+    ...(firstAdminCode === undefined ? [] : [`  or with code   ${firstAdminCode} at ${baseUrl}/console/first-admin`]),
     ...(forProduction.length > 0
       ? ['', '  Set these before you expose it to the internet:', ...forProduction.map((line) => `    ${line}`)]
       : []),

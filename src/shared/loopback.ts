@@ -16,7 +16,15 @@ export function isLoopbackHost(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopbackAddress(host)
 }
 
-/** The same for a Host header or the host of a URL, with or without a port. */
+/**
+ * Whether a service is for this machine only: it listens on a loopback address, and its links lead to one. A public BASE_URL says that a
+ * proxy makes it reachable for others, whose requests may look like local ones.
+ */
+export function isLocalService({ host, baseUrl }: { readonly host: string; readonly baseUrl: string }): boolean {
+  return isLoopbackHost(host) && isLoopbackHostHeader(new URL(baseUrl).host)
+}
+
+/** Whether a Host header, or the host of a URL, is this machine, with or without a port. */
 export function isLoopbackHostHeader(header: string | undefined): boolean {
   const [, bracketed, name] = HOST_HEADER.exec(header ?? '') ?? []
   return isLoopbackHost(bracketed ?? name ?? '')

@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+import type { FirstAdmin } from '../../domain/accounts/first-admin.service.ts'
 import type { Limiter } from '../../domain/rate-limits.service.ts'
 import type { Sessions } from '../../domain/sessions/sessions.service.ts'
 import { deriveKeys, type Secrets } from '../../security/derived-keys.ts'
@@ -6,8 +8,10 @@ import { type Html, html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
 import type { PageArea } from '../pipeline/declarations.ts'
 import type { PageSteps } from '../pipeline/steps.ts'
+import { isLocalClient } from '../server/local-client.ts'
 import { type AccountParts, accountRoutes } from './account/account.routes.ts'
 import { type ConsoleParts, type ConsoleServices, consoleRoutes } from './console/console.routes.ts'
+import { FIRST_ADMIN_PATH, firstAdminRoutes } from './first-admin.routes.ts'
 import { createCookies } from './site/cookies.ts'
 import { createPageErrors } from './site/page-errors.ts'
 import { type PageParts, sendSitePage } from './site/page-routes.ts'
@@ -21,11 +25,16 @@ import { createSiteAssets, siteAssetRoutes } from './site/site-assets.ts'
 export type WebsiteServices = ConsoleServices &
   Omit<AccountParts, keyof PageParts | 'secretFlash'> & {
     readonly sessions: Sessions
+    readonly firstAdmin: FirstAdmin
     readonly pageLimiter: Limiter
   }
 
 export type WebsiteOptions = SiteOptions &
-  Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails' | 'activity'> & { readonly secrets: Secrets }
+  Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails' | 'activity'> & {
+    readonly secrets: Secrets
+    /** Whether the terminal shows a code for the first admin. */
+    readonly hasFirstAdminCode: boolean
+  }
 
 export type Website = {
   /** The path of the logo, without a slash in front. */
@@ -39,14 +48,17 @@ export type Website = {
 export function createWebsite(options: WebsiteOptions, services: WebsiteServices, now: () => number): Website {
   const site = createSite(options, createSiteAssets(options.brand), now)
   const cookies = createCookies(site.isSecure)
-  const { sessions, pageLimiter, userDirectory } = services
+  const { sessions, pageLimiter, userDirectory, firstAdmin } = services
   const parts = { site, cookies, errors: createPageErrors(site, sendSitePage), ...services }
 
   /** Without an admin, nobody can sign in to the console. */
-  async function firstSteps(area: PageArea): Promise<Html | undefined> {
+  async function firstSteps(area: PageArea, request: FastifyRequest): Promise<Html | undefined> {
     if (area !== 'console' || (await userDirectory.hasAdmin())) return undefined
-    return html`<div class="notice warn"><p>There is no admin yet. Create one in a terminal, on the machine of this service:</p></div>
-<pre tabindex="0">${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin</pre>\n`
+    const hasForm = isLocalClient(request) && (await firstAdmin.isOpen())
+    const form = html`<p><a class="button primary" href="${site.root}${FIRST_ADMIN_PATH}">Create the first admin</a></p>
+<p>You need the code that the terminal shows. Or run this command on the same machine:</p>\n`
+    return html`<div class="notice warn"><p>There is no admin yet.${hasForm ? '' : ' Create one in a terminal, on the machine of this service:'}</p></div>
+${hasForm ? form : ''}<pre tabindex="0">${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin</pre>\n`
   }
 
   return {
@@ -58,6 +70,7 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
     addRoutes(app) {
       siteAssetRoutes(app, site.assets)
       for (const area of ['console', 'account'] as const) signInRoutes(app, { ...parts, firstSteps }, area)
+      if (options.hasFirstAdminCode) firstAdminRoutes(app, parts)
       const { examine, settings, keptMails, activity } = options
       consoleRoutes(app, { ...parts, examine, settings, keptMails, activity })
       const secretFlash = createSecretFlash(deriveKeys(options.secrets, 'page-secrets'), cookies, now)

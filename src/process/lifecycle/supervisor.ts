@@ -1,10 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
-import type { Secrets } from '../../security/derived-keys.ts'
 import { exitNow } from './exit.ts'
 import { createGatherings, livingWorkers, sendTo } from './gatherings.ts'
 import type { ProcessLog } from './shutdown.ts'
 import { type Launch, onStopSignals } from './signals.ts'
-import { encodeSecrets, type Message } from './workers.ts'
+import { encodeSecrets, type Message, type StartSecrets } from './workers.ts'
 
 const RESTART_PAUSE_MS = 1000
 // Slightly longer than the shutdown of a worker can take.
@@ -12,17 +11,16 @@ const STOP_DEADLINE_MS = 12_000
 
 type Outcome = { readonly isInOrder: boolean }
 
-export type Workers = {
+/** Every worker has the secrets of the start, also one that replaces another after the settings or files have changed. */
+export type Workers = StartSecrets & {
   readonly count: number
-  /** Every worker has the secrets of the start, also one that replaces another after the settings or files have changed. */
-  readonly secrets: Secrets
   /** Called once, with the port. */
   onListening(port: number): void
 }
 
 /** Runs workers and replaces those that die. Resolves when all have stopped. */
 export async function superviseWorkers(
-  { count, secrets, onListening }: Workers,
+  { count, secrets, firstAdminCode, onListening }: Workers,
   { logger, destination }: ProcessLog,
   launch: Launch,
 ): Promise<Outcome> {
@@ -79,7 +77,7 @@ export async function superviseWorkers(
   })
   cluster.on('message', (worker, message: Message) => {
     if (message.type === 'snapshot') gatherings.add(worker, message.id, message.snapshot)
-    if (message.type === 'request-secrets') sendTo(worker, { type: 'secrets', secrets: encodeSecrets(secrets) })
+    if (message.type === 'request-secrets') sendTo(worker, { type: 'secrets', secrets: encodeSecrets(secrets), firstAdminCode })
     if (message.type !== 'gather') return
     void gatherings.gather(message.id).then((snapshots) => sendTo(worker, { type: 'gathered', id: message.id, snapshots }))
   })

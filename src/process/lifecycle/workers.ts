@@ -6,11 +6,18 @@ import { STOP_SIGNALS } from './signals.ts'
 
 type EncodedSecrets = readonly [current: string, ...fallbacks: string[]]
 
+/** What the first process has read or generated at its start, and every worker gets from it. */
+export type StartSecrets = {
+  readonly secrets: Secrets
+  /** The code of the terminal, where there is no admin yet. */
+  readonly firstAdminCode: string | undefined
+}
+
 /** The messages between the supervisor and its workers. */
 export type Message =
   | { readonly type: 'stop' }
   | { readonly type: 'request-secrets' }
-  | { readonly type: 'secrets'; readonly secrets: EncodedSecrets }
+  | { readonly type: 'secrets'; readonly secrets: EncodedSecrets; readonly firstAdminCode: string | undefined }
   | { readonly type: 'gather'; readonly id: string }
   | { readonly type: 'request-snapshot'; readonly id: string }
   | { readonly type: 'snapshot'; readonly id: string; readonly snapshot: Snapshot }
@@ -31,12 +38,12 @@ function decodeSecrets([current, ...fallbacks]: EncodedSecrets): Secrets {
  * Asks the supervisor for the secrets that it has read at its start. A worker does not read them itself: after a rotation, a worker
  * that replaces another would sign tokens that the others refuse.
  */
-export function requestSecrets(): Promise<Secrets> {
-  const { promise, resolve } = Promise.withResolvers<Secrets>()
+export function requestSecrets(): Promise<StartSecrets> {
+  const { promise, resolve } = Promise.withResolvers<StartSecrets>()
   function onMessage(message: Message): void {
     if (message.type !== 'secrets') return
     process.off('message', onMessage)
-    resolve(decodeSecrets(message.secrets))
+    resolve({ secrets: decodeSecrets(message.secrets), firstAdminCode: message.firstAdminCode })
   }
   process.on('message', onMessage)
   send({ type: 'request-secrets' })

@@ -48,6 +48,8 @@ export type StartOptions = {
   readonly passwords?: Passwords
   /** Whether mails are sent at once, and not only when the test opens the mailbox. */
   readonly sendsMails?: boolean
+  /** The code of the terminal, for the form that creates the first admin. */
+  readonly firstAdminCode?: string
 }
 
 export const TEST_SECRET = 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u'
@@ -89,6 +91,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     publicUrl: createPublicUrl(config.baseUrl),
     onEvent: createEventLog(logger),
     onMailQueued: mail.wake,
+    firstAdminCode: options.firstAdminCode,
     brand,
     keptMails: createKeptMails(mailFolder),
   })

@@ -1,6 +1,8 @@
 /** The messages that a page shows after a change, by the code that its cookie carries. A cookie never contains text that is shown. */
 export const NOTICES = {
   'signed-out': 'You are signed out.',
+  'first-admin-created': 'Your account is created. You are the first admin of this service.',
+  'admin-exists': 'This service has an admin. Sign in, or ask an admin to create your account.',
   'profile-saved': 'Your name is saved.',
   'address-mailed': 'A mail with a link is on its way to the new address. Your address changes when you open it.',
   'password-changed': 'Your password is changed. All other sessions have ended.',

@@ -38,6 +38,8 @@ export type PageOptions<Params extends Fields, Query extends Fields, Body extend
   readonly params?: Params
   readonly query?: Query
   readonly body?: Body
+  /** Only for browsers on this machine; for others the page does not exist. */
+  readonly isLocal?: boolean
   /** False for a form that only reads. */
   readonly writes?: boolean
   readonly recentPassword?: boolean
@@ -100,7 +102,7 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
 
   function adder(method: 'GET' | 'POST'): Add {
     return (path, options, handle) => {
-      const { params, query, body, access = everyone, writes = method === 'POST', recentPassword, limits, deadlineMs } = options
+      const { params, query, body, access = everyone, writes = method === 'POST', recentPassword, limits, deadlineMs, isLocal } = options
       const form = recentPassword ? { ...body, password: Type.Optional(GivenPassword) } : body
       app.route({
         method,
@@ -110,6 +112,7 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
           access,
           writes,
           isDisabled,
+          ...(isLocal && { isLocal }),
           ...(recentPassword && { recentPassword }),
           ...(limits && { limits }),
           ...(deadlineMs && { deadlineMs }),

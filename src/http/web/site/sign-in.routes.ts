@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { Limiter } from '../../../domain/rate-limits.service.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -15,7 +16,7 @@ export type SignInParts = PageParts & {
   /** The limits of the sign-in pages. */
   readonly pageLimiter: Limiter
   /** Says what to do where nobody can sign in yet; undefined where somebody can. */
-  readonly firstSteps: (area: PageArea) => Promise<Html | undefined>
+  readonly firstSteps: (area: PageArea, request: FastifyRequest) => Promise<Html | undefined>
 }
 
 const Next = Type.Optional(Type.String({ maxLength: 2000 }))
@@ -27,7 +28,9 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
   const { site, cookies, sessions, pageLimiter } = parts
   const { get, post } = createPageRoutes(app, parts, area)
 
-  get('/sign-in', { access: 'public', query: { next: Next } }, ({ query }) => form(NO_PROBLEMS, { next: query.next ?? '' }))
+  get('/sign-in', { access: 'public', query: { next: Next } }, ({ query, request }) =>
+    form(NO_PROBLEMS, { next: query.next ?? '' }, request),
+  )
 
   post(
     '/sign-in',
@@ -53,9 +56,9 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
     return { to: `/${area}/sign-in`, notice: 'signed-out' }
   })
 
-  async function form(problems: Problems, values: Readonly<Record<string, string>>): Promise<Page> {
+  async function form(problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest): Promise<Page> {
     const { root, isEnabled } = site
-    const content = html`${formProblem(problems)}${await parts.firstSteps(area)}<form class="form" method="post" action="${root}/${area}/sign-in">
+    const content = html`${formProblem(problems)}${await parts.firstSteps(area, request)}<form class="form" method="post" action="${root}/${area}/sign-in">
 <input type="hidden" name="next" value="${returnPath(values['next'], area)}">
 ${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 'username', value: values['email'], hasFocus: true }, problems)}
 ${inputField({ name: 'password', label: LABELS.password, type: 'password', autocomplete: 'current-password' }, problems)}

@@ -1,0 +1,68 @@
+import type { FirstAdmin } from '../../domain/accounts/first-admin.service.ts'
+import type { Sessions } from '../../domain/sessions/sessions.service.ts'
+import { NAME_MAX_LENGTH } from '../../domain/values/limits.ts'
+import { html } from '../../shared/html.ts'
+import { ANSWERS } from '../answers/answers.ts'
+import type { App } from '../pipeline/app-type.ts'
+import { Email, FirstName, LastName, NewPassword } from '../validation/fields.ts'
+import { Type } from '../validation/schema.ts'
+import { formProblem, inputField, NO_PROBLEMS, type Problems } from './site/fields.ts'
+import { createPageRoutes, type PageParts, type Redirect } from './site/page-routes.ts'
+import type { Page } from './site/shell.ts'
+
+export type FirstAdminParts = PageParts & { readonly firstAdmin: FirstAdmin; readonly sessions: Sessions }
+
+export const FIRST_ADMIN_PATH = '/console/first-admin'
+
+const LABELS = { code: 'One-time code', email: 'Email', first_name: 'First name', last_name: 'Last name', password: 'Password' }
+const CLOSED: Redirect = { to: '/console/sign-in', notice: 'admin-exists' }
+const Code = Type.String({ minLength: 1, maxLength: 100 })
+
+/** The form that creates the first admin, for the person who started the service on this machine. */
+export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
+  const { site, cookies, firstAdmin, sessions } = parts
+  const { get, post } = createPageRoutes(app, parts, 'console')
+  const everyone = { access: 'public', isLocal: true } as const
+
+  get('/first-admin', everyone, async () => ((await firstAdmin.isOpen()) ? form(NO_PROBLEMS, {}) : CLOSED))
+
+  post(
+    '/first-admin',
+    {
+      ...everyone,
+      body: { code: Code, email: Email, first_name: FirstName, last_name: LastName, password: NewPassword },
+      limits: { ip: 'login:ip' },
+      labels: LABELS,
+      retry: form,
+    },
+    async ({ body, request, reply }) => {
+      const { code, email, first_name: firstName, last_name: lastName, password } = body
+      const isCreated = await firstAdmin.create(request.origin, code, { email, firstName, lastName, password })
+      if (!isCreated) return CLOSED
+      cookies.setSession(reply, await sessions.signIn(request.origin, email, password))
+      return { to: '/console/', notice: 'first-admin-created' }
+    },
+  )
+
+  function form(given: Problems, values: Readonly<Record<string, string>>): Page {
+    const problems = given.message === ANSWERS.wrong_credentials.detail ? WRONG_CODE : given
+    const field = (name: keyof typeof LABELS) => ({ name, label: LABELS[name], value: values[name] })
+    const name = (which: 'first_name' | 'last_name', autocomplete: string) =>
+      inputField({ ...field(which), autocomplete, maxLength: NAME_MAX_LENGTH }, problems)
+    const content = html`<p>This service has no admin yet. The terminal that it was started in shows a code.</p>
+<form class="form" method="post" action="${site.root}${FIRST_ADMIN_PATH}">
+${formProblem(problems)}${inputField({ ...field('code'), value: undefined, hint: 'The code works until there is an admin.', hasFocus: true }, problems)}
+${inputField({ ...field('email'), type: 'email', autocomplete: 'username' }, problems)}
+${name('first_name', 'given-name')}
+${name('last_name', 'family-name')}
+${inputField({ ...field('password'), value: undefined, type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters. A few random words make a strong password.' }, problems)}
+<button class="primary">Create admin</button>
+</form>`
+    return { title: 'Create the first admin', content, isLone: true }
+  }
+}
+
+const WRONG_CODE: Problems = {
+  fields: { code: 'This is not the code. A restart of the service shows a new one.' },
+  message: 'The code is wrong, so nothing was created.',
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { test as plainTest } from 'node:test'
+import type { InjectOptions } from 'fastify'
+import { generateFirstAdminCode, isSameCode } from '../../../src/security/first-admin-code.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { admin, member } from '../../support/app/actors.ts'
+import { until } from '../../support/app/eventually.ts'
+import { type StartOptions, startApp, type TestApp } from '../../support/app/start-app.ts'
+import { temporaryFolder, test } from '../../support/databases/databases.ts'
+import { OPERATOR } from '../../support/http/origins.ts'
+import { credentials, SAME_ORIGIN, sessionCookie, submit, textOf, visit } from '../../support/http/pages.ts'
+import { startProcess } from '../../support/processes/service-process.ts'
+
+const CODE = '7KQM-X2PD-VH9C'
+const PATH = '/console/first-admin'
+const FIELDS = { code: CODE, email: 'boss@example.com', first_name: 'Ada', last_name: 'Boss', password: 'correct horse battery' }
+const COUNT_USERS = statement<{ count: number }>('select count(*) as count from users')
+const EVENTS = statement<{ kind: string; via: string; actor: number | null; target: number }>(
+  "select kind, via, actor, target from events where kind like 'user.%' order by id",
+)
+
+const start = (t: Parameters<typeof startApp>[0], options: StartOptions = {}) => startApp(t, { firstAdminCode: CODE, ...options })
+
+async function countUsers({ db }: TestApp): Promise<number> {
+  return Number((await db.first(COUNT_USERS))?.count)
+}
+
+test('303: the code of the terminal creates a verified admin, who is signed in', async (t) => {
+  const service = await start(t)
+  const { app, db, services } = service
+  const signIn = await app.inject(visit('/console/sign-in'))
+  assert.match(signIn.body, /<a class="button primary" href="\/console\/first-admin">Create the first admin<\/a>/)
+  assert.match(textOf(signIn), /There is no admin yet.*user create --admin/)
+  const form = await app.inject(visit(PATH))
+  assert.equal(form.statusCode, 200)
+  for (const name of Object.keys(FIELDS)) assert.match(form.body, new RegExp(`name="${name}"`))
+  assert.ok(!form.body.includes(CODE))
+  const created = await app.inject(submit(PATH, { ...FIELDS, code: ` ${CODE.toLowerCase().replaceAll('-', '')} ` }))
+  assert.deepEqual([created.statusCode, created.headers.location], [303, '/console/'], created.body)
+  const { id, role, verified, email } = await services.userAdministration.findByEmail(FIELDS.email)
+  assert.deepEqual({ role, verified, email }, { role: 'admin', verified: true, email: FIELDS.email })
+  assert.deepEqual(await db.all(EVENTS), [{ kind: 'user.registered', via: 'console', actor: null, target: id }])
+  assert.match(textOf(await app.inject(visit('/console/', sessionCookie(created)))), /Overview/)
+  assert.ok(!service.logged.some((line) => line.includes(CODE) || line.includes(FIELDS.password)))
+})
+
+/** Requests that must not see or use the form, with the right code. */
+const ATTACKS: Readonly<Record<string, Pick<InjectOptions, 'headers' | 'remoteAddress'>>> = {
+  'a client on another machine': { remoteAddress: '203.0.113.9' },
+  'a client in the same network': { remoteAddress: '192.168.1.20' },
+  'a client that claims to be local': { remoteAddress: '203.0.113.9', headers: { 'x-forwarded-for': '127.0.0.1' } },
+  'a name that resolves to this machine': { headers: { host: 'evil.example' } },
+  'a name that begins like a local one': { headers: { host: 'localhost.evil.example:8000' } },
+  'another spelling of the address': { headers: { host: '2130706433' } },
+  'the address of all interfaces': { headers: { host: '0.0.0.0:8000' } },
+  'a request that a proxy forwards': { headers: { 'x-forwarded-for': '127.0.0.1' } },
+  'a forwarded request (RFC 7239)': { headers: { forwarded: 'for=127.0.0.1' } },
+  'a request with the address of its client': { headers: { 'x-real-ip': '127.0.0.1' } },
+  'a request through a proxy that names itself': { headers: { via: '1.1 proxy' } },
+  'a form of another site': { headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' } },
+  'a form on another port of this machine': {
+    headers: { host: 'localhost:8000', 'sec-fetch-site': 'same-site', origin: 'http://localhost:3000' },
+  },
+  'a form without an origin': { headers: { 'sec-fetch-site': 'cross-site', origin: 'null' } },
+  'a form of an older browser on another site': { headers: { 'sec-fetch-site': '', origin: 'https://evil.example' } },
+}
+
+for (const TRUST_PROXY of ['false', 'true']) {
+  plainTest(`404: for anybody but a browser on this machine there is no form, with TRUST_PROXY ${TRUST_PROXY}`, async (t) => {
+    const service = await start(t, { env: { TRUST_PROXY } })
+    for (const [attack, { headers, ...options }] of Object.entries(ATTACKS)) {
+      for (const request of [visit(PATH), submit(PATH, FIELDS), submit(`/api/v1${PATH}/`, FIELDS)]) {
+        const response = await service.app.inject({ ...request, ...options, headers: { ...request.headers, ...headers } })
+        assert.equal(response.statusCode, 404, `${attack}: ${request.method}`)
+        assert.equal(response.headers['access-control-allow-origin'], undefined)
+        assert.equal(response.headers['set-cookie'], undefined)
+      }
+      const signIn = await service.app.inject({ ...visit('/console/sign-in'), ...options, headers: { ...headers } })
+      assert.ok(!signIn.body.includes(PATH), attack)
+    }
+    assert.equal(await countUsers(service), 0)
+  })
+}
+
+plainTest('403: a form without any sign of its origin is refused', async (t) => {
+  const service = await start(t)
+  const { headers, ...request } = submit(PATH, FIELDS)
+  const { 'sec-fetch-site': _, ...without } = headers as Record<string, string>
+  assert.equal((await service.app.inject({ ...request, headers: without })).statusCode, 403)
+  assert.equal(await countUsers(service), 0)
+  assert.equal((await service.app.inject({ ...request, headers: { ...without, ...SAME_ORIGIN } })).statusCode, 303)
+})
+
+const DISABLING: readonly Readonly<Record<string, string>>[] = [
+  { HOST: '0.0.0.0' },
+  { HOST: '::' },
+  { HOST: '192.168.1.20' },
+  { BASE_URL: 'https://accounts.example.com' },
+  { CONSOLE_ENABLED: 'false' },
+]
+
+for (const env of DISABLING) {
+  plainTest(`404: there is no form with ${JSON.stringify(env)}`, async (t) => {
+    const service = await start(t, { env })
+    for (const request of [visit(PATH), submit(PATH, FIELDS)]) assert.equal((await service.app.inject(request)).statusCode, 404)
+    assert.ok(!(await service.app.inject(visit('/console/sign-in'))).body.includes(PATH))
+    assert.equal(await countUsers(service), 0)
+  })
+}
+
+test('400, 429: a wrong code creates nothing, and attempts are limited', async (t) => {
+  const service = await start(t)
+  const { app, clock } = service
+  const wrong = await app.inject(submit(PATH, { ...FIELDS, code: '7KQM-X2PD-VH9D' }))
+  assert.deepEqual([wrong.statusCode, wrong.headers['x-error-code']], [400, 'wrong_credentials'])
+  assert.match(textOf(wrong), /The code is wrong, so nothing was created/)
+  assert.ok(service.logged.some((line) => line.includes('wrong code for the first admin')))
+  assert.match(wrong.body, /name="email"[^>]* value="boss@example\.com"/)
+  assert.ok(!wrong.body.includes(FIELDS.password) && !wrong.body.includes('VH9D'))
+  for (const code of ['x', CODE.slice(0, -1), `${CODE}A`, '-', 'undefined', 'null'])
+    assert.equal((await app.inject(submit(PATH, { ...FIELDS, code }))).statusCode, 400, code)
+  const statuses: number[] = []
+  for (let n = 0; n < 30; n++) statuses.push((await app.inject(submit(PATH, { ...FIELDS, code: generateFirstAdminCode() }))).statusCode)
+  assert.ok(
+    statuses.slice(23).every((status) => status === 429),
+    String(statuses),
+  )
+  assert.equal((await app.inject(submit(PATH, FIELDS))).statusCode, 429, 'the right code has to wait as well')
+  assert.equal(await countUsers(service), 0)
+  clock.advance({ minutes: 1 })
+  assert.equal((await app.inject(submit(PATH, FIELDS))).statusCode, 303)
+})
+
+test('400, 422: a form that cannot be accepted is shown again, and the code still works', async (t) => {
+  const service = await start(t, { env: { PASSWORD_BLOCKLIST: 'common' } })
+  const mia = await member(service)
+  const cases: [Record<string, string>, number, RegExp][] = [
+    [{ ...FIELDS, code: '' }, 422, /One-time code should have at least 1 character/],
+    [{ ...FIELDS, email: mia.email }, 400, /A User with this email already exists/],
+    [{ ...FIELDS, email: 'nonsense' }, 422, /value is not a valid email address/],
+    [{ ...FIELDS, password: 'shrt' }, 422, /Password should have at least 8 characters/],
+    [{ ...FIELDS, password: 'password1' }, 422, /This password is on a list of breached passwords/],
+    [{ ...FIELDS, last_name: '</p><script>alert(1)</script>'.repeat(5) }, 422, /Last name should have at most 100 characters/],
+    [{}, 422, /Field required/],
+  ]
+  for (const [fields, status, message] of cases) {
+    const response = await service.app.inject(submit(PATH, fields))
+    assert.equal(response.statusCode, status)
+    assert.match(textOf(response), message)
+    assert.ok(!response.body.includes('<script>alert') && !response.body.includes(`value="${CODE}"`))
+  }
+  assert.equal(await countUsers(service), 1)
+  assert.equal((await service.app.inject(submit(PATH, FIELDS))).statusCode, 303)
+})
+
+test('303: the code is gone after its use, and as soon as there is an admin', async (t) => {
+  const used = await start(t)
+  assert.equal((await used.app.inject(submit(PATH, FIELDS))).headers.location, '/console/')
+  const promoted = await start(t)
+  const mia = await member(promoted)
+  await promoted.services.userAdministration.makeAdmin(OPERATOR, mia.id)
+  const created = await start(t)
+  await admin(created)
+  for (const service of [used, promoted, created]) {
+    for (const request of [visit(PATH), submit(PATH, { ...FIELDS, email: 'second@example.com' }), submit(PATH, { ...FIELDS, code: 'x' })]) {
+      const response = await service.app.inject(request)
+      assert.deepEqual([response.statusCode, response.headers.location], [303, '/console/sign-in'])
+      assert.match(String(response.headers['set-cookie']), /^latchkey-notice=admin-exists;/)
+    }
+    assert.equal(await countUsers(service), 1)
+  }
+})
+
+test('303: of many forms at once, one creates an admin', async (t) => {
+  const service = await start(t)
+  const forms = Array.from({ length: 8 }, (_, n) => submit(PATH, { ...FIELDS, email: `boss${n}@example.com` }))
+  const responses = await Promise.all(forms.map((form) => service.app.inject(form)))
+  assert.deepEqual(responses.map(({ headers }) => headers.location).sort(), [
+    '/console/',
+    ...Array.from({ length: 7 }, () => '/console/sign-in'),
+  ])
+  assert.equal(await countUsers(service), 1)
+})
+
+plainTest('codes are random, easy to read, and compared without regard to case and hyphens', () => {
+  const codes = Array.from({ length: 1000 }, generateFirstAdminCode)
+  assert.equal(new Set(codes).size, 1000)
+  for (const code of codes) assert.match(code, /^(?:[ABCDEFGHJKMNPQRSTVWXYZ2-9]{4}-){2}[ABCDEFGHJKMNPQRSTVWXYZ2-9]{4}$/)
+  assert.ok(isSameCode('7kqm x2pd vh9c', CODE) && !isSameCode('', CODE) && !isSameCode('7KQM', CODE))
+})
+
+for (const WORKERS of ['1', '2']) {
+  plainTest(`the terminal shows a code only while there is no admin, and ${WORKERS} workers accept it once`, async (t) => {
+    const folder = temporaryFolder(t)
+    const first = await startProcess(t, { WORKERS }, folder)
+    await until('every worker listens', () => first.output().split('"msg":"listening"').length === Number(WORKERS) + 1, 30_000)
+    const [, code = '', url = ''] = /or with code {3}(\S+) at (\S+)\n/.exec(first.output()) ?? []
+    assert.ok(url.endsWith(PATH), first.output())
+    const { payload, headers } = submit(PATH, { ...FIELDS, code })
+    // Each on its own connection, so that the workers take turns.
+    const send = (body: string) =>
+      fetch(url, { method: 'POST', redirect: 'manual', headers: { ...(headers as Record<string, string>), connection: 'close' }, body })
+    const wrong = new URLSearchParams({ ...FIELDS, code: 'wrong' }).toString()
+    for (let n = 0; n < 4; n++) assert.equal((await send(wrong)).status, 400)
+    const locations: (string | null)[] = []
+    for (let n = 0; n < 4; n++) locations.push((await send(String(payload))).headers.get('location'))
+    assert.deepEqual(locations, ['/console/', '/console/sign-in', '/console/sign-in', '/console/sign-in'])
+    first.process.kill('SIGTERM')
+    await until('it has stopped', () => first.process.exitCode !== null, 30_000)
+    const second = await startProcess(t, { WORKERS }, folder)
+    assert.doesNotMatch(second.output(), /with code/)
+    const signedIn = await fetch(`${second.url}/console/sign-in`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: headers as Record<string, string>,
+      body: new URLSearchParams(credentials(FIELDS)).toString(),
+    })
+    assert.deepEqual([signedIn.status, signedIn.headers.get('location')], [303, '/console/'])
+  })
+}
+
+plainTest('the terminal shows no code for a service that others can reach', async (t) => {
+  for (const env of [{ HOST: '0.0.0.0' }, { BASE_URL: 'https://accounts.example.com' }, { CONSOLE_ENABLED: 'false' }] as Record<
+    string,
+    string
+  >[]) {
+    const service = await startProcess(t, env)
+    assert.match(service.output(), /First admin +/)
+    assert.doesNotMatch(service.output(), /with code/)
+  }
+})
