@@ -4,6 +4,7 @@ import { createSecretUse, HOLDER_EXPIRY_MS } from '../../src/domain/secret-use.t
 import type { Event } from '../../src/model/event.ts'
 import { fingerprints, type Secrets } from '../../src/security/derived-keys.ts'
 import { statement } from '../../src/storage/database.ts'
+import { until } from '../support/app/eventually.ts'
 import { startApp } from '../support/app/start-app.ts'
 import { type ContractContext, test } from '../support/databases/databases.ts'
 
@@ -39,9 +40,12 @@ test('the use of the current secret is recorded, that of a fallback is not', asy
 test('a running process is recorded with all of its secrets, and no more after it has stopped', async (t) => {
   const { db, clock, processWith } = await prepare(t)
   const [first, second] = [processWith([OLD, NEW]), processWith([NEW, OLD])]
-  await first.start()
+  const untilHeld = (count: number) => until('the secrets are recorded', async () => (await db.all(HOLDERS)).length === count, 30_000)
+  first.start()
+  await untilHeld(2)
   clock.advance({ ms: 1 })
-  await second.start()
+  second.start()
+  await untilHeld(4)
   const held = (await db.all(HOLDERS)).map(({ fingerprint, signs }) => [fingerprint, Boolean(signs)])
   assert.deepEqual(held, [
     [OLD_NAME, true],

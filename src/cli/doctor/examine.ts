@@ -7,6 +7,7 @@ import { type Finding, failure, inTime, ok } from './finding.ts'
 import { checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
 import { checkBlocklist } from './password.checks.ts'
+import { checkPooler } from './pooler.checks.ts'
 import { checkReplica } from './replica.checks.ts'
 import { checkSecret } from './secret.checks.ts'
 
@@ -42,6 +43,7 @@ export async function examineService(config: Config, { sendTo, now = Date.now }:
     inTime('password', DEADLINE_MS, checkBlocklist(config)),
     inTime('branding', DEADLINE_MS, checkBranding(config)),
     inTime('database', DEADLINE_MS, checkDatabase(config, now)),
+    inTime('pooler', DEADLINE_MS, checkPooler(config)),
     inTime('replica', DEADLINE_MS, checkReplica(config)),
     inTime('smtp', DEADLINE_MS, checkSmtp(config, sendTo)),
     inTime('port', DEADLINE_MS, checkAddresses(config, now)),

@@ -1,5 +1,5 @@
 import { insertRows } from '../many-rows.ts'
-import { type Tx, withConnection } from '../postgres/connections.ts'
+import { type Tx, WITHOUT_TIMEOUTS, withConnection } from '../postgres/connections.ts'
 import { NUMBERED_TABLES, TABLE_NAMES, TRANSFER_TABLES, type TransferRow, type TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500
@@ -12,8 +12,9 @@ export async function withinPostgres<Result>(
 ): Promise<Result> {
   // All reads of the source see the same state of the database.
   const mode = isTarget ? 'read write' : 'isolation level repeatable read read only'
-  const outcome = await withConnection(url, { statement_timeout: 0 }, (client) =>
+  const outcome = await withConnection(url, {}, (client) =>
     client.begin(mode, async (tx) => {
+      await tx.unsafe(WITHOUT_TIMEOUTS)
       // A service that was started too early on the target must not write during the transfer.
       if (isTarget) await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
       return { result: await work(createSide(tx)) }

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { codeOf, connectionError } from './errors.ts'
+import { ADVICE_FOR_POOLERS, codeOf, connectionError, NO_PRIMARY } from './errors.ts'
 import { createSockets } from './sockets.ts'
 import { driverTls } from './tls.ts'
 import { forDriver, type PostgresAddress, parsePostgresUrl } from './url.ts'
@@ -14,7 +14,7 @@ export type Connections = {
   readonly openedAt: number
   /** Whether a statement has succeeded on one of them. */
   hasServed: boolean
-  /** Adds what the driver leaves out of an error: that the server is a standby. */
+  /** Adds what an error leaves out: that the server is a standby, or a pooler. */
   explain(error: unknown): unknown
   /** Closes the connections at once, even with running statements. */
   destroy(): Promise<void>
@@ -26,6 +26,8 @@ export type Connections = {
 export type ServerSettings = Readonly<Record<string, number>>
 
 const CONNECT_TIMEOUT_S = 1.5
+// The error of PgBouncer for a setting that it does not know.
+const UNSUPPORTED = /^unsupported startup parameter/
 
 export function parseAddress(url: string): PostgresAddress {
   const address = parsePostgresUrl(url)
@@ -35,7 +37,8 @@ export function parseAddress(url: string): PostgresAddress {
 
 /**
  * Up to `max` connections to one host, opened when they are needed. Unless they are for a replica, each is checked to lead to the primary
- * before it is used: a standby may lag behind, and would let in a user whom the primary has banned.
+ * before it is used: a standby may lag behind, and would let in a user whom the primary has banned. Behind a pooler each statement is
+ * checked instead, because the pooler may use another server for the next one.
  */
 export function openConnections(address: PostgresAddress, hostIndex: number, max: number, settings: ServerSettings): Connections {
   const host = address.hosts[hostIndex]
@@ -47,15 +50,16 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
     host: host.host,
     port: host.port,
     database: address.database,
-    ...(address.isReplica ? {} : { target_session_attrs: 'primary' }),
+    ...(address.isReplica || address.isPooled ? {} : { target_session_attrs: 'primary' }),
     ssl: driverTls(address, host.host),
     ...{ socket: sockets.open },
     max,
     connect_timeout: CONNECT_TIMEOUT_S,
     // Short, so that the service notices the end of an outage soon.
     backoff: (retries) => Math.min(0.05 * 2 ** retries, 1),
+    prepare: !address.isPooled,
     // No statement of the service runs long enough to be worth compiling; the planner would compile a search with many results.
-    connection: { application_name: 'latchkey', jit: false, ...settings, TimeZone: 'UTC' },
+    connection: { application_name: 'latchkey', ...(address.isPooled ? {} : { jit: 'off', ...settings }), TimeZone: 'UTC' },
     onnotice: () => undefined,
     fetch_types: false,
     // Ids and times are far below 2^53, so a JavaScript number is exact.
@@ -74,9 +78,12 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
     openedAt: performance.now(),
     hasServed: false,
     explain(error) {
-      // Unless we end it, the driver destroys a connection for one reason only: the server is not the primary.
-      if (isEnding || codeOf(error) !== 'CONNECTION_DESTROYED') return error
       const place = `${host.host}:${host.port}`
+      if (error instanceof Error && UNSUPPORTED.test(error.message))
+        return connectionError('POOLER', `${place} is a connection pooler (${error.message}): ${ADVICE_FOR_POOLERS}`, error)
+      // Unless we end it, the driver destroys a connection for one reason only: the server is not the primary.
+      const isStandby = codeOf(error) === NO_PRIMARY || (!isEnding && codeOf(error) === 'CONNECTION_DESTROYED')
+      if (!isStandby) return error
       return connectionError('NOT_PRIMARY', `the server at ${place} is a standby; DATABASE_URL has to name the primary`, error)
     },
     destroy,
@@ -87,6 +94,13 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
     },
   }
 }
+
+/** An error on a standby. */
+export const DEMAND_PRIMARY = 'select pg_current_wal_lsn()'
+
+/** For the first statement of a transaction that may take long. Behind a pooler, its role may have timeouts. */
+export const WITHOUT_TIMEOUTS = `
+  select set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`
 
 /** Runs the work on a separate connection to the first host that is the primary. */
 export async function withConnection<Result>(
@@ -107,7 +121,7 @@ async function connectToPrimary(address: PostgresAddress, settings: ServerSettin
   for (const hostIndex of address.hosts.keys()) {
     const connections = openConnections(address, hostIndex, 1, settings)
     try {
-      await connections.client`select 1`
+      await connections.client.unsafe(DEMAND_PRIMARY)
       return connections
     } catch (error) {
       errors.push(connections.explain(error))

@@ -1,5 +1,5 @@
 import { Abandoned, Refusal } from '../../model/refusal.ts'
-import type { Database, LockName, Reads, Transaction, TransactionOptions } from '../database.ts'
+import type { Database, LockName, Reads, Statement, Transaction, TransactionOptions, Value } from '../database.ts'
 import type { PostgresTarget } from '../database-target.ts'
 import { answered } from './answered.ts'
 import { type Client, type Connections, parseAddress, type Tx } from './connections.ts'
@@ -7,7 +7,7 @@ import { isDoubtful, isLost, isOutage, isUnreached, isWrongServer } from './erro
 import { createGathering } from './gathering.ts'
 import { createOutageWatch, type OutageObserver } from './outage.ts'
 import { createPool, type Pool } from './pool.ts'
-import { asked, PREPARED, queries } from './queries.ts'
+import { asked, demandingPrimary, PREPARED, queries } from './queries.ts'
 import { openReplica } from './replica.ts'
 import type { PrimaryPosition } from './replica-lag.ts'
 import { createTurns } from './turns.ts'
@@ -67,8 +67,12 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
     if (isWrongServer(error)) for (const other of [reads, writes]) other.replaceHost(used.hostIndex)
   }
 
-  const single = queries((statement, values) => trying(statement.isRead ? reads : writes, (client) => asked(client, statement, values)))
-  const gather = createGathering((sql, values) => trying(reads, (client) => client.unsafe(sql, values, PREPARED).values()))
+  // A connection without a pooler was checked when it was opened.
+  const readSql = address.isPooled ? demandingPrimary : (sql: string) => sql
+  const ask: Ask = (client, statement, values) =>
+    asked(client, statement.isRead ? { ...statement, sql: readSql(statement.sql) } : statement, values)
+  const single = queries((statement, values) => trying(statement.isRead ? reads : writes, (client) => ask(client, statement, values)))
+  const gather = createGathering((sql, values) => trying(reads, (client) => client.unsafe(readSql(sql), values, PREPARED).values()))
 
   const primary: Reads = {
     first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
@@ -84,7 +88,7 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
         requireTime()
       }
       requireClient()
-      const result = await client.begin((tx) => unlessLost(() => within(tx, work, requireClient, finalStatements)))
+      const result = await client.begin((tx) => unlessLost(() => within(tx, ask, work, requireClient, finalStatements)))
       // PostgreSQL answers a commit after a failed statement with a rollback, which is not an error to the driver.
       await result.final
       onCommit?.()
@@ -112,21 +116,24 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
   }
 }
 
+type Ask = (client: Client | Tx, statement: Statement<unknown>, values: Value[]) => ReturnType<typeof asked>
+
 /** The result of the work, and the outcome of the final statements, which is awaited after the commit was sent. */
 type Worked<Result> = { readonly value: Result; readonly final: Promise<unknown> }
 
 async function within<Result>(
   tx: Tx,
+  ask: Ask,
   work: (tx: Transaction) => Promise<Result>,
   requireClient: () => void,
   finalStatements: TransactionOptions['finalStatements'] = () => [],
 ): Promise<Worked<Result>> {
   requireClient()
   const lock = async (name: LockName) => void (await answered(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
-  const value = await work({ ...queries((statement, values) => answered(() => asked(tx, statement, values))), lock })
+  const value = await work({ ...queries((statement, values) => answered(() => ask(tx, statement, values))), lock })
   // A request that was answered with an error must not succeed afterwards.
   requireClient()
-  const final = Promise.all(finalStatements().map(({ statement, values }) => answered(() => asked(tx, statement, [...values]))))
+  const final = Promise.all(finalStatements().map(({ statement, values }) => answered(() => ask(tx, statement, [...values]))))
   // If the commit fails too, nobody awaits this one.
   final.catch(() => undefined)
   return { value, final }

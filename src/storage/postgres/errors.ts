@@ -5,10 +5,15 @@ import { MissingReference, UniqueViolation } from '../database.ts'
 const FOREIGN_KEY_VIOLATION = '23503'
 const UNIQUE_VIOLATION = '23505'
 // SQLSTATE classes and codes that describe the state of the server, not a wrong statement: connection, authorization, no such database,
-// rollback, resources, intervention, system; read-only, lock not available.
-const OUTAGE = /^(?:08|28|3D|40|53|57|58|XX)...$|^(?:25006|55P03)$/
+// rollback, resources, intervention, system; read-only, not the primary, lock not available.
+const OUTAGE = /^(?:08|28|3D|40|53|57|58|XX)...$|^(?:25006|55000|55P03)$/
 // Those of them that another connection or another host may not have: the server shuts down, or is not the primary any more.
-const WRONG_SERVER = /^(?:08|28|3D|57P|58)|^25006$/
+const WRONG_SERVER = /^(?:08|28|3D|57P|58)|^(?:25006|55000)$/
+// What a standby answers when it is asked for the position of a primary.
+export const NO_PRIMARY = '55000'
+// A prepared statement is missing, or exists already: the connection to the server is not the one that prepared it.
+const FOREIGN_CONNECTION = /^(?:26000|42P05)$/
+export const ADVICE_FOR_POOLERS = 'add pooler=transaction to the query of the URL'
 // The only class whose messages repeat a value: `invalid input syntax for type bigint: "…"`.
 const DATA_EXCEPTION = /^22/
 const UNREACHED_CODES = new Set<unknown>(['CONNECT_TIMEOUT', 'NOT_PRIMARY', 'ROOT_CERTIFICATE'])
@@ -25,6 +30,8 @@ export function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Refusal || !('code' in error)) return error
   if (error.code === UNIQUE_VIOLATION) return new UniqueViolation(error)
   if (error.code === FOREIGN_KEY_VIOLATION) return new MissingReference(error)
+  if (error instanceof postgres.PostgresError && FOREIGN_CONNECTION.test(error.code))
+    return new Refusal('unavailable', `PostgreSQL: ${error.message}: behind a connection pooler, ${ADVICE_FOR_POOLERS}`, { cause: error })
   if (!(error instanceof postgres.PostgresError) || OUTAGE.test(error.code))
     return new Refusal('unavailable', `PostgreSQL: ${messageOf(error)}`, { cause: error })
   return DATA_EXCEPTION.test(error.code) ? withoutValue(error) : error

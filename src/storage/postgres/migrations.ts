@@ -10,7 +10,7 @@ import {
   readMigrations,
   recordOf,
 } from '../migrations.ts'
-import { type Tx, withConnection } from './connections.ts'
+import { type Tx, WITHOUT_TIMEOUTS, withConnection } from './connections.ts'
 
 const MIGRATION_LOCK = 7_214_000
 
@@ -20,8 +20,9 @@ export function migratePostgres(
   folder = `${MIGRATIONS_FOLDER}/postgres`,
   onNewer: OnNewer = () => undefined,
 ): Promise<Migration[]> {
-  return withConnection(url, { statement_timeout: 0 }, (client) =>
+  return withConnection(url, {}, (client) =>
     client.begin(async (tx) => {
+      await tx.unsafe(WITHOUT_TIMEOUTS)
       await requireUsable(tx)
       await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
       await tx.unsafe(CREATE_HISTORY)

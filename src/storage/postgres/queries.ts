@@ -1,16 +1,27 @@
 import type { Queries, Statement, Value } from '../database.ts'
-import type { Client, Tx } from './connections.ts'
+import { type Client, DEMAND_PRIMARY, type Tx } from './connections.ts'
 
 export const PREPARED = { prepare: true }
 const PLANNED_EACH_TIME = { prepare: false }
 
 type Rows = unknown[] & { readonly count: number }
+type Asked = Pick<Statement<unknown>, 'sql' | 'hot' | 'isLong'>
 type Ask = (statement: Statement<unknown>, values: Value[]) => Promise<Rows>
 
 /** The best plan of a search depends on its term, so long reads are planned with their values: a rare term uses the index, a common one a scan. */
-export function asked(client: Client | Tx, { sql, hot, isLong }: Statement<unknown>, values: Value[]): PromiseLike<Rows> {
+export function asked(client: Client | Tx, { sql, hot, isLong }: Asked, values: Value[]): PromiseLike<Rows> {
   const query = client.unsafe(sql, values, isLong ? PLANNED_EACH_TIME : PREPARED)
   return hot ? query.values() : query
+}
+
+const HAS_LOCK = /\bfor (?:no key )?update\b/i
+
+/**
+ * The same read, and an error on a standby. PostgreSQL evaluates the condition once, before it reads the first row. Statements that write
+ * or lock fail on a standby without it.
+ */
+export function demandingPrimary(sql: string): string {
+  return HAS_LOCK.test(sql) ? sql : `select * from (${sql}\n) as found where (${DEMAND_PRIMARY}) is not null`
 }
 
 export function queries(ask: Ask): Queries {

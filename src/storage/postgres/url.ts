@@ -8,6 +8,8 @@ export type PostgresAddress = {
   readonly sslMode: SslMode
   /** A file with the certificates of trusted authorities, or `system`; without it, those that Node.js trusts. */
   readonly rootCertificate: string | undefined
+  /** Whether a pooler gives each transaction another connection to the server, so that nothing may be kept on a connection. */
+  readonly isPooled: boolean
   /** Set for a replica: any server will do, not only the primary. */
   readonly isReplica?: true
 }
@@ -20,9 +22,10 @@ const HOST = /^(?:([A-Za-z0-9._-]+)|\[([0-9A-Fa-f:.]+)\])(?::(\d{1,5}))?$/
 const DEFAULT_PORT = 5432
 // All of them mean the primary, which the service always requires.
 const SESSION_ATTRIBUTES = new Set<unknown>([null, 'read-write', 'primary'])
+const POOLERS = new Set<unknown>([null, 'transaction'])
 const SSL_MODES: readonly SslMode[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 // Parameters that are handled here. The driver would send them to the server as settings.
-const OWN_PARAMETERS = ['sslmode', 'sslrootcert', 'target_session_attrs']
+const OWN_PARAMETERS = ['sslmode', 'sslrootcert', 'target_session_attrs', 'pooler']
 
 /** Parses a database URL; undefined when it is malformed. Several hosts are separated by commas, as in libpq. */
 export function parsePostgresUrl(url: string): PostgresAddress | undefined {
@@ -30,10 +33,11 @@ export function parsePostgresUrl(url: string): PostgresAddress | undefined {
   const hosts = hostList.split(',').map(parseHost)
   const parameters = new URLSearchParams(query)
   const attributes = parameters.get('target_session_attrs')
+  const pooler = parameters.get('pooler')
   const tls = parseTls(parameters)
-  const isUsable = isEncoded(credentials) && isEncoded(database) && SESSION_ATTRIBUTES.has(attributes)
+  const isUsable = isEncoded(credentials) && isEncoded(database) && SESSION_ATTRIBUTES.has(attributes) && POOLERS.has(pooler)
   if (!isUsable || tls === undefined || !hosts.every((host) => host !== undefined)) return undefined
-  return { url, hosts, database: decodeURIComponent(database), ...tls }
+  return { url, hosts, database: decodeURIComponent(database), isPooled: pooler !== null, ...tls }
 }
 
 /** The URL without the parameters that are handled here. */

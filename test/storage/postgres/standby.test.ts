@@ -4,6 +4,7 @@ import postgres from 'postgres'
 import { openPostgres } from '../../../src/storage/postgres/driver.ts'
 import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
 import { insertUser } from '../../../src/storage/repositories/accounts/user.repository.ts'
+import { listUsersAfter } from '../../../src/storage/repositories/accounts/user-administration.repository.ts'
 import { ping } from '../../../src/storage/repositories/operations/ping.ts'
 import { findSessionUser, insertSession } from '../../../src/storage/repositories/sessions/session.repository.ts'
 import { until } from '../../support/app/eventually.ts'
@@ -55,6 +56,25 @@ test('unavailable: a standby serves neither reads nor writes, whatever target_se
   }
 })
 
+test('unavailable: behind a pooler, which may lead to another server each time, a standby refuses each statement', async (t) => {
+  const { standby, userId } = await startCluster(t)
+  const db = openPostgres({ url: `${standby.url}?pooler=transaction` })
+  t.after(() => db.close())
+  const expected = {
+    code: 'unavailable',
+    message: `PostgreSQL: the server at 127.0.0.1:${standby.port} is a standby; DATABASE_URL has to name the primary`,
+  }
+  await assert.rejects(findSessionUser(db, 'session', userId, 0), expected)
+  await assert.rejects(findSessionUser(db, 'unknown', userId, 0), expected)
+  await assert.rejects(listUsersAfter(db, 0, 100), expected)
+  await assert.rejects(
+    db.transaction((tx) => findSessionUser(tx, 'session', userId, 0)),
+    { code: 'unavailable', message: 'PostgreSQL: recovery is in progress' },
+  )
+  await assert.rejects(ping(db), { code: 'unavailable' })
+  await assert.rejects(migratePostgres(`${standby.url}?pooler=transaction`), { code: 'NOT_PRIMARY' })
+})
+
 test('a standby in a list of hosts is skipped within the same request', async (t) => {
   const { primary, standby, userId } = await startCluster(t)
   const db = openPostgres({ url: `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres` })
@@ -62,6 +82,11 @@ test('a standby in a list of hosts is skipped within the same request', async (t
   assert.equal((await findSessionUser(db, 'session', userId, 0))?.email, 'mia@x.io')
   await ping(db)
   assert.deepEqual(await migratePostgres(`postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres`), [])
+  const pooled = openPostgres({
+    url: `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres?pooler=transaction`,
+  })
+  t.after(() => pooled.close())
+  assert.equal((await findSessionUser(pooled, 'session', userId, 0))?.email, 'mia@x.io')
 })
 
 test('a service whose DATABASE_URL names a standby or a read-only server does not start, and reports why in one line', async (t) => {

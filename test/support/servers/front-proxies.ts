@@ -78,7 +78,8 @@ export async function startHaproxy(
   return { port, log: await start(t, port, 'haproxy', ['-db', '-f', file]) }
 }
 
-function adapted(name: string, replacements: Replacements): string {
+/** The text of a file in deploy/ with some texts replaced. */
+export function adapted(name: string, replacements: Replacements): string {
   let text = readFileSync(join(DEPLOY, name), 'utf8')
   for (const [from, to] of Object.entries(replacements)) {
     if (!text.includes(from)) throw new Error(`deploy/${name} does not have "${from}"`)
