@@ -14,6 +14,7 @@ import { secretCommands } from './commands/secret.commands.ts'
 import { serviceCommands } from './commands/service.commands.ts'
 import { sessionCommands } from './commands/session.commands.ts'
 import { signingKeyCommands } from './commands/signing-key.commands.ts'
+import { upgradeCommands } from './commands/upgrade.commands.ts'
 import { userCommands } from './commands/users/user.commands.ts'
 import { webhookCommands } from './commands/webhook.commands.ts'
 import { Interrupted } from './terminal/interruption.ts'
@@ -54,6 +55,7 @@ export function createProgram(): Command {
     })
     .exitOverride()
   serviceCommands(program)
+  upgradeCommands(program)
   doctorCommands(program)
   userCommands(program)
   keyCommands(program)

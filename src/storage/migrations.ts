@@ -17,6 +17,8 @@ export type AppliedMigration = {
 }
 /** Receives the names of the migrations of a newer version that this version can work with. */
 export type OnNewer = (names: readonly string[]) => void
+/** Receives the name of a migration that was applied, and how long that took. */
+export type OnApplied = (name: string, tookMs: number) => void
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url))
 
@@ -88,10 +90,11 @@ export function recordOf({ name, checksum, usableFrom }: Migration): { readonly 
 export function stepsOf(
   kind: 'sqlite' | 'postgres',
   history: readonly unknown[],
+  folder = `${MIGRATIONS_FOLDER}/${kind}`,
 ): { readonly pending: string[]; readonly newer: string[] } {
   // READ_HISTORY selects these columns.
   const applied = history as readonly AppliedMigration[]
-  const known = readMigrations(`${MIGRATIONS_FOLDER}/${kind}`)
+  const known = readMigrations(folder)
   const namesOf = (migrations: readonly { readonly name: string }[]) => migrations.map(({ name }) => name)
   return { pending: namesOf(pendingMigrations(known, applied)), newer: namesOf(newerMigrations(known, applied)) }
 }

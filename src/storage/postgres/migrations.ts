@@ -45,7 +45,7 @@ export async function applyMigration(tx: Tx, migration: Migration): Promise<void
 
 type Properties = { readonly encoding: string; readonly read_only: string }
 
-async function requireUsable(tx: Tx): Promise<void> {
+export async function requireUsable(tx: Tx): Promise<void> {
   const [found] = await tx.unsafe<Properties[]>(
     "select current_setting('server_encoding') as encoding, current_setting('transaction_read_only') as read_only",
   )

@@ -6,6 +6,7 @@ import {
   type Migration,
   MigrationError,
   newerMigrations,
+  type OnApplied,
   type OnNewer,
   pendingMigrations,
   READ_HISTORY,
@@ -19,6 +20,7 @@ export async function migrateSqlite(
   file: string,
   folder = `${MIGRATIONS_FOLDER}/sqlite`,
   onNewer: OnNewer = () => undefined,
+  onApplied: OnApplied = () => undefined,
 ): Promise<Migration[]> {
   const connection = await connect(file)
   try {
@@ -29,7 +31,11 @@ export async function migrateSqlite(
     const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
     const known = readMigrations(folder)
     const pending = pendingMigrations(known, applied)
-    for (const migration of pending) applyMigration(connection, migration)
+    for (const migration of pending) {
+      const startedAt = performance.now()
+      applyMigration(connection, migration)
+      onApplied(migration.name, performance.now() - startedAt)
+    }
     if (connection.prepare('pragma foreign_key_check').get() !== undefined) throw new MigrationError('A migration leaves broken references')
     connection.exec('commit')
     const newer = newerMigrations(known, applied)
@@ -40,7 +46,7 @@ export async function migrateSqlite(
   }
 }
 
-export function applyMigration(connection: DatabaseSync, migration: Migration): void {
+function applyMigration(connection: DatabaseSync, migration: Migration): void {
   const record = recordOf(migration)
   connection.exec(migration.sql)
   // `$1` is a name to SQLite, `?1` is a number.

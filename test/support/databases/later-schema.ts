@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { DatabaseTarget } from '../../../src/storage/database-target.ts'
@@ -28,6 +28,20 @@ export function furtherMigrations(t: TestContext, kind: DatabaseKind, further: R
   cpSync(join(MIGRATIONS_FOLDER, kind), folder, { recursive: true })
   for (const [name, sql] of Object.entries(further)) writeFileSync(join(folder, name), sql)
   return folder
+}
+
+/** A folder with the migrations of this version up to a number. */
+function earlierMigrations(t: TestContext, kind: DatabaseKind, newest: string): string {
+  const folder = furtherMigrations(t, kind, {})
+  for (const name of readdirSync(folder)) if (name.slice(0, 4) > newest) rmSync(join(folder, name))
+  return folder
+}
+
+/** Migrates a database as an earlier version would, which has only the migrations up to a number. */
+export async function migrateAsEarlier(t: TestContext, target: DatabaseTarget, newest: string): Promise<void> {
+  const folder = earlierMigrations(t, target.kind, newest)
+  if (target.kind === 'sqlite') await migrateSqlite(target.file, folder)
+  else await migratePostgres(target.url, folder)
 }
 
 /** Migrates a database as a later version would, which has further migrations. */

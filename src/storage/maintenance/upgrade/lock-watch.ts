@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '../../postgres/connections.ts'
+import type { Blocks, Wait } from './trial.ts'
+
+type LockRow = { readonly table: string; readonly mode: string; readonly granted: boolean }
+type Blocker = { readonly pid: number; readonly application: string; readonly seconds: number }
+
+export type LockWatch = {
+  /** Reads the locks once more, and stops. */
+  end(): Promise<void>
+  waits(until: number): Wait[]
+  /** Why a lock could not be taken, as far as it was seen. */
+  obstacle(): string | undefined
+}
+
+export type WatchOptions = {
+  readonly pid: number
+  /** Called after each look with the time for which requests have been waiting. */
+  readonly onLook: (waitedMs: number) => Promise<void>
+}
+
+const LOOK_EVERY_MS = 20
+const BLOCKS: Readonly<Record<string, Blocks>> = {
+  AccessExclusiveLock: 'reads and writes',
+  ExclusiveLock: 'writes',
+  ShareRowExclusiveLock: 'writes',
+  ShareLock: 'writes',
+}
+
+// Seen from another connection, a table that the migration creates does not exist, so these are the tables that requests use.
+const READ_LOCKS = `
+  select pg_class.relname::text as table, pg_locks.mode, pg_locks.granted from pg_locks join pg_class on pg_class.oid = pg_locks.relation
+  where pg_locks.pid = $1 and pg_locks.locktype = 'relation' and pg_class.relkind in ('r', 'p') and pg_class.relnamespace = current_schema()::regnamespace`
+const READ_BLOCKERS = `
+  select pid, application_name as application, extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
+  from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1`
+
+/** Looks at the locks of another connection, from now on. */
+export function watchLocks(client: Client, { pid, onLook }: WatchOptions): LockWatch {
+  const takenAt = new Map<string, { readonly table: string; readonly blocks: Blocks; readonly at: number }>()
+  let isEnding = false
+  let previousLookAt = performance.now()
+  let obstacle: string | undefined
+
+  async function look(): Promise<void> {
+    const at = performance.now()
+    const locks = await client.unsafe<LockRow[]>(READ_LOCKS, [pid])
+    for (const { table, mode, granted } of locks) {
+      const blocks = BLOCKS[mode]
+      if (!granted) await readObstacle(table)
+      // It was not there at the previous look, so it was not taken earlier.
+      else if (blocks !== undefined && !takenAt.has(table + blocks)) takenAt.set(table + blocks, { table, blocks, at: previousLookAt })
+    }
+    previousLookAt = at
+  }
+
+  async function readObstacle(table: string): Promise<void> {
+    const [blocker] = await client.unsafe<Blocker[]>(READ_BLOCKERS, [pid])
+    if (blocker === undefined) return
+    const name = blocker.application === '' ? 'a program without a name' : blocker.application
+    obstacle = `${table} is in use by ${name} (process ${blocker.pid} of PostgreSQL), in a transaction that began ${Math.round(blocker.seconds)} seconds ago`
+  }
+
+  const watching = (async () => {
+    while (!isEnding) {
+      await look()
+      const first = Math.min(...[...takenAt.values()].map(({ at }) => at))
+      await onLook(takenAt.size === 0 ? 0 : performance.now() - first)
+      await sleep(LOOK_EVERY_MS)
+    }
+    await look()
+  })()
+  // Reported by end().
+  watching.catch(() => undefined)
+
+  return {
+    async end() {
+      isEnding = true
+      await watching
+    },
+    obstacle: () => obstacle,
+    waits(until) {
+      const all = [...takenAt.values()].map(({ table, blocks, at }) => ({ table, blocks, forMs: Math.max(0, until - at) }))
+      // Whoever cannot read a table cannot write it either.
+      const unreadable = new Map(all.filter(({ blocks }) => blocks === 'reads and writes').map(({ table, forMs }) => [table, forMs]))
+      return all.filter(({ table, blocks, forMs }) => blocks === 'reads and writes' || forMs > (unreadable.get(table) ?? -1))
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryFolder } from '../databases/databases.ts'
+
+export type PreviousRelease = {
+  readonly version: string
+  /** Its script that starts the service. */
+  readonly main: string
+  readonly latchkey: string
+}
+
+type Manifest = { readonly version: string; readonly dependencies: Readonly<Record<string, string>> }
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const RECORD = fileURLToPath(new URL('../../fixtures/previous-release.json', import.meta.url))
+
+/** The sources of the previous release, in a temporary folder. Node.js runs them as they are. */
+export function previousRelease(t: TestContext): PreviousRelease {
+  const { version, commit } = JSON.parse(readFileSync(RECORD, 'utf8')) as { version: string; commit: string }
+  const found = findCommit(version, commit)
+  const folder = temporaryFolder(t)
+  const archive = execFileSync('git', ['archive', found, 'src', 'migrations', 'package.json', 'package-lock.json'], {
+    cwd: ROOT,
+    maxBuffer: 100_000_000,
+  })
+  execFileSync('tar', ['-x', '-C', folder], { input: archive })
+  const manifest = readManifest(folder)
+  assert.equal(manifest.version, version, `${found} is not ${version}`)
+  installDependencies(folder, manifest)
+  return { version, main: join(folder, 'src', 'main.ts'), latchkey: join(folder, 'src', 'cli', 'latchkey.ts') }
+}
+
+/** A clone may lack tags, or the history; then the tag and the commit are fetched. */
+function findCommit(version: string, commit: string): string {
+  const tag = `v${version}`
+  const inClone = () => resolveCommit(`refs/tags/${tag}`) ?? resolveCommit(commit)
+  const fetched = () => {
+    for (const what of [['tag', tag], [commit]]) git('fetch', '--quiet', '--no-tags', '--depth=1', 'origin', ...what)
+    return inClone()
+  }
+  const found = inClone() ?? fetched()
+  assert.ok(
+    found !== undefined,
+    `the previous release ${version} is neither in this clone (tag ${tag}, commit ${commit}) nor at its origin: run \`git fetch --unshallow --tags\``,
+  )
+  assert.equal(found, commit, `the tag ${tag} and test/fixtures/previous-release.json name different commits`)
+  return found
+}
+
+function resolveCommit(name: string): string | undefined {
+  const { status, stdout } = git('rev-parse', '--verify', '--quiet', `${name}^{commit}`)
+  return status === 0 ? stdout.trim() : undefined
+}
+
+function git(...args: string[]) {
+  return spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' })
+}
+
+/** Links the packages of this version if they satisfy the previous one, and installs its own otherwise. */
+function installDependencies(folder: string, { dependencies }: Manifest): void {
+  const own = join(ROOT, 'node_modules')
+  const isSatisfied = Object.entries(dependencies).every(([name, range]) => satisfies(join(own, name), range))
+  if (isSatisfied) symlinkSync(own, join(folder, 'node_modules'))
+  else execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' })
+}
+
+function satisfies(packageFolder: string, range: string): boolean {
+  if (!existsSync(packageFolder)) return false
+  const [found, wanted] = [readManifest(packageFolder).version, range.replace(/^[\^~]/, '')].map((version) =>
+    version.split('.').map(Number),
+  )
+  const [major, minor = 0, patch = 0] = found ?? []
+  const [wantedMajor, wantedMinor = 0, wantedPatch = 0] = wanted ?? []
+  return major === wantedMajor && (minor > wantedMinor || (minor === wantedMinor && patch >= wantedPatch))
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+}
