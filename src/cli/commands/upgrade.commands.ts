@@ -94,11 +94,12 @@ export function describe(trial: Trial, verdict: Verdict, kind: Kind): string[] {
 
 function figures(trial: Trial, kind: Kind): string[] {
   const { before, after, indexGrowth, log } = trial.size
-  const indexes = indexGrowth === undefined ? '' : `, ${megabytes(indexGrowth)} of it for indexes`
+  const growth = after - before
+  const parts = indexGrowth === undefined ? '' : ` (tables ${signed(growth - indexGrowth)}, indexes ${signed(indexGrowth)})`
   return [
     `Time:   ${duration(trial.tookMs)}.`,
     ...locks(trial, kind),
-    `Size:   the database grows by ${megabytes(after - before)}, from ${megabytes(before)} to ${megabytes(after)}${indexes}. The write-ahead log takes ${megabytes(log)}.`,
+    `Size:   ${signed(growth)}, from ${megabytes(before)} to ${megabytes(after)}${parts}. The write-ahead log takes ${megabytes(log)}.`,
   ]
 }
 
@@ -136,6 +137,10 @@ function duration(ms: number): string {
   if (ms < 1000) return `${Math.ceil(ms)} ms`
   const seconds = ms / 1000
   return seconds < 120 ? `${seconds.toFixed(1)} s` : `${(seconds / 60).toFixed(1)} minutes`
+}
+
+function signed(bytes: number): string {
+  return `${bytes < 0 ? '' : '+'}${megabytes(bytes)}`
 }
 
 function megabytes(bytes: number): string {

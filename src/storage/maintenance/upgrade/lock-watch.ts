@@ -32,7 +32,7 @@ const READ_LOCKS = `
   select pg_class.relname::text as table, pg_locks.mode, pg_locks.granted from pg_locks join pg_class on pg_class.oid = pg_locks.relation
   where pg_locks.pid = $1 and pg_locks.locktype = 'relation' and pg_class.relkind in ('r', 'p') and pg_class.relnamespace = current_schema()::regnamespace`
 const READ_BLOCKERS = `
-  select pid, application_name as application, extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
+  select pid, coalesce(nullif(application_name, ''), backend_type) as application, extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
   from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1`
 
 /** Looks at the locks of another connection, from now on. */
@@ -57,8 +57,7 @@ export function watchLocks(client: Client, { pid, onLook }: WatchOptions): LockW
   async function readObstacle(table: string): Promise<void> {
     const [blocker] = await client.unsafe<Blocker[]>(READ_BLOCKERS, [pid])
     if (blocker === undefined) return
-    const name = blocker.application === '' ? 'a program without a name' : blocker.application
-    obstacle = `${table} is in use by ${name} (process ${blocker.pid} of PostgreSQL), in a transaction that began ${Math.round(blocker.seconds)} seconds ago`
+    obstacle = `${table} is in use by ${blocker.application} (process ${blocker.pid} of PostgreSQL), in a transaction that began ${Math.round(blocker.seconds)} seconds ago`
   }
 
   const watching = (async () => {
