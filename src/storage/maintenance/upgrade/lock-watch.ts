@@ -27,10 +27,12 @@ const BLOCKS: Readonly<Record<string, Blocks>> = {
   ShareLock: 'writes',
 }
 
-// Seen from another connection, a table that the migration creates does not exist, so these are the tables that requests use.
+// Seen from another connection, a table that the migration creates does not exist, so these are the tables that requests use. They do not
+// use the history of migrations.
 const READ_LOCKS = `
   select pg_class.relname::text as table, pg_locks.mode, pg_locks.granted from pg_locks join pg_class on pg_class.oid = pg_locks.relation
-  where pg_locks.pid = $1 and pg_locks.locktype = 'relation' and pg_class.relkind in ('r', 'p') and pg_class.relnamespace = current_schema()::regnamespace`
+  where pg_locks.pid = $1 and pg_locks.locktype = 'relation' and pg_class.relkind in ('r', 'p')
+    and pg_class.relname <> 'schema_migrations' and pg_class.relnamespace = current_schema()::regnamespace`
 const READ_BLOCKERS = `
   select pid, coalesce(nullif(application_name, ''), backend_type) as application, extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
   from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1`
