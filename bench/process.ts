@@ -62,7 +62,8 @@ function residentMb(pid: number): number | undefined {
   return kilobytes === undefined ? undefined : Number(kilobytes) / 1024
 }
 
-function processorMs(pid: number): number | undefined {
+/** The CPU time of all threads of a process so far; undefined if the system does not report it. */
+export function processorMs(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined
   // The name of the process is in parentheses and may contain anything, so the fields are counted from its end.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []

@@ -7,6 +7,7 @@ import { measureAudit } from './audit.ts'
 import { chartOf } from './chart.ts'
 import { meetsTarget, type Section } from './figures.ts'
 import { measureFootprint } from './footprint.ts'
+import { measureImport } from './import.ts'
 import { findLoadGenerator } from './load.ts'
 import { measureLogins } from './logins.ts'
 import { measureScale, type ScaleFigures } from './scale.ts'
@@ -15,7 +16,7 @@ import { measureStorm } from './storm.ts'
 import { type Machine, tableOf } from './table.ts'
 import { measureThroughput } from './throughput.ts'
 
-const PARTS = ['requests', 'logins', 'audit', 'storm', 'scale', 'footprint'] as const
+const PARTS = ['requests', 'logins', 'audit', 'storm', 'scale', 'import', 'footprint'] as const
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url))
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, users: { type: 'string', multiple: true } } })
@@ -41,6 +42,7 @@ if (only.has('scale')) {
   scale = await measureScale(report, values.users?.map(Number))
   sections.push(scaleSection(scale))
 }
+if (only.has('import')) sections.push(await measureImport(folder, report, values.users?.map(Number).at(-1)))
 if (only.has('footprint')) sections.push(await measureFootprint(folder, report))
 
 const machine = describeMachine()
@@ -67,7 +69,7 @@ function keep(name: string, text: string): void {
 
 function ratesOf(measured: readonly Section[]) {
   return measured
-    .flatMap(({ title, figures }) => (['Login storm', 'Audit trail'].includes(title) ? [] : figures))
+    .flatMap(({ title, figures }) => (['Login storm', 'Audit trail', 'Import'].includes(title) ? [] : figures))
     .filter(({ unit }) => unit === '1/s')
 }
 

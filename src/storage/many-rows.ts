@@ -1,18 +1,26 @@
-/** The columns of a table that rows bring with them. A row is an object with these names. */
-export type RowColumns = { readonly table: string; readonly columns: readonly string[] }
+import { NUMBERED_TABLES, TABLES, type TableName } from './tables.ts'
 
-/** Rows of a table that a statement gets as one JSON text, `$1`, on PostgreSQL and on SQLite. */
-export function givenRows({ table, columns }: RowColumns): { readonly postgres: string; readonly sqlite: string } {
+type Texts = { readonly postgres: string; readonly sqlite: string }
+
+const ID_COLUMNS: Partial<Record<TableName, string>> = NUMBERED_TABLES
+
+/** Rows of a table that a statement gets as one JSON text, `$1`: a list of objects with the names of the columns. */
+export function givenRows(table: TableName, columns: readonly string[] = TABLES[table]): Texts {
   return {
     // The row type of the table converts each value, such as 0 and 1 to a boolean.
     postgres: `select ${columns.join(', ')} from json_populate_recordset(null::${table}, $1::text::json)`,
-    sqlite: `select ${columns.map((column) => `value ->> '${column}' as ${column}`).join(', ')} from json_each($1) where true`,
+    // SQLite would otherwise write the text of a row again for each of its columns.
+    sqlite: `with given_rows as materialized (select value from json_each($1))
+      select ${columns.map((column) => `value ->> '${column}' as ${column}`).join(', ')} from given_rows where true`,
   }
 }
 
-/** The texts of an `insert` of any number of rows. The suffix may be an `on conflict` or a `returning`. */
-export function insertRows(rows: RowColumns, suffix = '', overriding = ''): { readonly postgres: string; readonly sqlite: string } {
-  const { postgres, sqlite } = givenRows(rows)
-  const into = `insert into ${rows.table} (${rows.columns.join(', ')})`
+/** The texts of an `insert` of any number of rows, with their ids or with generated ones. The suffix may be `on conflict` or `returning`. */
+export function insertRows(table: TableName, keepsIds: boolean, suffix = ''): Texts {
+  const idColumn = ID_COLUMNS[table]
+  const columns = TABLES[table].filter((column) => keepsIds || column !== idColumn)
+  const { postgres, sqlite } = givenRows(table, columns)
+  const into = `insert into ${table} (${columns.join(', ')})`
+  const overriding = keepsIds && idColumn !== undefined ? 'overriding system value' : ''
   return { postgres: `${into} ${overriding} ${postgres} ${suffix}`, sqlite: `${into} ${sqlite} ${suffix}` }
 }

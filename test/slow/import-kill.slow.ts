@@ -13,7 +13,7 @@ import { scaled } from '../support/processes/scale.ts'
 const COUNT = statement<{ users: number; addresses: number; keys: number }>(`
   select (select count(*) from users) as users, (select count(distinct email_key) from users) as addresses,
     (select count(*) from api_keys) as keys`)
-const USERS = scaled(5000, 100_000)
+const USERS = scaled(10_000, 100_000)
 
 test('an import that is killed again and again ends with every user and every key once', async (t) => {
   const folder = temporaryFolder(t)

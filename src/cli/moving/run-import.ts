@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { createImport } from '../../domain/moving/import.service.ts'
 import { Refusal } from '../../model/refusal.ts'
+import { openBlocklist } from '../../security/blocklist.ts'
 import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
@@ -32,19 +33,21 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
   const survey = await examine(file, source, check)
   const passwords = createPasswords({ ...PASSWORD_OPTIONS, maxWaitMs: Number.POSITIVE_INFINITY })
   if (survey.plaintextCount > 0) await announceHashing(survey.plaintextCount, passwords)
-  await withDatabase(async (db) => {
+  await withDatabase(async (db, { passwordBlocklist }) => {
     const { first } = survey
     if (options.keepIds && first !== undefined && !(await createImport(partsOf(db), OPERATOR.origin, options).mayKeepIds(first)))
       throw new InvalidInput(['--keep-ids: the database is not empty; import into a new one, or without the ids'])
+    const blocklist = survey.plaintextCount > 0 ? await openBlocklist(passwordBlocklist) : undefined
     const rejects = createRejects(given.rejects)
     try {
-      const counts = await importFile(db, { file, source, check, options, isDryRun, total: survey.total, rejects, passwords })
+      const counts = await importFile(db, { file, source, check, options, isDryRun, total: survey.total, rejects, passwords, blocklist })
       report(counts, isDryRun, given.json === true)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       throw new Error(`${error.message}; the import is incomplete: run the same command again to complete it`, { cause: error })
     } finally {
       rejects.close()
+      await blocklist?.close()
     }
   })
 }

@@ -1,7 +1,7 @@
 import type { CheckOptions } from '../../domain/moving/check-user.ts'
 import type { ImportedUser } from '../../domain/moving/imported-user.ts'
 import { createRateProgress } from '../terminal/progress.ts'
-import { type Checked, checkRecord } from './check-record.ts'
+import { checkRecord, recogniseRecord } from './check-record.ts'
 import { readRecords } from './read-file.ts'
 import { type FileRecord, NotThatFile } from './records.ts'
 import type { Source } from './sources/source.ts'
@@ -10,16 +10,17 @@ export type Survey = {
   readonly total: number
   /** How many users have a password that has to be hashed. */
   readonly plaintextCount: number
+  /** The first user that can be imported. */
   readonly first: ImportedUser | undefined
 }
 
 /** Reads the whole file before anything is imported. Throws if it is not what it claims to be. */
 export async function surveyFile(file: string, source: Source, options: CheckOptions): Promise<Survey> {
   const progress = createRateProgress('checking the file')
-  const notes = createNotes()
+  const notes = createNotes(source, options)
   try {
     for await (const records of readRecords(file, source)) {
-      for (const record of records) notes.add(record, checkRecord(record, source, options))
+      for (const record of records) notes.add(record)
       progress.update(notes.survey().total)
     }
   } finally {
@@ -28,27 +29,34 @@ export async function surveyFile(file: string, source: Source, options: CheckOpt
   return notes.result()
 }
 
-function createNotes() {
-  let [total, recognised, plaintextCount] = [0, 0, 0]
+function createNotes(source: Source, options: CheckOptions) {
+  let [total, recognisedCount, plaintextCount] = [0, 0, 0]
   let first: ImportedUser | undefined
   let problem: string | undefined
 
-  function noteUser(user: ImportedUser): void {
-    first ??= user
-    if (user.password !== undefined) plaintextCount++
+  function check(record: FileRecord): ImportedUser | undefined {
+    const checked = checkRecord(record, source, options)
+    return checked !== undefined && 'user' in checked ? checked.user : undefined
   }
 
   return {
-    add({ line }: FileRecord, checked: Checked): void {
-      if (checked === undefined) return
+    /** The fields of most users are checked when they are imported. */
+    add(record: FileRecord): void {
+      const recognised = recogniseRecord(record, source)
+      if (recognised === undefined) return
       total++
-      if ('user' in checked) noteUser(checked.user)
-      if ('user' in checked || checked.isRecognised) recognised++
-      else problem ??= `line ${line} ${checked.reason}`
+      if ('reason' in recognised) {
+        problem ??= `line ${record.line} ${recognised.reason}`
+        return
+      }
+      recognisedCount++
+      const user = first === undefined || source.hasPlaintext?.(recognised.value) ? check(record) : undefined
+      if (user?.password !== undefined) plaintextCount++
+      first ??= user
     },
     survey: (): Survey => ({ total, plaintextCount, first }),
     result(): Survey {
-      if (recognised === 0) throw new NotThatFile(problem ?? 'it contains no users')
+      if (recognisedCount === 0) throw new NotThatFile(problem ?? 'it contains no users')
       return this.survey()
     },
   }

@@ -22,9 +22,9 @@ export type ImportOptions = { readonly onConflict: OnConflict; readonly keepIds:
 export type Rejection = { readonly line: number; readonly reason: string }
 
 export type BatchOutcome = {
-  readonly created: number
-  readonly updated: number
-  readonly skipped: number
+  readonly created: readonly ImportedUser[]
+  readonly updated: readonly ImportedUser[]
+  readonly skipped: readonly ImportedUser[]
   readonly rejected: readonly Rejection[]
 }
 
@@ -60,7 +60,8 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, { o
     await writeKeys(tx, new Map([...created, ...updated]))
     const count = created.size + updated.size
     if (count > 0) tx.record({ kind: 'user.imported', count })
-    return { created: created.size, updated: updated.size, skipped: onConflict === 'skip' ? found.size : 0, rejected }
+    const skipped = onConflict === 'skip' ? [...found.keys()] : []
+    return { created: [...created.keys()], updated: [...updated.keys()], skipped, rejected }
   }
 
   /** Returns the users whose accounts were updated. */

@@ -1,6 +1,7 @@
 import { insertRows } from '../many-rows.ts'
 import { type Tx, WITHOUT_TIMEOUTS, withConnection } from '../postgres/connections.ts'
-import { NUMBERED_TABLES, TABLE_NAMES, TRANSFER_TABLES, type TransferRow, type TransferSide } from './transfer.ts'
+import { NUMBERED_TABLES, TABLES } from '../tables.ts'
+import { TABLE_NAMES, type TransferRow, type TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500
 
@@ -40,13 +41,11 @@ function createSide(tx: Tx): TransferSide {
       return row?.count ?? 0
     },
     async *rows(table) {
-      const pages = tx.unsafe<Record<string, unknown>[]>(`select ${TRANSFER_TABLES[table].join(', ')} from ${table}`).cursor(PAGE_SIZE)
+      const pages = tx.unsafe<Record<string, unknown>[]>(`select ${TABLES[table].join(', ')} from ${table}`).cursor(PAGE_SIZE)
       for await (const page of pages) yield page.map(plain)
     },
     async insert(table, rows) {
-      const overriding = table in NUMBERED_TABLES ? 'overriding system value' : ''
-      const { postgres } = insertRows({ table, columns: TRANSFER_TABLES[table] }, '', overriding)
-      await tx.unsafe(postgres, [JSON.stringify(rows)])
+      await tx.unsafe(insertRows(table, true).postgres, [JSON.stringify(rows)])
     },
     async clear(table) {
       await tx.unsafe(`delete from ${table}`)

@@ -1,5 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { NUMBERED_TABLES, TRANSFER_TABLES, type TransferRow, type TransferSide, type TransferTable } from './transfer.ts'
+import { insertRows } from '../many-rows.ts'
+import { NUMBERED_TABLES, TABLES, type TableName } from '../tables.ts'
+import type { TransferRow, TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500
 const LOCK_TIMEOUT_MS = 5000
@@ -23,12 +25,12 @@ export async function withinSqlite<Result>(
 }
 
 function createSide(connection: DatabaseSync): TransferSide {
-  const inserts = new Map<TransferTable, StatementSync>()
+  const inserts = new Map<TableName, StatementSync>()
   return {
     count: async (table) => Number(connection.prepare(`select count(*) as count from ${table}`).get()?.['count']),
     async *rows(table) {
       let page: TransferRow[] = []
-      const statement = connection.prepare(`select ${TRANSFER_TABLES[table].join(', ')} from ${table}`)
+      const statement = connection.prepare(`select ${TABLES[table].join(', ')} from ${table}`)
       // The columns of these tables contain only text, numbers and null.
       for (const row of statement.iterate() as Iterable<TransferRow>) {
         page.push(row)
@@ -39,12 +41,9 @@ function createSide(connection: DatabaseSync): TransferSide {
       if (page.length > 0) yield page
     },
     async insert(table, rows) {
-      const columns = TRANSFER_TABLES[table]
-      const statement =
-        inserts.get(table) ??
-        connection.prepare(`insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`)
+      const statement = inserts.get(table) ?? connection.prepare(insertRows(table, true).sqlite)
       inserts.set(table, statement)
-      for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null))
+      statement.run({ $1: JSON.stringify(rows) })
     },
     async clear(table) {
       connection.exec(`delete from ${table}`)

@@ -176,3 +176,26 @@ test('a user with a key of another account is rejected, and the keys of the othe
     [['key-1', 'read']],
   )
 })
+
+test('a plaintext password that is on the list of PASSWORD_BLOCKLIST is rejected, or left out with --without-passwords', async (t) => {
+  const line = await commandLine(t)
+  const listed = { email: 'ada@example.com', password: 'iloveyou123' }
+  const file = writeLines(t, listed, { email: 'bob@example.com', password: 'a password of my own' })
+  const blocklist = join(temporaryFolder(t), 'listed.txt')
+  writeFileSync(blocklist, 'iloveyou123\n')
+  const args = ['user', 'import', file, '--from', 'latchkey']
+  const settings = { PASSWORD_BLOCKLIST: blocklist }
+  const first = await line.run(args, '', settings)
+  assert.deepEqual([first.code, first.stdout], [1, counts(2, 1, 0, 0, 1)])
+  assert.match(
+    first.stderr,
+    /latchkey: line 1: password: is on a list of breached passwords \(PASSWORD_BLOCKLIST\); --without-passwords imports the user for a reset by mail\n$/,
+  )
+  const second = await line.run([...args, '--without-passwords'], '', settings)
+  assert.deepEqual([second.code, second.stdout], [0, counts(2, 1, 0, 1, 0)])
+  const hashes = (await (await line.database()).all(HASHES)).map(({ email, password_hash }) => [email, password_hash === '!'])
+  assert.deepEqual(hashes, [
+    ['bob@example.com', false],
+    ['ada@example.com', true],
+  ])
+})

@@ -158,7 +158,7 @@ test('without hashes, accounts and keys come back, and neither a password nor a 
 test('an import leaves an event with the number of accounts for each batch, an export one before it begins, a dry run none', async (t) => {
   const line = await commandLine(t)
   const file = join(temporaryFolder(t), 'users.jsonl')
-  const users = Array.from({ length: 501 }, (_, n) => `${JSON.stringify({ email: `user-${n}@example.com` })}\n`)
+  const users = Array.from({ length: 2001 }, (_, n) => `${JSON.stringify({ email: `user-${n}@example.com` })}\n`)
   writeFileSync(file, users.join(''))
   await line.run(['user', 'import', file, '--from', 'latchkey', '--dry-run'])
   await line.run(['user', 'import', file, '--from', 'latchkey'])
@@ -168,9 +168,9 @@ test('an import leaves an event with the number of accounts for each batch, an e
   assert.deepEqual(
     items.map(({ kind, via, detail }) => [kind, via, detail]),
     [
-      ['data.exported', 'cli', { count: 501 }],
+      ['data.exported', 'cli', { count: 2001 }],
       ['user.imported', 'cli', { count: 1 }],
-      ['user.imported', 'cli', { count: 500 }],
+      ['user.imported', 'cli', { count: 2000 }],
     ],
   )
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { statement } from '../../../src/storage/database.ts'
-import { TRANSFER_TABLES } from '../../../src/storage/maintenance/transfer.ts'
+import { TABLES } from '../../../src/storage/tables.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
@@ -17,6 +17,6 @@ test('every column of every table is copied to another database', async (t) => {
   const { db } = await startApp(t)
   const columns = (await db.all(COLUMNS)).filter(({ table_name }) => !NOT_MOVED.test(table_name))
   const inDatabase = columns.map(({ table_name, column_name }) => `${table_name}.${column_name}`)
-  const moved = Object.entries(TRANSFER_TABLES).flatMap(([table, names]) => names.map((name) => `${table}.${name}`))
+  const moved = Object.entries(TABLES).flatMap(([table, names]) => names.map((name) => `${table}.${name}`))
   assert.deepEqual(moved.sort(), inDatabase.sort())
 })

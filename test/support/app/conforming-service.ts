@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test'
 import { statement } from '../../../src/storage/database.ts'
-import { TABLE_NAMES, type TransferTable } from '../../../src/storage/maintenance/transfer.ts'
+import { TABLE_NAMES } from '../../../src/storage/maintenance/transfer.ts'
+import type { TableName } from '../../../src/storage/tables.ts'
 import { startListening } from '../client/listening.ts'
 import type { DatabaseKind } from '../databases/databases.ts'
 import { admin, keyHolder } from './actors.ts'
@@ -12,10 +13,10 @@ export type ConformingService = TestApp & {
   /** The arguments of the command for this service. */
   readonly args: readonly string[]
   /** The number of rows of each table, except those of the audit trail. */
-  countRows(): Promise<Readonly<Partial<Record<TransferTable, number>>>>
+  countRows(): Promise<Readonly<Partial<Record<TableName, number>>>>
 }
 
-const AUDIT_TABLES: readonly TransferTable[] = ['events', 'event_seals', 'audit_marks']
+const AUDIT_TABLES: readonly TableName[] = ['events', 'event_seals', 'audit_marks']
 const COUNTS = TABLE_NAMES.filter((name) => !AUDIT_TABLES.includes(name)).map(
   (name) => [name, statement<{ count: number }>(`select count(*) as count from ${name}`)] as const,
 )

@@ -4,6 +4,7 @@ export const LATCHKEY: Source = {
   title: 'Latchkey',
   mark: 'email',
   isUser: (record) => 'email' in record,
+  hasPlaintext: ({ password }) => typeof password === 'string' && password !== '',
   convert: (record) => record,
 }
 

@@ -12,6 +12,8 @@ export type Source = {
   isUser(record: JsonObject): boolean
   /** Whether a record is known to be something else than a user. It is passed over and not counted. */
   isOther?(record: JsonObject): boolean
+  /** Whether a user has a password that is not hashed. Most sources have none. */
+  hasPlaintext?(record: JsonObject): boolean
   /** Called once before the users are read, for an export that keeps the passwords in a list of their own. */
   prepare?(readList: (name: string) => AsyncIterable<readonly JsonObject[]>): Promise<void>
   /** Returns the user in the format of `latchkey user export`. Throws Rejected with a reason. */

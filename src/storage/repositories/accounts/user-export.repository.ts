@@ -1,7 +1,8 @@
 import type { KeyAccess } from '../../../model/api-key.ts'
 import type { User } from '../../../model/user.ts'
 import { type Bit, type Reads, statement } from '../../database.ts'
-import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
+import { TABLES, type TableName } from '../../tables.ts'
+import { toUser, type UserRow } from './user.repository.ts'
 
 type ExportedUserRow = UserRow & {
   readonly password_hash: string
@@ -34,15 +35,17 @@ export type ExportedSecretRow = {
 export type ExportedUser = User & { readonly passwordHash: string; readonly createdAt: number; readonly lastLoginAt: number | undefined }
 
 const COUNT = statement<{ count: number }>('select count(*) as count from users')
-const LIST_USERS = statement<ExportedUserRow>(`
-  select ${USER_COLUMNS}, users.password_hash, users.created_at, users.last_login_at from users where id > $1 order by id limit $2`)
-const LIST_KEYS = statement<ExportedKeyRow>(`
-  select user_id, id, name, scopes, access, is_active, created_at, expires_at, key_hash, prefix, last_used_at
-  from api_keys where user_id > $1 and user_id <= $2 order by user_id, seq`)
+const LIST_USERS = statement<ExportedUserRow>(`select ${columnsOf('users')} from users where id > $1 order by id limit $2`)
+const LIST_KEYS = statement<ExportedKeyRow>(
+  `select ${columnsOf('api_keys')} from api_keys where user_id > $1 and user_id <= $2 order by user_id, seq`,
+)
 const LIST_SECRETS = statement<ExportedSecretRow>(`
-  select retiring_secrets.key_id, retiring_secrets.key_hash, retiring_secrets.retired_at, retiring_secrets.expires_at
-  from retiring_secrets join api_keys on api_keys.id = retiring_secrets.key_id
+  select ${columnsOf('retiring_secrets')} from retiring_secrets join api_keys on api_keys.id = retiring_secrets.key_id
   where api_keys.user_id > $1 and api_keys.user_id <= $2 and retiring_secrets.expires_at > $3 order by retiring_secrets.key_hash`)
+
+function columnsOf(table: TableName): string {
+  return TABLES[table].map((column) => `${table}.${column}`).join(', ')
+}
 
 export async function countUsers(db: Reads): Promise<number> {
   return (await db.first(COUNT))?.count ?? 0

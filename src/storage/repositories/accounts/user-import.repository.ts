@@ -1,46 +1,16 @@
 import { randomInt } from 'node:crypto'
 import type { Role } from '../../../model/user.ts'
 import { type Reads, type Statement, statement, type Transaction } from '../../database.ts'
-import { givenRows, insertRows, type RowColumns } from '../../many-rows.ts'
+import { givenRows, insertRows } from '../../many-rows.ts'
 import { fold } from './folding.ts'
 import { MAX_FIRST_VERSION } from './user.repository.ts'
-
-const NEW_COLUMNS = [
-  'email',
-  'email_key',
-  'password_hash',
-  'foreign_kind',
-  'first_name',
-  'first_name_folded',
-  'last_name',
-  'last_name_folded',
-  'role',
-  'banned',
-  'verified',
-  'email_version',
-  'reset_version',
-  'created_at',
-  'last_login_at',
-]
-const CHANGED_COLUMNS = [
-  'email_key',
-  'password_hash',
-  'foreign_kind',
-  'first_name',
-  'first_name_folded',
-  'last_name',
-  'last_name_folded',
-  'role',
-  'banned',
-  'verified',
-]
 
 type Found = { readonly id: number; readonly email_key: string }
 
 // Any conflict: an address that is taken, or an id.
 const IGNORED = 'on conflict do nothing returning id, email_key'
-const INSERT = declareInsert({ table: 'users', columns: NEW_COLUMNS })
-const INSERT_WITH_IDS = declareInsert({ table: 'users', columns: ['id', ...NEW_COLUMNS] }, 'overriding system value')
+const INSERT = declareInsert(false)
+const INSERT_WITH_IDS = declareInsert(true)
 // SQLite continues after the highest id by itself.
 const CONTINUE_IDS = statement(
   `select setval(pg_get_serial_sequence('users', 'id'),
@@ -153,12 +123,12 @@ function toFound({ id, email_key }: Found): FoundUser {
   return { id, emailKey: email_key }
 }
 
-function declareInsert(rows: RowColumns, overriding = ''): Statement<Found> {
-  const { postgres, sqlite } = insertRows(rows, IGNORED, overriding)
+function declareInsert(keepsIds: boolean): Statement<Found> {
+  const { postgres, sqlite } = insertRows('users', keepsIds, IGNORED)
   return statement(postgres, sqlite)
 }
 
 function declareChange(sql: (given: string) => string): Statement<unknown> {
-  const { postgres, sqlite } = givenRows({ table: 'users', columns: CHANGED_COLUMNS })
+  const { postgres, sqlite } = givenRows('users')
   return statement(sql(postgres), sql(sqlite))
 }

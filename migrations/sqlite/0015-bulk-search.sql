@@ -1,0 +1,2 @@
+-- usable-from: 0012
+-- Nothing changes here: SQLite has triggers for each row only, and they are fast.
