@@ -24,7 +24,7 @@ import { keyLifecycleRoutes } from './http/routes/sessions/key-lifecycle.routes.
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
-import { basePath, createPages } from './http/web/pages.ts'
+import { createPages } from './http/web/pages.ts'
 import { createWebsite } from './http/web/website.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/webhook-metrics.ts'
@@ -104,9 +104,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     services,
     now,
   )
-  const logo = brand.logo && `${basePath(config.baseUrl)}/${website.logoPath}`
-  const pageBrand = { title: apiTitle, colors: brand.colors, logo }
-  const pages = createPages(config, pageBrand)
+  const pages = createPages(website.site)
   const blocklist = await openBlocklist(config.passwordBlocklist)
   // Read once, so that the heartbeat does not query the database.
   const instanceId = await readInstanceId(db)
@@ -148,7 +146,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
       devMailRoutes(app, isLocalService(config) ? keptMails : undefined)
-      landingRoutes(app, about, pageBrand)
+      landingRoutes(app, about, website.site)
       website.addRoutes(app)
       explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))
     },

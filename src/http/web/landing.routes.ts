@@ -3,8 +3,9 @@ import { wantsHtml } from '../answers/client.ts'
 import { described, refusals } from '../answers/replies.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { type Static, Type } from '../validation/schema.ts'
-import { htmlPage, type PageBrand } from './layout.ts'
-import { basePath, sendPage } from './pages.ts'
+import { sendPage } from './pages.ts'
+import { renderPublicPage } from './site/shell.ts'
+import type { Site } from './site/site.ts'
 
 export type LandingOptions = {
   readonly apiTitle: string
@@ -32,9 +33,8 @@ const LandingView = Type.Object(
  * The start page, with links to the documentation. `about` is called for each request, because the port in the URL may only be known
  * once the service listens.
  */
-export function landingRoutes(app: App, about: () => LandingOptions, brand: PageBrand): void {
-  const { version, baseUrl } = about()
-  const page = landingPage(brand, version, basePath(baseUrl))
+export function landingRoutes(app: App, about: () => LandingOptions, site: Site): void {
+  const page = landingPage(site, about().version)
 
   app.get(
     '/',
@@ -67,14 +67,17 @@ function landingView({ apiTitle, version, baseUrl }: LandingOptions): Static<typ
   }
 }
 
-function landingPage(brand: PageBrand, version: string, root: string): Html {
+function landingPage(site: Site, version: string): Html {
+  const { root, isEnabled } = site
   const link = (path: string, text: string, hint: string) =>
-    html`<li><a href="${root}${path}">${text}</a><br><span class="hint">${hint}</span></li>`
-  return htmlPage(
-    brand,
+    html`<li><a href="${root}${path}">${text}</a><span class="hint">${hint}</span></li>`
+  return renderPublicPage(
+    site,
     'User accounts and API keys',
-    html`<p>This service manages user accounts and API keys over HTTP and JSON. Its documentation:</p>
+    html`<p>This service manages user accounts and API keys over HTTP and JSON.</p>
 <ul class="links">
+${isEnabled.account ? link('/account/sign-in', 'Your account', 'Profile, password, sessions and API keys') : undefined}
+${isEnabled.console ? link('/console/sign-in', 'Console', 'For the admins of this service') : undefined}
 ${link('/docs', 'API explorer', 'Read about each endpoint and try it out')}
 ${link('/redoc', 'API reference', 'All endpoints, for reading')}
 ${link('/openapi.json', 'OpenAPI document', 'For client generators and other tools')}

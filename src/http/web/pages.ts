@@ -1,18 +1,29 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { PASSWORD_MIN_LENGTH } from '../../domain/values/text.ts'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
 import type { Answer } from '../answers/answers.ts'
 import { answerError, type ErrorPage, sendError } from '../answers/errors.ts'
-import { htmlPage, type PageBrand, pageHeaders } from './layout.ts'
-
-export type PageOptions = { readonly apiTitle: string; readonly baseUrl: string; readonly frontendUrl: string | undefined }
+import { PASSWORD_HINT } from './account/texts.ts'
+import { inputField } from './site/fields.ts'
+import { PUBLIC_HEADERS, renderPublicPage } from './site/shell.ts'
+import type { Site } from './site/site.ts'
 
 export type Pages = {
-  /** Confirms a result and links to the frontend. */
+  /** Confirms a result and leads on: to the frontend, or to signing in. */
   done(title: string, text: string): Html
   /** Explains a problem and what to do next. */
-  problem(title: string, message: string, advice: string): Html
+  problem(title: string, message: string, advice: string, way?: Way): Html
   readonly error: ErrorPage
   resetForm(code: string, problem?: string): Html
+}
+
+/** The account page that helps with a problem. */
+export type Way = 'forgot-password' | 'resend-verification' | 'register'
+
+const WAYS: Readonly<Record<Way, string>> = {
+  'forgot-password': 'Request a new mail',
+  'resend-verification': 'Request a new mail',
+  register: 'Create an account',
 }
 
 type Texts = { readonly title: string; readonly message: string; readonly advice: string }
@@ -36,48 +47,43 @@ const FAILED: Texts = {
   advice: 'Try again later. If the problem persists, send the request ID below to the operator of this service.',
 }
 
-export function createPages({ apiTitle, baseUrl, frontendUrl }: PageOptions, brand: PageBrand = { title: apiTitle }): Pages {
-  const toFrontend = frontendUrl === undefined ? undefined : html`\n<p><a href="${frontendUrl}">Continue to ${apiTitle}</a></p>`
-  const root = basePath(baseUrl)
-  const resetAction = `${root}/reset-password/`
+export function createPages(site: Site): Pages {
+  const { apiTitle, root, frontendUrl, isEnabled } = site
+  const page = (title: string, content: Html) => renderPublicPage(site, title, content)
+  const primary = (to: string, text: string) => html`\n<p class="actions"><a class="button primary" href="${to}">${text}</a></p>`
+  const toFrontend = frontendUrl === undefined ? undefined : primary(frontendUrl, `Continue to ${apiTitle}`)
+  const toSignIn = isEnabled.account ? primary(`${root}/account/sign-in`, 'Sign in') : html`\n<p>You can close this page.</p>`
 
   return {
-    done: (title, text) =>
-      htmlPage(brand, title, html`<p class="good" role="status">${text}</p>${toFrontend ?? html`\n<p>You can close this page.</p>`}`),
-    problem: (title, message, advice) =>
-      htmlPage(brand, title, html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${toFrontend}`),
+    done: (title, text) => page(title, html`<p class="notice good" role="status">${text}</p>${toFrontend ?? toSignIn}`),
+    problem(title, message, advice, way) {
+      const toAccount = way && isEnabled.account ? primary(`${root}/account/${way}`, WAYS[way]) : undefined
+      return page(title, html`<p class="notice bad" role="alert">${message}</p>\n<p>${advice}</p>${toFrontend ?? toAccount}`)
+    },
     error(status, requestId) {
       const { title, message, advice } = ERROR_TEXTS[status] ?? (status >= 500 ? FAILED : REFUSED)
-      const toStart = toFrontend ?? html`\n<p><a href="${root}/">Go to the start page</a></p>`
+      const toStart = toFrontend ?? html`\n<p class="actions"><a class="button" href="${root}/">Go to the start page</a></p>`
       const id = status >= 500 ? html`\n<p class="hint">Request ID: ${requestId}</p>` : undefined
-      const content = html`<p class="bad" role="alert">${message}</p>\n<p>${advice}</p>${toStart}${id}`
-      const page = htmlPage(brand, title, content)
-      return { headers: pageHeaders(page), html: page }
+      const content = html`<p class="notice bad" role="alert">${message}</p>\n<p>${advice}</p>${toStart}${id}`
+      return { headers: PUBLIC_HEADERS, html: page(title, content) }
     },
-    resetForm: (code, problem) =>
-      htmlPage(
-        brand,
-        'Choose a new password',
-        html`${problem === undefined ? undefined : html`<p class="bad" role="alert" id="problem">${problem}</p>\n`}<form method="post" action="${resetAction}">
-<input type="hidden" name="code" value="${code}">
-<label for="new_password">New password</label>
-<input id="new_password" name="new_password" type="password" autocomplete="new-password" minlength="8" required autofocus aria-describedby="hint${problem === undefined ? '' : ' problem'}">
-<p class="hint" id="hint">At least 8 characters. A few random words make a strong password.</p>
-<label for="confirm_password">Confirm new password</label>
-<input id="confirm_password" name="confirm_password" type="password" autocomplete="new-password" minlength="8" required>
-<button type="submit">Set new password</button>
-</form>`,
-      ),
+    resetForm: (code, problem) => page('Choose a new password', resetForm(`${root}/reset-password/`, code, problem)),
   }
 }
 
-/** The path of BASE_URL: behind a proxy, the service may be served below a path. */
-export function basePath(baseUrl: string): string {
-  return new URL(baseUrl).pathname.replace(/\/$/, '')
+function resetForm(action: string, code: string, problem: string | undefined): Html {
+  const field = { type: 'password', autocomplete: 'new-password', minLength: PASSWORD_MIN_LENGTH } as const
+  const describedBy = problem === undefined ? undefined : 'problem'
+  return html`${problem === undefined ? undefined : html`<p class="notice bad" role="alert" id="problem">${problem}</p>\n`}<form method="post" action="${action}"><div class="form">
+<input type="hidden" name="code" value="${code}">
+${inputField({ ...field, name: 'new_password', label: 'New password', hint: PASSWORD_HINT, describedBy, hasFocus: true })}
+${inputField({ ...field, name: 'confirm_password', label: 'Confirm new password' })}
+<button class="primary">Set new password</button>
+</div></form>`
 }
 
 export function sendPage(reply: FastifyReply, status: number, page: Html): FastifyReply {
-  return reply.code(status).headers(pageHeaders(page)).type('text/html; charset=utf-8').send(renderHtml(page))
+  return reply.code(status).headers(PUBLIC_HEADERS).type('text/html; charset=utf-8').send(renderHtml(page))
 }
 
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply

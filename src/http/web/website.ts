@@ -18,7 +18,7 @@ import { type PageParts, sendSitePage } from './site/page-routes.ts'
 import { createRecentPassword } from './site/recent-password.ts'
 import { createSecretFlash } from './site/secret-flash.ts'
 import { signInRoutes } from './site/sign-in.routes.ts'
-import { createSite, type SiteOptions } from './site/site.ts'
+import { createSite, type Site, type SiteOptions } from './site/site.ts'
 import { createSiteAssets, siteAssetRoutes } from './site/site-assets.ts'
 
 /** The services that pages call: the same rules as those of the API. */
@@ -37,8 +37,7 @@ export type WebsiteOptions = SiteOptions &
   }
 
 export type Website = {
-  /** The path of the logo, without a slash in front. */
-  readonly logoPath: string
+  readonly site: Site
   /** What the pipeline needs for the pages. */
   readonly steps: PageSteps
   addRoutes(app: App): void
@@ -62,7 +61,7 @@ ${hasForm ? form : ''}<pre tabindex="0">${COMMAND} user create --admin --email y
   }
 
   return {
-    logoPath: site.assets.logo.path,
+    site,
     steps: {
       readCookie: cookies.readSession,
       requireRecentPassword: createRecentPassword({ site, sessions, limiter: pageLimiter, cookies }),

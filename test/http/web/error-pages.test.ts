@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { refusals } from '../../../src/http/answers/replies.ts'
 import { Type } from '../../../src/http/validation/schema.ts'
 import { createPages } from '../../../src/http/web/pages.ts'
+import { createSite } from '../../../src/http/web/site/site.ts'
+import { createSiteAssets } from '../../../src/http/web/site/site-assets.ts'
 import { Refusal } from '../../../src/model/refusal.ts'
+import { NO_BRAND } from '../../../src/shared/brand.ts'
 import { refused } from '../../support/app/assertions.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { startSkeleton } from '../../support/http/http-app.ts'
@@ -24,7 +27,10 @@ test('404, 405: a browser gets a page with the same status and headers, a progra
     const page = await app.inject({ method, url, headers: BROWSER })
     assert.equal(page.statusCode, status, url)
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
-    assert.match(String(page.headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-[^']+';/)
+    assert.match(
+      String(page.headers['content-security-policy']),
+      /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+    )
     assert.equal(page.headers.allow, program.headers.allow)
     assert.equal(page.headers['x-error-code'], program.headers['x-error-code'])
     assert.ok(page.body.includes(`<h1>${title}</h1>`), page.body)
@@ -34,7 +40,9 @@ test('404, 405: a browser gets a page with the same status and headers, a progra
 })
 
 test('500, 503: a browser gets a page with the request id and without the reason, a program gets JSON', async (t) => {
-  const pages = createPages({ apiTitle: 'Acme', baseUrl: 'https://acme.example.com', frontendUrl: 'https://app.example.com/"' })
+  const site = { apiTitle: 'Acme', baseUrl: 'https://acme.example.com', frontendUrl: 'https://app.example.com/"', brand: NO_BRAND }
+  const enabled = { consoleEnabled: true, accountPagesEnabled: true, selfDeletion: false }
+  const pages = createPages(createSite({ ...site, ...enabled }, createSiteAssets(NO_BRAND), Date.now))
   const app = startSkeleton(
     t,
     (routes) => {

@@ -26,12 +26,21 @@ test('200: a browser gets a page with links below the path of BASE_URL, and with
   const response = await app.inject({ url: '/', headers: BROWSER })
   assert.equal(response.statusCode, 200)
   assert.equal(response.headers['content-type'], 'text/html; charset=utf-8')
-  assert.match(String(response.headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-[^']+';/)
+  assert.match(
+    String(response.headers['content-security-policy']),
+    /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+  )
   assert.ok(response.body.includes('Acme &lt;Accounts&gt;'))
   assert.ok(!/<script|<Accounts>/.test(response.body))
-  const links = [...response.body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)
-  assert.deepEqual(links, ['/auth/docs', '/auth/redoc', '/auth/openapi.json', '/auth/heartbeat'])
+  const links = [...response.body.matchAll(/<a href="([^"]*)"/g)].map(([, href]) => href)
+  const documentation = ['/auth/docs', '/auth/redoc', '/auth/openapi.json', '/auth/heartbeat']
+  assert.deepEqual(links, ['/auth/account/sign-in', '/auth/console/sign-in', ...documentation])
   assert.match(response.body, /Version \d+\.\d+\.\d+/)
+})
+
+test('200: the page leads to the account pages and the console only where they are enabled', async (t) => {
+  const { app } = await startApp(t, { env: { CONSOLE_ENABLED: 'false', ACCOUNT_PAGES_ENABLED: 'false' } })
+  assert.doesNotMatch((await app.inject({ url: '/', headers: BROWSER })).body, /console|sign-in/)
 })
 
 test('200: every link of the page works', async (t) => {

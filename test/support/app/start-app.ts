@@ -50,6 +50,7 @@ export type StartOptions = {
   readonly sendsMails?: boolean
   /** The code of the terminal, for the form that creates the first admin. */
   readonly firstAdminCode?: string
+  readonly clock?: TestClock
 }
 
 export const TEST_SECRET = 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u'
@@ -61,7 +62,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const config = loadConfig({ SECRET_KEY: TEST_SECRET, ...options.env, DATABASE_URL: databaseUrl })
   await migrate(target)
   const db = await openDatabase(target)
-  const clock = createClock()
+  const clock = options.clock ?? createClock()
   // The real algorithm with parameters that are fast enough for hundreds of tests.
   const passwords = options.passwords ?? createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
   const parts = { db, secrets: secretsOf(config), now: clock.now, passwords, webhooks: config.webhook }

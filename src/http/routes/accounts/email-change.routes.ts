@@ -47,7 +47,7 @@ export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: P
     if (answer === ANSWERS.already_verified) return pages.done('Your new address is already confirmed', 'Use it to log in.')
     if (answer === ANSWERS.email_taken) return pages.problem('This address is taken', messageOf(answer), TAKEN_ADVICE)
     if (answer === ANSWERS.token_expired) return pages.problem('This link has expired', messageOf(answer), ADVICE)
-    if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE)
+    if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE, 'register')
     return pages.problem('This link does not work', messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer), ADVICE)
   }
 }

@@ -44,9 +44,15 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
 
   function failedPage(answer: Answer): Html {
     if (answer === ANSWERS.already_verified) return pages.done('Your address is already verified', 'You can log in.')
-    if (answer === ANSWERS.token_expired) return pages.problem('This link has expired', messageOf(answer), EXPIRED_ADVICE)
-    if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE)
-    return pages.problem('This link does not work', messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer), INVALID_ADVICE)
+    if (answer === ANSWERS.token_expired)
+      return pages.problem('This link has expired', messageOf(answer), EXPIRED_ADVICE, 'resend-verification')
+    if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE, 'register')
+    return pages.problem(
+      'This link does not work',
+      messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer),
+      INVALID_ADVICE,
+      'resend-verification',
+    )
   }
 
   app.post(

@@ -5,7 +5,7 @@ import { actionForm, formProblem, inputField, type Problems } from '../site/fiel
 import { ageOf, dateOf, timeOf } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
+import { emptyState, fact, mainCell, NEVER, tableCard } from '../site/tables.ts'
 import { KEY_LABELS } from './new-key.ts'
 
 export type KeyList = { readonly keys: readonly ApiKey[]; readonly page: number; readonly hasMore: boolean }
@@ -27,11 +27,12 @@ export function keysPage(site: Site, { keys, page, hasMore }: KeyList): Page {
   const create = html`<a class="button primary" href="${site.root}/account/keys/new">Create API key</a>`
   const table = tableCard({
     title: 'Your API keys',
+    hidesTitle: true,
     heads: ['API key', 'Status', 'Access', 'Created', 'Expires', 'Last used'],
     rows: keys.map((key) => {
       const href = `${site.root}/account/keys/${key.id}`
       return [
-        mainCell(key.name, prefixOf(key), href),
+        mainCell(key.name, html`<span class="mono">${prefixOf(key)}</span>`, href),
         keyBadge(key, now),
         key.access,
         dateOf(key.createdAt),
@@ -57,7 +58,9 @@ export function newKeyPage({ root }: Site, problems: Problems, values: Readonly<
     ([access, text]) => html`<option value="${access}"${values['access'] === access ? html` selected` : ''}>${text}</option>`,
   )
   const scopesHint = 'What your own services check, separated by spaces, such as reports:read.'
-  const content = html`<section class="card"><form class="form narrow" method="post" action="${root}/account/keys">
+  const content = html`<section class="card split" aria-labelledby="new"><header><h2 id="new">A key for a program</h2>
+<p class="quiet">The program calls the API in your name. The key is shown once, after this.</p></header>
+<form class="form" method="post" action="${root}/account/keys">
 ${formProblem(problems)}${inputField({ name: 'name', label: KEY_LABELS.name, value: values['name'], maxLength: 100, hint: 'Where the key is used, such as a server or a program.', hasFocus: true }, problems)}
 <div class="field"><label for="access">${KEY_LABELS.access}</label><select id="access" name="access">${options}</select></div>
 ${inputField({ name: 'scopes', label: KEY_LABELS.scopes, value: values['scopes'], hint: scopesHint, isOptional: true }, problems)}
@@ -71,16 +74,20 @@ ${inputField({ name: 'expires_at', label: KEY_LABELS.expires_at, type: 'date', v
 export function keyPage(site: Site, key: ApiKey, secret: string | undefined): Page {
   const base = `${site.root}/account/keys/${key.id}`
   const content = html`${secret === undefined ? undefined : secretCard(secret)}
-<div class="columns">
 ${factsCard(key, site.now())}
 ${rotateCard(base)}
-</div>
-<section class="card" aria-labelledby="deletion"><h2 id="deletion">Delete this key</h2>
-<p class="quiet">Programs that use it are refused at once. This cannot be undone; a disabled key can be enabled again.</p>
+<section class="card split" aria-labelledby="deletion"><header><h2 id="deletion">Delete this key</h2>
+<p class="quiet">Programs that use it are refused at once. This cannot be undone; a disabled key can be enabled again.</p></header>
 <details class="confirm"><summary>Delete…</summary>
 <form method="post" action="${base}/delete"><p>Delete <strong>${key.name}</strong> for good?</p><button class="danger">Delete</button></form>
 </details></section>`
-  return { title: key.name, content, actions: switchForm(base, key, ''), back: { path: '/account/keys', text: 'API keys' } }
+  return {
+    title: key.name,
+    content,
+    badges: keyBadge(key, site.now()),
+    actions: switchForm(base, key, ''),
+    back: { path: '/account/keys', text: 'API keys' },
+  }
 }
 
 function secretCard(secret: string): Html {
@@ -92,23 +99,21 @@ function secretCard(secret: string): Html {
 
 function factsCard(key: ApiKey, now: number): Html {
   const { access, scopes, createdAt, expiresAt, lastUsedAt, retiringUntil } = key
-  return html`<section class="card" aria-labelledby="facts"><h2 id="facts">Key</h2>
-<dl class="facts">
-<dt>Status</dt><dd>${keyBadge(key, now)}</dd>
-<dt>Begins with</dt><dd class="mono">${prefixOf(key)}</dd>
-<dt>Access</dt><dd>${access}</dd>
-<dt>Scopes</dt><dd>${scopes.length === 0 ? html`<span class="quiet">none</span>` : scopes.join(' ')}</dd>
-<dt>Created</dt><dd>${timeOf(createdAt)}</dd>
-<dt>Expires</dt><dd>${expiresAt === undefined ? NEVER : timeOf(expiresAt)}</dd>
-<dt>Last used</dt><dd>${lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now)}</dd>
-${retiringUntil === undefined ? undefined : html`<dt>Former secret</dt><dd>works until ${timeOf(retiringUntil)}</dd>`}
+  return html`<section class="card" aria-label="Key"><dl class="strip">
+${fact('Begins with', html`<span class="mono">${prefixOf(key)}</span>`)}
+${fact('Access', html`${access}`)}
+${fact('Scopes', scopes.length === 0 ? html`<span class="quiet">none</span>` : html`<span class="mono">${scopes.join(' ')}</span>`)}
+${fact('Created', timeOf(createdAt))}
+${fact('Expires', expiresAt === undefined ? NEVER : timeOf(expiresAt))}
+${fact('Last used', lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now))}
+${retiringUntil === undefined ? undefined : fact('Former secret', html`works until ${timeOf(retiringUntil)}`)}
 </dl></section>`
 }
 
 function rotateCard(base: string): Html {
   const options = OVERLAPS.map(([seconds, text]) => html`<option value="${seconds}">${text}</option>`)
-  return html`<section class="card" aria-labelledby="rotation"><h2 id="rotation">Rotate</h2>
-<p class="quiet">The key gets a new secret. Everything else about it stays.</p>
+  return html`<section class="card split" aria-labelledby="rotation"><header><h2 id="rotation">Rotate</h2>
+<p class="quiet">The key gets a new secret. Everything else about it stays.</p></header>
 <form class="form" method="post" action="${base}/rotate">
 <div class="field"><label for="overlap_seconds">Current secret</label><select id="overlap_seconds" name="overlap_seconds">${options}</select></div>
 <div class="actions"><button>Rotate</button></div>

@@ -67,7 +67,7 @@ export function accountMailRequestRoutes(app: App, parts: MailRequestParts): voi
 ${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 'username', value: values['email'], hasFocus: true }, problems)}
 <button class="primary">${mail.button}</button>
 </form>
-<p class="hint"><a href="${site.root}/account/sign-in">Back to sign-in</a></p>`
+<p class="ways"><a href="${site.root}/account/sign-in">Back to sign-in</a></p>`
     return { title: mail.title, content, isLone: true }
   }
 

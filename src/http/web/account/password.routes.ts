@@ -47,11 +47,12 @@ export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
   function form(problems: Problems): Page {
     const field = (name: keyof typeof LABELS, autocomplete: string, hint?: string) =>
       inputField({ name, label: LABELS[name], type: 'password', autocomplete, hint }, problems)
-    const content = html`<section class="card"><form class="form narrow" method="post" action="${site.root}/account/password">
+    const content = html`<section class="card split" aria-labelledby="password"><header><h2 id="password">Change your password</h2>
+<p class="quiet">All other sessions of your account end. API keys stay valid.</p></header>
+<form class="form" method="post" action="${site.root}/account/password">
 ${formProblem(problems)}${field('current_password', 'current-password')}
 ${field('new_password', 'new-password', PASSWORD_HINT)}
 ${field('confirm_password', 'new-password')}
-<p class="hint">All other sessions of your account end. API keys stay valid.</p>
 <div class="actions"><button class="primary">Change password</button></div>
 </form></section>`
     return { title: 'Password', content }

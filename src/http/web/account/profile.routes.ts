@@ -73,10 +73,8 @@ export function accountProfileRoutes(app: App, parts: ProfileParts): void {
   type Retries = Readonly<Partial<Record<'name' | 'email' | 'deletion', { problems: Problems; values: Values }>>>
 
   function profilePage(user: User, { name, email, deletion }: Retries): Page {
-    const content = html`<div class="columns">
-${nameCard(user, name?.problems ?? NO_PROBLEMS, name?.values ?? {})}
+    const content = html`${nameCard(user, name?.problems ?? NO_PROBLEMS, name?.values ?? {})}
 ${emailCard(user, email?.problems ?? NO_PROBLEMS, email?.values ?? {})}
-</div>
 ${site.hasSelfDeletion ? deletionCard(user, deletion?.problems) : undefined}`
     return { title: 'Profile', content, actions: toFrontend(site) }
   }
@@ -84,28 +82,29 @@ ${site.hasSelfDeletion ? deletionCard(user, deletion?.problems) : undefined}`
   function nameCard(user: User, problems: Problems, values: Values): Html {
     const field = (name: 'first_name' | 'last_name', value: string, autocomplete: string) =>
       inputField({ name, label: NAME_LABELS[name], value: values[name] ?? value, autocomplete, maxLength: NAME_MAX_LENGTH }, problems)
-    return html`<section class="card" aria-labelledby="name"><h2 id="name">Name</h2>
+    return html`<section class="card split" aria-labelledby="name"><header><h2 id="name">Name</h2>
+<p class="quiet">As it appears in the mails of this service.</p></header>
 <form class="form" method="post" action="${site.root}/account/">
-${formProblem(problems)}${field('first_name', user.firstName, 'given-name')}
-${field('last_name', user.lastName, 'family-name')}
+${formProblem(problems)}<div class="pair">${field('first_name', user.firstName, 'given-name')}
+${field('last_name', user.lastName, 'family-name')}</div>
 <div class="actions"><button class="primary">Save</button></div>
 </form></section>`
   }
 
   function emailCard(user: User, problems: Problems, values: Values): Html {
-    const hint = 'A new address gets a mail with a link. Your address changes when you open it.'
-    return html`<section class="card" aria-labelledby="address"><h2 id="address">Address</h2>
+    return html`<section class="card split" aria-labelledby="address"><header><h2 id="address">Address</h2>
+<p class="quiet" id="address-text">A new address gets a mail with a link. Your address changes when you open it.</p></header>
 <form class="form" method="post" action="${site.root}/account/email">
-${formProblem(problems)}${inputField({ name: 'email', label: 'Email', type: 'email', value: values['email'] ?? user.email, autocomplete: 'email', hint }, problems)}
-<div class="actions"><button class="primary">Change address</button></div>
+${formProblem(problems)}${inputField({ name: 'email', label: 'Email', type: 'email', value: values['email'] ?? user.email, autocomplete: 'email', describedBy: 'address-text' }, problems)}
+<div class="actions"><button>Change address</button></div>
 </form></section>`
   }
 
   function deletionCard({ email }: User, problems: Problems | undefined): Html {
-    return html`<section class="card" aria-labelledby="deletion"><h2 id="deletion">Delete your account</h2>
-<p class="quiet">Your account is deleted with its sessions and API keys. This cannot be undone.</p>
+    return html`<section class="card split" aria-labelledby="deletion"><header><h2 id="deletion">Delete your account</h2>
+<p class="quiet">Your account is deleted with its sessions and API keys. This cannot be undone.</p></header>
 <details class="confirm"${problems === undefined ? '' : html` open`}><summary>Delete…</summary>
-<form class="form narrow" method="post" action="${site.root}/account/delete">
+<form class="form" method="post" action="${site.root}/account/delete">
 ${formProblem(problems ?? NO_PROBLEMS)}<p>Delete <strong>${email}</strong> for good?</p>
 ${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, problems ?? NO_PROBLEMS)}
 <div class="actions"><button class="danger">Delete account</button></div>

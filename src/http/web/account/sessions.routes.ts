@@ -36,6 +36,7 @@ export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
     const now = site.now()
     const table = tableCard({
       title: 'Your sessions',
+      hidesTitle: true,
       heads: ['Client', 'Signed in', 'Last seen'],
       rows: sessions.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
         mainCell(clientOf(userAgent), ip ?? 'Unknown address'),

@@ -26,21 +26,22 @@ export function auditPage({ root }: Site, { filter, items, next, result }: Audit
 ${idField('actor', 'By user ID', filter.actor)}${idField('target', 'About user ID', filter.target)}
 <button>Filter</button>
 </form>
-${eventsCard(root, items, next === undefined ? undefined : html`<footer class="pages"><a class="button small" href="${root}/console/audit">Newest</a><a class="button small" rel="next" href="${root}/console/audit?${query.toString()}">Older →</a></footer>`)}`
+${eventsCard(root, items, true, next === undefined ? undefined : html`<footer class="pages"><a class="button small" href="${root}/console/audit">Newest</a><a class="button small" rel="next" href="${root}/console/audit?${query.toString()}">Older →</a></footer>`)}`
   const actions = html`${actionForm(`${root}/console/audit/verify`, 'Verify')}<form method="post" action="${root}/console/audit/download" data-download><button>Download</button></form>`
   return { title: 'Audit', content, actions }
 }
 
 /** A table of events, newest first. */
-export function eventsCard(root: string, events: readonly StoredEvent[], footer?: Html): Html {
+export function eventsCard(root: string, events: readonly StoredEvent[], hidesTitle: boolean, footer?: Html): Html {
   return tableCard({
     title: 'Events',
+    hidesTitle,
     heads: ['Event', 'By', 'About', 'From', 'Details'],
     rows: events.map(({ at, kind, actor, target, via, ip, keyId, detail }) => [
       mainCell(html`<code>${kind}</code>`, timeOf(at)),
       userLink(root, actor),
       userLink(root, target),
-      ip === null ? via : html`${via}, <span class="mono">${ip}</span>`,
+      ip === null ? via : html`<span class="wrap">${via}, <span class="mono">${ip}</span></span>`,
       detailText(keyId, detail),
     ]),
     empty: emptyState('No events', 'Changes to accounts, sessions and API keys appear here.'),

@@ -64,7 +64,7 @@ ${list('Unused', unused, 'No unused keys', `Every active key was used or created
       heads: ['API key', 'Owner', 'Status', 'Created', 'Expires', 'Last used'],
       rows: keys.map((key) => [
         mainCell(key.name, html`<span class="mono">${key.prefix === undefined ? key.id.slice(0, 8) : `${key.prefix}…`}</span>`),
-        html`<a href="${site.root}/console/users/${key.ownerId}">${key.ownerEmail}</a>`,
+        html`<a class="wrap" href="${site.root}/console/users/${key.ownerId}">${key.ownerEmail}</a>`,
         keyBadge(key, now),
         dateOf(key.createdAt),
         key.expiresAt === undefined ? NEVER : dateOf(key.expiresAt),

@@ -5,7 +5,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/fields.ts'
-import { ageOf, timeOf } from '../site/format.ts'
+import { ageOf, waitOf } from '../site/format.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes } from '../site/page-routes.ts'
 import { badge, emptyState, mainCell, tableCard } from '../site/tables.ts'
@@ -78,7 +78,7 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
 
 /** The state of a delivery: of a mail or a webhook. */
 export function deliveryStatus({ failedAt, isClaimed, dueAt }: Pick<OutboxMail, 'failedAt' | 'isClaimed' | 'dueAt'>, now: number): Html {
-  if (failedAt !== undefined) return html`${badge('bad', 'Failed')} ${ageOf(failedAt, now)}`
+  if (failedAt !== undefined) return html`${badge('bad', 'Failed')} <span class="sub">${ageOf(failedAt, now)}</span>`
   if (isClaimed && dueAt > now) return badge('', 'Being sent')
-  return dueAt > now ? html`${badge('warn', 'Waiting')} until ${timeOf(dueAt)}` : badge('', 'Due')
+  return dueAt > now ? html`${badge('warn', 'Waiting')} <span class="sub">again ${waitOf(dueAt, now)}</span>` : badge('', 'Due')
 }

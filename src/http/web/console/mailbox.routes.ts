@@ -65,9 +65,8 @@ export async function mailboxCard({ root, now }: Site, keptMails: KeptMails | un
 function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail): Page {
   const content = html`<section class="card" aria-label="Mail"><dl class="facts">
 <dt>To</dt><dd>${to}</dd>
-<dt>Subject</dt><dd>${subject}</dd>
 <dt>Written</dt><dd>${timeOf(at)}</dd>
-${links.map((link) => html`<dt>Link</dt><dd><a href="${link}" rel="noreferrer">${link}</a></dd>`)}
+${links.map((link) => html`<dt>Link</dt><dd class="clip"><a href="${link}" rel="noreferrer">${link}</a></dd>`)}
 </dl></section>
 <iframe class="mail" title="The mail, as its reader sees it" sandbox src="${root}/console/mail/kept/${encodeURIComponent(id)}/frame"></iframe>
 <details class="numbers"><summary>Text part</summary><pre>${text}</pre></details>`

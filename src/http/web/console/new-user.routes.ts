@@ -29,11 +29,13 @@ export function consoleNewUserRoutes(app: App, parts: NewUserParts): void {
 
   function form(problems: Problems, values: Readonly<Record<string, string>>): Page {
     const field = (name: keyof typeof LABELS) => ({ name, label: LABELS[name], value: values[name] })
-    const content = html`<section class="card"><form class="form narrow" method="post" action="${parts.site.root}/console/users/new">
+    const content = html`<section class="card split" aria-labelledby="new"><header><h2 id="new">A verified account</h2>
+<p class="quiet">The user can sign in at once. To leave the choice of a password to the user, create the account and then send a password reset.</p></header>
+<form class="form" method="post" action="${parts.site.root}/console/users/new">
 ${formProblem(problems)}${inputField({ ...field('email'), type: 'email', hasFocus: true }, problems)}
-${inputField({ ...field('first_name'), maxLength: NAME_MAX_LENGTH }, problems)}
-${inputField({ ...field('last_name'), maxLength: NAME_MAX_LENGTH }, problems)}
-${inputField({ ...field('password'), type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters. Or leave the choice to the user: create the account, then send a password reset.' }, problems)}
+<div class="pair">${inputField({ ...field('first_name'), maxLength: NAME_MAX_LENGTH }, problems)}
+${inputField({ ...field('last_name'), maxLength: NAME_MAX_LENGTH }, problems)}</div>
+${inputField({ ...field('password'), type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters.' }, problems)}
 <div class="actions"><button class="primary">Create user</button><a class="button" href="${parts.site.root}/console/users">Cancel</a></div>
 </form></section>`
     return { title: 'New user', content, back: { path: '/console/users', text: 'Users' } }

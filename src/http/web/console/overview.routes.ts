@@ -58,7 +58,7 @@ function tiles({ root }: Site, counts: UserCounts): Html {
 
 function growth({ perDay }: UserCounts): Html {
   const sum = (days: number) => perDay.slice(-days).reduce((total, { count }) => total + count, 0)
-  return html`<section class="card" aria-labelledby="growth"><header><h2 id="growth">New users</h2><span class="quiet">${numberOf(sum(7))} in 7 days, ${numberOf(sum(perDay.length))} in ${perDay.length} days</span></header>
+  return html`<section class="card wide" aria-labelledby="growth"><header><h2 id="growth">New users</h2><span class="quiet">${numberOf(sum(7))} in 7 days, ${numberOf(sum(perDay.length))} in ${perDay.length} days</span></header>
 ${barChart({ label: 'New users on each day', unit: 'new users', bars: perDay.map(({ startsAt, count }) => ({ at: startsAt, value: count })) })}
 </section>`
 }

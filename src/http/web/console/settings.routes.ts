@@ -16,6 +16,7 @@ export function consoleSettingsRoutes(app: App, { settings, ...parts }: ConsoleS
     const content = html`<p class="quiet">Settings come from the environment of the service and from its file .env. A change takes effect with the next start.</p>
 ${tableCard({
   title: 'Settings',
+  hidesTitle: true,
   heads: ['Setting', 'Value'],
   rows: settings.map((setting) => [html`<code>${setting.name}</code>`, shownValue(setting)]),
   empty: emptyState('No settings', 'The service runs with its defaults.'),

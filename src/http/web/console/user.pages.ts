@@ -7,7 +7,7 @@ import { actionForm } from '../site/fields.ts'
 import { ageOf, clientOf, dateOf, timeOf } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
+import { badge, emptyState, fact, mainCell, NEVER, tableCard } from '../site/tables.ts'
 import { eventsCard } from './audit.pages.ts'
 import { badgesOf } from './users.pages.ts'
 
@@ -27,14 +27,18 @@ export type Viewer = { readonly user: User; readonly sessionId: string | undefin
 export function userPage(site: Site, viewer: Viewer, { user, sessions, keys, hasMoreKeys, events }: UserDetails): Page {
   const base = `${site.root}/console/users/${user.id}`
   const now = site.now()
-  const content = html`<div class="columns">
-${profile(user, now)}
-${danger(base, user)}
-</div>
+  const content = html`${profile(user, now)}
 ${sessionsCard(base, sessions, viewer.sessionId, now)}
 ${keysCard(base, keys, hasMoreKeys, now)}
-${eventsCard(site.root, events, html`<footer class="pages"><span></span><a href="${site.root}/console/audit?target=${user.id}">All events about this user</a></footer>`)}`
-  return { title: user.email, content, actions: actionsFor(base, user, viewer), back: { path: '/console/users', text: 'Users' } }
+${eventsCard(site.root, events, false, html`<footer class="pages"><span></span><a href="${site.root}/console/audit?target=${user.id}">All events about this user</a></footer>`)}
+${danger(base, user)}`
+  return {
+    title: user.email,
+    content,
+    badges: badgesOf(user),
+    actions: actionsFor(base, user, viewer),
+    back: { path: '/console/users', text: 'Users' },
+  }
 }
 
 function actionsFor(base: string, user: User, viewer: Viewer): Html {
@@ -46,21 +50,18 @@ ${user.id === viewer.user.id ? '' : ban}`
 }
 
 function profile(user: ListedUser, now: number): Html {
-  const { id, email, firstName, lastName, createdAt, lastLoginAt } = user
-  return html`<section class="card" aria-labelledby="profile"><h2 id="profile">Profile</h2>
-<dl class="facts">
-<dt>Name</dt><dd>${firstName} ${lastName}</dd>
-<dt>Email</dt><dd>${email}</dd>
-<dt>Status</dt><dd>${badgesOf(user)}</dd>
-<dt>User ID</dt><dd class="mono">${id}</dd>
-<dt>Created</dt><dd>${timeOf(createdAt)}</dd>
-<dt>Signed in</dt><dd>${lastLoginAt === undefined ? 'never' : ageOf(lastLoginAt, now)}</dd>
+  const { id, firstName, lastName, createdAt, lastLoginAt } = user
+  return html`<section class="card" aria-label="Profile"><dl class="strip">
+${fact('Name', `${firstName} ${lastName}`)}
+${fact('User ID', html`<span class="mono">${id}</span>`)}
+${fact('Created', timeOf(createdAt))}
+${fact('Signed in', lastLoginAt === undefined ? NEVER : ageOf(lastLoginAt, now))}
 </dl></section>`
 }
 
 function danger(base: string, { email }: User): Html {
-  return html`<section class="card" aria-labelledby="deletion"><h2 id="deletion">Delete this account</h2>
-<p class="quiet">The account is deleted with its sessions and API keys. Its address can be registered again. This cannot be undone.</p>
+  return html`<section class="card split" aria-labelledby="deletion"><header><h2 id="deletion">Delete this account</h2>
+<p class="quiet">The account is deleted with its sessions and API keys. Its address can be registered again. This cannot be undone.</p></header>
 <details class="confirm"><summary>Delete…</summary>
 <form method="post" action="${base}/delete"><p>Delete <strong>${email}</strong> for good?</p><button class="danger">Delete</button></form>
 </details></section>`

@@ -13,19 +13,22 @@ export type Field = {
   readonly value?: string | undefined
   readonly autocomplete?: string | undefined
   readonly hint?: string | undefined
+  /** The element that describes the field, where that is not the hint. */
+  readonly describedBy?: string | undefined
   readonly isOptional?: boolean | undefined
   readonly hasFocus?: boolean | undefined
+  readonly minLength?: number | undefined
   readonly maxLength?: number | undefined
 }
 
 /** A labelled input with its hint and its problem, both connected to it for screen readers. */
 export function inputField(field: Field, { fields }: Problems = NO_PROBLEMS): Html {
-  const { name, label, type = 'text', value, autocomplete = 'off', hint, isOptional, hasFocus, maxLength } = field
+  const { name, label, type = 'text', value, autocomplete = 'off', hint, isOptional, hasFocus, minLength, maxLength } = field
   const problem = fields[name]
-  const describedBy = [hint && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(' ')
+  const describedBy = [field.describedBy, hint && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(' ')
   return html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('value', value)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${hasFocus ? html` autofocus` : ''}>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('value', value)}${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${hasFocus ? html` autofocus` : ''}>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}${problem && html`<p class="problem" id="${name}-problem">${problem}</p>`}
 </div>`
 }

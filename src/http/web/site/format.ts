@@ -22,10 +22,20 @@ export function timeOf(at: number): Html {
 export function ageOf(at: number, now: number): Html {
   const seconds = Math.max(0, (now - at) / 1000)
   if (seconds > MAX_RELATIVE_DAYS * 24 * 60 * 60) return dateOf(at)
+  const length = lengthText(seconds)
+  return timeElement(at, length === undefined ? 'just now' : `${length} ago`)
+}
+
+/** `in 5 minutes`, for something that happens soon. */
+export function waitOf(at: number, now: number): Html {
+  return timeElement(at, `in ${lengthText((at - now) / 1000) ?? 'a moment'}`)
+}
+
+function lengthText(seconds: number): string | undefined {
   const [length, name] = UNITS.find(([unit]) => seconds >= unit) ?? []
-  if (length === undefined) return timeElement(at, 'just now')
+  if (length === undefined) return undefined
   const count = Math.floor(seconds / length)
-  return timeElement(at, `${count} ${name}${count === 1 ? '' : 's'} ago`)
+  return `${count} ${name}${count === 1 ? '' : 's'}`
 }
 
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [

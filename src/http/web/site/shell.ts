@@ -4,11 +4,16 @@ import type { PageArea } from '../../pipeline/declarations.ts'
 import { NOTICES, type Notice } from './notices.ts'
 import type { Site } from './site.ts'
 
+/** What a page without navigation needs. */
+export type LoneSite = Pick<Site, 'apiTitle' | 'root' | 'assets' | 'hasOwnLogo'>
+
 /** The content of a page. The shell around it depends on the area and on the caller. */
 export type Page = {
   readonly title: string
   readonly content: Html
   readonly status?: number | undefined
+  /** The state of what the page is about, after its title. */
+  readonly badges?: Html | undefined
   /** Shown beside the title: links and buttons. */
   readonly actions?: Html | undefined
   /** The page above this one. */
@@ -32,6 +37,12 @@ export const SITE_HEADERS: Readonly<Record<string, string>> = {
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'same-origin',
+}
+
+/** The pages that belong to no area: the start page, the pages of links in mails, and errors. They have no script. */
+export const PUBLIC_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 }
 
 type Entry = readonly [path: string, text: string]
@@ -62,9 +73,17 @@ const NAVIGATION: Readonly<Record<PageArea, { readonly label: string; readonly e
 }
 
 export function renderPage(site: Site, view: View, page: Page): Html {
-  const { title } = page
-  const body = page.isLone || view.user === undefined ? lonePage(site, view, page) : shellPage(site, view, view.user, page)
-  const { style, script, logo } = site.assets
+  const body = page.isLone || view.user === undefined ? lonePage(site, page, noticeOf(view)) : shellPage(site, view, view.user, page)
+  return wholePage(site, page.title, body, html`\n<script defer src="${site.root}/${site.assets.script.path}"></script>`)
+}
+
+/** A page that belongs to no area. */
+export function renderPublicPage(site: LoneSite, title: string, content: Html): Html {
+  return wholePage(site, title, lonePage(site, { title, content }))
+}
+
+function wholePage(site: LoneSite, title: string, body: Html, script?: Html): Html {
+  const { style, logo } = site.assets
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -73,25 +92,24 @@ export function renderPage(site: Site, view: View, page: Page): Html {
 <meta name="robots" content="noindex">
 <title>${title} · ${site.apiTitle}</title>
 <link rel="icon" href="${site.root}/${logo.path}">
-<link rel="stylesheet" href="${site.root}/${style.path}">
-<script defer src="${site.root}/${script.path}"></script>
+<link rel="stylesheet" href="${site.root}/${style.path}">${script}
 </head>
 ${body}
 </html>
 `
 }
 
-function lonePage(site: Site, view: View, { title, content }: Page): Html {
+function lonePage(site: LoneSite, { title, content }: Page, notice?: Html): Html {
   return html`<body class="lone">
 <main>
 <p class="brand">${logoOf(site)}${site.apiTitle}</p>
 <h1>${title}</h1>
-${noticeOf(view)}${content}
+${notice}${content}
 </main>
 </body>`
 }
 
-function shellPage(site: Site, view: View, user: User, { title, content, actions, back }: Page): Html {
+function shellPage(site: Site, view: View, user: User, { title, content, badges, actions, back }: Page): Html {
   const { root } = site
   const { label, entries } = NAVIGATION[view.area]
   return html`<body>
@@ -102,11 +120,11 @@ function shellPage(site: Site, view: View, user: User, { title, content, actions
 <nav aria-label="${label}"><ul>
 ${entries.map((entry) => navigationEntry(site, view, entry))}
 </ul></nav>
-<div class="who"><p>${user.email}</p>
+<div class="who"><p class="clip" title="${user.email}">${user.email}</p>
 <div class="actions">${otherArea(site, view.area, user)}<form method="post" action="${root}/${view.area}/sign-out"><button class="small">Sign out</button></form></div></div>
 </div>
 <main id="content" tabindex="-1">
-<div class="title"><div>${back && html`<a class="back" href="${root}${back.path}">← ${back.text}</a>`}<h1>${title}</h1></div>
+<div class="title"><div>${back && html`<a class="back" href="${root}${back.path}">← ${back.text}</a>`}<div class="headline"><h1>${title}</h1>${badges}</div></div>
 ${actions && html`<div class="actions">${actions}</div>`}</div>
 ${noticeOf(view)}${content}
 </main>
@@ -114,7 +132,7 @@ ${noticeOf(view)}${content}
 </body>`
 }
 
-function logoOf({ root, assets, hasOwnLogo }: Site): Html {
+function logoOf({ root, assets, hasOwnLogo }: LoneSite): Html {
   // A logo of the operator may be wide.
   if (hasOwnLogo) return html`<img class="logo" src="${root}/${assets.logo.path}" alt="" height="28">`
   return html`<img src="${root}/${assets.logo.path}" alt="" width="24" height="24">`

@@ -70,5 +70,5 @@ ${inputField({ name: 'password', label: LABELS.password, type: 'password', autoc
 
 function accountLinks(root: string, area: PageArea): Html {
   const register = area === 'account' ? html`<a href="${root}/account/register">Create an account</a>` : ''
-  return html`\n<p class="actions hint">${register}<a href="${root}/account/forgot-password">Forgot your password?</a><a href="${root}/account/resend-verification">No verification mail?</a></p>`
+  return html`\n<p class="ways">${register}<a href="${root}/account/forgot-password">Forgot your password?</a><a href="${root}/account/resend-verification">No verification mail?</a></p>`
 }

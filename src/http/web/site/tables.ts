@@ -20,7 +20,7 @@ export type Table = {
 /** A table in a card. On a phone each row is a block, and each cell carries the name of its column. */
 export function tableCard({ title, hidesTitle = false, heads, rows, hasActions = false, empty, header, footer }: Table): Html {
   const id = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
-  return html`<section class="card flush" aria-labelledby="${id}"><header><h2 id="${id}"${hidesTitle ? html` class="hidden"` : ''}>${title}</h2>${header}</header>
+  return html`<section class="card flush" aria-labelledby="${id}"><header${hidesTitle && !header ? html` class="hidden"` : ''}><h2 id="${id}"${hidesTitle ? html` class="hidden"` : ''}>${title}</h2>${header}</header>
 ${rows.length === 0 ? empty : table(id, heads, rows, hasActions)}${footer}
 </section>`
 }
@@ -29,14 +29,15 @@ function table(id: string, heads: readonly string[], rows: Table['rows'], hasAct
   return html`<div class="scroll"><table aria-labelledby="${id}">
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}${hasActions ? html`<th scope="col"><span class="hidden">Actions</span></th>` : ''}</tr></thead>
 <tbody>
-${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td${labelOf(heads, place)}>${cell}</td>`)}</tr>`)}
+${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td${attributeOf(heads, place)}>${cell}</td>`)}</tr>`)}
 </tbody></table></div>`
 }
 
 /** The first cell names the row, and that of the actions needs no name. */
-function labelOf(heads: readonly string[], place: number): Html | undefined {
+function attributeOf(heads: readonly string[], place: number): Html | undefined {
   const head = heads[place]
-  return place === 0 || head === undefined ? undefined : html` data-label="${head}"`
+  if (head === undefined) return html` class="act"`
+  return place === 0 ? undefined : html` data-label="${head}"`
 }
 
 export function badge(kind: '' | 'good' | 'bad' | 'warn', text: string): Html {
@@ -52,6 +53,11 @@ export function emptyState(title: string, text: Cell, more?: Html): Html {
 export function mainCell(text: Cell, detail: Cell, href?: string): Html {
   const main = href === undefined ? html`<span class="main">${text}</span>` : html`<a class="main" href="${href}">${text}</a>`
   return html`${main}<span class="quiet">${detail}</span>`
+}
+
+/** A label and its value, for a list of class `strip`. */
+export function fact(label: string, value: Cell): Html {
+  return html`<div><dt>${label}</dt><dd>${value}</dd></div>`
 }
 
 export const NEVER: Html = html`<span class="quiet">never</span>`

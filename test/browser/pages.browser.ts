@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Actor } from '../support/app/actors.ts'
+import { type BusyService, startBusyService } from '../support/app/busy-service.ts'
+import { openBrowser, openPage } from '../support/servers/browser.ts'
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+const PHONE = { width: 390, height: 844 }
+const MAX_PAGE_BYTES = 60 * 1024
+
+const CONSOLE =
+  `/ /users /users?q=zzz /users?status=banned&sort=email /users/2 /users/99999 /users/new /keys /mail /mail?status=failed /webhooks
+/audit /audit?kind=login.failed /status /settings`.split(/\s+/)
+const ACCOUNT = ['/', '/password', '/sessions', '/keys', '/keys/new', '/keys/00000000-0000-4000-8000-000000000000']
+const PUBLIC = `/ /nowhere /verify/?code=x /reset-password/?code=x /confirm-email/?code=x /account/sign-in /account/register
+/account/forgot-password /account/resend-verification /console/sign-in`.split(/\s+/)
+
+type Visit = { readonly name: string; readonly visitor: Actor | undefined; readonly paths: readonly string[] }
+
+function visitsOf({ boss, mia, services }: BusyService): Visit[] {
+  const code = services.tokens.forMail('reset', mia.id, mia.resetVersion)
+  return [
+    { name: 'everybody', visitor: undefined, paths: [...PUBLIC, `/reset-password/?code=${code}`] },
+    { name: 'a user', visitor: mia, paths: [...ACCOUNT.map((path) => `/account${path}`), '/console/'] },
+    { name: 'an admin', visitor: boss, paths: CONSOLE.map((path) => `/console${path}`) },
+  ]
+}
+
+async function signIn(page: Page, url: string, { email, password }: Actor): Promise<void> {
+  await page.goto(`${url}/account/sign-in`)
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Profile' }).waitFor()
+}
+
+/** Shows every page of the service, with a history of some weeks, to a function that reports what is wrong with it. */
+async function inspect(
+  browser: Browser,
+  service: BusyService,
+  url: string,
+  options: BrowserContextOptions,
+  look: (page: Page, path: string) => Promise<string[]>,
+): Promise<string[]> {
+  const found: string[] = []
+  for (const { visitor, paths } of visitsOf(service)) {
+    const { page, problems } = await openPage(browser, url, options)
+    if (visitor) await signIn(page, url, visitor)
+    for (const path of paths) {
+      await page.goto(url + path)
+      found.push(...(await look(page, path)))
+    }
+    // Also what the browser refuses because of the policy of a page.
+    found.push(...problems)
+    await page.context().close()
+  }
+  return found
+}
+
+async function violationsOf(page: Page, path: string): Promise<string[]> {
+  await page.evaluate(AXE)
+  const violations = (await page.evaluate('axe.run({ preload: false }).then(({ violations }) => violations)')) as {
+    id: string
+    impact: string
+    nodes: { html: string }[]
+  }[]
+  return violations
+    .filter(({ impact }) => impact !== 'minor')
+    .map(({ id, impact, nodes }) => `${path}: ${impact}: ${id} ${nodes[0]?.html.slice(0, 200)}`)
+}
+
+async function widthOf(page: Page, path: string): Promise<string[]> {
+  const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+  return width <= PHONE.width ? [] : [`${path}: ${width} pixels wide`]
+}
+
+test('every page, in both colour schemes: axe finds nothing, none is wider than a phone, and no policy is violated', async (t) => {
+  const service = await startBusyService(t)
+  const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const browser = await openBrowser(t)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const options = { viewport: PHONE, colorScheme }
+    const found = await inspect(browser, service, url, options, async (page, path) => [
+      ...(await violationsOf(page, path)),
+      ...(await widthOf(page, path)),
+    ])
+    assert.deepEqual(found, [], colorScheme)
+  }
+})
+
+test('every page weighs at most 60 KB with its stylesheet and its script', async (t) => {
+  const service = await startBusyService(t)
+  const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const browser = await openBrowser(t)
+  const weigh = 'performance.getEntries().reduce((sum, { decodedBodySize }) => sum + (decodedBodySize ?? 0), 0)'
+  const found = await inspect(browser, service, url, { viewport: PHONE }, async (page, path) => {
+    const bytes = await page.evaluate<number>(weigh)
+    return bytes > 10_000 && bytes <= MAX_PAGE_BYTES ? [] : [`${path}: ${bytes} bytes`]
+  })
+  assert.deepEqual(found, [])
+})
+
+test('with the keyboard alone: the first key shows a way past the navigation, and each focus is visible', async (t) => {
+  const service = await startBusyService(t)
+  const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const browser = await openBrowser(t)
+  const { page, problems } = await openPage(browser, url)
+  await signIn(page, url, service.boss)
+  await page.goto(`${url}/console/users`)
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content')
+  assert.equal(await page.evaluate('document.activeElement.getBoundingClientRect().top >= 0'), true)
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'New user')
+  const order: string[] = []
+  for (let n = 0; n < 12; n++) {
+    const focused = 'const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)'
+    assert.match(await page.evaluate<string>(`(() => { ${focused}; return outlineStyle + ' ' + outlineWidth })()`), /^solid 2px$/)
+    order.push(await page.evaluate<string>('document.activeElement.id || document.activeElement.textContent.trim()'))
+    await page.keyboard.press('Tab')
+  }
+  assert.deepEqual(order.slice(0, 9), ['New user', 'q', 'sort', 'Search', 'All', 'Active', 'Unverified', 'Banned', 'Admins'])
+  assert.ok(order[9]?.includes('@'), 'then the first user')
+  assert.deepEqual(problems, [])
+})
