@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { startProcess } from '../support/processes/service-process.ts'
-import { openBrowser, openPage, photograph } from '../support/servers/browser.ts'
+import { openBrowser, openPage } from '../support/servers/browser.ts'
 
 const EMAIL = 'boss@example.com'
 const PASSWORD = 'correct horse battery'
 const ADMIN = { ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }
-const PAGES = ['', 'users', 'users/1', 'users/new', 'keys', 'mail', 'webhooks', 'audit', 'status', 'settings']
-const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 async function signIn(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/console/`)
@@ -53,42 +49,6 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test('axe finds nothing serious on any page of the console, in both colour schemes, and no page is wider than a phone', async (t) => {
-  const browser = await openBrowser(t)
-  const service = await startProcess(t, ADMIN)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const found = await examine(browser, service.url, colorScheme)
-    assert.deepEqual(found, [])
-  }
-})
-
-async function examine(browser: Browser, url: string, colorScheme: 'light' | 'dark'): Promise<string[]> {
-  // The tool is added to the page, which the policy of the page forbids to everybody else.
-  const { page } = await openPage(browser, url, { viewport: { width: 390, height: 844 }, colorScheme, bypassCSP: true })
-  const found: string[] = []
-  const look = async (name: string) => {
-    await page.evaluate(AXE)
-    const violations = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as {
-      id: string
-      impact: string
-      nodes: { html: string }[]
-    }[]
-    for (const { id, impact, nodes } of violations)
-      if (impact === 'serious' || impact === 'critical') found.push(`${name}: ${id} ${nodes[0]?.html.slice(0, 200)}`)
-    const width = await page.evaluate('document.documentElement.scrollWidth')
-    if (width !== 390) found.push(`${name}: ${width} pixels wide`)
-  }
-  await page.goto(`${url}/console/sign-in`)
-  await look('sign-in')
-  await signIn(page, url)
-  for (const path of PAGES) {
-    await page.goto(`${url}/console/${path}`)
-    await look(path)
-  }
-  await page.close()
-  return found
-}
-
 test('an explorer can neither read the cookie nor a page of the console', async (t) => {
   const browser = await openBrowser(t)
   const service = await startProcess(t, ADMIN)
@@ -109,16 +69,5 @@ test('an explorer can neither read the cookie nor a page of the console', async 
     })
     assert.ok(!seen.includes('List of users'), path)
     assert.equal(await page.evaluate('origin'), 'null')
-  }
-})
-
-test('pictures of the console', async (t) => {
-  const browser = await openBrowser(t)
-  const service = await startProcess(t, ADMIN)
-  for (const path of ['', 'users', 'users/1', 'audit']) {
-    await photograph(browser, `console-${path.replace('/', '-') || 'overview'}`, async (page) => {
-      await signIn(page, service.url)
-      await page.goto(`${service.url}/console/${path}`)
-    })
   }
 })

@@ -7,6 +7,8 @@ import { createClock } from './clock.ts'
 import { startApp, type TestApp } from './start-app.ts'
 
 const DAYS = 45
+// The steps of all accounts together fill the history, but for the last two days.
+const HOURS_PER_STEP = 3.6
 const MS_PER_DAY = 24 * 60 * 60_000
 
 const PEOPLE =
@@ -42,7 +44,7 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
   const [boss, mia] = [await admin(service, person(0)), await member(service, person(1))]
   const ids: number[] = []
   for (const [place] of PEOPLE.slice(2).entries()) {
-    clock.advance({ hours: (DAYS - 4) * 24 * (2 / PEOPLE.length) * ((place * 7) % 13) * (1 / 12.5) })
+    clock.advance({ hours: ((place * 7) % 13) * HOURS_PER_STEP })
     ids.push(await services.accounts.create(OPERATOR, person(place + 2), place === 4 ? 'admin' : 'user'))
     if (place % 9 === 5) await services.userAdministration.ban(OPERATOR, ids.at(-1) ?? 0)
     if (place % 6 === 3) await db.run(UNVERIFY, ids.at(-1) ?? 0)

@@ -16,6 +16,9 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
+// A machine that is busy may take long for a page.
+const PATIENCE_MS = 120_000
+
 /** Starts a headless Chromium. It stops when the test ends. */
 export async function openBrowser(t: TestContext): Promise<Browser> {
   const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path))
@@ -31,6 +34,7 @@ export type WatchedPage = { readonly page: Page; readonly problems: string[] }
 /** Opens a page that records problems: console errors, policy violations and requests to other hosts. */
 export async function openPage(browser: Browser, ownUrl: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext(options)
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(String(error)))

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../../shared/html.ts'
-import { momentText, numberOf } from './format.ts'
+import { dateText, momentText, numberOf } from './format.ts'
 
 export type BarChart = {
   /** What the chart shows, for those who do not see it. */
@@ -19,17 +19,13 @@ export function barChart({ label, unit, bars }: BarChart): Html {
   const shapes = bars.map(({ at, value }, place) => {
     const height = (value / highest) * HEIGHT
     const [x, y, width] = [place * step, HEIGHT - height, step * (1 - GAP)].map((length) => length.toFixed(1))
-    return html`<rect x="${x ?? ''}" y="${y ?? ''}" width="${width ?? ''}" height="${height.toFixed(1)}" rx="2"><title>${dayOf(at)}: ${numberOf(value)} ${unit}</title></rect>`
+    return html`<rect x="${x ?? ''}" y="${y ?? ''}" width="${width ?? ''}" height="${height.toFixed(1)}" rx="2"><title>${dateText(at)}: ${numberOf(value)} ${unit}</title></rect>`
   })
   return html`<figure class="chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${shapes}</svg>
-<figcaption><span>${dayOf(bars[0]?.at ?? 0)}</span><span>most: ${numberOf(Math.max(0, ...bars.map(({ value }) => value)))}</span><span>${dayOf(bars.at(-1)?.at ?? 0)}</span></figcaption></figure>
+<figcaption><span>${dateText(bars[0]?.at ?? 0)}</span><span>most: ${numberOf(Math.max(0, ...bars.map(({ value }) => value)))}</span><span>${dateText(bars.at(-1)?.at ?? 0)}</span></figcaption></figure>
 <details class="numbers"><summary>Numbers</summary><div class="scroll"><table><thead><tr><th scope="col">Day</th><th scope="col">${unit}</th></tr></thead><tbody>
-${bars.toReversed().map(({ at, value }) => html`<tr><td>${dayOf(at)}</td><td class="number">${numberOf(value)}</td></tr>`)}
+${bars.toReversed().map(({ at, value }) => html`<tr><td>${dateText(at)}</td><td class="number">${numberOf(value)}</td></tr>`)}
 </tbody></table></div></details>`
-}
-
-function dayOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10)
 }
 
 export type TimeChart = {

@@ -77,7 +77,8 @@ function timeElement(at: number, text: string): Html {
   return html`<time datetime="${new Date(at).toISOString()}" title="${exactText(at)}">${text}</time>`
 }
 
-function dateText(at: number): string {
+/** `16 Nov 2026` */
+export function dateText(at: number): string {
   const date = new Date(at)
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`
 }

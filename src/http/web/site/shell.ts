@@ -115,14 +115,14 @@ function shellPage(site: Site, view: View, user: User, { title, content, badges,
   return html`<body>
 <a class="skip" href="#content">Skip to content</a>
 <div class="shell">
-<div class="side">
+<header class="side">
 <a class="brand" href="${root}/${view.area}/">${logoOf(site)}${site.apiTitle}</a>
 <nav aria-label="${label}"><ul>
 ${entries.map((entry) => navigationEntry(site, view, entry))}
 </ul></nav>
 <div class="who"><p class="clip" title="${user.email}">${user.email}</p>
 <div class="actions">${otherArea(site, view.area, user)}<form method="post" action="${root}/${view.area}/sign-out"><button class="small">Sign out</button></form></div></div>
-</div>
+</header>
 <main id="content" tabindex="-1">
 <div class="title"><div>${back && html`<a class="back" href="${root}${back.path}">← ${back.text}</a>`}<div class="headline"><h1>${title}</h1>${badges}</div></div>
 ${actions && html`<div class="actions">${actions}</div>`}</div>

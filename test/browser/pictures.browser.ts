@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Actor } from '../support/app/actors.ts'
+import { startBusyService } from '../support/app/busy-service.ts'
+import { openBrowser, SCREENSHOTS } from '../support/servers/browser.ts'
+
+const IMAGES = fileURLToPath(new URL('../../docs/images', import.meta.url))
+// The pictures of the documents differ with the fonts of the machine, so that they are made on request only.
+const FOLDER = process.env['UPDATE_PICTURES'] === 'true' ? IMAGES : SCREENSHOTS
+
+const DESKTOP: BrowserContextOptions = { viewport: { width: 1280, height: 800 } }
+const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 640 }, deviceScaleFactor: 1.5 }
+
+type Picture = { readonly name: string; readonly path: string; readonly visitor?: 'boss' | 'mia'; readonly options: BrowserContextOptions }
+
+/** The pictures in README.md and docs. */
+const PICTURES: readonly Picture[] = [
+  { name: 'console-overview', path: '/console/', visitor: 'boss', options: DESKTOP },
+  { name: 'console-users', path: '/console/users', visitor: 'boss', options: DESKTOP },
+  { name: 'console-user', path: '/console/users/2', visitor: 'boss', options: { ...DESKTOP, colorScheme: 'dark' } },
+  { name: 'account-keys', path: '/account/keys', visitor: 'mia', options: DESKTOP },
+  { name: 'account-sign-in', path: '/account/sign-in', options: PHONE },
+]
+const MAX_BYTES = 150_000
+const MAX_TOTAL_BYTES = 800_000
+
+async function signIn(page: Page, url: string, { email, password }: Actor): Promise<void> {
+  await page.goto(`${url}/account/sign-in`)
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Profile' }).waitFor()
+}
+
+test('pictures of the main pages, with a history of some weeks', async (t) => {
+  mkdirSync(FOLDER, { recursive: true })
+  const port = await freePort()
+  // The checks on the overview look for the service at these.
+  const service = await startBusyService(t, { PORT: String(port), BASE_URL: `http://localhost:${port}` })
+  const url = await service.app.listen({ port, host: '127.0.0.1' })
+  const browser = await openBrowser(t)
+  for (const { name, path, visitor, options } of PICTURES) {
+    const page = await browser.newPage(options)
+    page.setDefaultTimeout(120_000)
+    if (visitor) await signIn(page, url, service[visitor])
+    await page.goto(url + path)
+    // The checks run with the first visit.
+    while ((await page.getByText('The checks are running').count()) > 0) await page.reload()
+    const bytes = await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
+    assert.ok(bytes.length < MAX_BYTES, `${name}: ${bytes.length} bytes`)
+    await page.close()
+  }
+})
+
+test('the pictures of the documents are small', () => {
+  const sizes = readdirSync(IMAGES).map((name) => ({ name, bytes: statSync(join(IMAGES, name)).size }))
+  assert.deepEqual(
+    sizes.filter(({ bytes }) => bytes > MAX_BYTES),
+    [],
+  )
+  assert.ok(sizes.reduce((sum, { bytes }) => sum + bytes, 0) < MAX_TOTAL_BYTES)
+  for (const { name } of PICTURES)
+    assert.ok(
+      sizes.some((image) => image.name === `${name}.png`),
+      name,
+    )
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  assert.ok(typeof address === 'object' && address !== null)
+  return address.port
+}
