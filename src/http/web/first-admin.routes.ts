@@ -53,8 +53,8 @@ export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
 <form class="form" method="post" action="${site.root}${FIRST_ADMIN_PATH}">
 ${formProblem(problems)}${inputField({ ...field('code'), value: undefined, hint: 'The code works until there is an admin.', hasFocus: true }, problems)}
 ${inputField({ ...field('email'), type: 'email', autocomplete: 'username' }, problems)}
-${name('first_name', 'given-name')}
-${name('last_name', 'family-name')}
+<div class="pair">${name('first_name', 'given-name')}
+${name('last_name', 'family-name')}</div>
 ${inputField({ ...field('password'), value: undefined, type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters. A few random words make a strong password.' }, problems)}
 <button class="primary">Create admin</button>
 </form>`
