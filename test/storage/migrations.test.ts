@@ -10,6 +10,7 @@ import postgres from 'postgres'
 import { MIGRATIONS_FOLDER, type Migration } from '../../src/storage/migrations.ts'
 import { migratePostgres } from '../../src/storage/postgres/migrations.ts'
 import { migrateSqlite } from '../../src/storage/sqlite/migrations.ts'
+import { until } from '../support/app/eventually.ts'
 import { type ContractContext, type DatabaseKind, emptyPostgres, temporaryFolder, test } from '../support/databases/databases.ts'
 import { finished, startNode } from '../support/processes/processes.ts'
 
@@ -185,6 +186,40 @@ plainTest('a migration that leaves broken references is rolled back', async (t) 
   writeFileSync(join(folder, '9999-broken.sql'), "insert into sessions (id, user_id, created_at, expires_at) values ('s', 7, 0, 0);")
   await assert.rejects(migrate(), { name: 'MigrationError', message: 'A migration leaves broken references' })
   assert.deepEqual(await tables(), [])
+})
+
+plainTest('PostgreSQL: a migration that cannot get a table lets requests pass, and gets it when it is free', async (t) => {
+  const { database, folder, migrate } = await postgresSubject(
+    Object.assign(t, { database: 'postgres' as const }),
+    copyOfMigrations(t, 'postgres'),
+  )
+  await migrate()
+  writeFileSync(join(folder, '9999-alter.sql'), 'alter table users add column next text;')
+  const sql = postgres(database, { max: 2 })
+  t.after(() => sql.end())
+  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const report = sql.begin(async (tx) => {
+    await tx`select * from users`
+    held.resolve()
+    await release.promise
+  })
+  await held.promise
+  const migrating = migrate()
+  await until(
+    'the migration waits for the table',
+    async () =>
+      (await sql`select 1 from pg_locks join pg_database on pg_database.oid = database where datname = current_database() and not granted`)
+        .length > 0,
+    30_000,
+  )
+  // It queues behind the migration, and would wait for the report to end if the migration did.
+  assert.deepEqual([...(await sql`select count(*)::integer as users from users`)], [{ users: 0 }])
+  release.resolve()
+  await report
+  assert.deepEqual(
+    (await migrating).map(({ name }) => name),
+    ['9999-alter.sql'],
+  )
 })
 
 plainTest('a PostgreSQL database whose encoding is not UTF-8 is refused and not changed', async (t) => {

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type AppliedMigration,
   CREATE_HISTORY,
   MIGRATIONS_FOLDER,
   type Migration,
+  MigrationError,
   newerMigrations,
   type OnNewer,
   pendingMigrations,
@@ -10,9 +12,15 @@ import {
   readMigrations,
   recordOf,
 } from '../migrations.ts'
-import { type Tx, WITHOUT_TIMEOUTS, withConnection } from './connections.ts'
+import { type Client, type Tx, WITHOUT_TIMEOUTS, withConnection } from './connections.ts'
+import { codeOf } from './errors.ts'
 
 const MIGRATION_LOCK = 7_214_000
+const LOCK_NOT_AVAILABLE = '55P03'
+// Requests queue behind a migration that waits for a lock; they wait for 2.5 seconds. An autovacuum gives way after one.
+const LOCK_TIMEOUT_MS = 2000
+const PAUSE_MS = 500
+const PATIENCE_MS = 60_000
 
 /** Applies the missing migrations in one transaction, under a lock that all processes share. */
 export function migratePostgres(
@@ -20,21 +28,39 @@ export function migratePostgres(
   folder = `${MIGRATIONS_FOLDER}/postgres`,
   onNewer: OnNewer = () => undefined,
 ): Promise<Migration[]> {
-  return withConnection(url, {}, (client) =>
-    client.begin(async (tx) => {
-      await tx.unsafe(WITHOUT_TIMEOUTS)
-      await requireUsable(tx)
-      await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
-      await tx.unsafe(CREATE_HISTORY)
-      const applied = await tx.unsafe<AppliedMigration[]>(READ_HISTORY)
-      const known = readMigrations(folder)
-      const pending = pendingMigrations(known, applied)
-      for (const migration of pending) await applyMigration(tx, migration)
-      const newer = newerMigrations(known, applied)
-      if (newer.length > 0) onNewer(newer.map(({ name }) => name))
-      return pending
-    }),
-  )
+  return withConnection(url, {}, async (client) => {
+    const deadline = performance.now() + PATIENCE_MS
+    for (;;) {
+      try {
+        return await migrateOnce(client, folder, onNewer)
+      } catch (error) {
+        if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error
+        if (performance.now() > deadline) throw new MigrationError(TABLE_IN_USE, { cause: error })
+        await sleep(PAUSE_MS)
+      }
+    }
+  })
+}
+
+const TABLE_IN_USE =
+  'a migration needs a table that another transaction has used for a minute; nothing was changed. End that transaction (pg_stat_activity lists it), and start again'
+
+function migrateOnce(client: Client, folder: string, onNewer: OnNewer): Promise<Migration[]> {
+  return client.begin(async (tx) => {
+    await tx.unsafe(WITHOUT_TIMEOUTS)
+    await requireUsable(tx)
+    // Another process may migrate for as long as it needs; after that, no lock is waited for long.
+    await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+    await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await tx.unsafe(CREATE_HISTORY)
+    const applied = await tx.unsafe<AppliedMigration[]>(READ_HISTORY)
+    const known = readMigrations(folder)
+    const pending = pendingMigrations(known, applied)
+    for (const migration of pending) await applyMigration(tx, migration)
+    const newer = newerMigrations(known, applied)
+    if (newer.length > 0) onNewer(newer.map(({ name }) => name))
+    return pending
+  })
 }
 
 export async function applyMigration(tx: Tx, migration: Migration): Promise<void> {

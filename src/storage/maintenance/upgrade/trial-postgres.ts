@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { CREATE_HISTORY, MIGRATIONS_FOLDER, type Migration, READ_HISTORY, readMigrations, stepsOf } from '../../migrations.ts'
-import { type Client, type Tx, withConnection } from '../../postgres/connections.ts'
+import { type Client, type Tx, WITHOUT_TIMEOUTS, withConnection } from '../../postgres/connections.ts'
 import { applyMigration, requireUsable } from '../../postgres/migrations.ts'
 import { type LockWatch, watchLocks } from './lock-watch.ts'
 import { type Stop, type Trial, TrialError, type TrialOptions, type TrialSize } from './trial.ts'
@@ -24,7 +24,7 @@ class RolledBack extends Error {}
 
 /** Applies the migrations in a transaction that is rolled back, while another connection looks at its locks. */
 export function tryOnPostgres(url: string, options: TrialOptions): Promise<Trial> {
-  return withConnection(url, { statement_timeout: 0 }, (client) =>
+  return withConnection(url, {}, (client) =>
     withConnection(url, { statement_timeout: WATCH_TIMEOUT_MS }, async (watcher) => {
       const [history] = await watcher.unsafe("select to_regclass('schema_migrations') is not null as exists")
       const { pending, newer } = stepsOf('postgres', history?.['exists'] ? await watcher.unsafe(READ_HISTORY) : [], options.folder)
@@ -48,6 +48,7 @@ async function rehearse(
   let endedAt = 0
   try {
     await client.begin(async (tx) => {
+      await tx.unsafe(WITHOUT_TIMEOUTS)
       await requireUsable(tx)
       const pid = await prepare(tx)
       let isCanceled = false
