@@ -41,9 +41,10 @@ export class Unanswered extends Error {
   override readonly name = 'Unanswered'
 }
 
-const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 60_000
 const MAX_PATIENCE_MS = 180_000
 const DEFAULT_RETRY_MS = 1000
+const SHORTEST_RETRY_MS = 250
 const EXCERPT_LENGTH = 600
 
 /** Sends requests to the implementation. It follows no redirects, and waits where a rate limit says so. */
@@ -104,7 +105,7 @@ function patienceFor({ status, headers }: Answer): number | undefined {
   if (asked === null) return DEFAULT_RETRY_MS
   const seconds = Number(asked)
   const waitMs = Number.isNaN(seconds) ? Date.parse(asked) - Date.now() : seconds * 1000
-  return Number.isNaN(waitMs) ? DEFAULT_RETRY_MS : Math.max(waitMs, DEFAULT_RETRY_MS)
+  return Number.isNaN(waitMs) ? DEFAULT_RETRY_MS : Math.max(waitMs, SHORTEST_RETRY_MS)
 }
 
 /** In small steps, so that an interrupted run does not wait. */

@@ -35,22 +35,26 @@ export function expectThat(holds: boolean, expected: string, received: string, a
   if (!holds) throw new Mismatch(expected, received, answer)
 }
 
-/** Asserts the type of the body, without regard to its parameters. */
+const JSON_TYPE = 'application/json'
+
+/** Asserts the type of the body, without regard to its parameters. A more specific type of JSON is JSON, too. */
 export function expectType(answer: Answer, type: string): void {
   const received = answer.headers.get('content-type') ?? 'none'
-  if (received.split(';')[0]?.trim().toLowerCase() !== type) throw new Mismatch(`Content-Type ${type}`, `Content-Type ${received}`, answer)
+  const essence = received.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (type === JSON_TYPE && /^application\/[\w.-]+\+json$/.test(essence)) return
+  if (essence !== type) throw new Mismatch(`Content-Type ${type}`, `Content-Type ${received}`, answer)
 }
 
 export function jsonObject(answer: Answer, status: number): JsonObject {
   expectStatus(answer, status)
-  expectType(answer, 'application/json')
+  expectType(answer, JSON_TYPE)
   if (!isObject(answer.json)) throw new Mismatch('a JSON object', 'another body', answer)
   return answer.json
 }
 
 export function jsonArray(answer: Answer, status: number): readonly JsonObject[] {
   expectStatus(answer, status)
-  expectType(answer, 'application/json')
+  expectType(answer, JSON_TYPE)
   if (!Array.isArray(answer.json) || !answer.json.every(isObject)) throw new Mismatch('a JSON array of objects', 'another body', answer)
   return answer.json
 }
@@ -70,7 +74,7 @@ export function expectFields(body: unknown, fields: Fields, answer?: Answer): Js
 export function expectRefusal(answer: Answer, statuses: number | readonly number[], detail?: string): void {
   expectStatus(answer, ...(typeof statuses === 'number' ? [statuses] : statuses))
   if (answer.status === 422) return void expectInvalid(answer)
-  expectType(answer, 'application/json')
+  expectType(answer, JSON_TYPE)
   const received = isObject(answer.json) ? answer.json['detail'] : undefined
   if (typeof received !== 'string') throw new Mismatch('a JSON body with a text in detail', shown(answer.json), answer)
   if (detail !== undefined) expectEqual('detail', received, detail, answer)
@@ -79,7 +83,7 @@ export function expectRefusal(answer: Answer, statuses: number | readonly number
 /** Asserts a validation error: 422 with an array of loc, msg and type. */
 export function expectInvalid(answer: Answer): void {
   expectStatus(answer, 422)
-  expectType(answer, 'application/json')
+  expectType(answer, JSON_TYPE)
   const detail = isObject(answer.json) ? answer.json['detail'] : undefined
   if (!Array.isArray(detail) || detail.length === 0) throw new Mismatch('an array in detail', shown(answer.json), answer)
   for (const item of detail) {
@@ -88,6 +92,11 @@ export function expectInvalid(answer: Answer): void {
     const isPath = Array.isArray(loc) && loc.every((step) => typeof step === 'string' || Number.isInteger(step))
     if (!isPath) throw new Mismatch('loc: array of strings and integers', shown(loc), answer)
   }
+}
+
+/** Asserts that a malformed id in a path is refused: as malformed, or because no such path exists. */
+export function expectNoSuchPath(answer: Answer): void {
+  expectRefusal(answer, [404, 422])
 }
 
 export function expectEmpty(answer: Answer, status: number): void {

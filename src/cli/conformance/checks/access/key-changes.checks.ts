@@ -7,6 +7,7 @@ import {
   expectFields,
   expectInvalid,
   expectNoSecrets,
+  expectNoSuchPath,
   expectRefusal,
   expectRefused,
   expectStatus,
@@ -86,8 +87,8 @@ export const KEY_CHANGES_CHECKS = [
     const answer = await context.call('GET', `/users/keys/${key.id}`, { as: owner })
     expectEqual('name', jsonObject(answer, 200)['name'], 'to be changed', answer)
   }),
-  check('key-changes.no-uuid', '4.4', 'a key_id that is no UUID is answered with 422', async ({ call, operator }) => {
-    expectInvalid(await call('PATCH', '/users/keys/abc', { as: operator, json: { name: 'renamed' } }))
+  check('key-changes.no-uuid', '4.4', 'a key_id that is no UUID is refused with 422 or 404', async ({ call, operator }) => {
+    expectNoSuchPath(await call('PATCH', '/users/keys/abc', { as: operator, json: { name: 'renamed' } }))
   }),
   mailCheck('key-deletion.status', '4.4', 'a deletion is answered with 204 without a body', async (context) => {
     const { owner, key } = await ownedKey(context)
@@ -111,8 +112,8 @@ export const KEY_CHANGES_CHECKS = [
   check('key-deletion.unknown', '4.4', 'an unknown key is refused', async ({ call, operator }) => {
     expectRefused(await call('DELETE', `/users/keys/${crypto.randomUUID()}`, { as: operator }))
   }),
-  check('key-deletion.no-uuid', '4.4', 'a key_id that is no UUID is answered with 422', async ({ call, operator }) => {
-    expectInvalid(await call('DELETE', '/users/keys/abc', { as: operator }))
+  check('key-deletion.no-uuid', '4.4', 'a key_id that is no UUID is refused with 422 or 404', async ({ call, operator }) => {
+    expectNoSuchPath(await call('DELETE', '/users/keys/abc', { as: operator }))
   }),
   mailChoice('key-changes.nothing', '4.4', 'a change of neither name nor is_active is answered with 422', async (context) => {
     const { owner, key } = await ownedKey(context)

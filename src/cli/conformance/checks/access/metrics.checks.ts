@@ -10,7 +10,7 @@ type Sample = { readonly name: string; readonly labels: Readonly<Record<string, 
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: \d+)?$/
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 const NAMESPACE = /^(\w+)_http_requests_total$/
-const ATTEMPTS = 40
+const ATTEMPTS = 20
 const PAUSE_MS = 100
 
 /** The metrics of the specification with their types. */

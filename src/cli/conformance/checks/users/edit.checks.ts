@@ -7,6 +7,7 @@ import {
   expectFields,
   expectInvalid,
   expectNoSecrets,
+  expectNoSuchPath,
   expectRefusal,
   expectRefused,
   expectStatus,
@@ -87,9 +88,9 @@ export const EDIT_CHECKS = [
     const json = edited({ email: context.address(), password: context.password() })
     expectRefusal(await context.call('PUT', `/users/${unknownId()}`, { as: context.operator, json }), 404, 'User not Found')
   }),
-  check('edit.id-text', '4.3', 'a text as user_id is answered with 422', async (context) => {
+  check('edit.id-text', '4.3', 'a text as user_id is refused with 422 or 404', async (context) => {
     const json = edited({ email: context.address(), password: context.password() })
-    expectInvalid(await context.call('PUT', '/users/abc', { as: context.operator, json }))
+    expectNoSuchPath(await context.call('PUT', '/users/abc', { as: context.operator, json }))
   }),
   check('edit.password-7', '8', 'a password of 7 characters is answered with 422', async (context) => {
     expectInvalid((await editByAdmin(context, { password: context.password(7) })).answer)

@@ -1,6 +1,6 @@
 import { check, mailCheck, mailChoice } from '../../check.ts'
 import type { Context } from '../../context.ts'
-import { expectEmpty, expectInvalid, expectRefusal, expectStatus } from '../../expect.ts'
+import { expectEmpty, expectInvalid, expectNoSuchPath, expectRefusal, expectStatus } from '../../expect.ts'
 import { unknownId } from './list.checks.ts'
 
 async function setByAdmin(context: Context, json: unknown): ReturnType<Context['call']> {
@@ -52,8 +52,8 @@ export const PASSWORD_CHECKS = [
     const answer = await call('POST', `/users/${unknownId()}/password`, { as: operator, json: { password: password() } })
     expectRefusal(answer, 404, 'User not Found')
   }),
-  check('password.id-text', '4.3', 'a text as user_id is answered with 422', async ({ call, operator, password }) => {
-    expectInvalid(await call('POST', '/users/abc/password', { as: operator, json: { password: password() } }))
+  check('password.id-text', '4.3', 'a text as user_id is refused with 422 or 404', async ({ call, operator, password }) => {
+    expectNoSuchPath(await call('POST', '/users/abc/password', { as: operator, json: { password: password() } }))
   }),
   mailChoice(
     'password.ends-sessions',
