@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { until } from '../app/eventually.ts'
 import { newEmail, PASSWORD } from '../http/requests.ts'
 import type { SmtpPeer } from '../servers/smtp-peer.ts'
-import { ask, registration } from './traffic.ts'
+import { ask, registration, type TimedResponse } from './traffic.ts'
 
 export const NEW_PASSWORD = 'a brand new password'
 const MAIL_DEADLINE_MS = 60_000
+const ANSWER_DEADLINE_MS = 120_000
 
 type Fields = Record<string, string>
 type Request = readonly [method: string, path: string, body?: unknown, headers?: Fields]
@@ -17,9 +18,10 @@ export const bearer = (token: string | undefined): Fields => ({ authorization: `
  * that was sent again may find that the first one had been carried out: then `again` is right too.
  */
 export async function expectStatus(url: string, status: number, [method, path, body, headers]: Request, again = status): Promise<Fields> {
+  const deadline = performance.now() + ANSWER_DEADLINE_MS
   for (let attempt = 1; ; attempt++) {
     const answer = await ask(url, method, path, body, headers)
-    if (answer.status === 503 || answer.status === 0) continue
+    if (isUnavailable(answer) && performance.now() < deadline) continue
     const isExpected = answer.status === status || (attempt > 1 && answer.status === again)
     assert.ok(isExpected, `${url} ${answer.what}: ${answer.status}, expected ${status}: ${JSON.stringify(answer.body)}`)
     return answer.body as Fields
@@ -27,13 +29,18 @@ export async function expectStatus(url: string, status: number, [method, path, b
 }
 
 export async function registered(url: string): Promise<{ email: string; token: string; refresh: string }> {
+  const deadline = performance.now() + ANSWER_DEADLINE_MS
   for (;;) {
     const email = newEmail()
-    const { status, body } = await ask(url, 'POST', '/register/', registration(email))
-    if (status === 503 || status === 0) continue
-    assert.equal(status, 201, JSON.stringify(body))
-    return { email, ...(body as { token: string; refresh: string }) }
+    const answer = await ask(url, 'POST', '/register/', registration(email))
+    if (isUnavailable(answer) && performance.now() < deadline) continue
+    assert.equal(answer.status, 201, JSON.stringify(answer.body))
+    return { email, ...(answer.body as { token: string; refresh: string }) }
   }
+}
+
+function isUnavailable({ status }: TimedResponse): boolean {
+  return status === 503 || status === 0
 }
 
 export async function codeFor(peer: SmtpPeer, email: string, path: string): Promise<string> {
