@@ -32,7 +32,8 @@ export function createProduct(latchkeyUrl: string): Server {
   }
 
   return createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    // Anybody may send a URL that cannot be parsed.
+    const { pathname = '/' } = URL.parse(request.url ?? '/', 'http://localhost') ?? {}
     const [, clientFile] = /^\/client\/((?:[\w-]+\/)*[\w-]+\.js)$/.exec(pathname) ?? []
     const [, pageFile] = /^\/(app\.js|forms\.js|style\.css|icon\.svg)$/.exec(pathname) ?? []
     if (pathname.startsWith('/api/notes')) return void api(request, response)

@@ -75,7 +75,11 @@ function stop(): void {
   product.closeAllConnections()
 }
 process.once('SIGINT', stop).once('SIGTERM', stop)
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+process.once('exit', () => {
+  // Also after an error, such as a port that is taken.
+  stopLatchkey()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 print(`
   Notes      ${url}

@@ -122,6 +122,10 @@ test('the example: sign up, verify, log in, write a note, use it with a key, res
   await logIn(page, NEW_PASSWORD)
   await page.getByText('Buy milk <b>today</b>').waitFor()
 
+  // A URL that cannot be parsed does not stop the product.
+  assert.equal((await fetch(`${url}//`)).status, 200)
+  assert.equal((await fetch(`${url}/api/notes`)).status, 401)
+
   // The page talks to Latchkey, and to nobody else.
   const { host } = new URL(latchkeyUrl)
   assert.deepEqual(

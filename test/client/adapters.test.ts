@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import express from 'express'
 import { fastify } from 'fastify'
 import { Hono } from 'hono'
-import { createOfflineVerifier } from '../../packages/client/src/index.ts'
+import { createOfflineVerifier, LatchkeyError } from '../../packages/client/src/index.ts'
 import { latchkey as forExpress } from '../../packages/client/src/middleware/express.ts'
 import { latchkey as forFastify } from '../../packages/client/src/middleware/fastify.ts'
 import type { GuardOptions } from '../../packages/client/src/middleware/guard.ts'
@@ -112,3 +112,29 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     assert.equal(reached, 0)
   })
 }
+
+test('Express: a request that was answered while Latchkey was asked is left as it is', async (t) => {
+  const failures: unknown[] = []
+  const note = (error: unknown) => void failures.push(error)
+  process.on('unhandledRejection', note)
+  t.after(() => process.off('unhandledRejection', note))
+  // Latchkey hangs until the service has given up.
+  let refuse = () => {}
+  const asked = new Promise<void>((resolve) => {
+    refuse = resolve
+  })
+  const verifier = {
+    verify: () => asked.then(() => Promise.reject(new LatchkeyError({ code: 'unavailable', status: 503, message: 'Service Unavailable' }))),
+  }
+  const app = express()
+  app.use((_request, response, next) => {
+    next()
+    response.status(504).send('too late')
+  })
+  app.get('/notes', forExpress({ verifier }), (_request, response) => void response.send('reached'))
+  const send = await listen(t, app)
+  const { status, text } = await send({ authorization: 'Bearer token' })
+  refuse()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual([status, text, failures], [504, 'too late', []])
+})

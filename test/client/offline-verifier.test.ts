@@ -166,6 +166,7 @@ test('401: hostile tokens', async (t) => {
     'a changed header': `${encode({ ...HEADER, x: 1 })}.${body}.${signature}`,
     'an empty signature': `${head}.${body}.`,
     'a short signature': `${head}.${body}.${signature.slice(0, 20)}`,
+    'a signature of a length that base64 cannot have': `${head}.${body}.${signature.slice(0, 21)}`,
     'a signature of zeros': `${head}.${body}.${Buffer.alloc(64).toString('base64url')}`,
     'a signature in DER': `${head}.${body}.${der}`,
     'two parts': `${head}.${body}`,

@@ -227,3 +227,20 @@ test('fetch without a session sends no token', async (t) => {
   assert.equal((await createClient({ url }).fetch(api.url)).status, 401)
   assert.deepEqual(api.received, [{ method: 'GET', body: '', authorization: undefined }])
 })
+
+test('a storage that returns undefined instead of null has no tokens', async (t) => {
+  const { service, mia } = await start(t)
+  const kept = new Map<string, Tokens>()
+  // Programs in JavaScript, which no type holds back, forget the null.
+  const storage = {
+    get: () => kept.get('tokens') as Tokens,
+    set: (tokens: Tokens | null) => void (tokens === null ? kept.delete('tokens') : kept.set('tokens', tokens)),
+  }
+  const client = createClient({ url: service.url, storage, now: service.clock.now })
+  await assert.rejects(client.me(), { code: 'not_authenticated', status: 401 })
+  await client.logout()
+  await client.login({ email: mia.email, password: mia.password })
+  assert.equal((await client.me()).email, mia.email)
+  await client.logout()
+  await assert.rejects(client.me(), { code: 'not_authenticated', status: 401 })
+})

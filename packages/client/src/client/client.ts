@@ -97,7 +97,7 @@ export function createClient({ url, storage = inMemory(), fetch = globalThis.fet
     register: (account, options) => begin('/register/', account, options),
     login: (credentials, options) => begin('/login/', credentials, options),
     async logout(options) {
-      if ((await storage.get()) === null) return
+      if (!(await storage.get())) return
       try {
         await call('POST', '/logout/', undefined, options)
       } catch (error) {

@@ -71,13 +71,14 @@ export function createSession({ storage, now, renew }: SessionParts): Session {
   /** What is stored now. A call that was made for one user is never repeated as another. */
   async function storedFor(used: Tokens): Promise<Tokens> {
     const stored = await storage.get()
-    if (stored === null || !areOfSameUser(stored, used)) throw refusal('not_authenticated')
+    if (!stored || !areOfSameUser(stored, used)) throw refusal('not_authenticated')
     return stored
   }
 
   /** A failure is not the end: the token may still be accepted, and a 401 leads to another attempt. */
   async function freshTokens(signal: AbortSignal | undefined): Promise<Tokens | null> {
-    const stored = await storage.get()
+    // A storage in JavaScript may return undefined.
+    const stored = (await storage.get()) ?? null
     const isExpiring = stored !== null && stored.expiresAt - now() <= MARGIN_MS
     if (!isExpiring) return stored
     return renewed(stored, signal).catch(() => {

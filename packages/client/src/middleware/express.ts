@@ -12,7 +12,10 @@ declare global {
 }
 
 type Request = { readonly headers: HeaderSource; identity: RequestIdentity }
-type Response = { writeHead(status: number, headers: Record<string, string>): { end(text: string): unknown } }
+type Response = {
+  readonly headersSent: boolean
+  writeHead(status: number, headers: Record<string, string>): { end(text: string): unknown }
+}
 type Next = (error?: unknown) => void
 
 /** Middleware for Express: `app.get('/notes', latchkey({ url, scope: 'notes:read' }), handler)`. */
@@ -21,6 +24,8 @@ export function latchkey(options: GuardOptions): (request: Request, response: Re
   return (request, response, next) => {
     guard(request.headers).then((result) => {
       if ('refusal' in result) {
+        // Another middleware, such as a timeout, has answered meanwhile.
+        if (response.headersSent) return
         const { status, headers, body } = result.refusal
         response.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(JSON.stringify(body))
         return

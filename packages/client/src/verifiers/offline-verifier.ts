@@ -41,7 +41,7 @@ export function createOfflineVerifier(options: OfflineVerifierOptions): Verifier
     const key = await keySet.find(kid)
     if (key === undefined) throw refusal('token_invalid')
     const signed = new TextEncoder().encode(`${header}.${payload}`)
-    const isGenuine = await crypto.subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, bytesOf(signature ?? ''), signed)
+    const isGenuine = await crypto.subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, decoded(signature), signed)
     if (!isGenuine) throw refusal('token_invalid')
     return parsed(payload)
   }
@@ -62,11 +62,17 @@ export function createOfflineVerifier(options: OfflineVerifierOptions): Verifier
   }
 }
 
-function parsed(part: string | undefined): Readonly<Record<string, unknown>> {
-  try {
-    return parsePart(part)
-  } catch {
-    throw refusal('token_invalid')
+const parsed = orInvalid(parsePart)
+const decoded = orInvalid((part) => bytesOf(part ?? ''))
+
+/** The same function for parts of tokens that anybody may have sent. */
+function orInvalid<Value>(read: (part: string | undefined) => Value): typeof read {
+  return (part) => {
+    try {
+      return read(part)
+    } catch {
+      throw refusal('token_invalid')
+    }
   }
 }
 
