@@ -53,6 +53,27 @@ test('of 100 requests at once over two connections to the database, exactly the 
   assert.deepEqual([...new Set(waits)].sort(), [0, 9])
 })
 
+test('a request that waited for the database is counted at the time when it arrives there, not refused because of later ones', async (t) => {
+  const { db, clock } = await startApp(t)
+  const later = limiterOf(db, clock.now, 'login:ip=2/s')
+  let isWaiting = true
+  const slow: Database = {
+    ...db,
+    async first(query, ...values) {
+      if (isWaiting) {
+        isWaiting = false
+        clock.advance({ seconds: 3 })
+        await later.countAddress('login:ip', '192.0.2.1')
+      }
+      return db.first(query, ...values)
+    },
+  }
+  const limiter = limiterOf(slow, clock.now, 'login:ip=2/s')
+  assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 0)
+  assert.equal(isWaiting, false)
+  assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 1)
+})
+
 test('limits do what a plain model of them does, at any times', async (t) => {
   const { db } = await startApp(t)
   let round = 0
