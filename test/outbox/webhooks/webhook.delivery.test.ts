@@ -157,6 +157,33 @@ test('the beginning and the end of an outage of the receiver are logged once eac
   assert.deepEqual(await webhookRows(app), [])
 })
 
+test('a receiver that is away for two days gets everything that happened meanwhile, in order for each user', async (t) => {
+  const app = await startWebhookApp(t, { env: { WEBHOOK_EVENTS: 'user.registered,user.banned,user.unbanned' } })
+  const { ban, unban } = app.services.userAdministration
+  app.receiver.answer = answering(503)
+  const [mia, ada] = [await member(app), await member(app)]
+  for (let hours = 0; hours < 48; hours += 6) {
+    if (hours % 12 === 0) await ban(OPERATOR, mia.id)
+    else await unban(OPERATOR, mia.id)
+    await app.webhooks.drain()
+    app.clock.advance({ hours: 6 })
+  }
+  await app.webhooks.drain()
+  const waiting = (await webhookRows(app)).map(({ message_id: id }) => id)
+  assert.deepEqual([waiting.length, (await webhookRows(app)).filter(({ failed_at: at }) => at !== null).length], [10, 0])
+  app.receiver.received.length = 0
+  app.receiver.answer = answering(204)
+  // The longest pause between two attempts.
+  app.clock.advance({ hours: 10 })
+  await app.webhooks.drain()
+  assert.deepEqual(await webhookRows(app), [])
+  const { received } = app.receiver
+  assert.deepEqual(received.map(({ headers }) => String(headers['webhook-id'])).sort(), waiting.sort())
+  const typesOf = (userId: number) => received.filter(({ body }) => body.data['user_id'] === userId).map(({ body }) => body.type)
+  assert.deepEqual(typesOf(ada.id), ['user.registered'])
+  assert.deepEqual(typesOf(mia.id), ['user.registered', ...Array.from({ length: 4 }, () => ['user.banned', 'user.unbanned']).flat()])
+})
+
 test('410 stops all deliveries, in every process and after a restart, until a retry resumes them', async (t) => {
   const app = await startWebhookApp(t)
   const mia = await member(app)

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Webhook } from 'standardwebhooks'
+import { loadConfig } from '../../../src/config/load.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { openDatabase } from '../../../src/storage/open.ts'
 import { member } from '../../support/app/actors.ts'
 import { until } from '../../support/app/eventually.ts'
 import { startApp, TEST_SECRET } from '../../support/app/start-app.ts'
@@ -9,6 +12,7 @@ import { newEmail, PASSWORD } from '../../support/http/requests.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 import { type ServiceProcess, startProcess } from '../../support/processes/service-process.ts'
 import {
+  answering,
   openWebhooks,
   type Receiver,
   startReceiver,
@@ -17,7 +21,9 @@ import {
   webhookRows,
 } from '../../support/servers/webhook-receiver.ts'
 
-const DELIVERY_DEADLINE_MS = 30_000
+const DELIVERY_DEADLINE_MS = 120_000
+
+const MAKE_OLD = statement('update webhook_deliveries set requested_at = 0, due_at = 0')
 
 async function settingsFor(t: ContractContext, receiver: Receiver): Promise<Record<string, string>> {
   const target = await freshDatabase(t, t.database)
@@ -33,12 +39,12 @@ async function settingsFor(t: ContractContext, receiver: Receiver): Promise<Reco
 async function register(service: ServiceProcess, email: string): Promise<void> {
   const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
   const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${service.url}/register/`, { method: 'POST', headers, body, signal: AbortSignal.timeout(30_000) })
+  const response = await fetch(`${service.url}/register/`, { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) })
   assert.equal(response.status, 201)
 }
 
 async function kill({ process: child }: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
-  const exited = once(child, 'exit', { signal: AbortSignal.timeout(30_000) })
+  const exited = once(child, 'exit', { signal: AbortSignal.timeout(60_000) })
   child.kill(signal)
   await exited
 }
@@ -46,6 +52,12 @@ async function kill({ process: child }: ServiceProcess, signal: NodeJS.Signals):
 /** The types that arrived, once per webhook-id. */
 function idsOf({ received }: Receiver): string[] {
   return received.map(({ headers }) => String(headers['webhook-id']))
+}
+
+/** The values of the metrics of webhooks: the attempts by outcome, and the others by name. */
+function webhookMetrics(text: string): Record<string, number> {
+  const lines = text.matchAll(/^latchkey_(?:webhook_deliveries_total\{outcome="(\w+)"\}|(webhooks_\w+)) (\S+)$/gm)
+  return Object.fromEntries([...lines].map(([, outcome, name, value]) => [outcome ?? name, Number(value)]))
 }
 
 test('a process that is killed while it delivers loses nothing: the next one delivers the same event', async (t) => {
@@ -101,6 +113,63 @@ test('two processes deliver each event once', async (t) => {
   for (const service of services) await kill(service, 'SIGTERM')
   assert.equal(receiver.received.length, count)
   assert.equal(new Set(idsOf(receiver)).size, count)
+})
+
+test('webhooks that wait while WEBHOOK_URL is not set arrive when it is set again, those of the time between are not queued', async (t) => {
+  const receiver = await startReceiver(t)
+  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
+  const without = Object.fromEntries(Object.entries(settings).filter(([name]) => !name.startsWith('WEBHOOK_')))
+  const runWith = async (env: Record<string, string>, work: (service: ServiceProcess) => Promise<void>) => {
+    const service = await startProcess(t, env)
+    await work(service)
+    await kill(service, 'SIGTERM')
+  }
+  receiver.answer = answering(503)
+  await runWith(settings, async (service) => {
+    await register(service, newEmail())
+    await untilReceived(receiver, 1)
+  })
+  const [first] = receiver.received
+  receiver.received.length = 0
+  receiver.answer = answering(204)
+  await runWith(without, (service) => register(service, newEmail()))
+  assert.equal(receiver.received.length, 0)
+  await runWith(settings, async (service) => {
+    await register(service, newEmail())
+    await untilReceived(receiver, 2, DELIVERY_DEADLINE_MS)
+  })
+  const arrived = receiver.received.map(({ body }) => body.data['user_id'])
+  assert.deepEqual(arrived.sort(), [1, 3])
+  assert.ok(idsOf(receiver).includes(String(first?.headers['webhook-id'])))
+})
+
+test('metrics count attempts by outcome, and webhooks that wait or were given up', async (t) => {
+  const receiver = await startReceiver(t)
+  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered', METRICS_ENABLED: 'true' }
+  const service = await startProcess(t, settings)
+  const db = await openDatabase(loadConfig({ ...settings, SECRET_KEY: TEST_SECRET }).database)
+  t.after(() => db.close())
+  const untilMeasured = async (expected: Readonly<Record<string, number>>) => {
+    let found: Record<string, number> = {}
+    const hasExpected = async () => {
+      found = webhookMetrics(await (await fetch(`${service.url}/metrics`)).text())
+      return Object.entries(expected).every(([name, value]) => found[name] === value)
+    }
+    await until(JSON.stringify(expected), hasExpected).catch((error) => assert.fail(`${error}: ${JSON.stringify(found)}`))
+  }
+  receiver.answer = answering(503)
+  await register(service, newEmail())
+  await untilReceived(receiver, 1)
+  await untilMeasured({ delivered: 0, retried: 1, failed: 0, webhooks_pending: 1, webhooks_failed: 0, webhooks_stopped: 0 })
+  // Three days later the next attempt is the last one.
+  await db.run(MAKE_OLD)
+  await untilMeasured({ delivered: 0, retried: 1, failed: 1, webhooks_pending: 0, webhooks_failed: 1 })
+  receiver.answer = answering(204)
+  for (let count = 0; count < 2; count++) await register(service, newEmail())
+  await untilMeasured({ delivered: 2, retried: 1, failed: 1, webhooks_pending: 0, webhooks_failed: 1, webhooks_oldest_age_seconds: 0 })
+  receiver.answer = answering(410)
+  await register(service, newEmail())
+  await untilMeasured({ delivered: 2, retried: 2, webhooks_pending: 1, webhooks_stopped: 1 })
 })
 
 test('changes on the command line and at start are delivered too, and no secret is printed', async (t) => {
