@@ -15,6 +15,15 @@ const OTHER_SECRET = new TextEncoder().encode('fK5pX8wQ2vB7nM4jH1tR6yU3eG9sD0aL'
 const COPY_FIFTH = statement(`
   insert into events (at, kind, actor, via, target, key_id, request_id, ip, detail, salt, mac, mac_key)
   select at, kind, actor, via, target, key_id, request_id, ip, detail, salt, mac, mac_key from events where id = 5`)
+const OTHER_COLUMNS = 'at, kind, actor, via, target, key_id, request_id, ip, detail, salt, mac, mac_key'
+const RENUMBER_FIFTH = [
+  statement(
+    `insert into events (id, ${OTHER_COLUMNS}) overriding system value select 1000, ${OTHER_COLUMNS} from events where id = 5`,
+    `insert into events (id, ${OTHER_COLUMNS}) select 1000, ${OTHER_COLUMNS} from events where id = 5`,
+  ),
+  statement('delete from events where id = 5'),
+  statement('update event_seals set event_id = 1000 where event_id = 5'),
+]
 const HIDE_ORIGINAL = statement("update events set mac = 'hidden' where id = 5")
 const CHANGE_FIFTH = statement("update events set kind = 'user.verified' where id = 5")
 const CHANGE_ELEVENTH = statement("update events set kind = 'user.verified' where id = 11")
@@ -47,6 +56,22 @@ test('a copy of a sealed event is not sealed, even if the original no longer loo
   await db.run(HIDE_ORIGINAL)
   await sealer.run()
   assert.deepEqual((await services.audit.verify()).problem, { eventId: 5, position: 5, reason: 'the event or its link was changed' })
+})
+
+test('an event that was given another id is found, and is not taken for a removed one', async (t) => {
+  const { db, services } = await sealedTrail(t)
+  for (const step of RENUMBER_FIFTH) await db.run(step)
+  assert.deepEqual((await services.audit.verify()).problem, { eventId: 1000, position: 5, reason: 'the event or its link was changed' })
+})
+
+test('the hash of a link depends on every event before it', async (t) => {
+  const trail = await sealedTrail(t)
+  const [, , , , fifth, sixth] = await listLinks(trail.db, 0, 6)
+  assert.ok(fifth?.event && sixth?.event)
+  const changed = linkHash('another hash', fifth.seal, fifth.event)
+  assert.notEqual(changed, fifth.seal.hash)
+  assert.equal(linkHash(fifth.seal.hash, sixth.seal, sixth.event), sixth.seal.hash)
+  assert.notEqual(linkHash(changed, sixth.seal, sixth.event), sixth.seal.hash)
 })
 
 test('a chain that was rebuilt from an event on is reported at that event, before and after more is sealed', async (t) => {
