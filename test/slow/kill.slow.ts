@@ -8,14 +8,17 @@ import { until } from '../support/app/eventually.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
 import { missing } from '../support/load/outage.ts'
+import { assertRecorded, assertReported, type Rows } from '../support/load/reported-events.ts'
+import { candidates } from '../support/load/steady-account.ts'
 import { createSteadyClient, type SteadyClient } from '../support/load/steady-client.ts'
 import { ask } from '../support/load/traffic.ts'
+import { EVERYTHING_ON } from '../support/processes/all-settings.ts'
 import { json } from '../support/processes/command-line.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { IS_LONG, scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
-import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/servers/webhook-receiver.ts'
+import { startReceiver, WEBHOOK_SECRET } from '../support/servers/webhook-receiver.ts'
 
 const KILLS = scaled(4, 50)
 const CLIENTS = 4
@@ -25,8 +28,6 @@ const WRITES_DEADLINE_MS = 60_000
 const ADMIN = { email: 'admin@example.com', password: 'a password for the admin' }
 // A mail that was being sent when the process was killed stays leased. The long form waits for the lease to end; the short form makes it due.
 const MAIL_DEADLINE_MS = scaled(30_000, 120_000)
-
-type Rows = (sql: string) => Promise<Record<string, unknown>[]>
 
 test('a service that is killed repeatedly, at any moment, keeps every acknowledged write and sends every mail and webhook', async (t) => {
   const folder = temporaryFolder(t)
@@ -41,10 +42,16 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
     ADMIN_EMAIL: ADMIN.email,
     ADMIN_PASSWORD: ADMIN.password,
     LOG_LEVEL: 'error',
+    ...EVERYTHING_ON,
   }
   const versionsOf = async (id: number) => {
-    const [row] = await rows(`select email_version, reset_version from users where id = ${id}`)
-    return { emailVersion: Number(row?.['email_version']), resetVersion: Number(row?.['reset_version']) }
+    const [row] = await rows(`
+      select email_version, users.reset_version, version from users left join email_changes on user_id = users.id where users.id = ${id}`)
+    return {
+      emailVersion: Number(row?.['email_version']),
+      resetVersion: Number(row?.['reset_version']),
+      changeVersion: Number(row?.['version']),
+    }
   }
   const clients = Array.from({ length: CLIENTS }, () => createSteadyClient(versionsOf))
   const rotated: string[] = []
@@ -60,11 +67,7 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
     service.process.kill('SIGKILL')
     await Promise.all([running, once(service.process, 'close')])
     rotated.push((json(await rotation) as { id: string }).id)
-    errors +=
-      service
-        .output()
-        .match(/.*(?:unhandled|uncaught|"level":50).*/g)
-        ?.join('\n') ?? ''
+    errors += errorsIn(service.output())
   }
   assert.equal(errors, '', 'no errors in the log')
 
@@ -73,13 +76,13 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
   const { body: keySet } = await ask(service.url, 'GET', '/.well-known/jwks.json')
   const published = (keySet as { keys: { kid: string }[] }).keys.map(({ kid }) => kid)
   assert.deepEqual(missing(published, rotated), [], 'every signing key is published')
-  assert.deepEqual(await rows(UNRECORDED), [], 'every account and session has its event')
+  await assertRecorded(rows)
   const verified = await runNode(t, LATCHKEY, ['audit', 'verify', '--json'], { cwd: folder, env: { SECRET_KEY: TEST_SECRET, ...env } })
   const trail = json(verified) as { valid: boolean; sealed: number }
   assert.ok(trail.valid && trail.sealed > 0, verified.stdout)
   if (!IS_LONG) for (const table of ['outbox', 'webhook_deliveries']) await rows(`update ${table} set due_at = 0 returning id`)
   const { accounts, waiting, forgotten } = await assertMailed(peer, rows, clients)
-  const reported = await assertReported(receiver, rows)
+  const reported = await assertReported(receiver, rows, MAIL_DEADLINE_MS)
   const orphans = await rows(ORPHANS)
   assert.deepEqual(orphans, [])
   if (t.database === 'sqlite') assert.deepEqual(await rows('pragma integrity_check'), [{ integrity_check: 'ok' }])
@@ -99,12 +102,11 @@ const ORPHANS = `
   union all select 'former secret', key_id from retiring_secrets where key_id not in (select id from api_keys)
   union all select 'mail', recipient from outbox where kind = 'verify' and recipient not in (select email_key from users)`
 
-// Both are written in the transaction of the change, which may be killed at any moment.
-const UNRECORDED = `
-  select 'user' as unrecorded, cast(id as text) as id from users
-  where not exists (select 1 from events where kind = 'user.registered' and target = users.id)
-  union all select 'session', id from sessions
-  where not exists (select 1 from events where kind = 'session.created' and target = user_id and detail like '%' || sessions.id || '%')`
+/** The errors in a log, except requests that a busy machine was too slow for: their clients get 503 and count no acknowledged write. */
+function errorsIn(output: string): string {
+  const lines = output.match(/.*(?:unhandled|uncaught|"level":50).*/g) ?? []
+  return lines.filter((line) => !/"reason":"the request took longer than \d+ ms"/.test(line)).join('\n')
+}
 
 function acknowledgedBy(clients: readonly SteadyClient[]): number {
   return clients.reduce((sum, client) => sum + client.acknowledged(), 0)
@@ -122,32 +124,26 @@ type Mailed = { readonly accounts: number; readonly waiting: number; readonly fo
 async function assertMailed(peer: SmtpPeer, rows: Rows, clients: readonly SteadyClient[]): Promise<Mailed> {
   const accounts = clients.flatMap((client) => client.accounts)
   const present = (await rows('select email from users')).map(({ email }) => String(email))
-  const registered = accounts.map(({ email }) => email)
-  assert.deepEqual(missing(present, registered), [])
+  const absent = accounts.filter(
+    ({ email, isGone }) => !isGone.possible.has(true) && !candidates(email).some((one) => present.includes(one)),
+  )
+  assert.deepEqual(
+    absent.filter(({ isGone }) => !isGone.acknowledged),
+    [],
+    'every account that was not deleted is there',
+  )
   await until('the outbox is empty', async () => (await rows('select id from outbox')).length === 0, MAIL_DEADLINE_MS)
   // An account that was verified before its mail was sent needs none.
   const unverified = (await rows('select email from users where not verified')).map(({ email }) => String(email))
   assert.deepEqual(missing(mailed(peer, '/verify/'), unverified), [], 'verification mails')
-  const forgotten = accounts.filter(({ isResetMailed }) => isResetMailed).map(({ email }) => email)
+  const forgotten = accounts.filter(({ isResetMailed }) => isResetMailed).map(({ email }) => email.acknowledged)
   assert.deepEqual(missing(mailed(peer, '/reset-password/'), forgotten), [], 'reset mails')
-  return { accounts: registered.length, waiting: unverified.length, forgotten: forgotten.length }
-}
-
-/** Asserts that every event of the audit trail that webhooks report has arrived. A webhook that arrived twice counts once. */
-async function assertReported({ received }: Receiver, rows: Rows): Promise<number> {
-  await until('all webhooks are sent', async () => (await rows('select id from webhook_deliveries')).length === 0, MAIL_DEADLINE_MS)
-  const events = await rows(`
-    select kind, target, key_id from events where kind like 'user.%' or kind like 'session.%' or kind like 'key.%' order by id`)
-  const written = events.map(({ kind, target, key_id: keyId }) => `${kind} ${target} ${keyId ?? ''}`)
-  const byId = new Map(received.map(({ headers, body }) => [headers['webhook-id'], body]))
-  const arrived = [...byId.values()].map(({ type, data }) => `${type} ${data['user_id']} ${data['key_id'] ?? ''}`)
-  assert.deepEqual(arrived.sort(), written.sort())
-  return written.length
+  return { accounts: accounts.length, waiting: unverified.length, forgotten: forgotten.length }
 }
 
 /** The recipients of links to a path. */
 function mailed({ deliveries }: SmtpPeer, path: string): string[] {
-  return deliveries.filter(({ mail }) => new URL(mail.link).pathname === path).map(({ to }) => String(to))
+  return deliveries.filter(({ mail }) => mail.link !== '' && new URL(mail.link).pathname === path).map(({ to }) => String(to))
 }
 
 /** Opens the database beside the service. */

@@ -3,6 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { until } from '../support/app/eventually.ts'
+import { TEST_SECRET } from '../support/app/start-app.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
 import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
 import { newEmail } from '../support/http/requests.ts'
 import {
@@ -19,14 +21,19 @@ import {
   startControlService,
   untilServing,
   WITH_MEMBER,
+  withEverything,
 } from '../support/load/outage.ts'
+import { assertRecorded, assertReported } from '../support/load/reported-events.ts'
 import { ask, registration, startTraffic, tally } from '../support/load/traffic.ts'
+import { json } from '../support/processes/command-line.ts'
+import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type BrokenProxy, startBrokenProxy } from '../support/servers/broken-proxy.ts'
 import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const ALL_CONNECTIONS = 20
+const DELIVERY_MS = 120_000
 
 type Scene = ServiceUnderTest & {
   readonly server: PostgresServer
@@ -35,7 +42,11 @@ type Scene = ServiceUnderTest & {
   readonly sql: postgres.Sql
 }
 
-async function setScene(t: TestContext, settings: readonly string[] = []): Promise<Scene> {
+async function setScene(
+  t: TestContext,
+  settings: readonly string[] = [],
+  env: Readonly<Record<string, string>> = WITH_MEMBER,
+): Promise<Scene> {
   const server = await startPostgres(settings)
   t.after(() => server.stop())
   const proxy = await startBrokenProxy(t, server.port)
@@ -44,7 +55,7 @@ async function setScene(t: TestContext, settings: readonly string[] = []): Promi
     DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`,
     SMTP_URL: peer.url,
     LOG_LEVEL: 'warn',
-    ...WITH_MEMBER,
+    ...env,
   })
   const sql = postgres(server.url, { max: 1, onnotice: () => undefined })
   t.after(() => sql.end({ timeout: 1 }))
@@ -94,6 +105,22 @@ test('an outage of the database: 503 in time, heartbeats throughout, recovery wi
         cutAt(step, scene, text, when),
       )
   }
+})
+
+test('connections terminated repeatedly while everything that is off by default is on: every change has its event and its webhook', async (t) => {
+  const { receiver, env } = await withEverything(t)
+  const scene = await setScene(t, [], env)
+  await terminate(t, scene)
+  const rows = async (sql: string) => [...(await scene.sql.unsafe(sql))]
+  await assertRecorded(rows)
+  // A webhook whose attempt was interrupted stays leased for a while.
+  await rows('update webhook_deliveries set due_at = 0, lease = null returning id')
+  const reported = await assertReported(receiver, rows, DELIVERY_MS)
+  const settings = { SECRET_KEY: TEST_SECRET, DATABASE_URL: scene.server.url }
+  const verified = await runNode(t, LATCHKEY, ['audit', 'verify', '--json'], { cwd: temporaryFolder(t), env: settings })
+  const trail = json(verified) as { valid: boolean; sealed: number }
+  assert.ok(trail.valid && trail.sealed > 0, verified.stdout)
+  t.diagnostic(`${trail.sealed} sealed events; ${reported} events in ${receiver.received.length} webhooks`)
 })
 
 test('503: other clients use all connections of the server, and release them', async (t) => {

@@ -7,8 +7,10 @@ import { hashApiKey } from '../../src/security/api-key-secret.ts'
 import { until } from '../support/app/eventually.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
 import { ask, type TimedResponse } from '../support/load/traffic.ts'
+import { EVERYTHING_ON, fromAnywhere } from '../support/processes/all-settings.ts'
 import { startProcess } from '../support/processes/service-process.ts'
-import { closedPort, type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { startReceiver } from '../support/servers/webhook-receiver.ts'
 
 const NAME = 'Canaryname'
 const FORBIDDEN = 'Canaryforbidden'
@@ -20,6 +22,7 @@ const CANARIES = {
   'edited password': 'canary-edited-password-5e01',
   'changed password': 'canary-changed-password-c3d4',
   'admin password': 'canary-admin-password-0d0d',
+  'leaving password': 'canary-leaving-password-e5e5',
   'mail password': 'canary-mail-password-44e1',
   'database password': 'canary-database-password-6a6a',
   'signing secret': 'canary-signing-secret-2f2f2f2f-2f2f2f2f',
@@ -30,6 +33,7 @@ const CANARIES = {
   'made-up key': 'lk_canary0000000000000000000000000000000000000000000',
 }
 
+type Send = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Record<string, string>>
 type Found = { readonly where: string; readonly text: string }
 
 /** Uses every kind of secret, correctly and incorrectly. Returns the responses, and the secrets that the service generated. */
@@ -38,12 +42,12 @@ async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: Ti
   const made: Record<string, string> = {}
   const email = 'mia@example.com'
   const send = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
-    const answer = await ask(url, method, path, body, headers)
+    const answer = await ask(url, method, path, body, { ...fromAnywhere(), ...headers })
     answers.push(answer)
     return answer.body as Record<string, string>
   }
-  const codeOf = async (kind: string) => {
-    const isIt = ({ mail }: SmtpPeer['deliveries'][number]) => mail.link.includes(kind)
+  const codeOf = async (kind: string, recipient = email) => {
+    const isIt = ({ mail, to }: SmtpPeer['deliveries'][number]) => mail.link.includes(kind) && to.includes(recipient)
     await until(`a mail for ${kind}`, () => peer.deliveries.some(isIt))
     return peer.deliveries.find(isIt)?.mail.code ?? ''
   }
@@ -75,13 +79,31 @@ async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: Ti
   await send('POST', '/reset-password/', { ...reset, new_password: 'short', code: `${reset.code}` })
   await send('POST', '/reset-password/', reset)
   await send('POST', '/reset-password/', reset)
+  await moveAndLeave(send, codeOf, made)
   await abuse(send)
   return { answers, made }
 }
 
-async function abuse(
-  send: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<unknown>,
+/** An account that changes its address by a mailed link and deletes itself, with the wrong password first. */
+async function moveAndLeave(
+  send: Send,
+  codeOf: (kind: string, recipient: string) => Promise<string>,
+  made: Record<string, string>,
 ): Promise<void> {
+  const eve = { email: 'eve@example.com', password: CANARIES['leaving password'], first_name: 'Eve', last_name: 'Muster' }
+  const { token = '' } = await send('POST', '/register/', eve)
+  made['token of the leaving account'] = token
+  const bearer = { authorization: `Bearer ${token}` }
+  await send('GET', `/verify/?code=${await codeOf('/verify', eve.email)}`)
+  await send('PUT', '/users/3', { email: 'eve.new@example.com' }, bearer)
+  made['confirmation code'] = await codeOf('/confirm-email', 'eve.new@example.com')
+  await send('GET', `/confirm-email/?code=${made['confirmation code']}x`)
+  for (let times = 0; times < 2; times++) await send('GET', `/confirm-email/?code=${made['confirmation code']}`)
+  await send('DELETE', '/users/me', { password: CANARIES['wrong password'] }, bearer)
+  await send('DELETE', '/users/me', { password: CANARIES['leaving password'] }, bearer)
+}
+
+async function abuse(send: Send): Promise<void> {
   const token = CANARIES['made-up token']
   await send('GET', '/users/me', undefined, { authorization: `Bearer ${token}` })
   await send('GET', '/users/me', undefined, { authorization: `Basic ${token}` })
@@ -99,6 +121,9 @@ test('no password, token, key or code is in the log, the database, the metrics o
   const folder = temporaryFolder(t)
   const peer = await startSmtpPeer(t, { login: { user: 'post', password: CANARIES['mail password'] } })
   const { url: databaseUrl, dump, forbid, break: breakTable } = await openStore(t, folder)
+  // An attempt that fails is logged too.
+  const receiver = await startReceiver(t)
+  receiver.answer = (response) => void response.writeHead(receiver.received.length === 1 ? 500 : 204).end()
   const service = await startProcess(
     t,
     {
@@ -109,13 +134,17 @@ test('no password, token, key or code is in the log, the database, the metrics o
       ADMIN_EMAIL: 'admin@example.com',
       ADMIN_PASSWORD: CANARIES['admin password'],
       METRICS_ENABLED: 'true',
-      WEBHOOK_URL: `http://127.0.0.1:${await closedPort(t)}/?token=${CANARIES['webhook token']}`,
+      WEBHOOK_URL: `${receiver.url}&token=${CANARIES['webhook token']}`,
       WEBHOOK_SECRET: CANARIES['webhook secret'],
       LOG_LEVEL: 'trace',
+      ...EVERYTHING_ON,
     },
     folder,
   )
   const { answers, made } = await useEverything(service.url, peer)
+  for (const type of ['user.edited', 'key.leaked', 'user.deleted'])
+    await until(`a webhook of ${type}`, () => receiver.received.some(({ body }) => body.type === type), 60_000)
+  await until('notices', () => peer.deliveries.filter(({ mail }) => mail.link === '').length >= 3, 60_000)
   const stored = await dump()
   // The error of a failing statement is logged.
   await forbid()
@@ -136,6 +165,8 @@ test('no password, token, key or code is in the log, the database, the metrics o
     { where: 'the output', text: service.output() },
     { where: 'the metrics', text: metrics },
     { where: 'an error', text: JSON.stringify(refused.map(({ body }) => body)) },
+    { where: 'a webhook', text: JSON.stringify(receiver.received) },
+    { where: 'a notice', text: JSON.stringify(peer.deliveries.filter(({ mail }) => mail.link === '').map(({ mail }) => mail)) },
   ]
   const places = [...told, ...stored]
   const secrets = Object.entries({ ...CANARIES, ...made })
@@ -156,6 +187,7 @@ test('no password, token, key or code is in the log, the database, the metrics o
   // Control: the same search finds a name in the database, an event in the output and a counter in the metrics.
   assert.ok(stored.some(({ text }) => text.includes(NAME)))
   assert.match(service.output(), /"event":"session.created"/)
+  assert.ok(stored.some(({ text }) => text.includes('user.deleted')))
   assert.match(metrics, /login_attempts_total\{status="success"\} 1/)
   assert.ok(
     answers.some(({ status }) => status >= 500),

@@ -11,23 +11,36 @@ import { fileURLToPath } from 'node:url'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { newEmail } from '../support/http/requests.ts'
-import { READS, runOutage, type ServiceUnderTest, signIn, untilServing, WITH_MEMBER } from '../support/load/outage.ts'
+import {
+  READS,
+  READS_WITH_LIMITS,
+  runOutage,
+  type ServiceUnderTest,
+  signIn,
+  untilServing,
+  WITH_MEMBER,
+  withEverything,
+} from '../support/load/outage.ts'
+import { assertRecorded, assertReported } from '../support/load/reported-events.ts'
 import { ask, registration } from '../support/load/traffic.ts'
+import { json } from '../support/processes/command-line.ts'
 import { startMain } from '../support/processes/main-process.ts'
-import { MAIN, runNode } from '../support/processes/processes.ts'
+import { LATCHKEY, MAIN, runNode } from '../support/processes/processes.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import type { Receiver } from '../support/servers/webhook-receiver.ts'
 
 const LOCK_PROCESS = fileURLToPath(new URL('../support/processes/lock-process.ts', import.meta.url))
+const DELIVERY_MS = 120_000
 const NOBODY = { uid: 65_534, gid: 65_534 }
 // /ready does not detect a full disk; the first write that needs space does.
 const NO_ROOM = { mustPass: READS, mayPass: ['GET /ready'] }
 
 type Scene = ServiceUnderTest & { readonly folder: string; readonly file: string }
 
-async function setScene(t: TestContext, folder = temporaryFolder(t)): Promise<Scene> {
+async function setScene(t: TestContext, folder = temporaryFolder(t), env: Readonly<Record<string, string>> = WITH_MEMBER): Promise<Scene> {
   const peer = await startSmtpPeer(t)
-  const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'warn', ...WITH_MEMBER }, folder)
+  const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'warn', ...env }, folder)
   return { service, folder, member: await signIn(service.url), ...openFileDirectly(folder) }
 }
 
@@ -38,18 +51,34 @@ function openFileDirectly(folder: string): { file: string; emails(): Promise<str
 
 /** Reads from the file beside the service. */
 function readColumn(file: string, sql: string): string[] {
+  return readRows(file, sql).map((row) => String(row['value']))
+}
+
+function readRows(file: string, sql: string): Record<string, unknown>[] {
   const connection = new DatabaseSync(file, { timeout: 5000 })
   const rows = connection.prepare(sql).all()
   connection.close()
-  return rows.map((row) => String(row['value']))
+  return rows
 }
 
 function assertIntact({ file }: { file: string }): void {
   assert.deepEqual(readColumn(file, 'select integrity_check as value from pragma_integrity_check'), ['ok'])
 }
 
+/** Asserts that every change has its event, that the trail verifies, and that every webhook arrives. */
+async function assertEvidence(t: TestContext, { folder, file }: Scene, receiver: Receiver): Promise<void> {
+  const rows = async (sql: string) => readRows(file, sql)
+  await assertRecorded(rows)
+  const reported = await assertReported(receiver, rows, DELIVERY_MS)
+  const verified = await runNode(t, LATCHKEY, ['audit', 'verify', '--json'], { cwd: folder, env: { SECRET_KEY: TEST_SECRET } })
+  const trail = json(verified) as { valid: boolean; sealed: number }
+  assert.ok(trail.valid && trail.sealed > 0, verified.stdout)
+  t.diagnostic(`${trail.sealed} sealed events; ${reported} events in ${receiver.received.length} webhooks`)
+}
+
 test('503: another process locks the file for longer than the deadline, and unlocks it', async (t) => {
-  const scene = await setScene(t)
+  const { receiver, env } = await withEverything(t)
+  const scene = await setScene(t, temporaryFolder(t), env)
   let holder: ChildProcessByStdio<Writable, Readable, null> | undefined
   t.after(() => holder?.kill('SIGKILL'))
   await runOutage(t, scene, {
@@ -58,9 +87,10 @@ test('503: another process locks the file for longer than the deadline, and unlo
       await once(holder.stdout, 'data')
     },
     end: () => void holder?.stdin.end(),
-    mustPass: READS,
+    mustPass: READS_WITH_LIMITS,
   })
   assertIntact(scene)
+  await assertEvidence(t, scene, receiver)
 })
 
 test('503: the disk is full, and has space again', async (t) => {

@@ -3,15 +3,17 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../app/eventually.ts'
 import { newEmail } from '../http/requests.ts'
+import { EVERYTHING_ON, WIDE_LIMITS } from '../processes/all-settings.ts'
 import { scaled } from '../processes/scale.ts'
 import { type ServiceProcess, startProcess } from '../processes/service-process.ts'
 import { startSmtpPeer } from '../servers/smtp-peer.ts'
+import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../servers/webhook-receiver.ts'
 import { ask, EXPECTED_STATUSES, registration, startTraffic, type TimedResponse, tally } from './traffic.ts'
 
 // Longer than every deadline of the service, and several times as long in the long form.
 const OUTAGE_MS = scaled(3500, 20_000)
 export const RESPONSE_MS = 3000
-const START_MS = 30_000
+const START_MS = 120_000
 export const RECOVERY_MS = 5000
 const AFTER_MS = scaled(1200, 5000)
 export const PROMPT_MS = 500
@@ -22,10 +24,18 @@ const CONTROL_MS = 2 * RESPONSE_MS
 
 /** Requests that succeed while the database is read-only. */
 export const READS = ['GET /users/me', 'POST /refresh/', 'POST /login/']
+/** The same with limits: a login that cannot be counted is refused. */
+export const READS_WITH_LIMITS = READS.filter((what) => what !== 'POST /login/')
 
 const MEMBER = { email: 'member@example.com', password: 'a password for the member' }
 /** Settings that create the account which the traffic uses. */
 export const WITH_MEMBER = { ADMIN_EMAIL: MEMBER.email, ADMIN_PASSWORD: MEMBER.password }
+
+/** Settings that turn on everything that is off by default. Webhooks need a receiver. */
+export async function withEverything(t: TestContext): Promise<{ receiver: Receiver; env: Record<string, string> }> {
+  const receiver = await startReceiver(t)
+  return { receiver, env: { ...WITH_MEMBER, ...EVERYTHING_ON, RATE_LIMITS: WIDE_LIMITS, WEBHOOK_URL: receiver.url, WEBHOOK_SECRET } }
+}
 
 export type ServiceUnderTest = {
   readonly service: ServiceProcess

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
+import { fromAnywhere } from '../processes/all-settings.ts'
 import { ask } from './traffic.ts'
 
 /** The possible states of a value: the last acknowledged one, and those requested since without a response. */
@@ -7,8 +8,9 @@ export type Known<Value> = { acknowledged: Value; readonly possible: Set<Value> 
 
 /** An account as its client knows it: acknowledged states, and states left open by a lost response. */
 export type Account = {
-  readonly email: string
   readonly id: number
+  readonly email: Known<string>
+  readonly isGone: Known<boolean>
   /** By their refresh tokens. */
   readonly sessions: { readonly refresh: string; readonly isAlive: Known<boolean> }[]
   /** Whether a reset mail has to be sent: one was requested, and no ban prevents it. */
@@ -27,16 +29,21 @@ export function known<Value>(value: Value): Known<Value> {
   return { acknowledged: value, possible: new Set() }
 }
 
-function candidates<Value>({ acknowledged, possible }: Known<Value>): Value[] {
+export function candidates<Value>({ acknowledged, possible }: Known<Value>): Value[] {
   return [acknowledged, ...possible]
 }
 
 /** Throws if an acknowledged write is missing. */
 export async function checkAccount(url: string, account: Account): Promise<void> {
-  const { email, password, firstName, verified, banned, sessions, keys } = account
-  const logins = await Promise.all(candidates(password).map((given) => ask(url, 'POST', '/login/', { email, password: given })))
+  const { password, firstName, verified, banned, sessions, keys } = account
+  const email = account.email.acknowledged
+  const attempts = candidates(account.email).flatMap((name) => candidates(password).map((given) => ({ email: name, password: given })))
+  const logins = await Promise.all(attempts.map((attempt) => ask(url, 'POST', '/login/', attempt, fromAnywhere())))
   const good = logins.filter(({ status }) => status !== 400)
-  assert.equal(good.length, 1, `exactly one password of ${email} is correct`)
+  const isGone = good.length === 0 && candidates(account.isGone).includes(true)
+  if (isGone) return
+  assert.equal(good.length, 1, `exactly one address and one password of ${email} are correct`)
+  assert.ok(candidates(account.isGone).includes(false), `${email} is deleted, as acknowledged`)
   const isBanned = JSON.stringify(good[0]?.body).includes('banned')
   const isUnverified = JSON.stringify(good[0]?.body).includes('verify')
   assert.ok(candidates(banned).includes(isBanned), 'banned or not, as acknowledged')

@@ -3,6 +3,7 @@ import { createTokens } from '../../../src/security/token.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
 import { payloadOf } from '../http/forged-tokens.ts'
 import { newEmail, PASSWORD } from '../http/requests.ts'
+import { fromAnywhere } from '../processes/all-settings.ts'
 import { type Account, checkAccount, type Known, known } from './steady-account.ts'
 import { ask, registration, type TimedResponse } from './traffic.ts'
 
@@ -24,15 +25,18 @@ const NEW_PASSWORD = 'a brand new password'
 class LostResponse extends Error {}
 
 /** Reads the versions that the mailed tokens of an account contain. */
-export type VersionsOf = (id: number) => Promise<{ readonly emailVersion: number; readonly resetVersion: number }>
+export type VersionsOf = (
+  id: number,
+) => Promise<{ readonly emailVersion: number; readonly resetVersion: number; readonly changeVersion: number }>
 
 /** Creates a client that registers and uses accounts, one request at a time, and records every acknowledged write. */
 export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
   const accounts: Account[] = []
   let acknowledged = 0
+  let turn = 0
 
   async function write(url: string, wanted: number, method: string, path: string, body?: unknown, headers = {}): Promise<TimedResponse> {
-    const answer = await ask(url, method, path, body, headers)
+    const answer = await ask(url, method, path, body, { ...fromAnywhere(), ...headers })
     if (answer.status === 0 || answer.status === 503) throw new LostResponse(answer.what)
     assert.equal(answer.status, wanted, `${answer.what}: ${JSON.stringify(answer.body)}`)
     acknowledged++
@@ -52,12 +56,12 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
   }
 
   async function requestReset(url: string, account: Account): Promise<void> {
-    await write(url, 200, 'POST', '/forgot-password/', { email: account.email })
+    await write(url, 200, 'POST', '/forgot-password/', { email: account.email.acknowledged })
     account.isResetMailed = true
   }
 
   async function logIn(url: string, { email, password, sessions }: Account): Promise<{ authorization: string }> {
-    const { body } = await write(url, 200, 'POST', '/login/', { email, password: password.acknowledged })
+    const { body } = await write(url, 200, 'POST', '/login/', { email: email.acknowledged, password: password.acknowledged })
     const { token, refresh } = body as { token: string; refresh: string }
     sessions.push({ refresh, isAlive: known(true) })
     return { authorization: `Bearer ${token}` }
@@ -76,8 +80,9 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
     const { body } = await write(url, 201, 'POST', '/register/', registration(email))
     const { token, refresh } = body as { token: string; refresh: string }
     const account: Account = {
-      email,
       id: Number(payloadOf(token)['sub']),
+      email: known(email),
+      isGone: known(false),
       sessions: [{ refresh, isAlive: known(true) }],
       isResetMailed: false,
       password: known(PASSWORD),
@@ -127,11 +132,33 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
     account.offlineTokens.push((body as { token: string }).token)
   }
 
-  async function use(url: string, account: Account, admin: Readonly<Record<string, string>>): Promise<void> {
-    const { id, verified, firstName, banned, keys } = account
-    const { emailVersion, resetVersion } = await versionsOf(id)
-    const code = tokens.forMail('verify', id, emailVersion)
+  async function verify(url: string, { id, verified }: Account): Promise<void> {
+    const code = tokens.forMail('verify', id, (await versionsOf(id)).emailVersion)
     await changing(verified, true, () => write(url, 200, 'GET', `/verify/?code=${code}`))
+  }
+
+  /** Asks for a new address, which takes effect when the mailed link is opened. */
+  async function move(url: string, account: Account): Promise<void> {
+    const { id, email } = account
+    await verify(url, account)
+    const bearer = await logIn(url, account)
+    const next = newEmail()
+    await write(url, 200, 'PUT', `/users/${id}`, { email: next }, bearer)
+    const code = tokens.forMail('email_change', id, (await versionsOf(id)).changeVersion)
+    await changing(email, next, () => write(url, 200, 'GET', `/confirm-email/?code=${code}`))
+  }
+
+  async function leave(url: string, account: Account): Promise<void> {
+    await verify(url, account)
+    const bearer = await logIn(url, account)
+    const body = { password: account.password.acknowledged }
+    await changing(account.isGone, true, () => write(url, 204, 'DELETE', '/users/me', body, bearer))
+  }
+
+  async function use(url: string, account: Account, admin: Readonly<Record<string, string>>): Promise<void> {
+    const { id, firstName, banned, keys } = account
+    const { resetVersion } = await versionsOf(id)
+    await verify(url, account)
     const bearer = await logIn(url, account)
     await makeKey(url, account, bearer)
     await makeKey(url, account, bearer)
@@ -160,7 +187,8 @@ export function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
         for (;;) {
           // Every other account only waits for its mails.
           await requestReset(url, await register(url))
-          await use(url, await register(url), admin)
+          const live = [use, move, leave][turn++ % 3] ?? use
+          await live(url, await register(url), admin)
         }
       } catch (error) {
         if (!(error instanceof LostResponse)) throw error
