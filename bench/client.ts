@@ -8,16 +8,18 @@ export type Asked = {
   readonly path: string
   readonly token?: string | undefined
   readonly key?: string
+  readonly cookie?: string | undefined
   readonly body?: object
 }
 
 const agent = new Agent({ keepAlive: true })
 
 /** Sends one request on a keep-alive connection. Resolves when the headers of the response have arrived. */
-export async function open(url: string, { method = 'GET', path, token, key, body }: Asked): Promise<IncomingMessage> {
+export async function open(url: string, { method = 'GET', path, token, key, cookie, body }: Asked): Promise<IncomingMessage> {
   const headers = {
     ...(token && { authorization: `Bearer ${token}` }),
     ...(key && { 'x-api-key': key }),
+    ...(cookie && { cookie }),
     ...(body && { 'content-type': 'application/json' }),
   }
   const sent = request(`${url}${path}`, { method, headers, agent }).end(body && JSON.stringify(body))
@@ -41,4 +43,17 @@ export async function logIn(url: string, email: string, password: string): Promi
   const { body, tookMs } = await ask(url, { method: 'POST', path: '/login/', body: { email, password } })
   // The response to a successful login has two tokens.
   return { ...(JSON.parse(body) as { token: string; refresh: string }), tookMs }
+}
+
+/** Signs in on the pages, and returns the cookie. */
+export async function signIn(url: string, email: string, password: string): Promise<string> {
+  const response = await fetch(`${url}/console/sign-in`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', origin: url },
+    body: new URLSearchParams({ email, password }).toString(),
+  })
+  const cookie = response.headers.get('set-cookie')?.split(';')[0]
+  if (response.status !== 303 || cookie === undefined) throw new Error(`signing in returned ${response.status}`)
+  return cookie
 }

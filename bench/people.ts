@@ -22,6 +22,8 @@ const FIRST_RARE = 500
 export const FREQUENT_TERMS = { all: 'maria', email: 'maria', first_name: 'maria', last_name: 'son' } as const
 export const RARE_TERMS = { all: 'zwyx', email: 'zwyx', first_name: 'xquil', last_name: 'zwyx' } as const
 export const TERM_OF_EVERYONE = 'example'
+/** In the names of about one user in a hundred, who are at the end of a list by address. */
+export const ONE_PERCENT_TERM = 'zoe'
 
 /** Returns the same person for the same number in every run. */
 export function personOf(number: number): BenchPerson {

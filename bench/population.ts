@@ -12,11 +12,24 @@ export const POPULATION_PASSWORD = 'correct horse battery staple'
 
 export type OnUsers = (done: number, total: number) => void
 
-const COLUMNS = 'email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, verified, created_at'
+const COLUMNS =
+  'email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, verified, banned, created_at, last_login_at'
 const BATCH_SIZE = 10_000
 const CREATED_AT = Date.UTC(2026, 0, 1)
 
-/** Adds the users with the numbers after `from` up to `to` to a migrated database without other writers. They are verified. */
+/** One user in twenty is banned, and one is not verified. Users whose number leaves the remainder 1 are neither. */
+const SHARE = 20
+const BANNED = 11
+const UNVERIFIED = 12
+
+export const createdAtOf = (number: number) => CREATED_AT + number
+/** One user in three has never signed in. */
+export const lastLoginOf = (number: number) => (number % 3 === 0 ? null : CREATED_AT + 2 * number)
+
+/** A user who can log in, with about this number. */
+export const ableToLogIn = (number: number) => Math.floor(number / SHARE) * SHARE + 1
+
+/** Adds the users with the numbers after `from` up to `to` to a migrated database without other writers. */
 export async function populate(target: DatabaseTarget, from: number, to: number, onUsers: OnUsers = () => undefined): Promise<void> {
   const passwordHash = await createPasswords().hash(POPULATION_PASSWORD)
   const batches = batchesOf(from, to, passwordHash, onUsers)
@@ -24,7 +37,7 @@ export async function populate(target: DatabaseTarget, from: number, to: number,
   else await fillPostgres(target.url, batches)
 }
 
-type Row = readonly (string | number)[]
+type Row = readonly (string | number | null)[]
 
 function* batchesOf(from: number, to: number, passwordHash: string, onUsers: OnUsers): Iterable<Row[]> {
   for (let start = from; start < to; start += BATCH_SIZE) {
@@ -36,7 +49,9 @@ function* batchesOf(from: number, to: number, passwordHash: string, onUsers: OnU
 
 function rowOf(number: number, passwordHash: string): Row {
   const { email, firstName, lastName } = personOf(number)
-  return [email, fold(email), passwordHash, firstName, fold(firstName), lastName, fold(lastName), 'user', 1, CREATED_AT + number]
+  const names = [firstName, fold(firstName), lastName, fold(lastName)]
+  const [verified, banned] = [number % SHARE === UNVERIFIED ? 0 : 1, number % SHARE === BANNED ? 1 : 0]
+  return [email, fold(email), passwordHash, ...names, 'user', verified, banned, createdAtOf(number), lastLoginOf(number)]
 }
 
 function fillSqlite(file: string, batches: Iterable<Row[]>): void {
@@ -58,7 +73,7 @@ function fillPostgres(url: string, batches: Iterable<Row[]>): Promise<void> {
     const copy = await client.unsafe(`copy users (${COLUMNS}) from stdin`).writable()
     for (const rows of batches) {
       // No value contains a character that is special in the format of COPY.
-      const text = rows.map((row) => `${row.join('\t')}\n`).join('')
+      const text = rows.map((row) => `${row.map((value) => value ?? '\\N').join('\t')}\n`).join('')
       if (!copy.write(text)) await once(copy, 'drain')
     }
     copy.end()

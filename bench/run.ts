@@ -11,7 +11,7 @@ import { measureImport } from './import.ts'
 import { findLoadGenerator } from './load.ts'
 import { measureLogins } from './logins.ts'
 import { measureScale, type ScaleFigures } from './scale.ts'
-import { scaleSection } from './scale-section.ts'
+import { pagesSection, scaleSection } from './scale-section.ts'
 import { measureStorm } from './storm.ts'
 import { type Machine, tableOf } from './table.ts'
 import { measureThroughput } from './throughput.ts'
@@ -40,7 +40,7 @@ if (only.has('audit')) sections.push(await measureAudit(generator, folder, repor
 if (only.has('storm')) sections.push(await measureStorm(generator, folder, report))
 if (only.has('scale')) {
   scale = await measureScale(report, values.users?.map(Number))
-  sections.push(scaleSection(scale))
+  sections.push(scaleSection(scale), pagesSection(scale))
 }
 if (only.has('import')) sections.push(await measureImport(folder, report, values.users?.map(Number).at(-1)))
 if (only.has('footprint')) sections.push(await measureFootprint(folder, report))

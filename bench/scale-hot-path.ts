@@ -1,7 +1,7 @@
 import { ask, logIn } from './client.ts'
 import { type Latency, latencyOf, rounded } from './latency.ts'
 import { personOf } from './people.ts'
-import { POPULATION_PASSWORD } from './population.ts'
+import { ableToLogIn, POPULATION_PASSWORD } from './population.ts'
 
 /** The same requests to the service with many users and to one with few, alternating, so that other load affects both. */
 export type Compared = { readonly latency: Latency; readonly withFew: Latency; readonly ratio: number }
@@ -22,7 +22,7 @@ export async function measureHotPath(many: Populated, few: Populated): Promise<H
     [few, []],
   ])
   const login = await compare(LOGINS, many, few, async (populated, round) => {
-    const { email } = personOf(1 + Math.floor((populated.users * round) / LOGINS))
+    const { email } = personOf(ableToLogIn(Math.floor((populated.users * round) / LOGINS)))
     const { token, tookMs } = await logIn(populated.url, email, POPULATION_PASSWORD)
     tokens.get(populated)?.push(token)
     return { tookMs }
@@ -33,7 +33,8 @@ export async function measureHotPath(many: Populated, few: Populated): Promise<H
   return { login, me }
 }
 
-async function compare(
+/** Runs the same work with many users and with few, alternating. */
+export async function compare(
   rounds: number,
   many: Populated,
   few: Populated,

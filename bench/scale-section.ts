@@ -5,6 +5,27 @@ import type { SearchFigures, TermKind } from './scale-search.ts'
 
 const LATE_PAGE = 1000
 
+/** The list of users in the console, with the largest number of users next to a hundred. */
+export function pagesSection(scale: readonly ScaleFigures[]): Section {
+  const most = Math.max(...scale.map(({ users }) => users))
+  const shown = most.toLocaleString('en')
+  return {
+    title: 'Users page of the console',
+    how: `/console/users, one request at a time, with ${shown} users and with a hundred, alternating. The slowest p50 of every status, on the first page and on one in the middle; for searches, the first page.`,
+    figures: scale
+      .filter(({ users }) => users === most)
+      .flatMap(({ database, pages }) =>
+        pages.flatMap(({ sort, kind, latency, withFew }): Figure[] => {
+          const name = `${nameOf(database)}: ${kind === 'list' ? 'list' : 'search, one in a hundred'}, ${sort}, p50`
+          return [
+            { name: `${name}, ${shown} users`, value: latency.p50Ms, unit: 'ms', atMost: kind === 'list' ? 50 : 300 },
+            { name: `${name}, 100 users`, value: withFew.p50Ms, unit: 'ms' },
+          ]
+        }),
+      ),
+  }
+}
+
 /** The figures for the largest number of users, for each database. */
 export function scaleSection(scale: readonly ScaleFigures[]): Section {
   const most = Math.max(...scale.map(({ users }) => users))
@@ -16,7 +37,7 @@ export function scaleSection(scale: readonly ScaleFigures[]): Section {
 }
 
 function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] {
-  const name = database === 'sqlite' ? 'SQLite' : 'PostgreSQL'
+  const name = nameOf(database)
   const slowest = (term: TermKind, page: number, atMost?: number): Figure => ({
     name: `${name}: search, ${LABELS[term]}, page ${page}, p95`,
     value: slowestP95(search.searches, term, page),
@@ -39,6 +60,10 @@ function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] 
     { name: `${name}: whole list, extra memory`, value: list.extraMemoryMb, unit: 'MB', atMost: 64 },
     { name: `${name}: /heartbeat during the list, p99`, value: list.heartbeat.p99Ms, unit: 'ms', atMost: 50 },
   ]
+}
+
+function nameOf(database: ScaleFigures['database']): string {
+  return database === 'sqlite' ? 'SQLite' : 'PostgreSQL'
 }
 
 const LABELS: Readonly<Record<TermKind, string>> = {

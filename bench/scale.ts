@@ -9,6 +9,7 @@ import type { Report } from './figures.ts'
 import { populate } from './population.ts'
 import { type HotPathFigures, measureHotPath } from './scale-hot-path.ts'
 import { type ListFigures, measureList } from './scale-list.ts'
+import { measurePages, type PageFigures } from './scale-pages.ts'
 import { measureSearches, type SearchMeasures } from './scale-search.ts'
 import { type BenchService, startService } from './service.ts'
 
@@ -18,6 +19,8 @@ export type ScaleFigures = {
   readonly hotPath: HotPathFigures
   readonly list: ListFigures
   readonly search: SearchMeasures
+  /** The list of users in the console. */
+  readonly pages: PageFigures[]
 }
 
 export const SCALE_SIZES: readonly number[] = [1_000, 10_000, 100_000, 1_000_000]
@@ -77,14 +80,20 @@ function serve(folder: string, target: DatabaseTarget): Promise<BenchService> {
   return startService(folder, { ...SETTINGS, DATABASE_URL: databaseUrl })
 }
 
-type Measures = Pick<ScaleFigures, 'hotPath' | 'list' | 'search'>
+type Measures = Pick<ScaleFigures, 'hotPath' | 'list' | 'search' | 'pages'>
 
 async function measureSize(service: BenchService, reference: BenchService, users: number, report: Report): Promise<Measures> {
   const { token } = await logIn(service.url, ADMIN.email, ADMIN.password)
   report(`  login and /users/me with ${users} users`)
-  const hotPath = await measureHotPath({ url: service.url, users }, { url: reference.url, users: FEW_USERS })
+  const [many, few] = [
+    { url: service.url, users },
+    { url: reference.url, users: FEW_USERS },
+  ]
+  const hotPath = await measureHotPath(many, few)
   report('  the whole list')
   const list = await measureList(service, token)
   report('  searches')
-  return { hotPath, list, search: await measureSearches(service.url, token, users) }
+  const search = await measureSearches(service.url, token, users)
+  report('  the list of users in the console')
+  return { hotPath, list, search, pages: await measurePages(many, few, ADMIN) }
 }

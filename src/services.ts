@@ -140,6 +140,6 @@ export function createServices(parts: Parts): Services {
     webhooks: createWebhookAdministration({ reads, changes, now, endpoint: parts.webhooks?.endpoint }),
     keyDirectory: createKeyDirectory({ reads, now }),
     mailAdministration: createMailAdministration({ reads, changes, now, onMailQueued }),
-    userDirectory: createUserDirectory({ reads, now }),
+    userDirectory: createUserDirectory({ reads, lists, now }),
   }
 }

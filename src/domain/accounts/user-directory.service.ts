@@ -18,11 +18,11 @@ export type UserDirectory = {
 const COUNTS_KEPT_MS = 60_000
 const DAYS_COUNTED = 30
 
-export function createUserDirectory({ reads, now }: Pick<DomainParts, 'reads' | 'now'>): UserDirectory {
+export function createUserDirectory({ reads, lists, now }: Pick<DomainParts, 'reads' | 'lists' | 'now'>): UserDirectory {
   let counted: { readonly at: number; readonly counts: Promise<UserCounts> } | undefined
 
   return {
-    page: (listing) => listUserPage(reads, listing),
+    page: (listing) => listUserPage(lists, listing),
     async find(userId) {
       const user = await findListedUser(reads, userId)
       if (user === undefined) throw new Refusal('user_not_found')
@@ -30,7 +30,7 @@ export function createUserDirectory({ reads, now }: Pick<DomainParts, 'reads' | 
     },
     counts() {
       if (counted === undefined || now() - counted.at >= COUNTS_KEPT_MS || now() < counted.at) {
-        const counts = countUsers(reads, now(), DAYS_COUNTED)
+        const counts = countUsers(lists, now(), DAYS_COUNTED)
         counted = { at: now(), counts }
         // A failure is not kept: the next page tries again.
         counts.catch(() => {

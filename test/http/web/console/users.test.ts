@@ -161,3 +161,21 @@ test('a user who was created by an operator is never signed in until the first l
   const { id } = await member(service)
   assert.equal((await service.services.userDirectory.find(id)).lastLoginAt, undefined)
 })
+
+test('200: the list and the counts come from the replica, a single user from the primary', async (t) => {
+  const service = await startApp(t)
+  const boss = await admin(service)
+  const cookie = await signIn(service.app, boss)
+  const read: string[] = []
+  const { all } = service.db.lists
+  service.db.lists.all = (statement, ...values) => {
+    if (statement.sql.includes('from users')) read.push(statement.sql)
+    return all(statement, ...values)
+  }
+  await readPage(service, '/console/users', cookie)
+  assert.equal(read.length, 1)
+  await service.app.inject(visit(`/console/users/${boss.id}`, cookie))
+  assert.equal(read.length, 1)
+  await service.app.inject(visit('/console/', cookie))
+  assert.ok(read.length > 1)
+})
