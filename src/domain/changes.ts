@@ -34,6 +34,8 @@ export type Changes = {
   toAccount<Result>(by: Actor | Operator, change: AccountChange, work: Work<Result>): Promise<Result>
   /** A change that needs no caller: a registration, a login, the use of a mailed token. */
   withoutCaller<Result>(origin: Origin, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result>
+  /** A change of many accounts by a command, which may take longer than a request. */
+  inBulk<Result>(origin: Origin, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result>
 }
 
 /**
@@ -54,7 +56,7 @@ export type ChangesParts = {
 export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Changes {
   function run<Result>(
     { via, requestId, ip, signal }: Origin,
-    { actor, accountId }: { readonly actor?: number | undefined; readonly accountId?: number },
+    { actor, accountId, isLong }: { readonly actor?: number | undefined; readonly accountId?: number; readonly isLong?: true },
     work: (tx: ChangeTransaction, remember: (account: User) => void) => Promise<Result>,
   ): Promise<Result> {
     const events: Event[] = []
@@ -66,6 +68,7 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
     return db.transaction((tx) => work({ ...tx, record }, remember), {
       signal,
       accountId,
+      isLong,
       finalStatements: () => (events.length === 0 ? [] : followUps.flatMap((followUp) => followUp(events, before))),
       onCommit: () => events.forEach(onEvent),
     })
@@ -94,5 +97,6 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
       })
     },
     withoutCaller: (origin, work) => run(origin, {}, work),
+    inBulk: (origin, work) => run(origin, { isLong: true }, work),
   }
 }

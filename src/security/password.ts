@@ -20,6 +20,7 @@ export type Passwords = {
 
 export type PasswordOptions = { readonly memoryKiB: number; readonly passes: number; readonly maxWaitMs: number }
 
+const SALT_AND_HASH = /^[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
 // The value of Algorithm.Argon2id, a const enum, which type stripping cannot inline.
 const ARGON2ID = 2
 
@@ -41,7 +42,7 @@ export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOption
   return {
     hash: (password, signal) => queue.run(() => hash(password, cost), signal),
     async matches(password, passwordHash, signal, foreignKinds = []) {
-      const isNative = passwordHash?.startsWith(costPrefix) === true
+      const isNative = passwordHash !== undefined && isHashOf(costPrefix, passwordHash)
       return queue.run(async () => {
         const isMatch = await verify(isNative ? passwordHash : decoy, password)
         if (foreignKinds.length === 0 && (isNative || passwordHash === undefined)) return isMatch && isNative
@@ -51,7 +52,7 @@ export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOption
         return isNative ? isMatch : isForeignMatch
       }, signal)
     },
-    needsRehash: (passwordHash) => !passwordHash.startsWith(costPrefix),
+    needsRehash: (passwordHash) => !isHashOf(costPrefix, passwordHash),
     waiting: queue.waiting,
     waitedMs: queue.waitedMs,
     takeLongestQueue: queue.takeLongest,
@@ -60,7 +61,12 @@ export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOption
 
 /** Whether the service would make a hash of this cost itself. */
 export function isNativeHash(passwordHash: string): boolean {
-  return passwordHash.startsWith(prefixOf(PASSWORD_OPTIONS))
+  return isHashOf(prefixOf(PASSWORD_OPTIONS), passwordHash)
+}
+
+/** The library accepts no other spelling of salt and hash; one of another system is read by its own rules. */
+function isHashOf(costPrefix: string, passwordHash: string): boolean {
+  return passwordHash.startsWith(costPrefix) && SALT_AND_HASH.test(passwordHash.slice(costPrefix.length))
 }
 
 function prefixOf({ memoryKiB, passes }: Pick<PasswordOptions, 'memoryKiB' | 'passes'>): string {

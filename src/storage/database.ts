@@ -61,7 +61,12 @@ export type TransactionOptions = {
   readonly onCommit?: (() => void) | undefined
   /** The account whose changes run one at a time. They wait for each other without occupying a connection. */
   readonly accountId?: number | undefined
+  /** For a batch of many rows, which nobody's request waits for: it gets a minute instead of the deadline of a request. */
+  readonly isLong?: boolean | undefined
 }
+
+/** The deadline of a long transaction. */
+export const LONG_TRANSACTION_MS = 60_000
 
 export type Database = Queries & {
   /** For lists, searches and exports, which may be a few seconds old: they come from a replica where there is one. */

@@ -23,10 +23,13 @@ export async function rehearse<Result>(
     throw new Rehearsed()
   }
   try {
-    return await db.transaction(async (tx) => {
-      const result = await work({ ...tx, lists: tx, transaction: (inner) => inner(tx), close: async () => undefined }, stop)
-      throw new Rehearsed(result)
-    })
+    return await db.transaction(
+      async (tx) => {
+        const result = await work({ ...tx, lists: tx, transaction: (inner) => inner(tx), close: async () => undefined }, stop)
+        throw new Rehearsed(result)
+      },
+      { isLong: true },
+    )
   } catch (error) {
     // The cast is safe: this error comes from the lines above, with the result of this work.
     if (error instanceof Rehearsed) return error.result as Result | undefined

@@ -89,8 +89,8 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, { o
       const found = await findUsersByEmail(reads, keysOf(users))
       return new Set(found.map(({ emailKey }) => emailKey))
     },
-    begin: () => changes.withoutCaller(origin, expectManyRows),
-    write: (users) => changes.withoutCaller(origin, (tx) => writeBatch(tx, users)),
+    begin: () => changes.inBulk(origin, expectManyRows),
+    write: (users) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
   }
 }
 

@@ -2,7 +2,7 @@ import { hashRaw, verify } from '@node-rs/argon2'
 import { checkParts, type ForeignHash, fromBase64, requireWithin, UnusableHash } from './foreign-hash.ts'
 
 // Django writes the name before the hash of the standard form.
-const SHAPE = /^(?:argon2)?(\$argon2(id|i|d)\$v=(16|19)\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+))$/
+const SHAPE = /^(?:argon2)?\$argon2(id|i|d)\$v=(16|19)\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
 const FAMILY = /^argon2(id|i|d) (\d+) (\d+) (\d+)$/
 const ALGORITHMS: Readonly<Record<string, number>> = { d: 0, i: 1, id: 2 }
 const MAX_MEMORY_KIB = 256 * 1024
@@ -10,19 +10,31 @@ const MAX_PASSES = 64
 /** 1 GiB written in all passes together: about a second on one core. */
 const MAX_WORK_KIB = 1024 * 1024
 const MAX_LANES = 16
+// The least that the algorithm allows.
+const MIN_LANE_KIB = 8
+const MIN_SALT_BYTES = 8
 
 export function parseArgon2(text: string): ForeignHash | undefined {
-  const [, argon2Hash, variant, , memory, passes, lanes, salt = '', key = ''] = SHAPE.exec(text) ?? []
-  if (argon2Hash === undefined) return undefined
-  const memoryKiB = requireWithin('memory in KiB', Number(memory), 8, MAX_MEMORY_KIB)
-  const timeCost = requireWithin('number of passes', Number(passes), 1, MAX_PASSES)
+  const [, variant, version, memory, passes, lanes, saltText = '', keyText = ''] = SHAPE.exec(text) ?? []
+  if (variant === undefined) return undefined
   const parallelism = requireWithin('number of lanes', Number(lanes), 1, MAX_LANES)
+  const memoryKiB = requireWithin('memory in KiB', Number(memory), MIN_LANE_KIB * parallelism, MAX_MEMORY_KIB)
+  const timeCost = requireWithin('number of passes', Number(passes), 1, MAX_PASSES)
   if (memoryKiB * timeCost > MAX_WORK_KIB) throw new UnusableHash(`its memory times its passes should be at most ${MAX_WORK_KIB} KiB`)
-  checkParts(fromBase64(salt), fromBase64(key))
+  const [salt, key] = [fromBase64(saltText), fromBase64(keyText)]
+  checkParts(salt, key)
+  if (salt.length < MIN_SALT_BYTES) throw new UnusableHash(`its salt should have at least ${MIN_SALT_BYTES} bytes`)
+  const cost = `m=${memoryKiB},t=${timeCost},p=${parallelism}`
+  // The library accepts numbers without leading zeros, and base64 without padding.
+  const canonical = `$argon2${variant}$v=${version}$${cost}$${unpadded(salt)}$${unpadded(key)}`
   return {
     cost: { family: `argon2${variant} ${memoryKiB} ${timeCost} ${parallelism}`, amount: 1 },
-    matches: (password) => verify(argon2Hash, password),
+    matches: (password) => verify(canonical, password),
   }
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '')
 }
 
 /** Computes one hash of the cost that the name of a family contains. Returns false for another family. */

@@ -18,9 +18,18 @@ export function kindOf({ family, amount }: HashCost): string {
  */
 export async function matchesAtEqualCost(password: string, hash: string | undefined, kinds: readonly string[]): Promise<boolean> {
   const foreign = hash === undefined ? undefined : readHash(hash)
-  const isMatch = (await foreign?.matches(password)) ?? false
-  for (const cost of remainingWork(foreign?.cost, kinds)) await spend(password, cost)
+  const isMatch = foreign !== undefined && (await attempt(foreign.matches(password)))
+  for (const cost of remainingWork(foreign?.cost, kinds)) await attempt(spend(password, cost))
   return isMatch
+}
+
+/** A hash or a cost in the database that a library refuses must not make a login fail, least of all the logins of other accounts. */
+async function attempt(work: Promise<unknown>): Promise<boolean> {
+  try {
+    return (await work) === true
+  } catch {
+    return false
+  }
 }
 
 /** The work that is left after one hash, so that every comparison costs the same in total. */

@@ -79,7 +79,8 @@ function checkCost(N: number, rText: string | undefined, pText: string | undefin
   const r = requireWithin('block size r', Number(rText), 1, 64)
   const p = requireWithin('parallelism p', Number(pText), 1, 64)
   if (!Number.isSafeInteger(Math.log2(N))) throw new UnusableHash('its N should be a power of two')
-  requireWithin('N', N, 2, 2 ** MAX_LOG_N)
+  // The algorithm is defined for N below 2^(16 · r).
+  requireWithin('N', N, 2, 2 ** Math.min(MAX_LOG_N, 16 * r - 1))
   requireWithin('memory in bytes', 128 * N * r, 1, MAX_MEMORY_BYTES)
   requireWithin('work N · r · p', N * r * p, 1, MAX_WORK)
   return { N, r, p }

@@ -1,8 +1,17 @@
 import { Abandoned, Refusal } from '../../model/refusal.ts'
-import type { Database, LockName, Reads, Statement, Transaction, TransactionOptions, Value } from '../database.ts'
+import {
+  type Database,
+  LONG_TRANSACTION_MS,
+  type LockName,
+  type Reads,
+  type Statement,
+  type Transaction,
+  type TransactionOptions,
+  type Value,
+} from '../database.ts'
 import type { PostgresTarget } from '../database-target.ts'
 import { answered } from './answered.ts'
-import { type Client, type Connections, parseAddress, type Tx } from './connections.ts'
+import { type Client, type Connections, parseAddress, type Tx, WITHOUT_TIMEOUTS } from './connections.ts'
 import { isDoubtful, isLost, isOutage, isUnreached, isWrongServer } from './errors.ts'
 import { createGathering } from './gathering.ts'
 import { createOutageWatch, type OutageObserver } from './outage.ts'
@@ -35,7 +44,11 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
   const writes = createPool(address, MAX_CONNECTIONS, GRACE_MS, preference)
 
   /** Runs the work within the deadline, on the preferred host or, where no connection can be opened, on the next one. */
-  function trying<Result>(pool: Pool, work: (client: Client, requireTime: () => void) => PromiseLike<Result>): Promise<Result> {
+  function trying<Result>(
+    pool: Pool,
+    work: (client: Client, requireTime: () => void) => PromiseLike<Result>,
+    deadlineMs?: number,
+  ): Promise<Result> {
     let used: Connections | undefined
     async function attempt(requireTime: () => void): Promise<Result> {
       for (let tries = 1; ; tries++) {
@@ -52,10 +65,14 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
         }
       }
     }
-    return answered(attempt, (error) => {
-      if (error instanceof Refusal && isOutage(error)) outage.failed(error.message)
-      if (used !== undefined && isDoubtful(error)) abandon(pool, used, error)
-    })
+    return answered(
+      attempt,
+      (error) => {
+        if (error instanceof Refusal && isOutage(error)) outage.failed(error.message)
+        if (used !== undefined && isDoubtful(error)) abandon(pool, used, error)
+      },
+      deadlineMs,
+    )
   }
 
   /** Later work uses new connections, and the next host where this one is gone. */
@@ -81,19 +98,24 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
   const takeTurn = createTurns()
 
   function transact<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions): Promise<Result> {
-    const { signal, onCommit, finalStatements } = options
-    return trying(writes, async (client, requireTime) => {
-      const requireClient = () => {
-        if (signal?.aborted) throw new Abandoned()
-        requireTime()
-      }
-      requireClient()
-      const result = await client.begin((tx) => unlessLost(() => within(tx, ask, work, requireClient, finalStatements)))
-      // PostgreSQL answers a commit after a failed statement with a rollback, which is not an error to the driver.
-      await result.final
-      onCommit?.()
-      return result.value
-    })
+    const { signal, onCommit, finalStatements, isLong } = options
+    const deadlineMs = isLong ? LONG_TRANSACTION_MS : undefined
+    return trying(
+      writes,
+      async (client, requireTime) => {
+        const requireClient = () => {
+          if (signal?.aborted) throw new Abandoned()
+          requireTime()
+        }
+        requireClient()
+        const result = await client.begin((tx) => unlessLost(() => within(tx, ask, work, requireClient, { finalStatements, deadlineMs })))
+        // PostgreSQL answers a commit after a failed statement with a rollback, which is not an error to the driver.
+        await result.final
+        onCommit?.()
+        return result.value
+      },
+      deadlineMs,
+    )
   }
 
   async function readPosition(): Promise<PrimaryPosition> {
@@ -126,14 +148,16 @@ async function within<Result>(
   ask: Ask,
   work: (tx: Transaction) => Promise<Result>,
   requireClient: () => void,
-  finalStatements: TransactionOptions['finalStatements'] = () => [],
+  { finalStatements = () => [], deadlineMs }: Pick<TransactionOptions, 'finalStatements'> & { readonly deadlineMs: number | undefined },
 ): Promise<Worked<Result>> {
   requireClient()
-  const lock = async (name: LockName) => void (await answered(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
-  const value = await work({ ...queries((statement, values) => answered(() => ask(tx, statement, values))), lock })
+  const inTime = <Result>(statement: () => PromiseLike<Result>) => answered(statement, undefined, deadlineMs)
+  const lock = async (name: LockName) => void (await inTime(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
+  if (deadlineMs !== undefined) await inTime(() => tx.unsafe(WITHOUT_TIMEOUTS))
+  const value = await work({ ...queries((statement, values) => inTime(() => ask(tx, statement, values))), lock })
   // A request that was answered with an error must not succeed afterwards.
   requireClient()
-  const final = Promise.all(finalStatements().map(({ statement, values }) => answered(() => ask(tx, statement, [...values]))))
+  const final = Promise.all(finalStatements().map(({ statement, values }) => inTime(() => ask(tx, statement, [...values]))))
   // If the commit fails too, nobody awaits this one.
   final.catch(() => undefined)
   return { value, final }

@@ -1,5 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Database, declaredStatements, type Queries, type Reads, type Statement, type Transaction, type Value } from '../database.ts'
+import {
+  type Database,
+  declaredStatements,
+  LONG_TRANSACTION_MS,
+  type Queries,
+  type Reads,
+  type Statement,
+  type Transaction,
+  type Value,
+} from '../database.ts'
 import { connect, guarded, translate } from './connection.ts'
 import { watchFiles } from './files.ts'
 import { createReaderThread } from './reader.ts'
@@ -51,12 +60,16 @@ export async function openSqlite(file: string): Promise<Database> {
     ...lists,
     lists,
     run: (statement, ...values) => writes.add(() => write.run(statement, ...values)),
-    async transaction(work, { signal, onCommit, finalStatements } = {}) {
-      const result = await writes.add(async () => {
-        const value = await work(tx)
-        for (const { statement, values } of finalStatements?.() ?? []) await write.run(statement, ...values)
-        return value
-      }, signal)
+    async transaction(work, { signal, onCommit, finalStatements, isLong } = {}) {
+      const result = await writes.add(
+        async () => {
+          const value = await work(tx)
+          for (const { statement, values } of finalStatements?.() ?? []) await write.run(statement, ...values)
+          return value
+        },
+        signal,
+        isLong ? LONG_TRANSACTION_MS : undefined,
+      )
       onCommit?.()
       return result
     },

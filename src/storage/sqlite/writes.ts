@@ -4,8 +4,8 @@ import { Abandoned, Refusal } from '../../model/refusal.ts'
 import { begin, commit, deadlineIn, guarded, isBusy } from './connection.ts'
 
 export type WriteQueue = {
-  /** Runs the work on the writing connection, alone. The promise resolves after the commit. */
-  add<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
+  /** Runs the work on the writing connection, alone. The promise resolves after the commit. It begins within `waitMs`, or is refused. */
+  add<Result>(work: () => Promise<Result>, signal?: AbortSignal, waitMs?: number): Promise<Result>
   /** Resolves when no write is waiting or running. */
   idle(): Promise<void>
 }
@@ -60,18 +60,21 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
 
   function overdue(): Write[] {
     const now = performance.now()
-    const inTime = waiting.findIndex(({ deadline }) => deadline > now)
-    return waiting.splice(0, inTime === -1 ? waiting.length : inTime)
+    const late = waiting.filter(({ deadline }) => deadline <= now)
+    if (late.length > 0) waiting.splice(0, waiting.length, ...waiting.filter(({ deadline }) => deadline > now))
+    return late
   }
 
   async function hasBegun(): Promise<boolean> {
-    const [oldest] = waiting
-    if (oldest === undefined) return false
+    if (waiting.length === 0) return false
     try {
       requireFiles()
       // An earlier rollback may have failed.
       rollBack(connection)
-      await begin(connection, oldest.deadline)
+      await begin(
+        connection,
+        waiting.reduce((first, { deadline }) => Math.min(first, deadline), Number.POSITIVE_INFINITY),
+      )
       return true
     } catch (error) {
       // Another process may release its lock in time for the writes that arrived later.
@@ -118,9 +121,9 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
   }
 
   return {
-    async add<Result>(write: () => Promise<Result>, signal?: AbortSignal) {
+    async add<Result>(write: () => Promise<Result>, signal?: AbortSignal, waitMs = deadlineMs) {
       const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-      waiting.push({ deadline: deadlineIn(deadlineMs), work: write, signal, resolve, reject })
+      waiting.push({ deadline: deadlineIn(waitMs), work: write, signal, resolve, reject })
       working ??= work()
       // The promise resolves with the result of this work.
       return (await promise) as Result

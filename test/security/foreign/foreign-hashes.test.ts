@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { kindOf, remainingWork } from '../../../src/security/foreign/equal-work.ts'
+import { kindOf, matchesAtEqualCost, remainingWork } from '../../../src/security/foreign/equal-work.ts'
 import { type HashCost, UnusableHash } from '../../../src/security/foreign/foreign-hash.ts'
 import { parseForeignHash } from '../../../src/security/foreign/parse-hash.ts'
 import { createPasswords, NO_PASSWORD } from '../../../src/security/password.ts'
@@ -43,6 +43,14 @@ const REJECTED: readonly [string, RegExp][] = [
   [`$argon2id$v=19$m=262144,t=5,p=1$${SALT}$${KEY}`, /memory times its passes/],
   [`$argon2id$v=19$m=1024,t=4000000,p=1$${SALT}$${KEY}`, /number of passes/],
   [`$argon2id$v=19$m=1024,t=1,p=200$${SALT}$${KEY}`, /number of lanes/],
+  [`$argon2id$v=19$m=8,t=1,p=16$${SALT}$${KEY}`, /memory in KiB should be from 128 to 262144/],
+  [`$argon2id$v=19$m=128,t=1,p=1$c2FsdA$${KEY}`, /salt should have at least 8 bytes/],
+  [`$argon2id$v=19$m=128,t=1,p=1$${'a'.repeat(700)}$${KEY}`, /salt should have 1 to 256 bytes/],
+  [`$2b$31$${BCRYPT_END}`, /cost should be from 4 to 14/],
+  [`$scrypt$ln=16,r=1,p=1$${SALT}$${KEY}`, /N should be from 2 to 32768/],
+  [`$scrypt$ln=30,r=8,p=1$${SALT}$${KEY}`, /logarithm of N/],
+  [`scrypt$1073741824$salt$8$1$${KEY}`, /N should be from 2 to 1048576/],
+  [`$pbkdf2-sha512$1000000000$${SALT}$${KEY}`, /number of iterations/],
   [`$scrypt$ln=25,r=8,p=1$${SALT}$${KEY}`, /logarithm of N/],
   [`$scrypt$ln=20,r=8,p=1$${SALT}$${KEY}`, /memory in bytes/],
   [`$scrypt$ln=14,r=8,p=64$${SALT}$${KEY}`, /work N · r · p/],
@@ -99,4 +107,38 @@ test('every comparison costs the same work: the highest of each algorithm that a
 
 test('without accounts of other systems there is no work besides the own hash', () => {
   assert.deepEqual(remainingWork(undefined, []), [])
+})
+
+test('a hash that is accepted can be computed: odd spellings, and the lowest costs that each algorithm has', async () => {
+  const accepted = [
+    `$argon2id$v=19$m=0064,t=01,p=1$${SALT}==$${KEY}`,
+    `$argon2i$v=16$m=128,t=1,p=16$a.aaaaaaaaaa$${'a'.repeat(171)}`,
+    `$argon2d$v=19$m=8,t=1,p=1$${'a'.repeat(340)}$${KEY}`,
+    `$2b$04$${BCRYPT_END}`,
+    `$scrypt$ln=15,r=1,p=1$${SALT}$${KEY}`,
+    `$scrypt$ln=1,r=1,p=64$YQ$${KEY}`,
+    `$pbkdf2$1$YQ$${'a'.repeat(22)}`,
+  ]
+  const kinds = accepted.map((hash) => kindOf(parseForeignHash(hash).cost))
+  for (const hash of [...accepted, undefined])
+    for (const password of ['password', '', 'a\0b', '\ud800', 'x'.repeat(300)])
+      assert.equal(await matchesAtEqualCost(password, hash, kinds), false)
+  for (const [place, kind] of kinds.entries()) await assert.doesNotReject(parseForeignHash(accepted[place] ?? '').matches('password'), kind)
+})
+
+test('a hash of the cost of the service in another spelling is verified like one of another system', async () => {
+  const passwords = createPasswords(CHEAP)
+  const hash = await passwords.hash('a good password')
+  const padded = hash.replace(/([^$]+)\$([^$]+)$/, '$1==$$$2=')
+  assert.notEqual(padded, hash)
+  assert.deepEqual([passwords.needsRehash(hash), passwords.needsRehash(padded)], [false, true])
+  assert.equal(await passwords.matches('a good password', padded), true)
+  assert.equal(await passwords.matches('a wrong password', padded), false)
+})
+
+test('a kind that no library computes, such as one of a damaged row, does not make the logins of others fail', async () => {
+  const { password, hash } = VECTORS[0] ?? assert.fail()
+  const kinds = ['argon2id 1 1 16/1', 'scrypt 65536 1 1/1', 'bcrypt/x', 'unknown/1', kindOf(parseForeignHash(hash).cost)]
+  assert.equal(await matchesAtEqualCost(password, hash, kinds), true)
+  assert.equal(await matchesAtEqualCost(password, undefined, kinds), false)
 })
