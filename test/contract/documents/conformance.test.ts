@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { areaOf, sectionName } from '../../../src/cli/conformance/check.ts'
 import { ALL_CHECKS } from '../../../src/cli/conformance/checks/all-checks.ts'
-import { ROOT, read } from '../../support/documents.ts'
+import { ACCESS_DEFECTS } from '../../support/conformance/access-defects.ts'
+import { ACCOUNT_DEFECTS } from '../../support/conformance/account-defects.ts'
+import { ROOT, read, rows } from '../../support/documents.ts'
 
 const PAGE = 'docs/conformance.md'
 const HEADING = '## The checks\n'
+const DEFECTS = [...ACCOUNT_DEFECTS, ...ACCESS_DEFECTS]
 
 /** A table for each section of the specification, in its order. */
 function tables(): string {
@@ -47,4 +50,20 @@ test('docs/conformance.md lists every check by section, and no other', () => {
   if (process.env['UPDATE_DOCS'] === 'true') writeFileSync(join(ROOT, PAGE), expected)
   assert.equal(read(PAGE), expected, 'run it with UPDATE_DOCS=true to write the list')
   assert.ok(read(PAGE).includes(`${ALL_CHECKS.length} checks`), `the page should say that there are ${ALL_CHECKS.length} checks`)
+})
+
+test('docs/conformance.md lists every planted defect with the check that finds it', () => {
+  if (process.env['UPDATE_DOCS'] === 'true') {
+    const lines = DEFECTS.map(({ name, check }) => `| ${name} | \`${check}\` |`)
+    const table = /(\| Defect \|.*\n\|---\|---\|\n)[\s\S]*?(?=\n## )/
+    writeFileSync(
+      join(ROOT, PAGE),
+      read(PAGE).replace(table, (_, heading: string) => `${heading}${lines.join('\n')}\n`),
+    )
+  }
+  assert.deepEqual(
+    rows(PAGE, 'Planted defects'),
+    DEFECTS.map(({ name, check }) => [name, check]),
+  )
+  assert.equal(new Set(DEFECTS.map(({ name }) => name)).size, DEFECTS.length)
 })
