@@ -95,6 +95,16 @@ test('the package installs from its tarball, and works from there', async (t) =>
     assert.match(stdout, /"email": ?"mia@example\.com"/)
   })
 
+  await t.test('latchkey upgrade --check migrates a copy in a process of its own', async () => {
+    writeFileSync(join(folder, 'empty.db'), '')
+    const { stdout, stderr } = await runNode(t, bin, ['upgrade', '--check', '--json'], {
+      cwd: folder,
+      env: { DATABASE_URL: 'sqlite:empty.db' },
+    })
+    assert.equal(stderr, '')
+    assert.match(stdout, /"migration": "0001-accounts\.sql"/)
+  })
+
   await t.test('latchkey serve answers, serves both explorers with their files, and passes the doctor', async (st) => {
     const { url, port } = await startMain(st, { cwd: folder, script: bin, args: ['serve'] })
     assert.equal((await fetch(`${url}/ready`)).status, 200)
