@@ -23,6 +23,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'console-overview', path: '/console/', visitor: 'boss', options: DESKTOP },
   { name: 'console-users', path: '/console/users', visitor: 'boss', options: DESKTOP },
   { name: 'console-user', path: '/console/users/2', visitor: 'boss', options: { ...DESKTOP, colorScheme: 'dark' } },
+  { name: 'console-status', path: '/console/status', visitor: 'boss', options: DESKTOP },
   { name: 'account-keys', path: '/account/keys', visitor: 'mia', options: DESKTOP },
   { name: 'account-sign-in', path: '/account/sign-in', options: PHONE },
 ]

@@ -57,7 +57,7 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
   await addSessions(service, boss)
   await addDeliveries(service, ids)
   // Registered by themselves, so that there are mails to read.
-  for (const name of ['Nils Nyberg', 'Rosa Parks']) {
+  for (const name of ['Nils Nyberg', 'Rosa Pohl']) {
     const [firstName = '', lastName = ''] = name.split(' ')
     await services.accounts.register(origin(1), {
       email: `${firstName.toLowerCase()}@example.net`,
@@ -68,6 +68,8 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
     await mailbox.messages()
   }
   await addMails(service)
+  clock.advance({ ms: Math.max(0, Date.now() - MS_PER_DAY - clock.now()) })
+  await addTraffic(service)
   clock.advance({ ms: Math.max(0, Date.now() - clock.now()) })
   return { ...service, boss, mia }
 }
@@ -148,4 +150,18 @@ async function addMails({ db, mailbox }: TestApp): Promise<void> {
       '550 5.1.1 <mailbox>: Recipient address rejected: User unknown in virtual mailbox table',
     )
   await db.run(WAIT, 'ines.castro@example.com', now + 12 * 60_000, 'connect ECONNREFUSED 10.0.3.7:587')
+}
+
+/** A day of requests: more of them at noon than at night, some slow, some refused, and an outage. */
+async function addTraffic({ activity, clock }: TestApp): Promise<void> {
+  for (let quarter = 0; quarter < 95; quarter++) {
+    const count = Math.round(30 + 25 * Math.sin((quarter / 96) * 2 * Math.PI) + ((quarter * 7) % 11))
+    for (let n = 0; n < count; n++) {
+      const isOutage = quarter === 60 && n % 3 === 0
+      activity.request(isOutage ? 503 : n % 17 === 3 ? 401 : 200, isOutage ? 900 : 2 + ((n * 13) % 40))
+      if (n % 5 === 0) activity.login(n % 15 !== 0)
+    }
+    await activity.flush()
+    clock.advance({ minutes: 15 })
+  }
 }
