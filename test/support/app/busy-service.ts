@@ -9,6 +9,9 @@ import { startApp, type TestApp } from './start-app.ts'
 const DAYS = 45
 // The steps of all accounts together fill the history, but for the last two days.
 const HOURS_PER_STEP = 3.6
+// A day in quarters of an hour, and the one in which requests fail.
+const QUARTERS = 95
+const OUTAGE = 60
 const MS_PER_DAY = 24 * 60 * 60_000
 
 const PEOPLE =
@@ -152,16 +155,18 @@ async function addMails({ db, mailbox }: TestApp): Promise<void> {
   await db.run(WAIT, 'ines.castro@example.com', now + 12 * 60_000, 'connect ECONNREFUSED 10.0.3.7:587')
 }
 
-/** A day of requests: more of them at noon than at night, some slow, some refused, and an outage. */
+/** A day of requests: more of them at noon than at night, some refused, and an outage. */
 async function addTraffic({ activity, clock }: TestApp): Promise<void> {
-  for (let quarter = 0; quarter < 95; quarter++) {
-    const count = Math.round(30 + 25 * Math.sin((quarter / 96) * 2 * Math.PI) + ((quarter * 7) % 11))
-    for (let n = 0; n < count; n++) {
-      const isOutage = quarter === 60 && n % 3 === 0
-      activity.request(isOutage ? 503 : n % 17 === 3 ? 401 : 200, isOutage ? 900 : 2 + ((n * 13) % 40))
-      if (n % 5 === 0) activity.login(n % 15 !== 0)
-    }
+  for (let quarter = 0; quarter < QUARTERS; quarter++) {
+    const count = Math.round(30 + 25 * Math.sin((quarter / QUARTERS) * 2 * Math.PI) + ((quarter * 7) % 11))
+    for (let n = 0; n < count; n++) addRequest(activity, n, quarter === OUTAGE && n % 3 === 0)
     await activity.flush()
     clock.advance({ minutes: 15 })
   }
+}
+
+function addRequest(activity: TestApp['activity'], n: number, isFailed: boolean): void {
+  const status = n % 17 === 3 ? 401 : 200
+  activity.request(isFailed ? 503 : status, isFailed ? 900 : 2 + ((n * 13) % 40))
+  if (n % 5 === 0) activity.login(n % 15 !== 0)
 }
