@@ -2,12 +2,12 @@ import { createReadStream } from 'node:fs'
 import { type FileRecord, MAX_RECORD_BYTES, NotThatFile, readJson, tooLong } from './records.ts'
 
 const CHUNK_BYTES = 64 * 1024
-const [QUOTE, BACKSLASH, LINE_BREAK] = [0x22, 0x5c, 0x0a]
+const [QUOTE, BACKSLASH, LINE_BREAK, COMMA] = [0x22, 0x5c, 0x0a, 0x2c]
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
 const MAX_NAME_BYTES = 100
 
 /**
- * Reads the objects of one list of a JSON file, without holding the file in memory: the list that is the file, or the one with this name
+ * Reads the elements of one list of a JSON file, without holding the file in memory: the list that is the file, or the one with this name
  * in the object that is the file. Everything beside the list is passed over.
  */
 export async function* readElements(file: string, listName: string | undefined): AsyncGenerator<readonly FileRecord[]> {
@@ -19,6 +19,7 @@ export async function* readElements(file: string, listName: string | undefined):
   scan.end()
 }
 
+/** An element of the list begins with this byte, or ends before it. */
 type Mark = 'begins' | 'ends' | undefined
 
 function createScan(listName: string | undefined) {
@@ -31,8 +32,9 @@ function createScan(listName: string | undefined) {
   let name: number[] = []
   let isInList = false
   let hasList = false
-  /** The object that is being read: where it begins, and its bytes in earlier chunks. */
-  let objectLine: number | undefined
+  let hasEnded = false
+  /** The element that is being read: where it begins, and its bytes in earlier chunks. */
+  let elementLine: number | undefined
   let held: Buffer[] = []
   let heldBytes = 0
 
@@ -41,70 +43,83 @@ function createScan(listName: string | undefined) {
     heldBytes += bytes.length
   }
 
-  function completed(last: Buffer): FileRecord {
+  function completed(last: Buffer): FileRecord | undefined {
     hold(last)
-    const start = objectLine ?? line
-    const record = heldBytes > MAX_RECORD_BYTES ? undefined : readJson(start, Buffer.concat(held))
+    const start = elementLine ?? line
     const [beginning = last] = held
+    const record = heldBytes > MAX_RECORD_BYTES ? tooLong(start, beginning) : readJson(start, Buffer.concat(held))
     held = []
     heldBytes = 0
-    objectLine = undefined
-    return record ?? tooLong(start, beginning)
+    elementLine = undefined
+    return record
   }
 
-  function inText(byte: number): undefined {
+  function inText(byte: number): void {
     if (isEscaped) isEscaped = false
     else if (byte === BACKSLASH) isEscaped = true
     else if (byte === QUOTE) isText = false
     if (isText && depth === 1 && name.length < MAX_NAME_BYTES) name.push(byte)
   }
 
-  function open(byte: number): Mark {
-    const isObject = isInList && depth === listDepth && byte === OPEN_BRACE
+  function open(byte: number): void {
     depth++
     const isList = byte === OPEN_BRACKET && depth === listDepth && (listName === undefined || String.fromCharCode(...name) === listName)
-    if (isList && !hasList) {
+    if (isList && hasList) throw new NotThatFile(`it contains the list ${listName} twice`)
+    if (isList) {
       hasList = true
       isInList = true
     }
-    return isObject ? 'begins' : undefined
   }
 
-  function close(): Mark {
+  function close(): void {
     depth--
     if (depth < listDepth) isInList = false
-    return objectLine !== undefined && depth === listDepth ? 'ends' : undefined
+    if (depth === 0) hasEnded = true
   }
 
-  /** Reads one byte. Returns whether an object of the list begins or ends with it. */
-  function step(byte: number): Mark {
+  /** Follows the structure of the file, byte by byte. */
+  function follow(byte: number): void {
     if (byte === LINE_BREAK) line++
-    if (isText) return inText(byte)
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return open(byte)
-    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return close()
-    if (byte !== QUOTE) return undefined
-    isText = true
-    if (depth === 1) name = []
-    return undefined
+    if (isText) inText(byte)
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) open(byte)
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) close()
+    else if (byte === QUOTE) {
+      isText = true
+      if (depth === 1) name = []
+    }
+  }
+
+  function step(byte: number): Mark {
+    if (hasEnded && !isSpace(byte)) throw new NotThatFile(`line ${line} has text after the end of the JSON`)
+    const isBetween = isInList && depth === listDepth && !isText
+    follow(byte)
+    if (!isBetween) return undefined
+    const isSeparator = byte === COMMA || byte === CLOSE_BRACKET
+    if (elementLine !== undefined) return isSeparator ? 'ends' : undefined
+    return isSeparator || isSpace(byte) ? undefined : 'begins'
   }
 
   return {
     read(chunk: Buffer): FileRecord[] {
-      const records: FileRecord[] = []
+      const records: (FileRecord | undefined)[] = []
       let start = 0
       for (let place = 0; place < chunk.length; place++) {
         const mark = step(chunk[place] ?? 0)
         if (mark === 'begins') {
-          objectLine = line
+          elementLine = line
           start = place
-        } else if (mark === 'ends') records.push(completed(chunk.subarray(start, place + 1)))
+        } else if (mark === 'ends') records.push(completed(chunk.subarray(start, place)))
       }
-      if (objectLine !== undefined) hold(chunk.subarray(start))
-      return records
+      if (elementLine !== undefined) hold(chunk.subarray(start))
+      return records.filter((record) => record !== undefined)
     },
     end(): void {
       if (depth !== 0 || isText) throw new NotThatFile('it ends in the middle; is it complete?')
       if (!hasList) throw new NotThatFile(listName === undefined ? 'it contains no list' : `it contains no list with the name ${listName}`)
     },
   }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === LINE_BREAK || byte === 0x0d
 }

@@ -9,6 +9,16 @@ import { splitRecords } from './split-records.ts'
 // Contains the first line, if that is a user.
 const HEAD_BYTES = 2 * MAX_RECORD_BYTES
 
+const COMPRESSED = 'it is compressed; decompress it first'
+const UTF_16 = 'it is encoded in UTF-16; save it as UTF-8'
+/** Files that are recognised by their first bytes, and cannot be read. */
+const UNREADABLE: readonly (readonly [problem: string, ...beginning: number[]])[] = [
+  [COMPRESSED, 0x1f, 0x8b],
+  [COMPRESSED, 0x50, 0x4b, 0x03, 0x04],
+  [UTF_16, 0xff, 0xfe],
+  [UTF_16, 0xfe, 0xff],
+]
+
 /** Reads the users of a file in pages. The beginning of the file shows whether it is JSON, JSON lines or CSV. */
 export function readRecords(file: string, source: Source): AsyncGenerator<readonly FileRecord[]> {
   const head = readHead(file)
@@ -50,8 +60,11 @@ function readHead(file: string): string {
   const descriptor = openSync(file, 'r')
   try {
     const bytes = Buffer.alloc(HEAD_BYTES)
+    const length = readSync(descriptor, bytes)
+    for (const [problem, ...beginning] of UNREADABLE)
+      if (beginning.every((byte, place) => bytes[place] === byte)) throw new NotThatFile(problem)
     return bytes
-      .toString('utf8', 0, readSync(descriptor, bytes))
+      .toString('utf8', 0, length)
       .replace(/^\ufeff/, '')
       .trimStart()
   } finally {

@@ -1,9 +1,10 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fchmodSync, openSync, writeSync } from 'node:fs'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import type { FileRecord } from './records.ts'
 
 /** The name under which the reason is added to a user. Readers ignore it. */
 const REASON = '_rejected'
+const FILE_MODE = 0o600
 
 export type Rejects = {
   add(record: FileRecord, reason: string): void
@@ -20,8 +21,7 @@ export function createRejects(file: string | undefined): Rejects {
     add(record, reason) {
       process.stderr.write(`latchkey: line ${record.line}: ${reason}\n`)
       if (descriptor === undefined) return
-      const content = 'value' in record ? record.value : { _text: record.text }
-      writeSync(descriptor, `${JSON.stringify({ ...content, [REASON]: `line ${record.line}: ${reason}` })}\n`)
+      writeSync(descriptor, `${textOf(record, `line ${record.line}: ${reason}`)}\n`)
     },
     close() {
       if (descriptor !== undefined) closeSync(descriptor)
@@ -29,9 +29,21 @@ export function createRejects(file: string | undefined): Rejects {
   }
 }
 
+function textOf(record: FileRecord, reason: string): string {
+  try {
+    return JSON.stringify({ ...('value' in record ? record.value : { _text: record.text }), [REASON]: reason })
+  } catch {
+    // An object that is nested too deeply to be written, though it could be read.
+    return JSON.stringify({ [REASON]: reason })
+  }
+}
+
 function open(file: string): number {
   try {
-    return openSync(file, 'w', 0o600)
+    const descriptor = openSync(file, 'w', FILE_MODE)
+    // A file that exists keeps its mode when it is opened.
+    fchmodSync(descriptor, FILE_MODE)
+    return descriptor
   } catch (error) {
     throw new Error(`--rejects: ${file} cannot be written: ${explainSystemError(error)}`, { cause: error })
   }

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { createImport } from '../../domain/moving/import.service.ts'
 import { Refusal } from '../../model/refusal.ts'
@@ -28,7 +27,7 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
   const check = { withoutPasswords: given.withoutPasswords === true }
   const options = { onConflict: given.onConflict, keepIds: given.keepIds === true }
   const isDryRun = given.dryRun === true
-  if (given.rejects !== undefined && resolve(given.rejects) === resolve(file))
+  if (given.rejects !== undefined && isSameFile(given.rejects, file))
     throw new InvalidInput([`--rejects: ${file} is the file that is imported; choose another one`])
   const survey = await examine(file, source, check)
   const passwords = createPasswords({ ...PASSWORD_OPTIONS, maxWaitMs: Number.POSITIVE_INFINITY })
@@ -50,6 +49,12 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
       await blocklist?.close()
     }
   })
+}
+
+/** Also by another name: the file of rejects is emptied before the users are read. */
+function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }))
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
 /** V8 would keep 60 MB for new objects, of which an import makes many and keeps none, and let the others grow to 100 MB. */

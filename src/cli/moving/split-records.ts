@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { type FileRecord, MAX_RECORD_BYTES, tooLong } from './records.ts'
+import { type FileRecord, MAX_RECORD_BYTES, NotThatFile, tooLong } from './records.ts'
 
 const CHUNK_BYTES = 64 * 1024
 const LINE_BREAK = 0x0a
@@ -45,6 +45,7 @@ export async function* splitRecords(file: string, read: Read, isCsv = false): As
     hold(chunk.subarray(start))
     if (records.length > 0) yield records
   }
+  if (isQuoted) throw new NotThatFile(`it ends inside of quotation marks, in the record that begins on line ${firstLine}; is it complete?`)
   const record = complete(Buffer.alloc(0))
   if (record !== undefined) yield [record]
 }

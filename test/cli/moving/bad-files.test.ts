@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as nodeTest } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -21,7 +21,16 @@ const WRONG_FILES: readonly [from: string, content: string | Buffer, reason: str
   ['latchkey', '', 'it is empty'],
   ['latchkey', ' \n\n', 'it is empty'],
   ['latchkey', 'email,first_name\nada@example.com,Ada\n', 'it is not JSON'],
-  ['latchkey', gzipSync('{"email":"ada@example.com"}'), 'it is not JSON'],
+  ['latchkey', gzipSync('{"email":"ada@example.com"}'), 'it is compressed; decompress it first'],
+  ['csv', Buffer.from('\ufeffemail\nada@example.com\n', 'utf16le'), 'it is encoded in UTF-16; save it as UTF-8'],
+  ['latchkey', Buffer.alloc(100), 'it is not JSON'],
+  ['latchkey', '[{"email": "ada@example.com"}]\n[{"email": "bob@example.com"}]', 'line 2 has text after the end of the JSON'],
+  ['keycloak', '{"users": [{"username": "ada"}], "users": [{"username": "bob"}]}', 'it contains the list users twice'],
+  [
+    'csv',
+    'email\nada@example.com\n"bob@example.com\n',
+    'it ends inside of quotation marks, in the record that begins on line 3; is it complete?',
+  ],
   ['latchkey', '{"localId":"x"}\n', 'line 1 has no email, which every user of Latchkey has'],
   ['latchkey', '[]', 'it contains no users'],
   ['firebase', '{"users": [{"localId": "1", "email": "ada@example.com"}, {"localId": "2"', 'it ends in the middle; is it complete?'],
@@ -209,4 +218,56 @@ nodeTest('users are read from JSON lines, a list, a wrapped list and CSV alike, 
     }),
     { numRuns: 60 },
   )
+})
+
+test('every element of a list and every row of a CSV file counts, whatever it is', async (t) => {
+  const line = await commandLine(t)
+  const file = join(temporaryFolder(t), 'users.json')
+  const rejects = `${file}.rejects`
+  writeFileSync(rejects, '', { mode: 0o644 })
+  const deep = `{"email": "nobody", "x": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+  writeFileSync(file, `[{"email": "ada@example.com"}, 7, "x,y]", null,\n[{"email": "eve@example.com"}], {"a": 1} {"b": 2},\n${deep}]`)
+  const reported = (...lines: string[]) => lines.map((text) => `latchkey: line ${text}\n`).join('')
+  const listed = await line.run(['user', 'import', file, '--from', 'latchkey', '--rejects', rejects])
+  assert.deepEqual(listed, {
+    code: 1,
+    signal: null,
+    stdout: 'read 7 = created 1 + updated 0 + skipped 0 + rejected 6\n',
+    stderr: reported(
+      '1: is not a JSON object',
+      '1: is not a JSON object',
+      '1: is not a JSON object',
+      '2: is not a JSON object',
+      '2: is not valid JSON',
+      '3: email: should be an e-mail address',
+    ),
+  })
+  assert.deepEqual([statSync(rejects).mode & 0o777, readFileSync(rejects, 'utf8').trim().split('\n').length], [0o600, 6])
+  const alias = `${file}.alias`
+  linkSync(file, alias)
+  refusedWith(
+    await line.run(['user', 'import', file, '--from', 'latchkey', '--rejects', alias]),
+    1,
+    `--rejects: ${file} is the file that is imported; choose another one`,
+  )
+  const rows = [
+    'bob@example.com',
+    'cem@example.com,Cem,C',
+    '"d"an@example.com,Dan',
+    'fay@example.com,"Fay\0"',
+    'gus@example.com,"G ""Gus"""',
+  ]
+  writeFileSync(file, ['email,first_name', ...rows, ''].join('\n'))
+  const ragged = await line.run(['user', 'import', file, '--from', 'csv'])
+  assert.deepEqual(ragged, {
+    code: 1,
+    signal: null,
+    stdout: 'read 5 = created 1 + updated 0 + skipped 0 + rejected 4\n',
+    stderr: reported(
+      '2: has 1 columns instead of 2',
+      '3: has 3 columns instead of 2',
+      '4: has a quotation mark in the wrong place',
+      '5: first_name: should be 1 to 100 characters without control characters',
+    ),
+  })
 })
