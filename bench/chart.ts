@@ -43,11 +43,12 @@ function barsOf(rates: readonly Figure[]): string {
 /** Both axes are logarithmic: a constant time is a flat line, a time proportional to the number of users has a slope of one. */
 function plotOf(database: ScaleFigures['database'], scale: readonly ScaleFigures[]): string {
   const lines = linesOf(scale.filter((figures) => figures.database === database))
-  const x = (users: number) => PLOT.left + ((Math.log10(users) - 3) / 3) * PLOT.width
+  const last = Math.max(6, ...scale.map(({ users }) => Math.ceil(Math.log10(users))))
+  const x = (users: number) => PLOT.left + ((Math.log10(users) - 3) / (last - 3)) * PLOT.width
   const y = (ms: number) => 30 + PLOT.height - ((Math.log10(Math.max(ms, 0.1)) + 1) / 5) * PLOT.height
   const axes = [
-    ...[3, 4, 5, 6].map((power) =>
-      axis(`M${x(10 ** power)} 30v${PLOT.height}`, x(10 ** power), 30 + PLOT.height + 18, `10${'⁰¹²³⁴⁵⁶'[power]}`),
+    ...Array.from({ length: last - 2 }, (_, place) => place + 3).map((power) =>
+      axis(`M${x(10 ** power)} 30v${PLOT.height}`, x(10 ** power), 30 + PLOT.height + 18, `10${'⁰¹²³⁴⁵⁶⁷⁸'[power]}`),
     ),
     ...[-1, 0, 1, 2, 3, 4].map((power) =>
       axis(`M${PLOT.left} ${y(10 ** power)}h${PLOT.width}`, PLOT.left - 26, y(10 ** power) + 4, `${10 ** power} ms`),

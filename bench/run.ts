@@ -20,7 +20,9 @@ const PARTS = ['requests', 'logins', 'audit', 'storm', 'scale', 'import', 'footp
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url))
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, users: { type: 'string', multiple: true } } })
-const only = new Set<string>(values.only ?? PARTS)
+// Other numbers of users are for the part that grows with them; the figures of the complete run stay as they are.
+const hasOwnSizes = values.users !== undefined
+const only = new Set<string>(values.only ?? (hasOwnSizes ? ['scale'] : PARTS))
 const unknown = [...only].find((part) => !PARTS.some((known) => known === part))
 if (unknown !== undefined) {
   process.stderr.write(`bench: unknown part ${unknown}; the parts are ${PARTS.join(', ')}\n`)
@@ -64,7 +66,7 @@ function report(line: string): void {
 
 function keep(name: string, text: string): void {
   mkdirSync(RESULTS, { recursive: true })
-  writeFileSync(join(RESULTS, name), text)
+  writeFileSync(join(RESULTS, hasOwnSizes ? name.replace('results', 'scale') : name), text)
 }
 
 function ratesOf(measured: readonly Section[]) {

@@ -36,7 +36,7 @@ export function scaleSection(scale: readonly ScaleFigures[]): Section {
   }
 }
 
-function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] {
+function figuresOf({ database, storage, hotPath, list, search }: ScaleFigures): Figure[] {
   const name = nameOf(database)
   const slowest = (term: TermKind, page: number, atMost?: number): Figure => ({
     name: `${name}: search, ${LABELS[term]}, page ${page}, p95`,
@@ -45,6 +45,9 @@ function figuresOf({ database, hotPath, list, search }: ScaleFigures): Figure[] 
     atMost,
   })
   return [
+    { name: `${name}: size of the database`, value: storage.megabytes, unit: 'MB' },
+    { name: `${name}: users inserted directly`, value: storage.usersPerSecond, unit: 'a second' },
+    { name: `${name}: check for migrations at a start`, value: storage.migrateMs, unit: 'ms' },
     slowest('rare', 1, 50),
     slowest('rare', LATE_PAGE, 50),
     slowest('address', 1, 50),

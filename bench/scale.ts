@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseTarget } from '../src/storage/database-target.ts'
 import { migrate } from '../src/storage/open.ts'
+import { withConnection } from '../src/storage/postgres/connections.ts'
 import { startPostgres } from '../test/support/databases/postgres-server.ts'
 import { logIn } from './client.ts'
 import type { Report } from './figures.ts'
+import { rounded } from './latency.ts'
 import { populate } from './population.ts'
 import { type HotPathFigures, measureHotPath } from './scale-hot-path.ts'
 import { type ListFigures, measureList } from './scale-list.ts'
@@ -16,11 +18,21 @@ import { type BenchService, startService } from './service.ts'
 export type ScaleFigures = {
   readonly database: DatabaseTarget['kind']
   readonly users: number
+  readonly storage: StorageFigures
   readonly hotPath: HotPathFigures
   readonly list: ListFigures
   readonly search: SearchMeasures
   /** The list of users in the console. */
   readonly pages: PageFigures[]
+}
+
+export type StorageFigures = {
+  /** The size of the whole database, with its indexes. */
+  readonly megabytes: number
+  /** How fast the users of this size were inserted, without events and without the checks of an import. */
+  readonly usersPerSecond: number
+  /** How long a start waits for migrations when none is pending. */
+  readonly migrateMs: number
 }
 
 export const SCALE_SIZES: readonly number[] = [1_000, 10_000, 100_000, 1_000_000]
@@ -63,16 +75,33 @@ async function measureGrowth(
   const figures: ScaleFigures[] = []
   let users = 0
   for (const size of sizes) {
+    const startedAt = performance.now()
     await populate(many, users, size, (done, total) => report(`${many.kind}: ${users + done} of ${users + total} users inserted`))
+    const usersPerSecond = Math.round((size - users) / ((performance.now() - startedAt) / 1000))
     users = size
+    const storage = { megabytes: await megabytesOf(many), usersPerSecond, migrateMs: await migrateMs(many) }
     const [service, reference] = [await serve(folder, many), await serve(folder, few)]
     try {
-      figures.push({ database: many.kind, users, ...(await measureSize(service, reference, users, report)) })
+      figures.push({ database: many.kind, users, storage, ...(await measureSize(service, reference, users, report)) })
     } finally {
       await Promise.all([service.stop(), reference.stop()])
     }
   }
   return figures
+}
+
+async function megabytesOf(target: DatabaseTarget): Promise<number> {
+  if (target.kind === 'sqlite') return rounded(statSync(target.file).size / 2 ** 20)
+  return withConnection(target.url, {}, async (client) => {
+    const [row] = await client<{ size: number }[]>`select pg_database_size(current_database()) as size`
+    return rounded((row?.size ?? Number.NaN) / 2 ** 20)
+  })
+}
+
+async function migrateMs(target: DatabaseTarget): Promise<number> {
+  const startedAt = performance.now()
+  await migrate(target)
+  return rounded(performance.now() - startedAt)
 }
 
 function serve(folder: string, target: DatabaseTarget): Promise<BenchService> {

@@ -56,8 +56,10 @@ export function openReplica({ url, primary, readPosition, observer }: ReplicaPar
   async function check(): Promise<void> {
     try {
       const problem = await lag.check()
-      if (problem === undefined) outage.succeeded()
-      else leave(problem)
+      if (problem === undefined) return outage.succeeded()
+      // Another host of the list may be the replica: the roles change with each failover.
+      pool.leaveHost(pool.connections())
+      leave(problem)
     } catch (error) {
       leave(error)
     } finally {

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { until } from '../../support/app/eventually.ts'
 import { freePort } from '../../support/databases/postgres-server.ts'
+import { adapted } from '../../support/servers/front-proxies.ts'
 
 export type Node = {
   readonly name: string
   readonly port: number
   readonly apiPort: number
   readonly folder: string
-  readonly patroni: ChildProcess
+  patroni: ChildProcess
 }
 
 export type Cluster = {
@@ -20,6 +21,8 @@ export type Cluster = {
   primary(): Promise<Node | undefined>
   /** Kills the agent and the server of a node, like a power failure. */
   kill(node: Node): void
+  /** Starts a killed node again, and waits until it follows the primary. */
+  restart(node: Node): Promise<void>
 }
 
 // Neither PostgreSQL nor its agent runs as root.
@@ -59,10 +62,15 @@ export async function startCluster(t: TestContext): Promise<Cluster> {
     nodes.push(await startNode(folder, name, clientPort, account))
     await until(`node ${name} runs`, () => isRunning(nodes.at(-1)), START_DEADLINE_MS)
   }
-  await until('the standby follows', async () => (await rolesOf(nodes)).includes('sync_standby'), START_DEADLINE_MS)
+  const untilFollowing = () => until('the standby follows', async () => (await rolesOf(nodes)).includes('sync_standby'), START_DEADLINE_MS)
+  await untilFollowing()
   return {
     nodes,
     kill: killNode,
+    async restart(node) {
+      node.patroni = launch(node.folder, account)
+      await untilFollowing()
+    },
     primary: async () => nodes[(await rolesOf(nodes)).findIndex((role) => role === 'master' || role === 'primary')],
   }
 }
@@ -72,40 +80,30 @@ async function startNode(parent: string, name: string, etcdPort: number, account
   mkdirSync(folder, { mode: 0o700 })
   if (account) chownSync(folder, account.uid, account.gid)
   const [port, apiPort] = [await freePort(), await freePort()]
-  const file = join(folder, 'patroni.yml')
-  writeFileSync(file, settings(folder, name, port, apiPort, etcdPort), { mode: 0o644 })
-  const log = openSync(join(folder, 'log'), 'a')
-  const patroni = spawn('patroni', [file], { ...account, cwd: folder, stdio: ['ignore', log, log], env: { ...process.env, HOME: folder } })
-  return { name, port, apiPort, folder, patroni }
+  writeFileSync(join(folder, 'patroni.yml'), settings(folder, name, port, apiPort, etcdPort), { mode: 0o644 })
+  return { name, port, apiPort, folder, patroni: launch(folder, account) }
 }
 
-/** Times are half of Patroni's defaults. A write is acknowledged when both nodes have it, so that none is lost with the primary. */
+function launch(folder: string, account: Account): ChildProcess {
+  const log = openSync(join(folder, 'log'), 'a')
+  const env = { ...process.env, HOME: folder }
+  return spawn('patroni', [join(folder, 'patroni.yml')], { ...account, cwd: folder, stdio: ['ignore', log, log], env })
+}
+
+/** deploy/patroni.yml; only addresses, paths and passwords differ. */
 function settings(folder: string, name: string, port: number, apiPort: number, etcdPort: number): string {
-  return `
-scope: latchkey
-name: ${name}
-restapi: { listen: '127.0.0.1:${apiPort}', connect_address: '127.0.0.1:${apiPort}' }
-etcd3: { host: '127.0.0.1:${etcdPort}' }
-bootstrap:
-  dcs:
-    ttl: 20
-    loop_wait: 2
-    retry_timeout: 3
-    synchronous_mode: true
-    postgresql: { use_pg_rewind: true, parameters: { max_connections: 100, wal_log_hints: 'on' } }
-  initdb: [{ encoding: UTF8 }, { locale: C }, data-checksums]
-  pg_hba: ['host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust', 'local all all trust']
-postgresql:
-  listen: '127.0.0.1:${port}'
-  connect_address: '127.0.0.1:${port}'
-  data_dir: '${join(folder, 'data')}'
-  bin_dir: '${binaries()}'
-  pgpass: '${join(folder, 'pgpass')}'
-  parameters: { unix_socket_directories: '${folder}' }
-  authentication:
-    superuser: { username: postgres, password: postgres }
-    replication: { username: replicator, password: replicator }
-`
+  return adapted('patroni.yml', {
+    'name: one': `name: ${name}`,
+    '10.0.0.21:8008': `127.0.0.1:${apiPort}`,
+    '10.0.0.31:2379': `127.0.0.1:${etcdPort}`,
+    '10.0.0.0/24 scram-sha-256': '127.0.0.1/32 trust',
+    '10.0.0.21:5432': `127.0.0.1:${port}`,
+    '/var/lib/postgresql/latchkey': join(folder, 'data'),
+    '/usr/lib/postgresql/15/bin': binaries(),
+    '/var/lib/postgresql/pgpass': join(folder, 'pgpass'),
+    '/var/run/postgresql': folder,
+    'change-this-one': 'postgres',
+  })
 }
 
 function binaries(): string {

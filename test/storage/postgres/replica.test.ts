@@ -140,6 +140,13 @@ test('a replica that was promoted is not used any more', async (t) => {
   assert.deepEqual(await listed(db), ['ada', 'bob'])
 })
 
+test('of several hosts in DATABASE_READ_URL, the one that is a replica is found', async (t) => {
+  const { primary, standby, onStandby } = await startCluster(t)
+  const db = open(t, primary, `postgres://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`, [])
+  await addUser(db, 'ada')
+  await until('the replica is used', async () => (await listed(db)).length === 1 && (await isUsed({ onStandby })), DEADLINE_MS)
+})
+
 test('a server that is no replica of this database is not used', async (t) => {
   const { primary, db } = await startCluster(t)
   await addUser(db, 'ada')
