@@ -20,9 +20,9 @@ const PARTS = ['requests', 'logins', 'audit', 'storm', 'scale', 'import', 'footp
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url))
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, users: { type: 'string', multiple: true } } })
-// Other numbers of users are for the part that grows with them; the figures of the complete run stay as they are.
+// Other numbers of users are for the parts that grow with them; the figures of the complete run stay as they are.
 const hasOwnSizes = values.users !== undefined
-const only = new Set<string>(values.only ?? (hasOwnSizes ? ['scale'] : PARTS))
+const only = new Set<string>(values.only ?? (hasOwnSizes ? ['scale', 'import'] : PARTS))
 const unknown = [...only].find((part) => !PARTS.some((known) => known === part))
 if (unknown !== undefined) {
   process.stderr.write(`bench: unknown part ${unknown}; the parts are ${PARTS.join(', ')}\n`)
