@@ -2,6 +2,8 @@ import type { ImportedUser } from '../../domain/moving/imported-user.ts'
 
 /** One transaction each: small enough to let other writes through, large enough to cost little by itself. */
 const BATCH_SIZE = 2000
+/** An account that is updated has events of its own, and each of them is a statement. */
+export const UPDATE_BATCH_SIZE = 200
 
 export type Batch<Entry> = {
   accepts(user: ImportedUser): boolean
@@ -11,11 +13,11 @@ export type Batch<Entry> = {
 }
 
 /** Users that can be written by one statement: no two with the same address, or with a key in common. */
-export function createBatch<Entry>(): Batch<Entry> {
+export function createBatch<Entry>(size = BATCH_SIZE): Batch<Entry> {
   let entries: Entry[] = []
   let names = new Set<string>()
   return {
-    accepts: (user) => entries.length < BATCH_SIZE && !namesOf(user).some((name) => names.has(name)),
+    accepts: (user) => entries.length < size && !namesOf(user).some((name) => names.has(name)),
     add(user, entry) {
       entries.push(entry)
       for (const name of namesOf(user)) names.add(name)

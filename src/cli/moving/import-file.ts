@@ -3,7 +3,7 @@ import type { ImportedUser } from '../../domain/moving/imported-user.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import type { Database } from '../../storage/database.ts'
 import { createRateProgress } from '../terminal/progress.ts'
-import { createBatch } from './batch.ts'
+import { createBatch, UPDATE_BATCH_SIZE } from './batch.ts'
 import { checkPlaintext, checkRecord } from './check-record.ts'
 import { createWriter, type WriterOptions } from './import-writer.ts'
 import { readRecords } from './read-file.ts'
@@ -35,7 +35,7 @@ export async function importFile(db: Database, run: ImportRun): Promise<Counts> 
   const counts = { read: 0, created: 0, updated: 0, skipped: 0, rejected: 0 }
   const progress = createRateProgress(run.isDryRun ? 'checking' : 'importing')
   const writer = createWriter(db, run)
-  const batch = createBatch<Entry>()
+  const batch = createBatch<Entry>(run.options.onConflict === 'update' ? UPDATE_BATCH_SIZE : undefined)
   let writing: Promise<void> = Promise.resolve()
 
   function reject(record: FileRecord, reason: string): void {

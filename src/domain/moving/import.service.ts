@@ -6,6 +6,7 @@ import {
   findUsersByEmail,
   hasUsers,
   insertUsers,
+  lockUserStates,
   type UserRow,
   updateUsers,
 } from '../../storage/repositories/accounts/user-import.repository.ts'
@@ -13,6 +14,7 @@ import { findKeyOwners, insertKeys } from '../../storage/repositories/sessions/k
 import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 import type { ImportedUser } from './imported-user.ts'
+import { changesOf } from './update-events.ts'
 
 /** What happens to a user whose address has an account already. */
 export type OnConflict = 'skip' | 'fail' | 'update'
@@ -69,8 +71,15 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, { o
     const users = [...found.keys()]
     if (onConflict === 'fail') for (const user of users) reject(user, 'email: an account with this address exists already')
     if (onConflict !== 'update') return new Map()
-    if (users.length > 0) await updateUsers(tx, users.map(toChangedRow))
+    if (users.length > 0) await update(tx, users)
     return found
+  }
+
+  async function update(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<void> {
+    const before = await lockUserStates(tx, keysOf(users))
+    await updateUsers(tx, users.map(toChangedRow))
+    const byKey = new Map(users.map((user) => [user.emailKey, user]))
+    for (const state of before) for (const change of changesOf(state, byKey.get(state.emailKey))) tx.record(change)
   }
 
   async function writeKeys(tx: ChangeTransaction, ids: UserIds): Promise<void> {

@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { statement } from '../../../src/storage/database.ts'
+import { storedEvents } from '../../support/app/audit.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 
@@ -83,6 +84,38 @@ test('an update changes what the file says and nothing else, ends sessions with 
   assert.match(after?.password_hash ?? '', /^\$argon2id\$/)
   assert.equal(after?.foreign_kind, null)
   assert.equal((await db.first(COUNT_SESSIONS))?.count, 0)
+})
+
+test('an update leaves the events of what it changes in each account, and none for what stays', async (t) => {
+  const line = await commandLine(t)
+  const [ada, bob, eve] = [
+    { email: 'ada@example.com', first_name: 'Ada', last_name: 'King', verified: true, password_hash: BCRYPT },
+    { email: 'bob@example.com', first_name: 'Bob', last_name: 'Boss', role: 'admin' },
+    { email: 'eve@example.com' },
+  ]
+  await importing(line, writeLines(t, ada, bob, eve))
+  const db = await line.database()
+  const eventsOf = async (...users: object[]) => {
+    const before = (await storedEvents(db)).length
+    done(await importing(line, writeLines(t, ...users), '--on-conflict', 'update'), counts(users.length, 0, users.length, 0, 0))
+    return (await storedEvents(db)).slice(before).map(({ kind, target, detail }) => `${kind} ${target} ${detail}`)
+  }
+  assert.deepEqual(await eventsOf(ada, bob), ['user.imported null {"count":2}'])
+  const { email } = ada
+  assert.deepEqual(
+    await eventsOf({ email, role: 'admin', verified: false, last_name: 'Lovelace' }, { ...bob, role: 'user', banned: true }),
+    ['user.edited 1 {"changed":["last_name","verified"]}', 'user.promoted 1 null', 'user.imported null {"count":2}'],
+  )
+  assert.deepEqual(await eventsOf({ ...eve, verified: true, banned: true, password_hash: BCRYPT }), [
+    'user.verified 3 null',
+    'user.banned 3 null',
+    'user.imported null {"count":1}',
+  ])
+  assert.deepEqual(await eventsOf({ ...eve, banned: false, password_hash: BCRYPT.replace('W2J', 'W3J') }), [
+    'user.password_changed 3 null',
+    'user.unbanned 3 null',
+    'user.imported null {"count":1}',
+  ])
 })
 
 test('--dry-run counts as the import would, and imports nothing', async (t) => {

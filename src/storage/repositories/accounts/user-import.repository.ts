@@ -1,11 +1,19 @@
 import { randomInt } from 'node:crypto'
 import type { Role } from '../../../model/user.ts'
-import { type Reads, type Statement, statement, type Transaction } from '../../database.ts'
+import { type Bit, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
 import { givenRows, insertRows } from '../../many-rows.ts'
 import { fold } from './folding.ts'
 import { MAX_FIRST_VERSION } from './user.repository.ts'
 
 type Found = { readonly id: number; readonly email_key: string }
+type StateRow = Found & {
+  readonly first_name: string
+  readonly last_name: string
+  readonly role: Role
+  readonly banned: Bit
+  readonly verified: Bit
+  readonly password_hash: string
+}
 
 // Any conflict: an address that is taken, or an id.
 const IGNORED = 'on conflict do nothing returning id, email_key'
@@ -23,6 +31,12 @@ const LARGE_CACHE = statement('select 1', 'pragma cache_size = -16000')
 const FIND = statement<Found>(
   'select id, email_key from users where email_key in (select json_array_elements_text($1::text::json))',
   'select id, email_key from users where email_key in (select value from json_each($1))',
+)
+const LOCK_STATES = statement<StateRow>(
+  `select id, email_key, first_name, last_name, role, banned, verified, password_hash from users
+  where email_key in (select json_array_elements_text($1::text::json)) order by id for update`,
+  `select id, email_key, first_name, last_name, role, banned, verified, password_hash from users
+  where email_key in (select value from json_each($1))`,
 )
 const FIND_ANY = statement<{ id: number }>('select id from users limit 1')
 // An update takes the admin role from nobody and bans no admin: the last one would lock everybody out.
@@ -64,6 +78,16 @@ export type UserRow = {
   readonly lastLoginAt?: number | undefined
 }
 
+/** An account before it is updated. */
+export type UserState = FoundUser & {
+  readonly firstName: string
+  readonly lastName: string
+  readonly role: Role
+  readonly banned: boolean
+  readonly verified: boolean
+  readonly passwordHash: string
+}
+
 export type FoundUser = { readonly id: number; readonly emailKey: string }
 
 /** Inserts users with one statement. Returns those that were inserted; the address or the id of the others is taken. */
@@ -84,6 +108,19 @@ export async function updateUsers(tx: Transaction, users: readonly UserRow[]): P
   const rows = JSON.stringify(users.map(toRow))
   await tx.run(END_SESSIONS, rows)
   await tx.run(UPDATE, rows)
+}
+
+/** Reads accounts that are about to be updated, and keeps others from changing them until the transaction ends. */
+export async function lockUserStates(tx: Transaction, emailKeys: readonly string[]): Promise<UserState[]> {
+  return (await tx.all(LOCK_STATES, JSON.stringify(emailKeys))).map((row) => ({
+    ...toFound(row),
+    firstName: row.first_name,
+    lastName: row.last_name,
+    role: row.role,
+    banned: Boolean(row.banned),
+    verified: Boolean(row.verified),
+    passwordHash: row.password_hash,
+  }))
 }
 
 /** Prepares the connection for writing many rows. Changes nothing in the database. */
