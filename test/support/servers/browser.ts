@@ -58,6 +58,7 @@ export async function photograph(browser: Browser, name: string, open: (page: Pa
   mkdirSync(SCREENSHOTS, { recursive: true })
   for (const [look, options] of Object.entries(LOOKS)) {
     const page = await browser.newPage(options)
+    page.setDefaultTimeout(PATIENCE_MS)
     await open(page)
     await page.screenshot({ path: `${SCREENSHOTS}/${name}-${look}.png` })
     await page.close()
