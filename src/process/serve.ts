@@ -111,7 +111,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     onHead: (head) => logger.info({ end: placeText(head) }, 'audit chain'),
   })
   await listen(app, config)
-  // From here on nothing is awaited: a stop that arrives while a request is served has to find what it must finish.
+  // Do not await below: once the service listens, a stop may arrive, and the shutdown needs the parts that are returned.
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   mail.start()
   webhooks?.start()

@@ -52,8 +52,7 @@ test('pictures of the main pages, with a history of some weeks', async (t) => {
     await page.goto(url + path)
     // The checks run with the first visit.
     while ((await page.getByText('The checks are running').count()) > 0) await page.reload()
-    const bytes = await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
-    assert.ok(bytes.length < MAX_BYTES, `${name}: ${bytes.length} bytes`)
+    await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
     await page.close()
   }
 })

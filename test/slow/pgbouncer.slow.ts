@@ -86,7 +86,7 @@ test('the service works through PgBouncer in transaction mode', WITH_PGBOUNCER, 
     assert.equal(await manyTimes(scene, AT_ONCE, refresh), `200: ${AT_ONCE}`)
     const rename = (url: string) => ask(url, 'PUT', `/users/${mia.id}`, { first_name: 'Mia' }, mia.headers)
     assert.equal(await manyTimes(scene, AT_ONCE, rename), `200: ${AT_ONCE}`)
-    const list = (url: string) => ask(url, 'GET', '/users/?search=mia', undefined, member)
+    const list = (url: string) => ask(url, 'GET', '/users/search?search_term=mia', undefined, member)
     assert.equal(await manyTimes(scene, AT_ONCE, list), `200: ${AT_ONCE}`)
   })
 

@@ -12,6 +12,9 @@ import { previousRelease } from '../support/processes/previous-release.ts'
 import { LATCHKEY, MAIN, runNode } from '../support/processes/processes.ts'
 import { closedPort, startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
+/** Later releases start on a newer schema that they can use. */
+const REFUSES_NEWER_SCHEMAS = '0.7.0'
+
 const ADMIN = { email: 'boss@example.com', password: 'the password of the boss' }
 
 /** A database without tables, and services on it: of this version and of the previous release. */
@@ -79,12 +82,16 @@ plainTest('PostgreSQL: the previous release keeps serving while this version mig
   assert.deepEqual([...errorsIn(old), ...errorsIn(current)], [])
   assert.equal((await run('audit', 'verify')).code, 0)
 
-  // 0.7.0 refuses every newer schema when it starts; later releases accept one that they can use.
   await stop(old)
-  const { code, stderr } = await tryStart(release.main)
-  assert.equal(code, 1)
-  assert.match(stderr, /newer version of Latchkey|migrated by a newer version/)
-  await liveBetween(current.url, current.url, peer, ADMIN)
+  if (release.version === REFUSES_NEWER_SCHEMAS) {
+    const { code, stderr } = await tryStart(release.main)
+    assert.equal(code, 1)
+    assert.match(stderr, /newer version of Latchkey|migrated by a newer version/)
+    await liveBetween(current.url, current.url, peer, ADMIN)
+  } else {
+    const again = await start(release.main)
+    await liveBetween(current.url, again.url, peer, ADMIN)
+  }
 })
 
 test('data of the previous release: logins, sessions, keys, mailed links and waiting mails work after the upgrade', async (t) => {

@@ -149,8 +149,8 @@ test('metrics count attempts by outcome, and webhooks that wait or were given up
   const service = await startProcess(t, settings)
   const db = await openDatabase(loadConfig({ ...settings, SECRET_KEY: TEST_SECRET }).database)
   t.after(() => db.close())
+  let found: Record<string, number> = {}
   const untilMeasured = async (expected: Readonly<Record<string, number>>) => {
-    let found: Record<string, number> = {}
     const hasExpected = async () => {
       found = webhookMetrics(await (await fetch(`${service.url}/metrics`)).text())
       return Object.entries(expected).every(([name, value]) => found[name] === value)
@@ -160,16 +160,22 @@ test('metrics count attempts by outcome, and webhooks that wait or were given up
   receiver.answer = answering(503)
   await register(service, newEmail())
   await untilReceived(receiver, 1)
-  await untilMeasured({ delivered: 0, retried: 1, failed: 0, webhooks_pending: 1, webhooks_failed: 0, webhooks_stopped: 0 })
+  await untilMeasured({ delivered: 0, failed: 0, webhooks_pending: 1, webhooks_failed: 0, webhooks_stopped: 0 })
+  await until('an attempt is counted', async () => {
+    found = webhookMetrics(await (await fetch(`${service.url}/metrics`)).text())
+    return Number(found['retried']) > 0
+  })
   // Three days later the next attempt is the last one.
   await db.run(MAKE_OLD)
-  await untilMeasured({ delivered: 0, retried: 1, failed: 1, webhooks_pending: 0, webhooks_failed: 1 })
+  await untilMeasured({ delivered: 0, failed: 1, webhooks_pending: 0, webhooks_failed: 1 })
+  // A busy machine may have tried more than once by then.
+  const retried = Number(found['retried'])
   receiver.answer = answering(204)
   for (let count = 0; count < 2; count++) await register(service, newEmail())
-  await untilMeasured({ delivered: 2, retried: 1, failed: 1, webhooks_pending: 0, webhooks_failed: 1, webhooks_oldest_age_seconds: 0 })
+  await untilMeasured({ delivered: 2, retried, failed: 1, webhooks_pending: 0, webhooks_failed: 1, webhooks_oldest_age_seconds: 0 })
   receiver.answer = answering(410)
   await register(service, newEmail())
-  await untilMeasured({ delivered: 2, retried: 2, webhooks_pending: 1, webhooks_stopped: 1 })
+  await untilMeasured({ delivered: 2, retried: retried + 1, webhooks_pending: 1, webhooks_stopped: 1 })
 })
 
 test('changes on the command line and at start are delivered too, and no secret is printed', async (t) => {

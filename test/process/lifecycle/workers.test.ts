@@ -11,6 +11,8 @@ import { finished, MAIN, startNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 
 const DEADLINE_MS = 60_000
+/** Of a request that may reach a worker which does not answer. */
+const PATIENCE_MS = 5000
 
 type Metrics = Map<string, number>
 
@@ -21,8 +23,8 @@ async function scrape(url: string): Promise<Metrics> {
 }
 
 /** Sends a request on a new connection, so that the workers take turns. */
-async function get(url: string): Promise<number> {
-  const response = await fetch(url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(DEADLINE_MS) })
+async function get(url: string, deadlineMs = DEADLINE_MS): Promise<number> {
+  const response = await fetch(url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(deadlineMs) })
   await response.arrayBuffer()
   return response.status
 }
@@ -86,9 +88,9 @@ nodeTest('a worker that dies while metrics are collected does not affect the oth
   assert.ok(silent)
   // A worker that does not answer delays the collection until the workers that requested it are gone.
   process.kill(silent, 'SIGSTOP')
-  const scrapes = Array.from({ length: 20 }, () => get(`${service.url}/metrics`).catch(() => 0))
+  const scrapes = Array.from({ length: 20 }, () => get(`${service.url}/metrics`, PATIENCE_MS).catch(() => 0))
   const beats = () =>
-    get(`${service.url}/heartbeat`).then(
+    get(`${service.url}/heartbeat`, PATIENCE_MS).then(
       (status) => status === 200,
       () => false,
     )
