@@ -222,6 +222,19 @@ plainTest('PostgreSQL: a migration that cannot get a table lets requests pass, a
   )
 })
 
+plainTest(
+  'PostgreSQL: a migration waits for a lock for less time than a request does, and long enough for an autovacuum to give way',
+  async (t) => {
+    const database = await emptyPostgres(t)
+    const folder = temporaryFolder(t)
+    writeFileSync(join(folder, '0001-seen.sql'), "create table seen as select current_setting('lock_timeout') as lock_timeout;")
+    await migratePostgres(database, folder)
+    const sql = postgres(database, { max: 1 })
+    t.after(() => sql.end())
+    assert.deepEqual([...(await sql`select * from seen`)], [{ lock_timeout: '1500ms' }])
+  },
+)
+
 plainTest('a PostgreSQL database whose encoding is not UTF-8 is refused and not changed', async (t) => {
   for (const encoding of ['LATIN1', 'SQL_ASCII']) {
     const url = await emptyPostgres(t, encoding)

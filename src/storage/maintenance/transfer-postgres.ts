@@ -1,5 +1,5 @@
 import { insertRows } from '../many-rows.ts'
-import { type Tx, WITHOUT_TIMEOUTS, withConnection } from '../postgres/connections.ts'
+import { NO_TIMEOUT, setTimeouts, type Tx, withConnection } from '../postgres/connections.ts'
 import { NUMBERED_TABLES, TABLES } from '../tables.ts'
 import { TABLE_NAMES, type TransferRow, type TransferSide } from './transfer.ts'
 
@@ -15,7 +15,8 @@ export async function withinPostgres<Result>(
   const mode = isTarget ? 'read write' : 'isolation level repeatable read read only'
   const outcome = await withConnection(url, {}, (client) =>
     client.begin(mode, async (tx) => {
-      await tx.unsafe(WITHOUT_TIMEOUTS)
+      // This transaction is idle while the other database counts or clears a large table.
+      await tx.unsafe(setTimeouts(NO_TIMEOUT, NO_TIMEOUT))
       // A service that was started too early on the target must not write during the transfer.
       if (isTarget) await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
       return { result: await work(createSide(tx)) }

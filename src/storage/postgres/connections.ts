@@ -98,9 +98,14 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
 /** An error on a standby. */
 export const DEMAND_PRIMARY = 'select pg_current_wal_lsn()'
 
-/** For the first statement of a transaction that may take long. Behind a pooler, its role may have timeouts. */
-export const WITHOUT_TIMEOUTS = `
-  select set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`
+/** A process that was suspended, or a connection that was lost, in the middle of a transaction must not hold its locks. */
+export const IDLE_IN_TRANSACTION_MS = 10_000
+export const NO_TIMEOUT = 0
+
+/** The first statement of a transaction that may take long. Behind a pooler, its role may have other timeouts. */
+export function setTimeouts(statementMs: number, idleMs = IDLE_IN_TRANSACTION_MS): string {
+  return `select set_config('statement_timeout', '${statementMs}', true), set_config('idle_in_transaction_session_timeout', '${idleMs}', true)`
+}
 
 /** Runs the work on a separate connection to the first host that is the primary. */
 export async function withConnection<Result>(

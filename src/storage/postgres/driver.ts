@@ -11,7 +11,7 @@ import {
 } from '../database.ts'
 import type { PostgresTarget } from '../database-target.ts'
 import { answered } from './answered.ts'
-import { type Client, type Connections, parseAddress, type Tx, WITHOUT_TIMEOUTS } from './connections.ts'
+import { type Client, type Connections, parseAddress, setTimeouts, type Tx } from './connections.ts'
 import { isDoubtful, isLost, isOutage, isUnreached, isWrongServer } from './errors.ts'
 import { createGathering } from './gathering.ts'
 import { createOutageWatch, type OutageObserver } from './outage.ts'
@@ -153,7 +153,7 @@ async function within<Result>(
   requireClient()
   const inTime = <Result>(statement: () => PromiseLike<Result>) => answered(statement, undefined, deadlineMs)
   const lock = async (name: LockName) => void (await inTime(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
-  if (deadlineMs !== undefined) await inTime(() => tx.unsafe(WITHOUT_TIMEOUTS))
+  if (deadlineMs !== undefined) await inTime(() => tx.unsafe(setTimeouts(deadlineMs)))
   const value = await work({ ...queries((statement, values) => inTime(() => ask(tx, statement, values))), lock })
   // A request that was answered with an error must not succeed afterwards.
   requireClient()

@@ -12,14 +12,15 @@ import {
   readMigrations,
   recordOf,
 } from '../migrations.ts'
-import { type Client, type Tx, WITHOUT_TIMEOUTS, withConnection } from './connections.ts'
+import { type Client, NO_TIMEOUT, setTimeouts, type Tx, withConnection } from './connections.ts'
 import { codeOf } from './errors.ts'
 
 const MIGRATION_LOCK = 7_214_000
 const LOCK_NOT_AVAILABLE = '55P03'
-// Requests queue behind a migration that waits for a lock; they wait for 2.5 seconds. An autovacuum gives way after one.
-const LOCK_TIMEOUT_MS = 2000
-const PAUSE_MS = 500
+// Requests queue behind a migration that waits for a lock, and their statements have two seconds. An autovacuum gives way after one.
+const LOCK_TIMEOUT_MS = 1500
+// In the pause the queue is served.
+const PAUSE_MS = 1000
 const PATIENCE_MS = 60_000
 
 /** Applies the missing migrations in one transaction, under a lock that all processes share. */
@@ -47,7 +48,7 @@ const TABLE_IN_USE =
 
 function migrateOnce(client: Client, folder: string, onNewer: OnNewer): Promise<Migration[]> {
   return client.begin(async (tx) => {
-    await tx.unsafe(WITHOUT_TIMEOUTS)
+    await tx.unsafe(setTimeouts(NO_TIMEOUT))
     await requireUsable(tx)
     // Another process may migrate for as long as it needs; after that, no lock is waited for long.
     await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])

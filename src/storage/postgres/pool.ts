@@ -1,4 +1,4 @@
-import { type Connections, openConnections } from './connections.ts'
+import { type Connections, IDLE_IN_TRANSACTION_MS, openConnections } from './connections.ts'
 import type { PostgresAddress } from './url.ts'
 
 /** The host that served last. All pools of a process share it. */
@@ -17,8 +17,6 @@ export type Pool = {
 }
 
 const STATEMENT_TIMEOUT_MS = 5000
-// A connection that was lost in the middle of a transaction must not hold its locks.
-const IDLE_IN_TRANSACTION_MS = 10_000
 const SETTINGS = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
 // During an outage every request fails; replacing the connections twice a second is enough to notice its end.
 const MIN_AGE_MS = 500

@@ -39,6 +39,14 @@ test('a connection has its settings and prepared statements; behind a pooler it 
   assert.deepEqual([shared?.prepared, shared?.timeout, shared?.idle], [0, '0', '0'])
 })
 
+test('PostgreSQL ends a long transaction whose process was suspended or lost, also behind a pooler', async (t) => {
+  const url = await postgresUrl(t)
+  for (const db of [open(t, url), open(t, `${url}?pooler=transaction`)]) {
+    const long = await db.transaction((tx) => tx.first(READ_SESSION), { isLong: true })
+    assert.deepEqual([long?.timeout, long?.idle], ['1min', '10s'])
+  }
+})
+
 test('the condition that demands the primary can be added to every read of the service', async (t) => {
   const db = open(t, await postgresUrl(t))
   const reads = declaredStatements().filter(({ isRead }) => isRead)
@@ -63,7 +71,7 @@ test('the timeouts that a role needs behind a pooler do not end a migration', as
   t.after(() => sql.end({ timeout: 0 }))
   for (const name of names) await sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set ${name} = '5s'`)
   await migratePostgres(`${url}?pooler=transaction`, folder)
-  assert.deepEqual([...(await sql`select * from seen`)], [{ statement_timeout: '0', idle_in_transaction_session_timeout: '0' }])
+  assert.deepEqual([...(await sql`select * from seen`)], [{ statement_timeout: '0', idle_in_transaction_session_timeout: '10s' }])
 })
 
 test('doctor: a URL that names a pooler where there is none', async (t) => {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../postgres/connections.ts'
-import type { Blocks, Wait } from './trial.ts'
+import { type Blocks, TrialError, type Wait } from './trial.ts'
 
 type LockRow = { readonly table: string; readonly mode: string; readonly granted: boolean }
 type Blocker = { readonly pid: number; readonly application: string; readonly seconds: number }
 
 export type LockWatch = {
-  /** Reads the locks once more, and stops. */
+  /** Reads the locks once more, and stops. Throws if the locks could not be read. */
   end(): Promise<void>
   waits(until: number): Wait[]
   /** Why a lock could not be taken, as far as it was seen. */
@@ -17,6 +17,8 @@ export type WatchOptions = {
   readonly pid: number
   /** Called after each look with the time for which requests have been waiting. */
   readonly onLook: (waitedMs: number) => Promise<void>
+  /** Called at once if the locks cannot be read any more. */
+  readonly onFailure: () => void
 }
 
 const LOOK_EVERY_MS = 20
@@ -38,7 +40,7 @@ const READ_BLOCKERS = `
   from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1`
 
 /** Looks at the locks of another connection, from now on. */
-export function watchLocks(client: Client, { pid, onLook }: WatchOptions): LockWatch {
+export function watchLocks(client: Client, { pid, onLook, onFailure }: WatchOptions): LockWatch {
   const takenAt = new Map<string, { readonly table: string; readonly blocks: Blocks; readonly at: number }>()
   let isEnding = false
   let previousLookAt = performance.now()
@@ -62,7 +64,7 @@ export function watchLocks(client: Client, { pid, onLook }: WatchOptions): LockW
     obstacle = `${table} is in use by ${blocker.application} (process ${blocker.pid} of PostgreSQL), in a transaction that began ${Math.round(blocker.seconds)} seconds ago`
   }
 
-  const watching = (async () => {
+  async function watch(): Promise<void> {
     while (!isEnding) {
       await look()
       const first = Math.min(...[...takenAt.values()].map(({ at }) => at))
@@ -70,7 +72,12 @@ export function watchLocks(client: Client, { pid, onLook }: WatchOptions): LockW
       await sleep(LOOK_EVERY_MS)
     }
     await look()
-  })()
+  }
+
+  const watching = watch().catch((error: Error) => {
+    onFailure()
+    throw new TrialError(`the locks could not be watched, so the trial was ended: ${error.message}. Nothing was changed; try again`)
+  })
   // Reported by end().
   watching.catch(() => undefined)
 

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { CREATE_HISTORY, MIGRATIONS_FOLDER, type Migration, READ_HISTORY, readMigrations, stepsOf } from '../../migrations.ts'
-import { type Client, type Tx, WITHOUT_TIMEOUTS, withConnection } from '../../postgres/connections.ts'
+import { type Client, NO_TIMEOUT, setTimeouts, type Tx, withConnection } from '../../postgres/connections.ts'
 import { applyMigration, requireUsable } from '../../postgres/migrations.ts'
 import { type LockWatch, watchLocks } from './lock-watch.ts'
 import { type Stop, type Trial, TrialError, type TrialOptions, type TrialSize } from './trial.ts'
@@ -48,9 +48,11 @@ async function rehearse(
   let endedAt = 0
   try {
     await client.begin(async (tx) => {
-      await tx.unsafe(WITHOUT_TIMEOUTS)
+      await tx.unsafe(setTimeouts(NO_TIMEOUT))
       await requireUsable(tx)
       const pid = await prepare(tx)
+      const before = await sizes(tx)
+      let isApplying = true
       let isCanceled = false
       watch = watchLocks(watcher, {
         pid,
@@ -61,18 +63,27 @@ async function rehearse(
           } catch (error) {
             interruption ??= error
           }
+          if (!isApplying) return
+          // Repeated at each look, because PostgreSQL ignores it between two statements.
           isCanceled = true
           await watcher.unsafe('select pg_cancel_backend($1)', [pid])
         },
+        // Without the watch nobody would stop the trial. The server rolls back a transaction whose connection is closed.
+        onFailure: () => void client.end({ timeout: 0 }),
       })
-      tried = await applyAll(tx, migrations, () => isCanceled)
+      const applied = await applyAll(tx, migrations, () => isCanceled).finally(() => {
+        isApplying = false
+      })
+      tried = { ...applied, size: applied.stopped === undefined ? await measured(tx, before) : sizeBetween(before, before, 0) }
       endedAt = performance.now()
       await watch.end()
       throw new RolledBack()
     })
   } catch (error) {
     endedAt ||= performance.now()
-    await watch?.end()
+    await watch?.end().catch((reason) => {
+      throw interruption ?? reason
+    })
     if (interruption !== undefined) throw interruption
     if (!(error instanceof RolledBack)) throw explained(error, watch?.obstacle())
   }
@@ -90,8 +101,7 @@ async function prepare(tx: Tx): Promise<number> {
   return pid
 }
 
-async function applyAll(tx: Tx, migrations: readonly Migration[], isCanceled: () => boolean): Promise<Tried> {
-  const before = await sizes(tx)
+async function applyAll(tx: Tx, migrations: readonly Migration[], isCanceled: () => boolean): Promise<Omit<Tried, 'size'>> {
   const steps: { name: string; tookMs: number }[] = []
   const startedAt = performance.now()
   let stopped: Stop | undefined
@@ -100,13 +110,13 @@ async function applyAll(tx: Tx, migrations: readonly Migration[], isCanceled: ()
     const stepAt = performance.now()
     const hasEnded = await finishes(tx, migration, isCanceled)
     const tookMs = performance.now() - stepAt
-    if (!hasEnded) stopped = { name: migration.name, afterMs: tookMs }
-    if (!hasEnded) break
+    if (!hasEnded) {
+      stopped = { name: migration.name, afterMs: tookMs }
+      break
+    }
     steps.push({ name: migration.name, tookMs })
   }
-  const tookMs = performance.now() - startedAt
-  const size = stopped === undefined ? await measured(tx, before) : sizeBetween(before, before, 0)
-  return { steps, tookMs, stopped, size }
+  return { steps, tookMs: performance.now() - startedAt, stopped }
 }
 
 /** Returns false if the migration was canceled, because requests had waited for long enough. */
@@ -114,7 +124,8 @@ async function finishes(tx: Tx, migration: Migration, isCanceled: () => boolean)
   if (isCanceled()) return false
   try {
     await tx.savepoint((inner) => applyMigration(inner, migration))
-    return true
+    // It may have ended before the cancellation arrived. What follows must not be canceled instead.
+    return !isCanceled()
   } catch (error) {
     if (isCanceled() && error instanceof postgres.PostgresError && error.code === QUERY_CANCELED) return false
     throw error

@@ -117,6 +117,46 @@ plainTest('PostgreSQL: a migration that would make requests wait for long is sto
   assert.equal(await stateOf(target), before)
 })
 
+plainTest('PostgreSQL: a migration that ends although it is stopped is heavy too', async (t) => {
+  const { trial } = await place(
+    onPostgres(t),
+    'alter table users add column next text; do $$ begin perform pg_sleep(600); exception when query_canceled then null; end $$;',
+  )
+  const result = await trial(300)
+  assert.deepEqual(
+    { name: result.stopped?.name, steps: result.steps, verdict: verdictOf(result) },
+    { name: NEXT, steps: [], verdict: 'heavy' },
+  )
+})
+
+plainTest('PostgreSQL: a trial whose locks cannot be watched ends, and is rolled back', async (t) => {
+  const { target, trial } = await place(
+    onPostgres(t),
+    `alter table users add column next text;
+     do $$ begin
+       loop
+         perform pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and application_name = 'latchkey' and state = 'active' and pid <> pg_backend_pid();
+         perform pg_stat_clear_snapshot();
+         perform pg_sleep(0.001);
+       end loop;
+     end $$;`,
+  )
+  await assert.rejects(trial(), { name: 'TrialError', message: /^the locks could not be watched, so the trial was ended: / })
+  const sql = postgres(target.kind === 'postgres' ? target.url : '', { max: 1 })
+  t.after(() => sql.end())
+  // The migration never ends, so this waits until the server has ended it.
+  assert.deepEqual([...(await sql`select * from users`)], [])
+})
+
+plainTest('PostgreSQL: the server ends a trial whose process was suspended or lost', async (t) => {
+  const { trial } = await place(
+    onPostgres(t),
+    "do $$ begin raise 'idle for %', current_setting('idle_in_transaction_session_timeout'); end $$;",
+  )
+  await assert.rejects(trial(), { name: 'TrialError', message: 'the migrations fail on this database: idle for 10s' })
+})
+
 plainTest('PostgreSQL: a long migration that nobody waits for is not stopped', async (t) => {
   const { trial } = await place(onPostgres(t), 'create table next (i bigint); select pg_sleep(1);')
   const result = await trial(100)
