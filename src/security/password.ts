@@ -20,7 +20,7 @@ export type Passwords = {
 
 export type PasswordOptions = { readonly memoryKiB: number; readonly passes: number; readonly maxWaitMs: number }
 
-const SALT_AND_HASH = /^[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
+const SALT_AND_HASH = /^([^$]+)\$([^$]+)$/
 // The value of Algorithm.Argon2id, a const enum, which type stripping cannot inline.
 const ARGON2ID = 2
 
@@ -66,7 +66,9 @@ export function isNativeHash(passwordHash: string): boolean {
 
 /** The library accepts no other spelling of salt and hash; one of another system is read by its own rules. */
 function isHashOf(costPrefix: string, passwordHash: string): boolean {
-  return passwordHash.startsWith(costPrefix) && SALT_AND_HASH.test(passwordHash.slice(costPrefix.length))
+  if (!passwordHash.startsWith(costPrefix)) return false
+  const [, ...parts] = SALT_AND_HASH.exec(passwordHash.slice(costPrefix.length)) ?? []
+  return parts.length > 0 && parts.every((part) => unpadded(Buffer.from(part, 'base64')) === part)
 }
 
 function prefixOf({ memoryKiB, passes }: Pick<PasswordOptions, 'memoryKiB' | 'passes'>): string {

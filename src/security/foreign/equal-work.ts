@@ -5,6 +5,8 @@ import { parseForeignHash } from './parse-hash.ts'
 import { spendPbkdf2 } from './pbkdf2.ts'
 import { spendScrypt } from './scrypt.ts'
 
+type Comparison = { readonly isMatch: boolean; readonly spent: HashCost | undefined }
+
 const SEPARATOR = '/'
 
 /** The kind of a hash, as it is stored beside it: its family and the amount of work. */
@@ -17,18 +19,23 @@ export function kindOf({ family, amount }: HashCost): string {
  * a hash, the highest amount that any account has. The time of a login therefore does not show whose hash was compared.
  */
 export async function matchesAtEqualCost(password: string, hash: string | undefined, kinds: readonly string[]): Promise<boolean> {
-  const foreign = hash === undefined ? undefined : readHash(hash)
-  const isMatch = foreign !== undefined && (await attempt(foreign.matches(password)))
-  for (const cost of remainingWork(foreign?.cost, kinds)) await attempt(spend(password, cost))
+  const { isMatch, spent } = await compare(password, hash === undefined ? undefined : readHash(hash))
+  for (const cost of remainingWork(spent, kinds)) await attempt(spend(password, cost))
   return isMatch
 }
 
+/** Also returns the work that the comparison has spent: none if a library refuses the hash. */
+export async function compare(password: string, foreign: ForeignHash | undefined): Promise<Comparison> {
+  const isMatch = foreign && (await attempt(foreign.matches(password)))
+  return { isMatch: isMatch === true, spent: isMatch === undefined ? undefined : foreign?.cost }
+}
+
 /** A hash or a cost in the database that a library refuses must not make a login fail, least of all the logins of other accounts. */
-async function attempt(work: Promise<unknown>): Promise<boolean> {
+async function attempt<Result>(work: Promise<Result>): Promise<Result | undefined> {
   try {
-    return (await work) === true
+    return await work
   } catch {
-    return false
+    return undefined
   }
 }
 

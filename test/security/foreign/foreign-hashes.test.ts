@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { kindOf, matchesAtEqualCost, remainingWork } from '../../../src/security/foreign/equal-work.ts'
+import { hash as hashWithBcrypt } from '@node-rs/bcrypt'
+import { compare, kindOf, matchesAtEqualCost, remainingWork } from '../../../src/security/foreign/equal-work.ts'
 import { type HashCost, UnusableHash } from '../../../src/security/foreign/foreign-hash.ts'
 import { parseForeignHash } from '../../../src/security/foreign/parse-hash.ts'
 import { createPasswords, NO_PASSWORD } from '../../../src/security/password.ts'
@@ -24,6 +25,14 @@ for (const { by, password, hash } of VECTORS) {
 const SALT = 'c2FsdHNhbHRzYWx0c2FsdA'
 const KEY = 'a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5'
 const BCRYPT_END = 'X'.repeat(53)
+
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Sets bits of the last character that no byte is made of. */
+function withLastBits(text: string, alphabet: string, bits: number): string {
+  return text.slice(0, -1) + alphabet.charAt(alphabet.indexOf(text.slice(-1)) | bits)
+}
 
 const REJECTED: readonly [string, RegExp][] = [
   ['5f4dcc3b5aa765d61d8327deb882cf99', /^md5 is too weak/],
@@ -134,6 +143,41 @@ test('a hash of the cost of the service in another spelling is verified like one
   assert.deepEqual([passwords.needsRehash(hash), passwords.needsRehash(padded)], [false, true])
   assert.equal(await passwords.matches('a good password', padded), true)
   assert.equal(await passwords.matches('a wrong password', padded), false)
+})
+
+test('a hash of the cost of the service whose last bits are not zero is verified like one of another system', async () => {
+  const passwords = createPasswords(CHEAP)
+  const hash = await passwords.hash('a good password')
+  const [salt = '', key = ''] = hash.split('$').slice(-2)
+  for (const part of [salt, key]) {
+    const odd = hash.replace(part, withLastBits(part, BASE64, 0b11))
+    assert.notEqual(odd, hash)
+    assert.equal(passwords.needsRehash(odd), true)
+    assert.equal(await passwords.matches('a good password', odd), true)
+    assert.equal(await passwords.matches('a wrong password', odd), false)
+  }
+})
+
+test('a hash of bcrypt whose last bits of salt and hash are not zero is verified', async () => {
+  const hash = await hashWithBcrypt('a good password', 4)
+  const [start, end] = [hash.slice(0, 29), hash.slice(29)]
+  const passwords = createPasswords(CHEAP)
+  for (const odd of [withLastBits(start, BCRYPT_BASE64, 0b1111) + end, start + withLastBits(end, BCRYPT_BASE64, 0b11)]) {
+    assert.notEqual(odd, hash)
+    assert.equal(await passwords.matches('a good password', odd), true)
+    assert.equal(await passwords.matches('a wrong password', odd), false)
+  }
+})
+
+test('the work of a comparison counts as spent only if the library has done it', async () => {
+  const cost = { family: 'bcrypt', amount: 1024 }
+  const outcomes = [async () => true, async () => false, () => Promise.reject(new Error('refused'))]
+  assert.deepEqual(await Promise.all(outcomes.map((matches) => compare('password', { cost, matches }))), [
+    { isMatch: true, spent: cost },
+    { isMatch: false, spent: cost },
+    { isMatch: false, spent: undefined },
+  ])
+  assert.deepEqual(await compare('password', undefined), { isMatch: false, spent: undefined })
 })
 
 test('a kind that no library computes, such as one of a damaged row, does not make the logins of others fail', async () => {
