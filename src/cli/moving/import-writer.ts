@@ -42,7 +42,7 @@ function createRehearsal(db: Database, { options }: WriterOptions): ImportWriter
     async write(users) {
       const related = earlier.find(users.flatMap(allNames))
       const outcome = await rehearse(db, async (rehearsed) => {
-        const target = createImport(partsOf(rehearsed), OPERATOR.origin, options)
+        const target = createImport(partsOf(rehearsed), OPERATOR.origin, { ...options, isRehearsal: true })
         for (const batch of batchesOf(related)) await target.write(batch)
         return target.write(users)
       })

@@ -1,6 +1,7 @@
 import type { Origin } from '../../model/caller.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import {
+  continueIds,
   expectManyRows,
   type FoundUser,
   findUsersByEmail,
@@ -19,7 +20,12 @@ import { changesOf } from './update-events.ts'
 /** What happens to a user whose address has an account already. */
 export type OnConflict = 'skip' | 'fail' | 'update'
 
-export type ImportOptions = { readonly onConflict: OnConflict; readonly keepIds: boolean }
+export type ImportOptions = {
+  readonly onConflict: OnConflict
+  readonly keepIds: boolean
+  /** The caller rolls everything back. */
+  readonly isRehearsal?: boolean
+}
 
 export type Rejection = { readonly line: number; readonly reason: string }
 
@@ -48,13 +54,19 @@ type Reject = (user: ImportedUser, reason: string) => void
 
 const NO_NAME = '-'
 
-export function createImport({ reads, changes, now }: Parts, origin: Origin, { onConflict, keepIds }: ImportOptions): Import {
+// Nine times as many are exact in JavaScript: new ids continue after the highest one.
+const MAX_KEPT_ID = 10 ** 15
+
+export function createImport({ reads, changes, now }: Parts, origin: Origin, options: ImportOptions): Import {
+  const { onConflict, keepIds, isRehearsal = false } = options
+
   async function writeBatch(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<BatchOutcome> {
     const rejected: Rejection[] = []
     const reject = ({ line }: ImportedUser, reason: string) => void rejected.push({ line, reason })
     const importable = await withoutForeignKeys(tx, keepIds ? withIds(users, reject) : users, reject)
     const rows = importable.map((user) => toNewRow(user, now()))
     const created = joined(importable, await insertUsers(tx, rows, keepIds))
+    if (keepIds && !isRehearsal && created.size > 0) await continueIds(tx)
     const others = importable.filter((user) => !created.has(user))
     const found = joined(others, await findUsersByEmail(tx, keysOf(others)))
     for (const user of others) if (!found.has(user)) reject(user, `id: ${user.id} belongs to another account`)
@@ -103,10 +115,13 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, { o
   }
 }
 
-/** Rejects users without an id. */
+/** Rejects users without an id that can be kept. */
 function withIds(users: readonly ImportedUser[], reject: Reject): readonly ImportedUser[] {
-  for (const user of users) if (user.id === undefined) reject(user, 'id: is missing, which --keep-ids needs')
-  return users.filter(({ id }) => id !== undefined)
+  for (const user of users) {
+    if (user.id === undefined) reject(user, 'id: is missing, which --keep-ids needs')
+    else if (user.id > MAX_KEPT_ID) reject(user, `id: should be at most ${MAX_KEPT_ID} with --keep-ids`)
+  }
+  return users.filter(({ id }) => id !== undefined && id <= MAX_KEPT_ID)
 }
 
 /** Rejects users with a key that another account has. */

@@ -10,7 +10,6 @@ export function changesOf(before: UserState, user: ImportedUser | undefined): Ch
   const edited = editedFields(before, user)
   const changes: (Change | false)[] = [
     edited.length > 0 && { kind: 'user.edited', target, changed: edited },
-    // Some products export passwords apart from the accounts: the first password of an account changes none.
     before.passwordHash !== NO_PASSWORD && differs(user.passwordHash, before.passwordHash) && { kind: 'user.password_changed', target },
     user.verified === true && !before.verified && { kind: 'user.verified', target },
     // An import neither takes the admin role nor bans an admin.
@@ -20,11 +19,13 @@ export function changesOf(before: UserState, user: ImportedUser | undefined): Ch
   return changes.filter((change) => change !== false)
 }
 
-function editedFields(before: UserState, { firstName, lastName, verified, keys }: ImportedUser): string[] {
+function editedFields(before: UserState, { firstName, lastName, verified, passwordHash, keys }: ImportedUser): string[] {
   const fields = {
     first_name: differs(firstName, before.firstName),
     last_name: differs(lastName, before.lastName),
     verified: verified === false && before.verified,
+    // Some products export passwords apart from the accounts: a first password changes none, so the owner gets no notice.
+    password: passwordHash !== undefined && before.passwordHash === NO_PASSWORD,
     keys: keys.length > 0,
   }
   return Object.entries(fields).flatMap(([name, isChanged]) => (isChanged ? [name] : []))

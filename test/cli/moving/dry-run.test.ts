@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { statement } from '../../../src/storage/database.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
-import { commandLine } from '../../support/processes/command-line.ts'
+import { commandLine, done } from '../../support/processes/command-line.ts'
 
 const COUNT = statement<{ count: number }>('select count(*) as count from users')
 const LISTED = 'a listed password'
@@ -51,3 +51,15 @@ for (const [onConflict, [counts, rejectedLines]] of Object.entries(EXPECTED))
     assert.equal(rehearsed.stdout, `dry run: nothing was imported\n${counts}`)
     assert.deepEqual(rejections(rehearsed.stderr), rejections(imported.stderr))
   })
+
+test('--dry-run --keep-ids leaves the ids of later accounts as they were', async (t) => {
+  const line = await commandLine(t)
+  const file = join(temporaryFolder(t), 'users.jsonl')
+  writeFileSync(file, JSON.stringify({ id: 70, email: 'ada@example.com' }))
+  done(
+    await line.run(['user', 'import', file, '--from', 'latchkey', '--keep-ids', '--dry-run']),
+    'dry run: nothing was imported\nread 1 = created 1 + updated 0 + skipped 0 + rejected 0\n',
+  )
+  const person = ['--email', 'bob@example.com', '--first-name', 'B', '--last-name', 'B']
+  done(await line.run(['user', 'create', ...person], 'a good password\n'), '1\n')
+})

@@ -107,6 +107,7 @@ test('an update leaves the events of what it changes in each account, and none f
     ['user.edited 1 {"changed":["last_name","verified"]}', 'user.promoted 1 null', 'user.imported null {"count":2}'],
   )
   assert.deepEqual(await eventsOf({ ...eve, verified: true, banned: true, password_hash: BCRYPT }), [
+    'user.edited 3 {"changed":["password"]}',
     'user.verified 3 null',
     'user.banned 3 null',
     'user.imported null {"count":1}',
@@ -163,6 +164,17 @@ test('--keep-ids keeps the ids in an empty database, and new ids continue after 
       'latchkey: line 3: id: is missing, which --keep-ids needs\nlatchkey: line 2: id: 7 belongs to another account\n',
     ],
   )
+})
+
+test('--keep-ids rejects an id that would leave too few for later accounts; without it, the id does not matter', async (t) => {
+  const line = await commandLine(t)
+  const file = writeLines(t, { id: 10 ** 15, email: 'ada@example.com' }, { id: 10 ** 15 + 1, email: 'bob@example.com' })
+  const { code, stdout, stderr } = await importing(line, file, '--keep-ids')
+  assert.deepEqual([code, stdout], [1, counts(2, 1, 0, 0, 1)])
+  assert.equal(stderr, 'latchkey: line 2: id: should be at most 1000000000000000 with --keep-ids\n')
+  const [ada] = json(await line.run(['user', 'list', '--json'])) as readonly { id: number }[]
+  assert.equal(ada?.id, 10 ** 15)
+  done(await importing(line, file), counts(2, 1, 0, 1, 0))
 })
 
 test('--rejects keeps rejected users with their reasons, for their owner only, and can be imported again', async (t) => {

@@ -99,8 +99,12 @@ export async function insertUsers(tx: Transaction, users: readonly UserRow[], ke
     reset_version: randomInt(MAX_FIRST_VERSION),
   }))
   const inserted = await tx.all(keepsIds ? INSERT_WITH_IDS : INSERT, JSON.stringify(rows))
-  if (keepsIds && inserted.length > 0) await tx.first(CONTINUE_IDS)
   return inserted.map(toFound)
+}
+
+/** Lets new ids continue after those that were inserted. PostgreSQL does not take this back when the transaction is rolled back. */
+export async function continueIds(tx: Transaction): Promise<void> {
+  await tx.first(CONTINUE_IDS)
 }
 
 /** Changes what is given of users that exist, by their addresses. A new password ends their sessions. */
