@@ -16,7 +16,7 @@ export type Account = {
 export type Member = Account & { readonly id: number }
 
 export type Accounts = {
-  /** Every address of the run contains it. */
+  /** Every address of the run contains it, or the last name if a check sends no address. */
   readonly marker: string
   address(): string
   password(length?: number): string
@@ -104,17 +104,19 @@ export function createAccounts({ client, admin, mailbox }: AccountOptions): Acco
   /** The accounts of the run that the implementation still has. */
   async function remaining(through: Client): Promise<readonly JsonObject[]> {
     const found: JsonObject[] = []
-    for (const term of [marker, marker.toUpperCase()]) {
-      const { json } = await through.call('GET', '/users/search', { as: admin, query: { search_term: term, field: 'email', size: 100 } })
-      if (isObject(json) && Array.isArray(json['items'])) found.push(...json['items'].filter(isObject))
+    for (const field of ['email', 'last_name']) {
+      for (const term of [marker, marker.toUpperCase()]) {
+        const { json } = await through.call('GET', '/users/search', { as: admin, query: { search_term: term, field, size: 100 } })
+        if (isObject(json) && Array.isArray(json['items'])) found.push(...json['items'].filter(isObject))
+      }
     }
     const unseen = found.length === 0 && [...registered].some((email) => !removed.has(ids.get(email) ?? 0))
     const listed = unseen ? await list(through) : []
-    const mine = [...found, ...listed].filter((user) => isMarked(user['email']))
+    const mine = [...found, ...listed].filter((user) => isMarked(user['email']) || isMarked(user['last_name']))
     return [...new Map(mine.map((user) => [user['id'], user])).values()]
   }
 
-  const isMarked = (email: unknown) => String(email).toLowerCase().startsWith(marker)
+  const isMarked = (text: unknown) => String(text).toLowerCase().includes(marker)
 
   async function remove(through: Client, { id, email }: JsonObject): Promise<void> {
     ids.set(String(email).toLowerCase(), Number(id))
@@ -132,7 +134,7 @@ export function createAccounts({ client, admin, mailbox }: AccountOptions): Acco
       await Promise.all(Array.from({ length: AT_ONCE }, work))
       found = await remaining(through)
     }
-    return found.map(({ email }) => String(email))
+    return found.map(({ id, email }) => String(email || `the account ${id} without an address`))
   }
 
   return {

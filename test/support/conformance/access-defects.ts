@@ -1,4 +1,4 @@
-import { claimsOf, type Defect, isCall, onReply, onRequest } from './account-defects.ts'
+import { claimsOf, type Defect, isCall, isWithoutAt, onReply, onRequest } from './account-defects.ts'
 import { altered, type Body, jsonReply, objectIn, type Plant, type Reply, type Seen } from './mutating-proxy.ts'
 
 const HASH = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g'
@@ -130,7 +130,7 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
     name: 'edit takes any text as an address',
     check: 'edit.email-invalid',
     plant: matching(/^PUT \/users\/\d+$/, (reply, { json }) =>
-      json['email'] === 'conformance' ? jsonReply(200, { email: 'conformance', first_name: 'A', last_name: 'B' }) : reply,
+      isWithoutAt(json['email']) ? jsonReply(200, { email: json['email'], first_name: 'A', last_name: 'B' }) : reply,
     ),
   },
   {

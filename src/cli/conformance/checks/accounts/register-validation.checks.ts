@@ -10,15 +10,19 @@ const INVALID: readonly (readonly [name: string, section: string, title: string,
   ['first-name-missing', '4.1', 'no first_name', { first_name: undefined }],
   ['last-name-missing', '4.1', 'no last_name', { last_name: undefined }],
   ['email-empty', '2.1', 'an empty email', { email: '' }],
-  ['email-without-at', '2.1', 'an email without @', { email: 'conformance.example.com' }],
-  ['email-without-domain', '2.1', 'an email without a domain', { email: 'conformance@' }],
-  ['email-without-name', '2.1', 'an email without a name before the @', { email: '@example.com' }],
-  ['email-with-spaces', '2.1', 'an email with spaces inside', { email: 'con for mance@example.com' }],
-  ['email-two-ats', '2.1', 'an email with two @', { email: 'con@formance@example.com' }],
   ['email-null', '7', 'null as email', { email: null }],
   ['password-null', '7', 'null as password', { password: null }],
   ['password-array', '7', 'an array as password', { password: ['long enough'] }],
   ['first-name-object', '7', 'an object as first_name', { first_name: { name: 'Conny' } }],
+]
+
+/** Texts that are no e-mail address. Each contains the marker, so that an implementation that accepts one is cleaned up too. */
+const INVALID_ADDRESSES: readonly (readonly [name: string, title: string, address: (marker: string) => string])[] = [
+  ['email-without-at', 'an email without @', (marker) => `${marker}.example.com`],
+  ['email-without-domain', 'an email without a domain', (marker) => `${marker}@`],
+  ['email-without-name', 'an email without a name before the @', (marker) => `@${marker}.example.com`],
+  ['email-with-spaces', 'an email with spaces inside', (marker) => `${marker} with spaces@example.com`],
+  ['email-two-ats', 'an email with two @', (marker) => `${marker}@two@example.com`],
 ]
 
 /** Bodies that are no JSON object. */
@@ -58,7 +62,15 @@ export const REGISTER_VALIDATION_CHECKS = [
   }),
   ...INVALID.map(([name, section, title, changes]) =>
     check(`register.${name}`, section, `${title} is answered with 422`, async (context) => {
-      expectInvalid(await context.call('POST', '/register/', { json: registration(context, changes) }))
+      // The last name has the marker where there is no address.
+      const json = registration(context, { last_name: context.marker, ...changes })
+      expectInvalid(await context.call('POST', '/register/', { json }))
+    }),
+  ),
+  ...INVALID_ADDRESSES.map(([name, title, address]) =>
+    check(`register.${name}`, '2.1', `${title} is answered with 422`, async (context) => {
+      const json = registration(context, { email: address(context.marker) })
+      expectInvalid(await context.call('POST', '/register/', { json }))
     }),
   ),
   ...brokenBodyChecks('register', 'POST', '/register/'),
