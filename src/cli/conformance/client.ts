@@ -86,14 +86,18 @@ export function createClient({ url, masking, checkpoint, onAnswer }: ClientOptio
       const json = parseJson(text)
       masking.noteFields(json)
       const exchange = () => ({
-        request: masking.mask(describeRequest(method, target, headers, body)),
-        response: masking.mask(describeResponse(response.status, response.headers, text)),
+        request: describeRequest(method, target, headers, body, excerpt),
+        response: describeResponse(response.status, response.headers, text, excerpt),
       })
       return { status: response.status, headers: response.headers, bytes, text, json, exchange }
     } catch (error) {
-      throw new Unanswered(`${method} ${path} was not answered: ${reasonOf(error)}`)
+      // The error for a header that cannot be sent quotes it.
+      throw new Unanswered(masking.mask(`${method} ${path} was not answered: ${reasonOf(error)}`))
     }
   }
+
+  // Masked first: a part of a secret would not be recognised.
+  const excerpt = (text: string) => shorten(masking.mask(text))
 
   return { call }
 }
@@ -134,15 +138,22 @@ function noteSecrets(masking: Masking, { as, json, form, query }: Call): void {
   for (const fields of [json, form, query]) masking.noteFields(fields)
 }
 
-function describeRequest(method: string, target: string, headers: Readonly<Record<string, string>>, body: string | undefined): string {
+function describeRequest(
+  method: string,
+  target: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | undefined,
+  excerpt: (text: string) => string,
+): string {
   const credentials = Object.entries(headers).filter(([name]) => name !== 'content-type')
   const shown = credentials.map(([name, value]) => `; ${name}: ${value}`).join('')
-  return shorten(`${method} ${decodeURI(target)}${shown}`) + (body === undefined ? '' : ` ${shorten(body)}`)
+  return excerpt(`${method} ${decodeURI(target)}${shown}`) + (body === undefined ? '' : ` ${excerpt(body)}`)
 }
 
-function describeResponse(status: number, headers: Headers, text: string): string {
+function describeResponse(status: number, headers: Headers, text: string, excerpt: (text: string) => string): string {
   const place = headers.get('location')
-  return [status, headers.get('content-type') ?? '', ...(place === null ? [] : [`Location: ${place}`]), shorten(text)].join(' ').trim()
+  const shown = [headers.get('content-type') ?? '', ...(place === null ? [] : [`Location: ${place}`]), text]
+  return [status, ...shown.map(excerpt)].join(' ').trim()
 }
 
 function shorten(text: string): string {

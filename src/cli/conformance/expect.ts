@@ -137,6 +137,5 @@ function hasType(value: unknown, type: Fields[string]): boolean {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing'
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+  return JSON.stringify(value) ?? 'nothing'
 }

@@ -14,7 +14,12 @@ export function createMasking(): Masking {
   const names = new Map<string, string>()
 
   function note(name: string, secret: string): void {
-    if (secret.length >= SHORTEST_SECRET) names.set(secret, `<${name}>`)
+    // A header is sent, and quoted in errors, without the spaces around it.
+    const text = secret.trim()
+    if (text.length < SHORTEST_SECRET) return
+    names.set(text, `<${name}>`)
+    // As a form or a query contains it.
+    names.set(String(new URLSearchParams({ '': text })).slice(1), `<${name}>`)
   }
 
   function noteFields(body: unknown): void {

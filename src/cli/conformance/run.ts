@@ -7,7 +7,7 @@ import { type Answer, type Client, createClient, type Exchange, Unanswered } fro
 import { createContext, createShared } from './context.ts'
 import { Mismatch } from './expect.ts'
 import { type Mailbox, openMailbox } from './mailbox.ts'
-import { createMasking } from './masking.ts'
+import { createMasking, type Masking } from './masking.ts'
 import { requireUsable } from './preflight.ts'
 
 /** `differs`: a choice of Latchkey that this implementation decided otherwise, which is not an error. */
@@ -48,6 +48,8 @@ export type Run = {
 
 // Few, because most checks make the service hash passwords.
 const CONCURRENCY = 4
+/** The maximum length of a reason, and of what was expected or received. */
+const MAX_LENGTH = 300
 
 /** Runs the checks, and removes the accounts that they created, also after an error or an interruption. */
 export async function runConformance(options: RunOptions): Promise<Run> {
@@ -77,7 +79,7 @@ export async function runConformance(options: RunOptions): Promise<Run> {
     const shared = createShared(clientFor(), accounts, operator)
     const contextFor = (client: Client) => createContext(client, accounts, operator, shared, mailbox)
     results = await runAll(checks, { ...options, checkpoint }, mailbox, (check) =>
-      runOne(check, options.isStrict === true, clientFor, contextFor),
+      runOne(check, options.isStrict === true, masking, clientFor, contextFor),
     )
   } finally {
     left = await removeAccounts(accounts, cleaner)
@@ -122,24 +124,32 @@ async function runAll(
 async function runOne(
   check: Check,
   isStrict: boolean,
+  masking: Masking,
   clientFor: (onAnswer: (answer: Answer) => void) => Client,
   contextFor: (client: Client) => ReturnType<typeof createContext>,
 ): Promise<Result> {
   const startedAt = performance.now()
   let last: Answer | undefined
   const result = (rest: Omit<Result, 'check' | 'durationMs'>): Result => ({ check, durationMs: performance.now() - startedAt, ...rest })
+  // Masked first: a part of a secret would not be recognised.
+  const shown = (text: string) => shorten(masking.mask(text))
   const failed: Outcome = check.level === 'choice' && !isStrict ? 'differs' : 'failed'
   try {
     await check.run(contextFor(clientFor((answer) => (last = answer))))
     return result({ outcome: 'passed' })
   } catch (error) {
-    if (error instanceof NotApplicable) return result({ outcome: 'skipped', reason: error.message })
-    if (error instanceof Unanswered) return result({ outcome: 'failed', reason: error.message })
+    if (error instanceof NotApplicable) return result({ outcome: 'skipped', reason: shown(error.message) })
+    if (error instanceof Unanswered) return result({ outcome: 'failed', reason: shown(error.message) })
     if (error instanceof Interrupted) throw error
-    if (!(error instanceof Mismatch)) return result({ outcome: 'failed', reason: `the check could not be completed: ${String(error)}` })
+    if (!(error instanceof Mismatch))
+      return result({ outcome: 'failed', reason: shown(`the check could not be completed: ${String(error)}`) })
     const exchange = (error.answer ?? last)?.exchange()
-    return result({ outcome: failed, expected: error.expected, received: error.received, ...(exchange && { exchange }) })
+    return result({ outcome: failed, expected: shown(error.expected), received: shown(error.received), ...(exchange && { exchange }) })
   }
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text
 }
 
 /** Never throws: an error of the run is more important than one of the removal, which the report names too. */

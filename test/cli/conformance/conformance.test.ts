@@ -5,9 +5,12 @@ import { ALL_CHECKS } from '../../../src/cli/conformance/checks/all-checks.ts'
 import { type RunOptions, runConformance } from '../../../src/cli/conformance/run.ts'
 import { InvalidInput } from '../../../src/cli/terminal/refusals.ts'
 import { statement } from '../../../src/storage/database.ts'
+import { insertUser } from '../../../src/storage/repositories/accounts/user.repository.ts'
 import { admin, keyHolder, member } from '../../support/app/actors.ts'
 import { type ConformingService, startConforming } from '../../support/app/conforming-service.ts'
 import { until } from '../../support/app/eventually.ts'
+import { TOKENS } from '../../support/conformance/account-defects.ts'
+import { altered, jsonReply, type Plant, startMutatingProxy } from '../../support/conformance/mutating-proxy.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { freePort } from '../../support/databases/postgres-server.ts'
 import { json, refusedWith } from '../../support/processes/command-line.ts'
@@ -22,6 +25,7 @@ type JsonReport = {
 }
 
 const COUNT_USERS = statement<{ count: number }>('select count(*) as count from users')
+const SET_ADDRESS = statement('update users set email = $1, email_key = $1 where id = $2')
 const PATIENCE_MS = 60_000
 
 function run(t: TestContext, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> {
@@ -119,6 +123,57 @@ plainTest('conformance: a key that cannot remove accounts stops the run after th
     stderr,
     `latchkey: these accounts could not be removed: ${address}\n` +
       `latchkey: ${service.url}: the account ${address} could not be removed (403 application/json; charset=utf-8 {"detail":"Not enough permissions"}); nothing was checked\n`,
+  )
+})
+
+/** An implementation that stores every address, also none. */
+function storingAnyAddress({ db }: ConformingService): Plant {
+  let count = 0
+  return async ({ method, path, json }, { forward }) => {
+    const reply = await forward()
+    if (reply.status !== 422) return reply
+    const email = String(json['email'] ?? '')
+    if (method === 'POST' && path === '/register/') {
+      const lastName = String(json['last_name'] ?? '')
+      const user = { firstName: 'Conny', lastName, passwordHash: 'none', role: 'user', verified: false, createdAt: 1 } as const
+      await db.transaction((tx) => insertUser(tx, { ...user, email, emailKey: `${email}#${++count}` }))
+      return jsonReply(201, TOKENS)
+    }
+    await db.run(SET_ADDRESS, email, Number(path.split('/').at(-1)))
+    return jsonReply(200, { email, first_name: 'Conny', last_name: 'Check' })
+  }
+}
+
+plainTest('conformance: accounts with invalid addresses, or with none, are removed too', async (t) => {
+  const service = await startConforming(t)
+  const before = await service.db.first(COUNT_USERS)
+  const { adminKey } = service
+  const url = await startMutatingProxy(t, service.url, adminKey, storingAnyAddress(service))
+  const about = /^(?:register\.(?:email|last-name|first-name)-|edit\.(?:email-invalid|refused-changes-nothing)$)/
+  const only = ALL_CHECKS.filter(({ id, needsMailbox, level }) => about.test(id) && !needsMailbox && level === 'specified').map(
+    ({ id }) => id,
+  )
+  const { results, accounts } = await runConformance({ url, adminKey, only })
+  assert.deepEqual(
+    results.filter(({ outcome }) => outcome !== 'failed').map(({ check }) => check.id),
+    [],
+  )
+  assert.ok(results.length >= 12)
+  assert.deepEqual(accounts.left, [])
+  assert.deepEqual(await service.db.first(COUNT_USERS), before)
+})
+
+plainTest('conformance: what was expected and received is masked, and then shortened', async (t) => {
+  const { url: target, adminKey } = await startConforming(t)
+  const padding = 'x'.repeat(265)
+  const url = await startMutatingProxy(t, target, adminKey, async ({ path, json }, { forward }) => {
+    const reply = await forward()
+    return path === '/login/' ? altered(reply, { fields: { detail: undefined, padding, password: json['password'] } }) : reply
+  })
+  const { results } = await runConformance({ url, adminKey, only: ['login.unknown-email'] })
+  assert.deepEqual(
+    results.map(({ received }) => received),
+    [`{"padding":"${padding}","password":"<password…`],
   )
 })
 

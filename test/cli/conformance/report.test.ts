@@ -8,6 +8,7 @@ import { reportJunit } from '../../../src/cli/conformance/junit.ts'
 import { createMasking } from '../../../src/cli/conformance/masking.ts'
 import { reportJson, reportText } from '../../../src/cli/conformance/report.ts'
 import type { Result, Run } from '../../../src/cli/conformance/run.ts'
+import { jsonReply, startMutatingProxy } from '../../support/conformance/mutating-proxy.ts'
 
 const nothing = async () => undefined
 const exchange = { request: 'POST /login/ {"password":"<password>"}', response: '500 text/plain <b>"broken" & \u0000\u001b[31m</b>' }
@@ -172,4 +173,28 @@ test('passwords, tokens and keys are masked in what a report shows', async (t) =
     answer.exchange().request,
     'POST /x?code=<code>; authorization: Bearer <token>; x-api-key: <key> {"password":"<password>","name":"Mia"}',
   )
+})
+
+test('a secret that reaches beyond the excerpt of a request or a response is masked as a whole', async (t) => {
+  const url = await startMutatingProxy(t, '', '', async ({ json }) => jsonReply(200, json))
+  const client = createClient({ url, masking: createMasking(), checkpoint })
+  const name = 'n'.repeat(565)
+  const { request, response } = (await client.call('POST', '/x', { json: { name, password: 'secret-password' } })).exchange()
+  const masked = `{"name":"${name}","password":"<password>"}`
+  assert.deepEqual([request, response], [`POST /x ${masked}`, `200 application/json ${masked}`])
+})
+
+test('a secret in a form is masked', async (t) => {
+  const { url } = await startServer(t)
+  const client = createClient({ url, masking: createMasking(), checkpoint })
+  const answer = await client.call('POST', '/x', { form: { new_password: 'A1! secret', name: 'Mia' } })
+  assert.equal(answer.exchange().request, 'POST /x new_password=<new_password>&name=Mia')
+})
+
+test('a key that cannot be sent is not quoted', async (t) => {
+  const { url, count } = await startServer(t)
+  const client = createClient({ url, masking: createMasking(), checkpoint })
+  const expected = /^GET \/x was not answered: [^\n]*"<key>" is an invalid header value\.?$/
+  await assert.rejects(client.call('GET', '/x', { as: { key: ' secret\nkey ' } }), { name: 'Unanswered', message: expected })
+  assert.equal(count(), 0)
 })
