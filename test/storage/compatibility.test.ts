@@ -48,7 +48,7 @@ test('doctor warns about a newer schema that this version can use, and does not 
     problems(findings, 'database')[0] ?? '',
     /^warning: \S+ \S+ answers; a newer version of Latchkey has applied 9999-later\.sql, and this version can use the database$/,
   )
-  assert.deepEqual(problems(findings, 'schema'), ['warning: could not be compared: it is newer than this version'])
+  assert.deepEqual(problems(findings, 'schema'), ['warning: could not be compared in full: it is newer than this version'])
 })
 
 test('a newer schema that needs a later version is refused, and not changed', async (t) => {

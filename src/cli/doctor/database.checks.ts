@@ -75,12 +75,12 @@ function checkState({ product, isReadOnly, obstacle, pending, newer }: Inspectio
 
 const ADVICE_FOR_SCHEMA =
   'Find out who changed the database. Remove what is not part of Latchkey, or restore a backup from before the change.'
+const ADVICE_FOR_NEWER_SCHEMA =
+  'Run the `doctor` of the newer version, which knows its own schema. If you have not installed a newer version, find out who changed the database.'
 
 /** A planted trigger could grant a role, and no rule of the service would notice. */
 function checkSchema({ differences, isOurs, newer }: Inspection): Finding[] {
   if (!isOurs) return []
-  if (newer.length > 0)
-    return [warning('schema', 'could not be compared: it is newer than this version', 'Run the `doctor` of the newer version.')]
   if (differences === undefined)
     return [
       warning(
@@ -88,6 +88,12 @@ function checkSchema({ differences, isOurs, newer }: Inspection): Finding[] {
         'could not be compared: the database user may not create a schema',
         'Grant CREATE on the database, and run the command again.',
       ),
+    ]
+  if (newer.length > 0)
+    return [
+      warning('schema', 'could not be compared in full: it is newer than this version', 'Run the `doctor` of the newer version.'),
+      // A newer version may add columns and indexes. Code is an error even so: the entry of a newer migration can be forged.
+      ...differences.map(({ message, isCode }) => (isCode ? failure : warning)('schema', message, ADVICE_FOR_NEWER_SCHEMA)),
     ]
   if (differences.length === 0) return [ok('schema', 'matches the migrations')]
   return differences.map(({ message, isHarmless }) => (isHarmless ? warning : failure)('schema', message, ADVICE_FOR_SCHEMA))

@@ -22,7 +22,7 @@ export type Inspection = AuditInspection & {
   readonly pending: readonly string[]
   /** The names of the migrations of a newer version, if this version can work with them. */
   readonly newer: readonly string[]
-  /** How the schema differs from what its migrations create; undefined if it cannot be compared. */
+  /** How the schema differs from what its migrations create, as far as this version knows them; undefined if it cannot be compared. */
   readonly differences: readonly SchemaDifference[] | undefined
   readonly admins: number
   /** The number of admins who can log in: verified and not banned. */
@@ -115,7 +115,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
       isOurs: isMigrated,
       pending,
       newer,
-      differences: isMigrated && newer.length === 0 ? compareSqliteSchema(connection) : [],
+      differences: isMigrated ? compareSqliteSchema(connection, newer.length > 0) : [],
       ...stateOf(state),
       ...secretsOf(readIfCurrent(READ_SECRET_USES), readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(readIfCurrent(READ_WEBHOOKS), readIfCurrent(READ_WEBHOOK_STOPS)),
@@ -157,7 +157,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
       isOurs: isMigrated,
       pending,
       newer,
-      differences: isMigrated && newer.length === 0 && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
+      differences: isMigrated && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
       ...stateOf(state),
       ...secretsOf(await readIfCurrent(READ_SECRET_USES), await readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(await readIfCurrent(READ_WEBHOOKS), await readIfCurrent(READ_WEBHOOK_STOPS)),

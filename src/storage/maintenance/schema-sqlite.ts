@@ -4,21 +4,31 @@ import { compareSchemas, type SchemaDifference, type SchemaObject } from './sche
 
 // SQLite creates these tables itself, for its statistics. No other program can create tables with these names.
 const READ_OBJECTS = `
-  select type || ' ' || name as name, tbl_name || ': ' || coalesce(sql, '') as definition,
+  select type || ' ' || name as name, lower(tbl_name) as "tableName", tbl_name || ': ' || coalesce(sql, '') as definition,
     exists (
       select 1 from pragma_index_list(tbl_name) as listed where listed.name = sqlite_schema.name and not listed."unique" and not listed.partial
     ) and not exists (select 1 from pragma_index_info(sqlite_schema.name) as indexed where indexed.name is null) as isPlainIndex
   from sqlite_schema
   where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))`
 
-/** Compares a database of this or an earlier version with what its migrations create. */
-export function compareSqliteSchema(connection: DatabaseSync): SchemaDifference[] {
-  // The statement selects these columns.
-  const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
-  return compareSchemas(expectedObjects(applied), objectsOf(connection))
+type SqliteObject = SchemaObject & {
+  /** In lower case: a trigger has the name of its table as its author wrote it. */
+  readonly tableName: string
 }
 
-function expectedObjects(applied: readonly AppliedMigration[]): SchemaObject[] {
+/** Compares a database with what its migrations create. In a newer schema, only the tables that this version knows can be compared. */
+export function compareSqliteSchema(connection: DatabaseSync, isNewer = false): SchemaDifference[] {
+  // The statement selects these columns.
+  const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
+  const expected = expectedObjects(applied)
+  const known = new Set(expected.map(({ tableName }) => tableName))
+  return compareSchemas(
+    expected,
+    objectsOf(connection).filter(({ tableName }) => !isNewer || known.has(tableName)),
+  )
+}
+
+function expectedObjects(applied: readonly AppliedMigration[]): SqliteObject[] {
   const names = new Set(applied.map(({ name }) => name))
   const fresh = new DatabaseSync(':memory:')
   try {
@@ -30,6 +40,6 @@ function expectedObjects(applied: readonly AppliedMigration[]): SchemaObject[] {
   }
 }
 
-function objectsOf(connection: DatabaseSync): SchemaObject[] {
-  return connection.prepare(READ_OBJECTS).all() as SchemaObject[]
+function objectsOf(connection: DatabaseSync): SqliteObject[] {
+  return connection.prepare(READ_OBJECTS).all() as SqliteObject[]
 }

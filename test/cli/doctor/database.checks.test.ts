@@ -12,6 +12,7 @@ import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { insertUser } from '../../../src/storage/repositories/accounts/user.repository.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { emptyPostgres, freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
+import { emptyDatabase } from '../../support/databases/later-schema.ts'
 import { problems, validSettings } from '../../support/processes/doctor.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 import { closedPort, startRawPeer } from '../../support/servers/smtp-peer.ts'
@@ -114,6 +115,40 @@ test('doctor reports a trigger that was planted in the database', async (t) => {
     await sql.end()
     assert.deepEqual(problems(await examine(env), 'schema'), ['error: rule promote of sessions is not part of Latchkey'])
   }
+})
+
+test('doctor reports a planted trigger also in a schema that claims to be newer', async (t) => {
+  const target = await emptyDatabase(t, t.database)
+  await migrate(target)
+  const forged = "insert into schema_migrations (name, checksum, applied_at, usable_from) values ('9999-x.sql', '', 1, '0001')"
+  const column = 'alter table users add column planted integer'
+  if (target.kind === 'sqlite') {
+    const connection = new DatabaseSync(target.file)
+    connection.exec(`${forged}; ${column}; create table later (i bigint);
+      create trigger of_later after insert on later begin delete from later; end;
+      create trigger promote after insert on SESSIONS begin update users set role = 'admin'; end`)
+    connection.close()
+  } else {
+    const sql = postgres(target.url, { max: 1 })
+    await sql.unsafe(`${forged}; ${column}; create table later (i bigint);
+      create function promote() returns trigger language plpgsql as $$ begin update users set role = 'admin'; return null; end $$;
+      create trigger of_later after insert on later for each row execute function promote();
+      create trigger promote after insert on sessions for each row execute function promote()`)
+    await sql.end()
+  }
+  const findings = await examine({ SECRET_KEY: TEST_SECRET, PORT: '0', DATABASE_URL: target.setting })
+  const [first, ...differences] = problems(findings, 'schema')
+  assert.equal(first, 'warning: could not be compared in full: it is newer than this version')
+  assert.deepEqual(
+    differences.sort(),
+    t.database === 'sqlite'
+      ? ['error: trigger promote is not part of Latchkey', 'warning: table users was changed']
+      : [
+          'error: function promote() is not part of Latchkey',
+          'error: trigger promote of sessions is not part of Latchkey',
+          'warning: column planted of users is not part of Latchkey',
+        ],
+  )
 })
 
 test('doctor reports a missing admin, admins who cannot log in, and pending and failed mails', async (t) => {
