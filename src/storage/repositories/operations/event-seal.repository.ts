@@ -54,12 +54,13 @@ const HAS_UNSEALED = statement<{ at: number }>(
 const LIST_UNSEALED = statement<UnsealedRow>(
   `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
 )
-// SQLite takes back the ids of a change that fails. PostgreSQL does not, and a crash of it skips up to 32.
+// SQLite takes back the ids of a change that fails. PostgreSQL does not, and a crash of it skips up to 32. Events that are older than their
+// SQLite database were copied into it, perhaps from PostgreSQL.
 const FIND_IDS = statement<IdsRow>(
   `select min(id) as first, max(id) as last, 100 as max_unused,
     (select pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)) as last_used from events`,
-  `select min(id) as first, max(id) as last, 0 as max_unused, (select seq from sqlite_sequence where name = 'events') as last_used
-  from events`,
+  `select min(id) as first, max(id) as last, (select seq from sqlite_sequence where name = 'events') as last_used,
+    iif((select at from events order by id limit 1) < (select min(applied_at) from schema_migrations), 100, 0) as max_unused from events`,
 )
 const ADD_SEALS = statement(
   `insert into event_seals (position, event_id, sealed_at, digest, hash, mac, mac_key)
