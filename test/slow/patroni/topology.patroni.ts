@@ -120,6 +120,15 @@ test('two service processes, HAProxy and Patroni: each part is lost under load, 
   const topology = await startTopology(t)
   const { cluster, services, proxy } = topology
 
+  await t.test('401: nobody changes the configuration of the database without a password', async () => {
+    for (const { apiPort } of cluster.nodes) {
+      const url = `http://127.0.0.1:${apiPort}`
+      assert.equal((await fetch(`${url}/config`, { method: 'PATCH', body: '{"ttl":25}' })).status, 401)
+      assert.equal((await fetch(`${url}/restart`, { method: 'POST', body: '{}' })).status, 401)
+      assert.equal((await fetch(`${url}/health`)).status, 200)
+    }
+  })
+
   await t.test('a service process is killed', async (step) => {
     const [killed] = services
     assert.ok(killed)
