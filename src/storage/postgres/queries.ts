@@ -24,6 +24,15 @@ export function demandingPrimary(sql: string): string {
   return HAS_LOCK.test(sql) ? sql : `select * from (${sql}\n) as found where (${DEMAND_PRIMARY}) is not null`
 }
 
+/** A division by zero. */
+export const POSITION_NOT_REACHED = '22012'
+
+/** The same read, and an error on a server that has not replayed the log up to the position in the parameter with this number. */
+export function demandingPosition(sql: string, parameter: number): string {
+  const hasReached = `coalesce(pg_last_wal_replay_lsn() >= $${parameter}::text::pg_lsn, false)`
+  return `select * from (${sql}\n) as found where (select 1 / ${hasReached}::int) is not null`
+}
+
 export function queries(ask: Ask): Queries {
   return {
     // A row has the shape that the type of the statement declares; the tests of each repository check that.

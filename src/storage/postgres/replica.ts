@@ -2,11 +2,11 @@ import { Refusal } from '../../model/refusal.ts'
 import type { Reads } from '../database.ts'
 import { answered } from './answered.ts'
 import { type Client, parseAddress } from './connections.ts'
-import { isDoubtful } from './errors.ts'
+import { codeOf, isDoubtful } from './errors.ts'
 import { createOutageWatch, type OutageObserver } from './outage.ts'
 import { createPool } from './pool.ts'
-import { asked, PREPARED, queries } from './queries.ts'
-import { createLag, type PrimaryPosition } from './replica-lag.ts'
+import { asked, demandingPosition, POSITION_NOT_REACHED, PREPARED, queries } from './queries.ts'
+import { createLag, type PrimaryPosition, type ReplicaProgress } from './replica-lag.ts'
 
 export type Replica = Reads & { close(): Promise<void> }
 
@@ -31,9 +31,10 @@ const AWAY_MS = 5000
  * of this primary or is not a replica any more, the primary answers instead.
  */
 export function openReplica({ url, primary, readPosition, observer }: ReplicaParts): Replica {
-  const pool = createPool({ ...parseAddress(url), isReplica: true }, MAX_CONNECTIONS, GRACE_MS, { hostIndex: 0 })
+  const address = parseAddress(url)
+  const pool = createPool({ ...address, isReplica: true }, MAX_CONNECTIONS, GRACE_MS, { hostIndex: 0 })
   const outage = createOutageWatch(observer)
-  const lag = createLag(readPosition, (position) => ask(CHECK_DEADLINE_MS, (client) => readProgress(client, position)))
+  const lag = createLag(readPosition, () => ask(CHECK_DEADLINE_MS, readProgress))
   let checkedAt = Number.NEGATIVE_INFINITY
   let awayUntil = Number.NEGATIVE_INFINITY
   let checking: Promise<void> | undefined
@@ -90,7 +91,10 @@ export function openReplica({ url, primary, readPosition, observer }: ReplicaPar
 
   const replica = queries((statement, values) => {
     if (!statement.isRead) throw new Refusal('unavailable', 'a replica cannot be written')
-    return ask(READ_DEADLINE_MS, (client) => asked(client, statement, values))
+    if (!address.isPooled) return ask(READ_DEADLINE_MS, (client) => asked(client, statement, values))
+    // A pooler may lead to another server than the one that was checked.
+    const demanding = { ...statement, sql: demandingPosition(statement.sql, values.length + 1) }
+    return ask(READ_DEADLINE_MS, (client) => asked(client, demanding, [...values, lag.reached()]).then(undefined, explainPosition))
   })
 
   return {
@@ -108,11 +112,18 @@ export function openReplica({ url, primary, readPosition, observer }: ReplicaPar
   }
 }
 
-const PROGRESS = `
-  select pg_is_in_recovery() as "isReplica", pg_last_wal_replay_lsn() >= $1::text::pg_lsn as "hasReached", (select id from instance) as instance`
+function explainPosition(error: unknown): never {
+  if (codeOf(error) !== POSITION_NOT_REACHED) throw error
+  throw new Refusal('unavailable', 'the pooler of DATABASE_READ_URL led to a server that is behind the one that was checked', {
+    cause: error,
+  })
+}
 
-async function readProgress(client: Client, { lsn }: PrimaryPosition) {
-  const [progress] = await client.unsafe<{ isReplica: boolean; hasReached: boolean | null; instance: string }[]>(PROGRESS, [lsn], PREPARED)
+const PROGRESS = `
+  select pg_is_in_recovery() as "isReplica", pg_last_wal_replay_lsn()::text as lsn, (select id from instance) as instance`
+
+async function readProgress(client: Client): Promise<ReplicaProgress> {
+  const [progress] = await client.unsafe<ReplicaProgress[]>(PROGRESS, [], PREPARED)
   if (progress === undefined) throw new Refusal('unavailable', 'the replica did not report its position')
   return progress
 }
