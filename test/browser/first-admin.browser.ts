@@ -29,7 +29,7 @@ test('the first admin is created without JavaScript, on a phone, and a wrong cod
   await page.getByRole('button', { name: 'Create admin' }).click()
   await page.getByRole('status').filter({ hasText: 'You are the first admin of this service.' }).waitFor()
   await page.goto(`${service.url}/console/first-admin`)
-  await page.getByRole('status').filter({ hasText: 'This service has an admin.' }).waitFor()
+  await page.getByRole('status').filter({ hasText: 'This service already has an admin.' }).waitFor()
   assert.deepEqual(problems, [])
 })
 

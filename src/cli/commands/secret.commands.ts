@@ -25,7 +25,7 @@ export function secretCommands(program: Command): void {
     })
   secret
     .command('rotate')
-    .description('replace the secret key that is kept beside the SQLite file; nobody is logged out')
+    .description('replace the secret key that is kept beside the SQLite file; no user is logged out')
     .option(...JSON_OPTION)
     .action(rotate)
 }

@@ -104,7 +104,7 @@ function figures(trial: Trial, kind: Kind): string[] {
 }
 
 function locks({ waits }: Trial, kind: Kind): string[] {
-  if (kind === 'sqlite') return ['Locks:  nobody can write to the database meanwhile. The service listens when the migration is done.']
+  if (kind === 'sqlite') return ['Locks:  the database is read-only during the migration. The service listens when the migration is done.']
   if (waits.length === 0) return ['Locks:  none that a request waits for.']
   return [...waits]
     .sort((one, other) => other.forMs - one.forMs)
@@ -115,8 +115,8 @@ function conclusion({ stopped, waits }: Trial, verdict: Verdict, kind: Kind): st
   const longest = duration(longestWait(waits))
   if (stopped !== undefined)
     return [
-      `Heavy: ${stopped.name} makes requests wait for longer than ${longest}. The trial was stopped there, so that nobody waited longer; what follows was not tried.`,
-      `Measure the rest on a copy of the database, where nobody waits: DATABASE_URL=postgres://…/copy ${COMMAND} upgrade --check --max-wait 3600`,
+      `Heavy: ${stopped.name} makes requests wait for longer than ${longest}. The trial was stopped there, to keep requests from waiting longer; what follows was not tried.`,
+      `Measure the rest on a copy of the database, where no request waits: DATABASE_URL=postgres://…/copy ${COMMAND} upgrade --check --max-wait 3600`,
       'Upgrade when few people use the service: requests that wait for longer than 2.5 seconds are answered with 503, and succeed afterwards.',
     ]
   if (verdict === 'harmless')
@@ -127,7 +127,7 @@ function conclusion({ stopped, waits }: Trial, verdict: Verdict, kind: Kind): st
     ]
   return [
     kind === 'sqlite'
-      ? `Heavy: the service is away for ${longest} longer than for a restart.`
+      ? `Heavy: the service is down for ${longest} longer than during a restart.`
       : `Heavy: requests wait for up to ${longest}. Those that wait for longer than 2.5 seconds are answered with 503, and succeed afterwards.`,
     'Upgrade when few people use the service, after a backup.',
   ]

@@ -40,7 +40,7 @@ function findingsOf({ isDeclared, isPresent, missing }: PoolerState): Finding[] 
     warning(
       'pooler',
       `a pooler keeps the service from setting ${missing.join(', ')}`,
-      `Run with the role of DATABASE_URL, then RECONNECT in the console of PgBouncer: ${commands.join(' ')}`,
+      `As the role in DATABASE_URL, run: ${commands.join(' ')} then run RECONNECT in the admin console of PgBouncer.`,
     ),
   ]
 }

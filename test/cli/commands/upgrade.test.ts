@@ -74,7 +74,7 @@ test('upgrade --check accepts a newer schema that this version can use, and refu
   )
 })
 
-plainTest('PostgreSQL: a heavy upgrade is stopped before anybody waits for long, and has exit code 3', async (t) => {
+plainTest('PostgreSQL: a heavy upgrade is stopped before requests wait for long, and has exit code 3', async (t) => {
   const { target, check } = await place(Object.assign(t, { database: 'postgres' as const }))
   await migrateAsEarlier(t, target, OF_THE_FIRST_RELEASE)
   const sql = postgres(target.kind === 'postgres' ? target.url : '', { max: 1, onnotice: () => undefined })
@@ -89,7 +89,7 @@ plainTest('PostgreSQL: a heavy upgrade is stopped before anybody waits for long,
   assert.match(stdout, /^Locks: {2}writes of users wait for /m)
   assert.match(
     stdout,
-    /^Heavy: 0003-search-copy\.sql makes requests wait for longer than .* The trial was stopped there, so that nobody waited longer/m,
+    /^Heavy: 0003-search-copy\.sql makes requests wait for longer than .* The trial was stopped there, to keep requests from waiting longer/m,
   )
   assert.match(stdout, /upgrade --check --max-wait 3600$/m)
   const report = JSON.parse((await check('--json', '--max-wait', '0.2')).stdout)

@@ -95,11 +95,11 @@ function settings(folder: string, name: string, port: number, apiPort: number, e
   return adapted('patroni.yml', {
     'name: one': `name: ${name}`,
     '10.0.0.21:8008': `127.0.0.1:${apiPort}`,
-    '10.0.0.31:2379': `127.0.0.1:${etcdPort}`,
+    '10.0.0.31:2379,10.0.0.32:2379,10.0.0.33:2379': `127.0.0.1:${etcdPort}`,
     '10.0.0.0/24 scram-sha-256': '127.0.0.1/32 trust',
     '10.0.0.21:5432': `127.0.0.1:${port}`,
     '/var/lib/postgresql/latchkey': join(folder, 'data'),
-    '/usr/lib/postgresql/15/bin': binaries(),
+    '/usr/lib/postgresql/18/bin': binaries(),
     '/var/lib/postgresql/pgpass': join(folder, 'pgpass'),
     '/var/run/postgresql': folder,
     'change-this-one': 'postgres',

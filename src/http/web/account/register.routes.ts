@@ -49,7 +49,7 @@ ${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 
 ${inputField({ name: 'password', label: LABELS.password, type: 'password', autocomplete: 'new-password', hint: PASSWORD_HINT }, problems)}
 <button class="primary">Create account</button>
 </form>
-<p class="ways">You have an account? <a href="${site.root}/account/sign-in">Sign in</a></p>`
+<p class="ways">Already have an account? <a href="${site.root}/account/sign-in">Sign in</a></p>`
     return { title: 'Create an account', content, isLone: true }
   }
 

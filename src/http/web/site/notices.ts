@@ -2,7 +2,7 @@
 export const NOTICES = {
   'signed-out': 'You are signed out.',
   'first-admin-created': 'Your account is created. You are the first admin of this service.',
-  'admin-exists': 'This service has an admin. Sign in, or ask an admin to create your account.',
+  'admin-exists': 'This service already has an admin. Sign in, or ask an admin to create your account.',
   'profile-saved': 'Your name is saved.',
   'address-mailed': 'A mail with a link is on its way to the new address. Your address changes when you open it.',
   'password-changed': 'Your password is changed. All other sessions have ended.',

@@ -9,7 +9,7 @@ export type Trial = {
   /** The tables that requests wait for meanwhile. */
   readonly waits: readonly Wait[]
   readonly size: TrialSize
-  /** Why the trial ended early, so that nobody had to wait longer for it. */
+  /** Why the trial ended early, to keep requests from waiting longer. */
   readonly stopped: Stop | undefined
 }
 
