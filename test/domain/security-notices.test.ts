@@ -112,7 +112,7 @@ test('nothing is mailed about a change that does nothing or is refused', async (
   await service.app.inject({ method: 'POST', url: `/users/${boss.id}/make-admin`, headers: boss.headers })
   await edit(service, mia, boss.id, { password: 'a new password' })
   const { key } = await keyHolder(service, mia)
-  await report(service, [`${key.slice(0, -1)}x`])
+  await report(service, [`${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`])
   assert.equal((await service.db.first(COUNT_OUTBOX))?.count, 0)
   assert.deepEqual(await sent(service), [])
 })
