@@ -55,7 +55,7 @@ export function createLimiter({ db, limits, keyOf, observer, now }: LimiterParts
     const implausible = latest + interval + MAX_CLOCK_DIFFERENCE
     if (await takePlace(db, { key, now: at, interval, latest, implausible })) return undefined
     const freeAt = (await readFreeAt(db, key)) ?? latest
-    // A request that has waited for the database met the counts of later ones. There may be a place for it by now.
+    // While this request waited for the database, later ones may have taken its place. Try again with the current time.
     const later = now() * MICROSECONDS
     if (later > at && freeAt <= later + tolerance) return take(key, later, interval, tolerance)
     refusals.write(key, freeAt, Math.min(at + SECOND, freeAt - tolerance))

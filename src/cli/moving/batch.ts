@@ -2,7 +2,7 @@ import type { ImportedUser } from '../../domain/moving/imported-user.ts'
 
 /** One transaction each: small enough to let other writes through, large enough to cost little by itself. */
 const BATCH_SIZE = 2000
-/** An account that is updated has events of its own, and each of them is a statement. */
+/** Each updated account gets separate events, and each event is one statement. */
 export const UPDATE_BATCH_SIZE = 200
 
 export type Batch<Entry> = {

@@ -57,7 +57,7 @@ function isSameFile(one: string, other: string): boolean {
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
-/** V8 would keep 60 MB for new objects, of which an import makes many and keeps none, and let the others grow to 100 MB. */
+/** By default V8 reserves 60 MB for short-lived objects and lets the heap grow to 100 MB. An import keeps almost nothing. */
 function keepMemoryLow(): void {
   setFlagsFromString('--heap-growing-percent=30')
   setFlagsFromString('--max-semi-space-size=4')

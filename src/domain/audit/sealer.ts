@@ -126,7 +126,7 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
       clearInterval(timer)
       await running
       await runSafely()
-      // While nothing runs, nobody notices that the end is cut off: this line is what it can be compared with.
+      // If the end is cut off while no process runs, only a comparison with this log line shows it.
       if (highest.position > reported) reportHead()
     },
   }

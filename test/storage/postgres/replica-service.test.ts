@@ -24,7 +24,7 @@ type Scene = {
   output(): string
 }
 
-/** The service with a primary, and a replica that applies every change two seconds late. */
+/** The service with a primary and a streaming replica. */
 async function setScene(t: TestContext): Promise<Scene> {
   const primary = await startPostgres()
   t.after(() => primary.stop())

@@ -28,7 +28,10 @@ export function tryOnPostgres(url: string, options: TrialOptions): Promise<Trial
     withConnection(url, { statement_timeout: WATCH_TIMEOUT_MS }, async (watcher) => {
       const [history] = await watcher.unsafe("select to_regclass('schema_migrations') is not null as exists")
       const { pending, newer } = stepsOf('postgres', history?.['exists'] ? await watcher.unsafe(READ_HISTORY) : [], options.folder)
-      if (pending.length === 0) return { ...NOTHING, pending, newer, size: sizeBetween(await sizes(watcher), await sizes(watcher), 0) }
+      if (pending.length === 0) {
+        const current = await sizes(watcher)
+        return { ...NOTHING, pending, newer, size: sizeBetween(current, current, 0) }
+      }
       const names = new Set(pending)
       const migrations = readMigrations(options.folder ?? `${MIGRATIONS_FOLDER}/postgres`).filter(({ name }) => names.has(name))
       return { pending, newer, ...(await rehearse(client, watcher, migrations, options)) }

@@ -116,7 +116,7 @@ function listSql({ status, sort, direction, search }: Shape, database: 'postgres
   }
 }
 
-/** One page of the users. Its cost does not depend on the number of users or on the page. */
+/** One page of the users. Without a search, its cost depends neither on the number of users nor on the page. */
 export async function listUserPage(db: Reads, listing: UserListing): Promise<UserPage> {
   const { sort, place, size } = listing
   const { keyOf } = SORTINGS[sort]

@@ -8,7 +8,7 @@ import { type DatabaseKind, freshDatabase, test } from '../../../support/databas
 
 const USERS = 12_000
 const BATCH_SIZE = 500
-// The last hundred by address, who are also the oldest, are called Zoe; every tenth user is banned.
+// The last ones by address, who are also the oldest, are called Zoe; every tenth user is banned.
 const ZOES = 120
 const FILL = statement(`
   insert into users (email, email_key, password_hash, first_name, first_name_folded, last_name, last_name_folded, role, verified, banned, created_at)
