@@ -17,8 +17,11 @@ export type AppliedMigration = {
 }
 /** Receives the names of the migrations of a newer version that this version can work with. */
 export type OnNewer = (names: readonly string[]) => void
-/** Receives the name of a migration that was applied, and how long that took. */
-export type OnApplied = (name: string, tookMs: number) => void
+export type MigrateOptions = {
+  /** Other migrations than those of this version. */
+  readonly folder?: string | undefined
+  readonly onNewer?: OnNewer | undefined
+}
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url))
 
@@ -87,7 +90,7 @@ export function recordOf({ name, checksum, usableFrom }: Migration): { readonly 
 }
 
 /** The names of the pending migrations and of those of a newer version. Throws as `pendingMigrations` does. */
-export function stepsOf(
+export function compareWithHistory(
   kind: 'sqlite' | 'postgres',
   history: readonly unknown[],
   folder = `${MIGRATIONS_FOLDER}/${kind}`,

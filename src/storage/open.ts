@@ -9,9 +9,9 @@ export type { DatabaseObserver } from './postgres/driver.ts'
 
 /** Applies the missing migrations, and returns them. */
 export async function migrate(target: DatabaseTarget, onNewer?: OnNewer): Promise<Migration[]> {
-  if (target.kind === 'sqlite') return migrateSqlite(target.file, undefined, onNewer)
+  if (target.kind === 'sqlite') return migrateSqlite(target.file, { onNewer })
   const { migratePostgres } = await import('./postgres/migrations.ts')
-  return migratePostgres(target.url, undefined, onNewer)
+  return migratePostgres(target.url, { onNewer })
 }
 
 /** The database has to be migrated: statements are prepared against its tables. */

@@ -70,7 +70,7 @@ test('a newer schema is refused if one of several migrations needs a later versi
 test('a newer schema of another line of development, which lacks a migration of this version, is refused', async (t) => {
   const { target } = await later(t, newestNumber(t.database))
   const other = furtherMigrations(t, t.database, { '9998-own.sql': 'create table own (i bigint);' })
-  const starting = target.kind === 'sqlite' ? migrateSqlite(target.file, other) : migratePostgres(target.url, other)
+  const starting = target.kind === 'sqlite' ? migrateSqlite(target.file, { folder: other }) : migratePostgres(target.url, { folder: other })
   await assert.rejects(starting, { name: 'MigrationError', message: refusal(LATER) })
 })
 

@@ -58,7 +58,7 @@ function sqliteSubject(t: TestContext, folder: string): Subject {
     kind: 'sqlite',
     database,
     folder,
-    migrate: () => migrateSqlite(database, folder),
+    migrate: () => migrateSqlite(database, { folder }),
     tables: async () =>
       query<{ name: string }>("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'").map(({ name }) => name),
     // Everything before the slow statement takes milliseconds, so a lock that is held longer belongs to that statement.
@@ -87,7 +87,7 @@ async function postgresSubject(t: ContractContext, folder: string): Promise<Subj
     kind: 'postgres',
     database,
     folder,
-    migrate: () => migratePostgres(database, folder),
+    migrate: () => migratePostgres(database, { folder }),
     tables: async () => (await sql`select tablename from pg_tables where schemaname = 'public'`).map(({ tablename }) => String(tablename)),
     isMigrating: async () => {
       const rows = await sql`
@@ -228,7 +228,7 @@ plainTest(
     const database = await emptyPostgres(t)
     const folder = temporaryFolder(t)
     writeFileSync(join(folder, '0001-seen.sql'), "create table seen as select current_setting('lock_timeout') as lock_timeout;")
-    await migratePostgres(database, folder)
+    await migratePostgres(database, { folder })
     const sql = postgres(database, { max: 1 })
     t.after(() => sql.end())
     assert.deepEqual([...(await sql`select * from seen`)], [{ lock_timeout: '1500ms' }])

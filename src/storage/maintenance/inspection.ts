@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseTarget } from '../database-target.ts'
-import { READ_HISTORY, stepsOf } from '../migrations.ts'
+import { compareWithHistory, READ_HISTORY } from '../migrations.ts'
 import { withConnection } from '../postgres/connections.ts'
 import { type AuditInspection, auditOf, READ_AUDIT } from './audit-inspection.ts'
 import type { SchemaDifference } from './schema-comparison.ts'
@@ -105,7 +105,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
   try {
     const version = connection.prepare('select sqlite_version() as version').get()?.['version']
     const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
-    const { pending, newer } = stepsOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
+    const { pending, newer } = compareWithHistory('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
     const state = isMigrated ? connection.prepare(READ_STATE).get() : undefined
     const readIfCurrent = (sql: string) => (pending.length === 0 ? connection.prepare(sql).all() : [])
     return {
@@ -147,7 +147,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
         current_setting('server_encoding') as encoding, coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
         (extract(epoch from clock_timestamp()) * 1000)::bigint as now`
     const isMigrated = (await client.unsafe(HISTORY_EXISTS.postgres)).length > 0
-    const { pending, newer } = stepsOf('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
+    const { pending, newer } = compareWithHistory('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
     const [state] = isMigrated ? await client.unsafe(READ_STATE) : []
     const readIfCurrent = async (sql: string) => (pending.length === 0 ? client.unsafe(sql) : [])
     return {

@@ -3,20 +3,19 @@ import {
   type AppliedMigration,
   CREATE_HISTORY,
   MIGRATIONS_FOLDER,
+  type MigrateOptions,
   type Migration,
   MigrationError,
   newerMigrations,
-  type OnNewer,
   pendingMigrations,
   READ_HISTORY,
   readMigrations,
   recordOf,
 } from '../migrations.ts'
 import { type Client, NO_TIMEOUT, setTimeouts, type Tx, withConnection } from './connections.ts'
-import { codeOf } from './errors.ts'
+import { codeOf, LOCK_NOT_AVAILABLE } from './errors.ts'
 
 const MIGRATION_LOCK = 7_214_000
-const LOCK_NOT_AVAILABLE = '55P03'
 // Requests queue behind a migration that waits for a lock, and their statements have two seconds. An autovacuum gives way after one.
 const LOCK_TIMEOUT_MS = 1500
 // In the pause the queue is served.
@@ -24,16 +23,12 @@ const PAUSE_MS = 1000
 const PATIENCE_MS = 60_000
 
 /** Applies the missing migrations in one transaction, under a lock that all processes share. */
-export function migratePostgres(
-  url: string,
-  folder = `${MIGRATIONS_FOLDER}/postgres`,
-  onNewer: OnNewer = () => undefined,
-): Promise<Migration[]> {
+export function migratePostgres(url: string, options: MigrateOptions = {}): Promise<Migration[]> {
   return withConnection(url, {}, async (client) => {
     const deadline = performance.now() + PATIENCE_MS
     for (;;) {
       try {
-        return await migrateOnce(client, folder, onNewer)
+        return await migrateOnce(client, options)
       } catch (error) {
         if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error
         if (performance.now() > deadline) throw new MigrationError(TABLE_IN_USE, { cause: error })
@@ -46,7 +41,7 @@ export function migratePostgres(
 const TABLE_IN_USE =
   'a migration needs a table that another transaction has used for a minute; nothing was changed. End that transaction (pg_stat_activity lists it), and start again'
 
-function migrateOnce(client: Client, folder: string, onNewer: OnNewer): Promise<Migration[]> {
+function migrateOnce(client: Client, { folder = `${MIGRATIONS_FOLDER}/postgres`, onNewer }: MigrateOptions): Promise<Migration[]> {
   return client.begin(async (tx) => {
     await tx.unsafe(setTimeouts(NO_TIMEOUT))
     await requireUsable(tx)
@@ -59,7 +54,7 @@ function migrateOnce(client: Client, folder: string, onNewer: OnNewer): Promise<
     const pending = pendingMigrations(known, applied)
     for (const migration of pending) await applyMigration(tx, migration)
     const newer = newerMigrations(known, applied)
-    if (newer.length > 0) onNewer(newer.map(({ name }) => name))
+    if (newer.length > 0) onNewer?.(newer.map(({ name }) => name))
     return pending
   })
 }

@@ -3,11 +3,10 @@ import {
   type AppliedMigration,
   CREATE_HISTORY,
   MIGRATIONS_FOLDER,
+  type MigrateOptions,
   type Migration,
   MigrationError,
   newerMigrations,
-  type OnApplied,
-  type OnNewer,
   pendingMigrations,
   READ_HISTORY,
   readMigrations,
@@ -15,12 +14,15 @@ import {
 } from '../migrations.ts'
 import { begin, connect, deadlineIn, LOCK_DEADLINE_MS } from './connection.ts'
 
+export type MigrateSqliteOptions = MigrateOptions & {
+  /** Receives the name of a migration that was applied, and how long that took. */
+  readonly onApplied?: (name: string, tookMs: number) => void
+}
+
 /** Applies the missing migrations in one transaction, under the write lock: a process that is killed half-way leaves nothing behind. */
 export async function migrateSqlite(
   file: string,
-  folder = `${MIGRATIONS_FOLDER}/sqlite`,
-  onNewer: OnNewer = () => undefined,
-  onApplied: OnApplied = () => undefined,
+  { folder = `${MIGRATIONS_FOLDER}/sqlite`, onNewer, onApplied }: MigrateSqliteOptions = {},
 ): Promise<Migration[]> {
   const connection = await connect(file)
   try {
@@ -34,12 +36,12 @@ export async function migrateSqlite(
     for (const migration of pending) {
       const startedAt = performance.now()
       applyMigration(connection, migration)
-      onApplied(migration.name, performance.now() - startedAt)
+      onApplied?.(migration.name, performance.now() - startedAt)
     }
     if (connection.prepare('pragma foreign_key_check').get() !== undefined) throw new MigrationError('A migration leaves broken references')
     connection.exec('commit')
     const newer = newerMigrations(known, applied)
-    if (newer.length > 0) onNewer(newer.map(({ name }) => name))
+    if (newer.length > 0) onNewer?.(newer.map(({ name }) => name))
     return pending
   } finally {
     connection.close()

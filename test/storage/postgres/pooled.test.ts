@@ -70,7 +70,7 @@ test('the timeouts that a role needs behind a pooler do not end a migration', as
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
   t.after(() => sql.end({ timeout: 0 }))
   for (const name of names) await sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set ${name} = '5s'`)
-  await migratePostgres(`${url}?pooler=transaction`, folder)
+  await migratePostgres(`${url}?pooler=transaction`, { folder })
   assert.deepEqual([...(await sql`select * from seen`)], [{ statement_timeout: '0', idle_in_transaction_session_timeout: '10s' }])
 })
 

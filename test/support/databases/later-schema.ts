@@ -40,13 +40,13 @@ function earlierMigrations(t: TestContext, kind: DatabaseKind, newest: string): 
 /** Migrates a database as an earlier version would, which has only the migrations up to a number. */
 export async function migrateAsEarlier(t: TestContext, target: DatabaseTarget, newest: string): Promise<void> {
   const folder = earlierMigrations(t, target.kind, newest)
-  if (target.kind === 'sqlite') await migrateSqlite(target.file, folder)
-  else await migratePostgres(target.url, folder)
+  if (target.kind === 'sqlite') await migrateSqlite(target.file, { folder })
+  else await migratePostgres(target.url, { folder })
 }
 
 /** Migrates a database as a later version would, which has further migrations. */
 export async function migrateAsLater(t: TestContext, target: DatabaseTarget, further: Readonly<Record<string, string>>): Promise<void> {
   const folder = furtherMigrations(t, target.kind, further)
-  if (target.kind === 'sqlite') await migrateSqlite(target.file, folder)
-  else await migratePostgres(target.url, folder)
+  if (target.kind === 'sqlite') await migrateSqlite(target.file, { folder })
+  else await migratePostgres(target.url, { folder })
 }

@@ -17,7 +17,7 @@ process.on('SIGINT', () => undefined)
 try {
   const before = bytes()
   const startedAt = performance.now()
-  await migrateSqlite(file, folder, undefined, (name, tookMs) => steps.push({ name, tookMs }))
+  await migrateSqlite(file, { folder, onApplied: (name, tookMs) => steps.push({ name, tookMs }) })
   const tookMs = performance.now() - startedAt
   const result: CopyMigrated = {
     steps,

@@ -1,16 +1,15 @@
 import postgres from 'postgres'
-import { CREATE_HISTORY, MIGRATIONS_FOLDER, type Migration, READ_HISTORY, readMigrations, stepsOf } from '../../migrations.ts'
+import { CREATE_HISTORY, compareWithHistory, MIGRATIONS_FOLDER, type Migration, READ_HISTORY, readMigrations } from '../../migrations.ts'
 import { type Client, NO_TIMEOUT, setTimeouts, type Tx, withConnection } from '../../postgres/connections.ts'
+import { LOCK_NOT_AVAILABLE } from '../../postgres/errors.ts'
 import { applyMigration, requireUsable } from '../../postgres/migrations.ts'
 import { type LockWatch, watchLocks } from './lock-watch.ts'
-import { type Stop, type Trial, TrialError, type TrialOptions, type TrialSize } from './trial.ts'
+import { NOTHING_TRIED, type Stop, type Trial, TrialError, type TrialOptions, type TrialSize } from './trial.ts'
 
-const LOCK_NOT_AVAILABLE = '55P03'
 const QUERY_CANCELED = '57014'
 // Requests queue behind a migration that waits for a lock.
 const LOCK_TIMEOUT_MS = 500
 const WATCH_TIMEOUT_MS = 5000
-const NOTHING = { steps: [], tookMs: 0, waits: [], stopped: undefined } as const
 const SIZES = `
   select coalesce(sum(pg_table_size(oid)), 0)::bigint as tables, coalesce(sum(pg_indexes_size(oid)), 0)::bigint as indexes,
     pg_current_wal_insert_lsn()::text as position
@@ -27,19 +26,23 @@ export function tryOnPostgres(url: string, options: TrialOptions): Promise<Trial
   return withConnection(url, {}, (client) =>
     withConnection(url, { statement_timeout: WATCH_TIMEOUT_MS }, async (watcher) => {
       const [history] = await watcher.unsafe("select to_regclass('schema_migrations') is not null as exists")
-      const { pending, newer } = stepsOf('postgres', history?.['exists'] ? await watcher.unsafe(READ_HISTORY) : [], options.folder)
+      const { pending, newer } = compareWithHistory(
+        'postgres',
+        history?.['exists'] ? await watcher.unsafe(READ_HISTORY) : [],
+        options.folder,
+      )
       if (pending.length === 0) {
         const current = await sizes(watcher)
-        return { ...NOTHING, pending, newer, size: sizeBetween(current, current, 0) }
+        return { ...NOTHING_TRIED, pending, newer, size: sizeBetween(current, current, 0) }
       }
       const names = new Set(pending)
       const migrations = readMigrations(options.folder ?? `${MIGRATIONS_FOLDER}/postgres`).filter(({ name }) => names.has(name))
-      return { pending, newer, ...(await rehearse(client, watcher, migrations, options)) }
+      return { pending, newer, ...(await applyAndRollBack(client, watcher, migrations, options)) }
     }),
   )
 }
 
-async function rehearse(
+async function applyAndRollBack(
   client: Client,
   watcher: Client,
   migrations: readonly Migration[],

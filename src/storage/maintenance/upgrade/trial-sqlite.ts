@@ -5,9 +5,9 @@ import { dirname, extname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { READ_HISTORY, stepsOf } from '../../migrations.ts'
+import { compareWithHistory, READ_HISTORY } from '../../migrations.ts'
 import { copyInto } from '../sqlite-copy.ts'
-import { type Trial, TrialError, type TrialOptions } from './trial.ts'
+import { NOTHING_TRIED, type Trial, TrialError, type TrialOptions } from './trial.ts'
 
 /** What the process that migrates the copy prints. */
 export type CopyMigrated = Pick<Trial, 'steps' | 'tookMs' | 'size'>
@@ -17,13 +17,13 @@ const FOLDER_PREFIX = '.latchkey-upgrade-check-'
 const ROOM_FACTOR = 3
 const CHECK_EVERY_MS = 50
 const LOCK_TIMEOUT_MS = 5000
-const NOTHING = { steps: [], tookMs: 0, waits: [], stopped: undefined } as const
 
 /** Migrates a copy in a folder beside the database, which is removed afterwards. */
 export async function tryOnSqlite(file: string, options: TrialOptions): Promise<Trial> {
   const { pending, newer } = pendingOf(file, options)
   const bytes = sizeOf(file)
-  if (pending.length === 0) return { ...NOTHING, pending, newer, size: { before: bytes, after: bytes, indexGrowth: undefined, log: 0 } }
+  if (pending.length === 0)
+    return { ...NOTHING_TRIED, pending, newer, size: { before: bytes, after: bytes, indexGrowth: undefined, log: 0 } }
   requireRoom(dirname(file), bytes * ROOM_FACTOR)
   const folder = mkdtempSync(join(dirname(file), FOLDER_PREFIX))
   try {
@@ -41,7 +41,7 @@ function pendingOf(file: string, { folder }: TrialOptions): Pick<Trial, 'pending
   const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
   try {
     const isMigrated = connection.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get() !== undefined
-    return stepsOf('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [], folder)
+    return compareWithHistory('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [], folder)
   } finally {
     connection.close()
   }

@@ -13,6 +13,9 @@ export type Trial = {
   readonly stopped: Stop | undefined
 }
 
+/** The part of a trial without pending migrations that is the same on both databases. */
+export const NOTHING_TRIED = { steps: [], tookMs: 0, waits: [], stopped: undefined } as const
+
 export type Wait = { readonly table: string; readonly blocks: Blocks; readonly forMs: number }
 export type Blocks = 'reads and writes' | 'writes'
 

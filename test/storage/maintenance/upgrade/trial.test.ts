@@ -68,7 +68,7 @@ test('nothing is tried if no migration is pending, and an unusable newer schema 
   const later = furtherMigrations(t, t.database, { [NEXT]: 'create table next (i bigint);' })
   const { migrateSqlite } = await import('../../../../src/storage/sqlite/migrations.ts')
   const { migratePostgres } = await import('../../../../src/storage/postgres/migrations.ts')
-  await (target.kind === 'sqlite' ? migrateSqlite(target.file, later) : migratePostgres(target.url, later))
+  await (target.kind === 'sqlite' ? migrateSqlite(target.file, { folder: later }) : migratePostgres(target.url, { folder: later }))
   await assert.rejects(tryUpgrade(target, options), {
     name: 'MigrationError',
     message: /newer version of Latchkey \(it has 9999-next\.sql\)/,

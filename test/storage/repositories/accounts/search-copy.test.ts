@@ -35,7 +35,7 @@ test('PostgreSQL: users that existed before the search table are found like late
   const url = await emptyPostgres(t)
   const before = temporaryFolder(t)
   for (const name of ['0001-accounts.sql', '0002-search.sql']) cpSync(join(MIGRATIONS_FOLDER, 'postgres', name), join(before, name))
-  await migratePostgres(url, before)
+  await migratePostgres(url, { folder: before })
   const db = openPostgres({ url: url })
   t.after(() => db.close())
   await db.run(ADD)
