@@ -34,12 +34,15 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
   if (survey.plaintextCount > 0) await announceHashing(survey.plaintextCount, passwords)
   await withDatabase(async (db, { passwordBlocklist }) => {
     const { first } = survey
-    if (options.keepIds && first !== undefined && !(await createImport(partsOf(db), OPERATOR.origin, options).mayKeepIds(first)))
+    const target = createImport(partsOf(db), OPERATOR.origin, options)
+    if (options.keepIds && first !== undefined && !(await target.mayKeepIds(first)))
       throw new InvalidInput(['--keep-ids: the database is not empty; import into a new one, or without the ids'])
     const blocklist = survey.plaintextCount > 0 ? await openBlocklist(passwordBlocklist) : undefined
     const rejects = createRejects(given.rejects)
     try {
-      const counts = await importFile(db, { file, source, check, options, isDryRun, total: survey.total, rejects, passwords, blocklist })
+      const checkAll = { ...check, foreignKinds: await target.foreignKinds() }
+      const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
+      const counts = await importFile(db, run)
       report(counts, isDryRun, given.json === true)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error

@@ -1,5 +1,5 @@
-import { kindOf } from '../../security/foreign/equal-work.ts'
 import { UnusableHash } from '../../security/foreign/foreign-hash.ts'
+import { type ForeignKinds, kindOf } from '../../security/foreign/kinds.ts'
 import { parseForeignHash } from '../../security/foreign/parse-hash.ts'
 import { isNativeHash, NO_PASSWORD } from '../../security/password.ts'
 import { emailKey, parseEmail } from '../values/email.ts'
@@ -12,6 +12,8 @@ import { type ImportedUser, type JsonObject, Rejected } from './imported-user.ts
 export type CheckOptions = {
   /** Imports a user without a password if its hash cannot be taken over. */
   readonly withoutPasswords: boolean
+  /** The kinds of hashes that accounts have, which grow with those of the file. Not needed to look at a file before it is imported. */
+  readonly foreignKinds?: ForeignKinds
 }
 
 /** Checks a user in the format of `latchkey user export`. Throws Rejected with the reason. */
@@ -44,22 +46,29 @@ function checkEmail(value: unknown): string {
 
 type Secret = Pick<ImportedUser, 'password' | 'passwordHash' | 'foreignKind'>
 
+const TOO_MANY_KINDS = 'accounts have hashes of too many other costs, all of which each login has to compute'
 const NO_SECRET: Secret = { password: undefined, passwordHash: undefined, foreignKind: undefined }
 
-function checkSecret(record: JsonObject, { withoutPasswords }: CheckOptions): Secret {
+function checkSecret(record: JsonObject, options: CheckOptions): Secret {
   const password = checkText('password', record['password'])
   const passwordHash = checkText('password_hash', record['password_hash'])
   if (password !== undefined && passwordHash !== undefined) throw new Rejected('password, password_hash: only one of them may be given')
   if (password !== undefined) {
     if (isPassword(password)) return { ...NO_SECRET, password }
-    if (withoutPasswords) return NO_SECRET
+    if (options.withoutPasswords) return NO_SECRET
     throw new Rejected(`password: should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`)
   }
-  if (passwordHash === undefined || passwordHash.startsWith(NO_PASSWORD)) return NO_SECRET
+  return passwordHash === undefined || passwordHash.startsWith(NO_PASSWORD) ? NO_SECRET : checkHash(passwordHash, options)
+}
+
+function checkHash(passwordHash: string, { withoutPasswords, foreignKinds }: CheckOptions): Secret {
   try {
     // The parameters of a hash that the service could have made itself are checked too: it may be damaged.
     const { cost } = parseForeignHash(passwordHash)
-    return { ...NO_SECRET, passwordHash, foreignKind: isNativeHash(passwordHash) ? undefined : kindOf(cost) }
+    if (isNativeHash(passwordHash)) return { ...NO_SECRET, passwordHash }
+    const foreignKind = kindOf(cost)
+    if (foreignKinds?.admits(foreignKind) === false) throw new UnusableHash(TOO_MANY_KINDS)
+    return { ...NO_SECRET, passwordHash, foreignKind }
   } catch (error) {
     if (!(error instanceof UnusableHash)) throw error
     if (withoutPasswords) return NO_SECRET

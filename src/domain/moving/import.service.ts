@@ -1,5 +1,8 @@
 import type { Origin } from '../../model/caller.ts'
+import { MAX_FOREIGN_KINDS } from '../../security/foreign/foreign-hash.ts'
+import { createForeignKinds, type ForeignKinds } from '../../security/foreign/kinds.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
+import { listForeignKinds } from '../../storage/repositories/accounts/foreign-hash.repository.ts'
 import {
   continueIds,
   expectManyRows,
@@ -41,6 +44,8 @@ export type Import = {
   mayKeepIds(first: ImportedUser): Promise<boolean>
   /** The addresses that have accounts, in lower case. */
   existing(users: readonly ImportedUser[]): Promise<ReadonlySet<string>>
+  /** The kinds of foreign hashes that accounts have. */
+  foreignKinds(): Promise<ForeignKinds>
   /** Called once before the first batch. */
   begin(): Promise<void>
   /** Imports users, or none of them if it throws. No two of them have the same address or a key in common. */
@@ -110,6 +115,7 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
       const found = await findUsersByEmail(reads, keysOf(users))
       return new Set(found.map(({ emailKey }) => emailKey))
     },
+    foreignKinds: async () => createForeignKinds(await listForeignKinds(reads, MAX_FOREIGN_KINDS)),
     begin: () => changes.inBulk(origin, expectManyRows),
     write: (users) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
   }

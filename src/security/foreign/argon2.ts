@@ -37,6 +37,12 @@ function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '')
 }
 
+/** The work of a family, where 1 is the most that is accepted. Undefined for another algorithm. */
+export function argon2Share(family: string): number | undefined {
+  const [, variant, memoryKiB, passes] = FAMILY.exec(family) ?? []
+  return variant === undefined ? undefined : (Number(memoryKiB) * Number(passes)) / MAX_WORK_KIB
+}
+
 /** Computes one hash of the cost that the name of a family contains. Returns false for another family. */
 export async function spendArgon2(password: string, family: string): Promise<boolean> {
   const [, variant = '', memoryCost, timeCost, parallelism] = FAMILY.exec(family) ?? []

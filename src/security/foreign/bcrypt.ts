@@ -4,6 +4,7 @@ import { type ForeignHash, requireWithin } from './foreign-hash.ts'
 // The second form is that of Django, which hashes the password with SHA-256 first if the name says so.
 const SHAPE = /^(?:bcrypt(_sha256)?\$)?(\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53})$/
 const ALPHABET = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+const FAMILY = 'bcrypt'
 const SALT_END = 28
 const HASH_END = 59
 const MIN_COST = 4
@@ -16,7 +17,7 @@ export function parseBcrypt(text: string): ForeignHash | undefined {
   const canonical = withoutPaddingBits(bcryptHash)
   const rounds = 2 ** requireWithin('cost', Number(cost), MIN_COST, MAX_COST)
   return {
-    cost: { family: 'bcrypt', amount: rounds },
+    cost: { family: FAMILY, amount: rounds },
     async matches(password) {
       const { verify } = await import('@node-rs/bcrypt')
       return verify(digested === undefined ? password : sha('sha256', password, 'hex'), canonical)
@@ -28,6 +29,11 @@ export function parseBcrypt(text: string): ForeignHash | undefined {
 function withoutPaddingBits(hash: string): string {
   const cleared = (place: number, bits: number) => ALPHABET.charAt(ALPHABET.indexOf(hash.charAt(place)) & ~bits)
   return hash.slice(0, SALT_END) + cleared(SALT_END, 0b1111) + hash.slice(SALT_END + 1, HASH_END) + cleared(HASH_END, 0b11)
+}
+
+/** A number of rounds, where 1 is the most that is accepted. Undefined for another algorithm. */
+export function bcryptShare(family: string, rounds: number): number | undefined {
+  return family === FAMILY ? rounds / 2 ** MAX_COST : undefined
 }
 
 /** Spends a number of rounds: a cost of 10 has 2^10 of them, so any sum of costs can be spent. */

@@ -1,18 +1,12 @@
 import { spendArgon2 } from './argon2.ts'
 import { spendBcrypt } from './bcrypt.ts'
 import type { ForeignHash, HashCost } from './foreign-hash.ts'
+import { boundedKinds, parseKind } from './kinds.ts'
 import { parseForeignHash } from './parse-hash.ts'
 import { spendPbkdf2 } from './pbkdf2.ts'
 import { spendScrypt } from './scrypt.ts'
 
 type Comparison = { readonly isMatch: boolean; readonly spent: HashCost | undefined }
-
-const SEPARATOR = '/'
-
-/** The kind of a hash, as it is stored beside it: its family and the amount of work. */
-export function kindOf({ family, amount }: HashCost): string {
-  return family + SEPARATOR + amount
-}
 
 /**
  * Compares a password with a foreign hash, or with none, and spends the same work in either case: for each family of which an account has
@@ -59,11 +53,7 @@ function readHash(hash: string): ForeignHash | undefined {
 
 function highestAmounts(kinds: readonly string[]): Map<string, number> {
   const highest = new Map<string, number>()
-  for (const kind of kinds) {
-    const end = kind.lastIndexOf(SEPARATOR)
-    const family = kind.slice(0, end)
-    highest.set(family, Math.max(highest.get(family) ?? 0, Number(kind.slice(end + 1))))
-  }
+  for (const { family, amount } of boundedKinds(kinds).map(parseKind)) highest.set(family, Math.max(highest.get(family) ?? 0, amount))
   return highest
 }
 

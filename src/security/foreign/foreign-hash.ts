@@ -15,6 +15,9 @@ export class UnusableHash extends Error {
   override readonly name = 'UnusableHash'
 }
 
+/** How many kinds of foreign hashes accounts may have. Django alone has raised its iterations more than twenty times. */
+export const MAX_FOREIGN_KINDS = 64
+
 // The longest that is accepted, a hash of Firebase, has about 350 characters.
 const MAX_LENGTH = 1000
 const MAX_SALT_BYTES = 256

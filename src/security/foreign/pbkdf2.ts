@@ -20,6 +20,12 @@ export function parsePbkdf2(text: string): ForeignHash | undefined {
   return rounds === undefined ? undefined : hashOf(digestOf(digest), rounds, Buffer.from(plainSalt), fromBase64(djangoKey))
 }
 
+/** A number of iterations, where 1 is the most that is accepted. Undefined for another algorithm. */
+export function pbkdf2Share(family: string, iterations: number): number | undefined {
+  const [, digest] = FAMILY.exec(family) ?? []
+  return digest === undefined ? undefined : iterations / MAX_WORK[digestOf(digest)]
+}
+
 /** Spends a number of iterations. Returns false for another family. */
 export async function spendPbkdf2(password: string, family: string, iterations: number): Promise<boolean> {
   const [, digest] = FAMILY.exec(family) ?? []

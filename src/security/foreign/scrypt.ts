@@ -21,6 +21,12 @@ export function parseScrypt(text: string): ForeignHash | undefined {
   return parsePhc(text) ?? parseDjango(text) ?? parseBetterAuth(text) ?? parseFirebase(text)
 }
 
+/** The work of a family, where 1 is the most that is accepted. Undefined for another algorithm. */
+export function scryptShare(family: string): number | undefined {
+  const [, N, r, p] = FAMILY.exec(family) ?? []
+  return N === undefined ? undefined : (Number(N) * Number(r) * Number(p)) / MAX_WORK
+}
+
 /** Computes one hash of the cost that the name of a family contains. Returns false for another family. */
 export async function spendScrypt(password: string, family: string): Promise<boolean> {
   const [, N, r, p] = FAMILY.exec(family) ?? []

@@ -8,11 +8,11 @@ const LIST_KINDS = statement<{ kind: string }>(
       union all
       select (select min(foreign_kind) from users where foreign_kind > kinds.kind) from kinds where kinds.kind is not null
     )
-    select kind from kinds where kind is not null
+    select kind from kinds where kind is not null limit $1
   ) as found`,
 )
 
-/** The kinds of password hashes of other systems that accounts have. Empty unless accounts were imported. */
-export async function listForeignKinds(db: Reads): Promise<string[]> {
-  return (await db.all(LIST_KINDS)).map(({ kind }) => kind)
+/** The kinds of password hashes of other systems that accounts have, up to a number. Empty unless accounts were imported. */
+export async function listForeignKinds(db: Reads, limit: number): Promise<string[]> {
+  return (await db.all(LIST_KINDS, limit)).map(({ kind }) => kind)
 }
