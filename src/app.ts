@@ -160,7 +160,7 @@ function withLogins(observer: Observer, activity: ActivityLog | undefined): Obse
     ...observer,
     loginAttempt(status) {
       observer.loginAttempt(status)
-      activity.login(status === 'success')
+      activity.countLogin(status === 'success')
     },
   }
 }

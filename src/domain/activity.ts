@@ -1,12 +1,12 @@
-import type { Activity, ActivityPeriod } from '../model/activity.ts'
+import { ACTIVITY_MERGES, ACTIVITY_NAMES, type Activity, type ActivityPeriod } from '../model/activity.ts'
 import type { Database } from '../storage/database.ts'
 import { addActivity, MINUTE_MS, QUARTER_MS, readActivity } from '../storage/repositories/operations/activity.repository.ts'
 
 /** Counts what the process does, minute by minute, and reads what all processes did. */
 export type ActivityLog = {
   /** Counts a request. Adds to numbers in memory, and returns at once. */
-  request(status: number, durationMs: number): void
-  login(isSuccessful: boolean): void
+  countRequest(status: number, durationMs: number): void
+  countLogin(isSuccessful: boolean): void
   /** The last 24 hours of all processes in quarters of an hour, the current one last. At most a minute behind. */
   lastDay(): Promise<readonly ActivityPeriod[]>
   /** Writes what was counted since the last time. If this fails, it is tried again with the next minute. */
@@ -34,8 +34,6 @@ const NO_ACTIVITY: Activity = {
   failedLogins: 0,
   longestQueue: 0,
 }
-
-const SUMMED = ['requests', 'refused', 'failed', 'durationUs', 'logins', 'failedLogins'] as const
 
 export const ACTIVITY_KEPT_MS = 24 * 60 * MINUTE_MS
 const QUARTERS = ACTIVITY_KEPT_MS / QUARTER_MS
@@ -74,7 +72,7 @@ export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts):
   }
 
   return {
-    request(status, durationMs) {
+    countRequest(status, durationMs) {
       const counts = current()
       const durationUs = durationMs * 1000
       counts.requests++
@@ -84,7 +82,7 @@ export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts):
       counts.slowestUs = Math.max(counts.slowestUs, durationUs)
       counts.longestQueue = Math.max(counts.longestQueue, takeLongestQueue())
     },
-    login(isSuccessful) {
+    countLogin(isSuccessful) {
       if (isSuccessful) current().logins++
       else current().failedLogins++
     },
@@ -115,10 +113,11 @@ export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts):
 /** The activity of several periods, or of several processes. */
 export function sumOf(activities: readonly Activity[]): Counts {
   const sum = { ...NO_ACTIVITY }
-  for (const { slowestUs, longestQueue, ...counts } of activities) {
-    for (const name of SUMMED) sum[name] += counts[name]
-    sum.slowestUs = Math.max(sum.slowestUs, slowestUs)
-    sum.longestQueue = Math.max(sum.longestQueue, longestQueue)
+  for (const activity of activities) {
+    for (const name of ACTIVITY_NAMES) {
+      const [one, other] = [sum[name], activity[name]]
+      sum[name] = ACTIVITY_MERGES[name] === 'sum' ? one + other : Math.max(one, other)
+    }
   }
   return sum
 }

@@ -14,4 +14,18 @@ export type Activity = {
   readonly longestQueue: number
 }
 
+/** How the values of several processes, or of several minutes, become one: they are added up, or the largest one counts. */
+export const ACTIVITY_MERGES: Readonly<Record<keyof Activity, 'sum' | 'max'>> = {
+  requests: 'sum',
+  refused: 'sum',
+  failed: 'sum',
+  durationUs: 'sum',
+  slowestUs: 'max',
+  logins: 'sum',
+  failedLogins: 'sum',
+  longestQueue: 'max',
+}
+
+export const ACTIVITY_NAMES = Object.keys(ACTIVITY_MERGES) as readonly (keyof Activity)[]
+
 export type ActivityPeriod = Activity & { readonly startsAt: number }

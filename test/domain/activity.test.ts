@@ -34,17 +34,17 @@ async function start(t: TestContext & { database: DatabaseKind }) {
 test('two processes add up what they count, minute by minute, also over connections of their own', async (t) => {
   const { clock, count } = await start(t)
   const [one, other] = [await count(undefined, () => 3), await count(undefined, () => 5)]
-  one.request(200, 10)
-  one.request(404, 30)
-  other.request(503, 200)
-  one.login(true)
-  other.login(false)
+  one.countRequest(200, 10)
+  one.countRequest(404, 30)
+  other.countRequest(503, 200)
+  one.countLogin(true)
+  other.countLogin(false)
   await Promise.all([one.flush(), other.flush()])
   clock.advance({ minutes: 14 })
-  other.request(200, 0.5)
+  other.countRequest(200, 0.5)
   await other.flush()
   clock.advance({ minutes: 1 })
-  one.request(200, 1)
+  one.countRequest(200, 1)
   await one.flush()
   const periods = await other.lastDay()
   assert.equal(periods.length, 96)
@@ -75,7 +75,7 @@ test('what was written is written once, and an idle process writes nothing', asy
   const log = await count()
   await log.flush()
   assert.equal(await rows(), 0)
-  log.request(200, 10)
+  log.countRequest(200, 10)
   await log.flush()
   await log.flush()
   assert.equal((await log.lastDay()).at(-1)?.requests, 1)
@@ -87,14 +87,14 @@ test('a process that is killed loses at most its last minute, and one that stops
   const { clock, count, rows } = await start(t)
   const [killed, stopped] = [await count(), await count()]
   killed.start()
-  killed.request(200, 10)
+  killed.countRequest(200, 10)
   clock.advance({ minutes: 1 })
   t.mock.timers.tick(60_000)
   await until('the minute is written', async () => (await rows()) === 1, DEADLINE_MS)
   // Never written: the process is gone.
-  killed.request(200, 10)
+  killed.countRequest(200, 10)
   stopped.start()
-  stopped.request(500, 10)
+  stopped.countRequest(500, 10)
   await stopped.stop()
   const { requests, failed } = (await stopped.lastDay()).at(-1) ?? {}
   assert.deepEqual([requests, failed], [2, 1])
@@ -105,11 +105,11 @@ test('during an outage of the database nothing is lost, minute by minute', async
   let isDown = true
   const run: Database['run'] = (...parts) => (isDown ? Promise.reject(new Error('down')) : db.run(...parts))
   const log = await count({ ...db, run })
-  log.request(200, 25)
+  log.countRequest(200, 25)
   await assert.rejects(log.flush(), /down/)
-  log.request(503, 20)
+  log.countRequest(503, 20)
   clock.advance({ minutes: 20 })
-  log.request(503, 30)
+  log.countRequest(503, 30)
   await assert.rejects(log.flush(), /down/)
   isDown = false
   await log.flush()
@@ -122,7 +122,7 @@ test('during an outage of the database nothing is lost, minute by minute', async
   )
   // A day later nobody would see it.
   isDown = true
-  log.request(200, 10)
+  log.countRequest(200, 10)
   await assert.rejects(log.flush(), /down/)
   isDown = false
   clock.advance({ hours: 25 })
@@ -136,10 +136,10 @@ test('during an outage of the database nothing is lost, minute by minute', async
 test('rows that are over a day old are not shown, and housekeeping removes them', async (t) => {
   const { clock, db, count, rows } = await start(t)
   const log = await count()
-  log.request(200, 10)
+  log.countRequest(200, 10)
   await log.flush()
   clock.advance({ hours: 23, minutes: 46 })
-  log.request(200, 10)
+  log.countRequest(200, 10)
   await log.flush()
   const shown = async () => (await log.lastDay()).reduce((sum, { requests }) => sum + requests, 0)
   const housekeeping = createHousekeeping(db, clock.now, (error) => assert.fail(String(error)))

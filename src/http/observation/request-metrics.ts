@@ -33,13 +33,13 @@ export type RequestMetrics = {
 }
 
 /** What the status page needs of each request. */
-export type RequestActivity = Pick<ActivityLog, 'request'>
+export type RequestActivity = Pick<ActivityLog, 'countRequest'>
 
 /** Counts requests for the status page only. */
 export function createRequestActivity(activity: RequestActivity): RequestMetrics {
   function track(reply: FastifyReply): void {
     const startedAtMs = performance.now()
-    reply.raw.on('close', () => activity.request(statusOf(reply), performance.now() - startedAtMs))
+    reply.raw.on('close', () => activity.countRequest(statusOf(reply), performance.now() - startedAtMs))
   }
   const step: Hook = (_request, reply, done) => {
     track(reply)
@@ -91,7 +91,7 @@ export function createRequestMetrics(registry: Registry, namespace: string, acti
       const durationMs = performance.now() - startedAtMs
       seriesOf(counters, shownMethod(request.method), status).value++
       duration.observe(durationMs / 1000)
-      activity?.request(status, durationMs)
+      activity?.countRequest(status, durationMs)
       // The bytes that were read, not the Content-Length that the client claims.
       counters.requestSize.observe(request.bodyBytes)
       counters.responseSize.observe(responseBytes(reply))

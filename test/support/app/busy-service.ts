@@ -167,6 +167,6 @@ async function addTraffic({ activity, clock }: TestApp): Promise<void> {
 
 function addRequest(activity: TestApp['activity'], n: number, isFailed: boolean): void {
   const status = n % 17 === 3 ? 401 : 200
-  activity.request(isFailed ? 503 : status, isFailed ? 900 : 2 + ((n * 13) % 40))
-  if (n % 5 === 0) activity.login(n % 15 !== 0)
+  activity.countRequest(isFailed ? 503 : status, isFailed ? 900 : 2 + ((n * 13) % 40))
+  if (n % 5 === 0) activity.countLogin(n % 15 !== 0)
 }

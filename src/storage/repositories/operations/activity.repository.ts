@@ -1,59 +1,42 @@
-import type { Activity, ActivityPeriod } from '../../../model/activity.ts'
+import { ACTIVITY_MERGES, ACTIVITY_NAMES, type Activity, type ActivityPeriod } from '../../../model/activity.ts'
 import { type Queries, type Reads, statement } from '../../database.ts'
 
 export const MINUTE_MS = 60_000
 /** The length of a period that is read. */
 export const QUARTER_MS = 15 * MINUTE_MS
 
-/** How the values of several processes, or of several minutes, become one. */
-const COLUMNS = {
-  requests: 'sum',
-  refused: 'sum',
-  failed: 'sum',
-  duration_us: 'sum',
-  slowest_us: 'max',
-  logins: 'sum',
-  failed_logins: 'sum',
-  longest_queue: 'max',
-} as const
+type ActivityRow = Activity & { readonly quarter: number }
 
-type ActivityRow = { readonly quarter: number } & Readonly<Record<keyof typeof COLUMNS, number>>
-
-const NAMES = Object.keys(COLUMNS)
-const merged = Object.entries(COLUMNS).map(([name, merge]) =>
+const VALUES = ACTIVITY_NAMES.map((name) => ({
+  name,
+  column: name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  merge: ACTIVITY_MERGES[name],
+}))
+const COLUMNS = VALUES.map(({ column }) => column)
+const updates = VALUES.map(({ column, merge }) =>
   merge === 'sum'
-    ? `${name} = activity.${name} + excluded.${name}`
-    : `${name} = case when excluded.${name} > activity.${name} then excluded.${name} else activity.${name} end`,
+    ? `${column} = activity.${column} + excluded.${column}`
+    : `${column} = case when excluded.${column} > activity.${column} then excluded.${column} else activity.${column} end`,
 )
 const ADD = statement(`
-  insert into activity (minute, ${NAMES.join(', ')}) values ($1, ${NAMES.map((_, index) => `$${index + 2}`).join(', ')})
-  on conflict (minute) do update set ${merged.join(', ')}`)
+  insert into activity (minute, ${COLUMNS.join(', ')}) values ($1, ${COLUMNS.map((_, index) => `$${index + 2}`).join(', ')})
+  on conflict (minute) do update set ${updates.join(', ')}`)
 const READ = statement<ActivityRow>(`
-  select minute / 15 as quarter, ${Object.entries(COLUMNS).map(([name, merge]) => `cast(${merge}(${name}) as bigint) as ${name}`)}
+  select minute / 15 as quarter, ${VALUES.map(({ name, column, merge }) => `cast(${merge}(${column}) as bigint) as "${name}"`).join(', ')}
   from activity where minute >= $1 group by minute / 15`)
 const DELETE_OLD = statement('delete from activity where minute < $1')
 
 /** Adds what one process has counted in a minute to what the others have. */
 export async function addActivity(db: Queries, startsAt: number, activity: Activity): Promise<void> {
-  const { requests, refused, failed, durationUs, slowestUs, logins, failedLogins, longestQueue } = activity
-  const times = [durationUs, slowestUs].map(Math.round) as [number, number]
-  await db.run(ADD, startsAt / MINUTE_MS, requests, refused, failed, ...times, logins, failedLogins, longestQueue)
+  // Durations have fractions of a microsecond.
+  const values = ACTIVITY_NAMES.map((name) => Math.round(activity[name]))
+  await db.run(ADD, startsAt / MINUTE_MS, ...values)
 }
 
 /** The activity since a time, in quarters of an hour. Quarters without any are left out. */
 export async function readActivity(db: Reads, since: number): Promise<ActivityPeriod[]> {
   const rows = await db.all(READ, Math.floor(since / MINUTE_MS))
-  return rows.map((row) => ({
-    startsAt: row.quarter * QUARTER_MS,
-    requests: row.requests,
-    refused: row.refused,
-    failed: row.failed,
-    durationUs: row.duration_us,
-    slowestUs: row.slowest_us,
-    logins: row.logins,
-    failedLogins: row.failed_logins,
-    longestQueue: row.longest_queue,
-  }))
+  return rows.map(({ quarter, ...activity }) => ({ ...activity, startsAt: quarter * QUARTER_MS }))
 }
 
 export async function deleteActivityBefore(db: Queries, before: number): Promise<void> {

@@ -84,13 +84,13 @@ for (const METRICS_ENABLED of ['false', 'true']) {
 
 test('200: responses that failed and the longest queue are shown; the oldest period leaves after 24 hours', async (t) => {
   const { app, activity, clock, look, boss } = await start(t)
-  activity.request(503, 2000)
+  activity.countRequest(503, 2000)
   await activity.flush()
   const { body } = await look()
   assert.deepEqual(numbersOf(body, 'Errors'), [[hourOf(clock.now() - 45 * 60_000), '1', '0']])
   assert.match(textOf(await look()), /Latency mean [\d.,]+ ms, slowest 2,000 ms/)
   clock.advance({ hours: 24 })
-  activity.request(200, 1)
+  activity.countRequest(200, 1)
   await activity.flush()
   const later = await app.inject(visit('/console/status', await signIn(app, boss)))
   assert.deepEqual(numbersOf(later.body, 'Errors'), [])
@@ -106,8 +106,8 @@ test('200: a busy day weighs less than 60 KB with stylesheet and script, has no 
   const service = await startApp(t)
   const { app, activity, clock } = service
   for (let n = 0; n < 100; n++) {
-    for (const status of [200, 403, 500]) activity.request(status, 1234.5 + n)
-    for (const isSuccessful of [true, false]) activity.login(isSuccessful)
+    for (const status of [200, 403, 500]) activity.countRequest(status, 1234.5 + n)
+    for (const isSuccessful of [true, false]) activity.countLogin(isSuccessful)
     clock.advance({ minutes: 15 })
     await activity.flush()
   }
