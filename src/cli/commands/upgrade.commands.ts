@@ -117,7 +117,7 @@ function conclusion({ stopped, waits }: Trial, verdict: Verdict, kind: Kind): st
     return [
       `Heavy: ${stopped.name} makes requests wait for longer than ${longest}. The trial was stopped there, to keep requests from waiting longer; what follows was not tried.`,
       `Measure the rest on a copy of the database, where no request waits: DATABASE_URL=postgres://…/copy ${COMMAND} upgrade --check --max-wait 3600`,
-      'Upgrade when few people use the service: requests that wait for longer than 2.5 seconds are answered with 503, and succeed afterwards.',
+      'Upgrade when few people use the service: requests that wait for longer than 2 seconds are answered with 503, and succeed afterwards.',
     ]
   if (verdict === 'harmless')
     return [
@@ -128,7 +128,7 @@ function conclusion({ stopped, waits }: Trial, verdict: Verdict, kind: Kind): st
   return [
     kind === 'sqlite'
       ? `Heavy: the service is down for ${longest} longer than during a restart.`
-      : `Heavy: requests wait for up to ${longest}. Those that wait for longer than 2.5 seconds are answered with 503, and succeed afterwards.`,
+      : `Heavy: requests wait for up to ${longest}. Those that wait for longer than 2 seconds are answered with 503, and succeed afterwards.`,
     'Upgrade when few people use the service, after a backup.',
   ]
 }

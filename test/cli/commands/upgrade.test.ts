@@ -154,7 +154,7 @@ plainTest('the report tells a harmless upgrade and a heavy one apart in its last
     'Locks:  writes of users wait for 12.0 s.',
     'Size:   +30.0 MB, from 100.0 MB to 130.0 MB (tables +0.0 MB, indexes +30.0 MB). The write-ahead log takes 31.0 MB.',
     '',
-    'Heavy: requests wait for up to 12.0 s. Those that wait for longer than 2.5 seconds are answered with 503, and succeed afterwards.',
+    'Heavy: requests wait for up to 12.0 s. Those that wait for longer than 2 seconds are answered with 503, and succeed afterwards.',
     'Upgrade when few people use the service, after a backup.',
   ])
   const quick = { ...trial, steps: [{ name: '0020-new.sql', tookMs: 4.2 }], tookMs: 4.2, waits: [] }

@@ -43,7 +43,7 @@ export class TrialError extends Error {
   override readonly name = 'TrialError'
 }
 
-/** Requests that wait for longer than this are a disturbance: at 2.5 seconds they are answered with 503. */
+/** Requests that wait for longer than this are a disturbance: after two seconds they are answered with 503. */
 export const NOTICEABLE_MS = 1000
 
 export type Verdict = 'nothing pending' | 'harmless' | 'heavy'
