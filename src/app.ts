@@ -125,7 +125,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     (app, routes) => {
       app.addHook('onClose', async () => blocklist?.close())
       // Failed logins that are not written yet would be lost. The shutdown does not wait for them during an outage.
-      app.addHook('onClose', () => services.failedLogins.flush(true).catch(() => undefined))
+      app.addHook('onClose', () => services.failedLogins.flush({ isLast: true }).catch(() => undefined))
       app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
       const version = readVersion()
       const about = () => ({ apiTitle, version, baseUrl: publicUrl.get() })

@@ -90,7 +90,9 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export function loadConfig(env: Environment): Config {
   const errors: string[] = []
 
-  function read<Value>(name: string, fallback: Value, parse: (text: string) => Parsed<Value>): Value {
+  function read<Value>(name: string, parse: (text: string) => Parsed<Value>): Value | undefined
+  function read<Value>(name: string, parse: (text: string) => Parsed<Value>, fallback: Value): Value
+  function read<Value>(name: string, parse: (text: string) => Parsed<Value>, fallback?: Value): Value | undefined {
     const text = env[name]
     // `NAME=` in a file means "not set", as in most tools that read such files.
     if (text === undefined || text === '') return fallback
@@ -100,45 +102,45 @@ export function loadConfig(env: Environment): Config {
     return fallback
   }
 
-  const port = read('PORT', 8000, parsePort)
-  const target = read<DatabaseTarget>('DATABASE_URL', { kind: 'sqlite', file: 'data/latchkey.db' }, parseDatabaseUrl)
-  const replicaUrl = read('DATABASE_READ_URL', undefined, parseReplicaUrl)
+  const port = read('PORT', parsePort, 8000)
+  const target = read<DatabaseTarget>('DATABASE_URL', parseDatabaseUrl, { kind: 'sqlite', file: 'data/latchkey.db' })
+  const replicaUrl = read('DATABASE_READ_URL', parseReplicaUrl)
   if (replicaUrl !== undefined && target.kind === 'sqlite') errors.push('DATABASE_READ_URL: a replica needs PostgreSQL in DATABASE_URL')
   const database = target.kind === 'sqlite' || replicaUrl === undefined ? target : { ...target, replicaUrl }
-  const secretKey = read('SECRET_KEY', undefined, parseSecretKey)
+  const secretKey = read('SECRET_KEY', parseSecretKey)
   if (database.kind === 'postgres' && !env['SECRET_KEY']) {
     errors.push(`SECRET_KEY: is required with PostgreSQL; create one with \`${COMMAND} secret generate\``)
   }
   const config: Config = {
-    host: read('HOST', '127.0.0.1', parseHost),
+    host: read('HOST', parseHost, '127.0.0.1'),
     port,
     database: Object.freeze(database),
     secretKey,
     secretKeyFallbacks: Object.freeze(readFallbacks()),
-    baseUrl: read('BASE_URL', `http://localhost:${port}`, parseHttpUrl),
-    frontendUrl: read('FRONTEND_URL', undefined, parseHttpUrl),
-    apiTitle: read('API_TITLE', 'Latchkey', parseTitle),
-    brandColor: read('BRAND_COLOR', undefined, parseColor),
-    brandLogo: read('BRAND_LOGO', undefined, parsePath),
-    templatesDir: read('TEMPLATES_DIR', undefined, parsePath),
-    metricsEnabled: read('METRICS_ENABLED', false, parseBoolean),
-    consoleEnabled: read('CONSOLE_ENABLED', true, parseBoolean),
-    accountPagesEnabled: read('ACCOUNT_PAGES_ENABLED', true, parseBoolean),
-    smtpUrl: read('SMTP_URL', undefined, parseSmtpUrl),
-    mailFrom: read('MAIL_FROM', 'Latchkey <noreply@localhost>', parseMailFrom),
+    baseUrl: read('BASE_URL', parseHttpUrl, `http://localhost:${port}`),
+    frontendUrl: read('FRONTEND_URL', parseHttpUrl),
+    apiTitle: read('API_TITLE', parseTitle, 'Latchkey'),
+    brandColor: read('BRAND_COLOR', parseColor),
+    brandLogo: read('BRAND_LOGO', parsePath),
+    templatesDir: read('TEMPLATES_DIR', parsePath),
+    metricsEnabled: read('METRICS_ENABLED', parseBoolean, false),
+    consoleEnabled: read('CONSOLE_ENABLED', parseBoolean, true),
+    accountPagesEnabled: read('ACCOUNT_PAGES_ENABLED', parseBoolean, true),
+    smtpUrl: read('SMTP_URL', parseSmtpUrl),
+    mailFrom: read('MAIL_FROM', parseMailFrom, 'Latchkey <noreply@localhost>'),
     admin: Object.freeze(readAdmin()),
-    corsOrigins: Object.freeze(read<'*' | readonly string[]>('CORS_ORIGINS', '*', parseOrigins)),
-    trustProxy: read('TRUST_PROXY', false, parseBoolean),
+    corsOrigins: Object.freeze(read<'*' | readonly string[]>('CORS_ORIGINS', parseOrigins, '*')),
+    trustProxy: read('TRUST_PROXY', parseBoolean, false),
     rateLimits: readRateLimits(),
-    passwordBlocklist: read('PASSWORD_BLOCKLIST', undefined, parseBlocklist),
-    confirmEmailChanges: read('CONFIRM_EMAIL_CHANGES', false, parseBoolean),
-    selfDeletion: read('SELF_DELETION', false, parseBoolean),
-    securityNotices: read('SECURITY_NOTICES', false, parseBoolean),
+    passwordBlocklist: read('PASSWORD_BLOCKLIST', parseBlocklist),
+    confirmEmailChanges: read('CONFIRM_EMAIL_CHANGES', parseBoolean, false),
+    selfDeletion: read('SELF_DELETION', parseBoolean, false),
+    securityNotices: read('SECURITY_NOTICES', parseBoolean, false),
     webhook: readWebhook(),
-    logLevel: read<LogLevel>('LOG_LEVEL', 'info', parseLogLevel),
-    keyPrefix: read('KEY_PREFIX', DEFAULT_KEY_PREFIX, parseKeyPrefix),
-    auditRetentionDays: read('AUDIT_RETENTION_DAYS', 365, parseDays),
-    workers: read('WORKERS', 1, parseWorkers),
+    logLevel: read<LogLevel>('LOG_LEVEL', parseLogLevel, 'info'),
+    keyPrefix: read('KEY_PREFIX', parseKeyPrefix, DEFAULT_KEY_PREFIX),
+    auditRetentionDays: read('AUDIT_RETENTION_DAYS', parseDays, 365),
+    workers: read('WORKERS', parseWorkers, 1),
   }
   if (errors.length > 0) throw new ConfigError(errors)
   return Object.freeze(config)
@@ -167,8 +169,8 @@ export function loadConfig(env: Environment): Config {
   }
 
   function readAdmin(): Config['admin'] {
-    const email = read('ADMIN_EMAIL', undefined, parseAdminEmail)
-    const password = read('ADMIN_PASSWORD', undefined, parseAdminPassword)
+    const email = read('ADMIN_EMAIL', parseAdminEmail)
+    const password = read('ADMIN_PASSWORD', parseAdminPassword)
     if (env['ADMIN_EMAIL'] && !env['ADMIN_PASSWORD']) errors.push('ADMIN_PASSWORD: is required with ADMIN_EMAIL')
     if (env['ADMIN_PASSWORD'] && !env['ADMIN_EMAIL']) errors.push('ADMIN_EMAIL: is required with ADMIN_PASSWORD')
     return email === undefined || password === undefined ? undefined : { email, password }

@@ -113,12 +113,12 @@ const catalogue: Statement<unknown>[] = []
 
 /** Declares a statement. Repositories do so at the top of their file, so that drivers can prepare all of them at start. */
 export function statement<Row>(sql: string, sqliteSql = sql): Statement<Row> {
-  return declare(sql, sqliteSql, /^\s*select\b/i.test(sql), false)
+  return declare({ sql, sqliteSql, isRead: /^\s*select\b/i.test(sql), isLong: false })
 }
 
 /** Declares a long read, such as a search. PostgreSQL plans it for each execution, with its values. */
 export function longRead<Row>(sql: string, sqliteSql = sql): Statement<Row> {
-  return declare(sql, sqliteSql, true, true)
+  return declare({ sql, sqliteSql, isRead: true, isLong: true })
 }
 
 /** Declares a statement that nearly every request runs, and that finds at most one row. The types are those of its values. */
@@ -133,11 +133,11 @@ export function hotRead<Row, Values extends readonly unknown[]>(
   const gatheredSql = `
     select found.*, asked.place from unnest(${lists.join(', ')}) with ordinality as asked (${names.join(', ')}, place)
     cross join lateral (${sql.replace(/\$(\d+)/g, 'asked.value_$1')} limit 1) as found`
-  return declare(sql, sql, true, false, { read, types, gatheredSql })
+  return declare({ sql, sqliteSql: sql, isRead: true, isLong: false, hot: { read, types, gatheredSql } })
 }
 
-function declare<Row>(sql: string, sqliteSql: string, isRead: boolean, isLong: boolean, hot?: HotPath<Row>): Statement<Row> {
-  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql, isRead, isLong, ...(hot && { hot }) }
+function declare<Row>(text: Omit<Statement<Row>, 'index'>): Statement<Row> {
+  const declared: Statement<Row> = { index: catalogue.length, ...text }
   catalogue.push(declared)
   return declared
 }

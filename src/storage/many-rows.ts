@@ -15,8 +15,15 @@ export function givenRows(table: TableName, columns: readonly string[] = TABLES[
   }
 }
 
-/** The texts of an `insert` of any number of rows, with their ids or with generated ones. The suffix may be `on conflict` or `returning`. */
-export function insertRows(table: TableName, keepsIds: boolean, suffix = ''): Texts {
+export type InsertOptions = {
+  /** Whether the rows have ids. Otherwise the database generates them. */
+  readonly keepsIds: boolean
+  /** `on conflict` or `returning`. */
+  readonly suffix?: string
+}
+
+/** The texts of an `insert` of any number of rows. */
+export function insertRows(table: TableName, { keepsIds, suffix = '' }: InsertOptions): Texts {
   const idColumn = ID_COLUMNS[table]
   const columns = TABLES[table].filter((column) => keepsIds || column !== idColumn)
   const { postgres, sqlite } = givenRows(table, columns)

@@ -119,7 +119,7 @@ async function* applyToEach<Thing>(
 ): AsyncIterable<readonly [Outcome<Thing>]> {
   // On a terminal the printed lines show the progress.
   const isTTY = process.stderr.isTTY && !process.stdout.isTTY
-  const progress = createProgress(name, { isTTY, write: (text) => process.stderr.write(text) })
+  const progress = createProgress(name, { output: { isTTY, write: (text) => process.stderr.write(text) } })
   for (const [index, { reference, thing }] of targets.entries()) {
     try {
       yield [{ before: thing, after: await apply(thing) }]

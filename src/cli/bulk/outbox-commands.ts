@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Operator } from '../../model/caller.ts'
 import type { Database } from '../../storage/database.ts'
 import { YES_OPTION } from '../terminal/confirm.ts'
-import { createPrinter, type Format, JSON_OPTION, print } from '../terminal/output.ts'
+import { createJsonPrinter, createPrinter, type Format, JSON_OPTION, print } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, withDatabase } from '../with-database.ts'
 import { type BulkOptions, type Change, runBulk, type Subject } from './bulk.ts'
@@ -119,7 +119,7 @@ async function show<Entry extends { readonly id: number }>(
   json: boolean,
 ): Promise<void> {
   const entry = await requireEntry(db, outbox, reference)
-  if (json) return createPrinter(outbox.format, true).one(entry)
+  if (json) return createJsonPrinter(outbox.format.json).one(entry)
   for (const line of outbox.lines(entry)) print(line)
 }
 

@@ -15,7 +15,7 @@ import { counted } from '../../shared/counted.ts'
 import type { Database } from '../../storage/database.ts'
 import { findUser } from '../bulk/references.ts'
 import { confirmDeletion, YES_OPTION } from '../terminal/confirm.ts'
-import { createPrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
+import { createTablePrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { problemText, verificationJson, verificationLines } from '../terminal/verification.ts'
@@ -100,7 +100,7 @@ async function listEvents({ json, actor, target, ...options }: ListOptions): Pro
     const { items, next } = await audit.list(query)
     const cursor = next === undefined ? null : eventCursor(next)
     if (json) return print(JSON.stringify({ items: items.map(EVENT_FORMAT.json), next: cursor }))
-    await createPrinter(EVENT_FORMAT, false).list(onePage(items))
+    await createTablePrinter(EVENT_FORMAT.columns).list(onePage(items))
     if (cursor !== null) process.stderr.write(`older events: add --cursor ${cursor}\n`)
   })
 }

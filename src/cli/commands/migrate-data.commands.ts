@@ -7,14 +7,14 @@ import { formerSecretsFile } from '../../security/secret-key.ts'
 import type { DatabaseTarget } from '../../storage/database-target.ts'
 import { inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { useOf } from '../../storage/maintenance/sqlite-copy.ts'
-import { type TransferSide, transfer } from '../../storage/maintenance/transfer.ts'
+import { type TransferRole, type TransferSide, transfer } from '../../storage/maintenance/transfer.ts'
 import { countServiceConnections, withinPostgres } from '../../storage/maintenance/transfer-postgres.ts'
 import { withinSqlite } from '../../storage/maintenance/transfer-sqlite.ts'
 import { newerVersion, type OnNewer } from '../../storage/migrations.ts'
 import { migrate } from '../../storage/open.ts'
 import { FROM_INPUT, readSecretOption } from '../terminal/input.ts'
 import { contents, JSON_OPTION, print } from '../terminal/output.ts'
-import { createRateProgress } from '../terminal/progress.ts'
+import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { requireOptions } from '../terminal/required-options.ts'
 
@@ -38,8 +38,8 @@ async function moveData({ from, to, json }: MoveOptions): Promise<void> {
   await requireOurs(source)
   const steps = await explainDatabaseErrors('--from', source, () => migrate(source, refuseNewer))
   await explainDatabaseErrors('--to', target, () => migrate(target))
-  const progress = createRateProgress('copying')
-  const moved = await within(source, false, (reading) => within(target, true, (writing) => transfer(reading, writing, progress.update)))
+  const progress = createProgress('copying', { showsRate: true })
+  const moved = await within(source, 'source', (from) => within(target, 'target', (to) => transfer(from, to, progress.update)))
   progress.clear()
   if (json) return print(JSON.stringify({ rows: moved, migrated_source: steps.length > 0 }))
   print(`Copied ${contents(moved)}. Everything was read back and compared.`)
@@ -76,8 +76,8 @@ async function requireOurs(source: DatabaseTarget): Promise<void> {
   if (!isOurs) throw new InvalidInput(['--from: this database is empty or does not belong to Latchkey; nothing was copied'])
 }
 
-function within<Result>(target: DatabaseTarget, isTarget: boolean, work: (side: TransferSide) => Promise<Result>): Promise<Result> {
-  return target.kind === 'sqlite' ? withinSqlite(target.file, isTarget, work) : withinPostgres(target.url, isTarget, work)
+function within<Result>(database: DatabaseTarget, role: TransferRole, work: (side: TransferSide) => Promise<Result>): Promise<Result> {
+  return database.kind === 'sqlite' ? withinSqlite(database.file, role, work) : withinPostgres(database.url, role, work)
 }
 
 function aboutSecret(source: DatabaseTarget): string {

@@ -16,17 +16,17 @@ export type Check = {
 
 type Declare = (id: string, section: string, title: string, run: Check['run']) => Check
 
-function declaring(level: Level, needsMailbox: boolean): Declare {
+function declaring({ level, needsMailbox }: Pick<Check, 'level' | 'needsMailbox'>): Declare {
   return (id, section, title, run) => ({ id, section, title, level, needsMailbox, run })
 }
 
 /** A statement of the specification. */
-export const check = declaring('specified', false)
+export const check = declaring({ level: 'specified', needsMailbox: false })
 /** A statement of the specification that needs a verified account, or another mail. */
-export const mailCheck = declaring('specified', true)
+export const mailCheck = declaring({ level: 'specified', needsMailbox: true })
 /** A choice of Latchkey where the specification is silent. */
-export const choice = declaring('choice', false)
-export const mailChoice = declaring('choice', true)
+export const choice = declaring({ level: 'choice', needsMailbox: false })
+export const mailChoice = declaring({ level: 'choice', needsMailbox: true })
 
 export function areaOf({ id }: Pick<Check, 'id'>): string {
   return id.slice(0, id.indexOf('.'))

@@ -2,7 +2,7 @@ import type { CheckOptions } from '../../domain/moving/check-user.ts'
 import type { ImportedUser } from '../../domain/moving/imported-user.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import type { Database } from '../../storage/database.ts'
-import { createRateProgress } from '../terminal/progress.ts'
+import { createProgress } from '../terminal/progress.ts'
 import { createBatch, UPDATE_BATCH_SIZE } from './batch.ts'
 import { checkPlaintext, checkRecord } from './check-record.ts'
 import { createWriter, type WriterOptions } from './import-writer.ts'
@@ -33,7 +33,7 @@ type Entry = { readonly user: ImportedUser; readonly record: FileRecord }
 /** Imports the users of a file in batches. While the database writes one, the next one is read. */
 export async function importFile(db: Database, run: ImportRun): Promise<Counts> {
   const counts = { read: 0, created: 0, updated: 0, skipped: 0, rejected: 0 }
-  const progress = createRateProgress(run.isDryRun ? 'checking' : 'importing')
+  const progress = createProgress(run.isDryRun ? 'checking' : 'importing', { showsRate: true })
   const writer = createWriter(db, run)
   const batch = createBatch<Entry>(run.options.onConflict === 'update' ? UPDATE_BATCH_SIZE : undefined)
   let writing: Promise<void> = Promise.resolve()

@@ -6,7 +6,7 @@ import { counted } from '../../shared/counted.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import { FROM_INPUT } from '../terminal/input.ts'
 import { print } from '../terminal/output.ts'
-import { createRateProgress } from '../terminal/progress.ts'
+import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 import type { ExportCommandOptions } from './command-options.ts'
@@ -35,7 +35,7 @@ export async function runExport(file: string | undefined, { withHashes, force, j
 /** Returns how many users it has written. */
 async function writeAll(moved: Export, write: Write): Promise<number> {
   const total = await moved.begin()
-  const progress = createRateProgress('exporting')
+  const progress = createProgress('exporting', { showsRate: true })
   let done = 0
   try {
     for await (const users of moved.pages()) {

@@ -1,6 +1,6 @@
 import type { CheckOptions } from '../../domain/moving/check-user.ts'
 import type { ImportedUser } from '../../domain/moving/imported-user.ts'
-import { createRateProgress } from '../terminal/progress.ts'
+import { createProgress } from '../terminal/progress.ts'
 import { checkRecord, recogniseRecord } from './check-record.ts'
 import { readRecords } from './read-file.ts'
 import { type FileRecord, NotThatFile } from './records.ts'
@@ -16,7 +16,7 @@ export type Survey = {
 
 /** Reads the whole file before anything is imported. Throws if it is not what it claims to be. */
 export async function surveyFile(file: string, source: Source, options: CheckOptions): Promise<Survey> {
-  const progress = createRateProgress('checking the file')
+  const progress = createProgress('checking the file', { showsRate: true })
   const notes = createNotes(source, options)
   try {
     for await (const records of readRecords(file, source)) {

@@ -9,7 +9,7 @@ export function isInteractive(): boolean {
 
 /** Asks for a secret, without showing it. */
 export async function askSecret(question: string): Promise<string> {
-  const answer = await ask(question, false)
+  const answer = await ask(question, 'hidden')
   if (answer === undefined) throw new InvalidInput(['cancelled; nothing was changed'])
   return answer
 }
@@ -24,12 +24,13 @@ export async function askNewPassword(): Promise<string> {
 
 /** Asks a yes-or-no question. Anything but yes is no. */
 export async function askYesNo(question: string): Promise<boolean> {
-  const answer = await ask(`${question} [y/N] `, true)
+  const answer = await ask(`${question} [y/N] `, 'shown')
   return /^y(?:es)?$/i.test(answer?.trim() ?? '')
 }
 
 /** The question goes to standard error, so that standard output holds only the result. Undefined after Ctrl-C or Ctrl-D. */
-async function ask(question: string, isShown: boolean): Promise<string | undefined> {
+async function ask(question: string, input: 'shown' | 'hidden'): Promise<string | undefined> {
+  const isShown = input === 'shown'
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const output = isShown ? process.stderr : silent
   const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 })

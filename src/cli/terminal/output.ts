@@ -41,7 +41,7 @@ export function createJsonPrinter<Item>(json: (item: Item) => object): Printer<I
 }
 
 /** The first page sets the column widths, so that a long list is printed as it arrives and is not kept in memory. */
-function createTablePrinter<Item>(columns: Format<Item>['columns']): Printer<Item> {
+export function createTablePrinter<Item>(columns: Format<Item>['columns']): Printer<Item> {
   const headings = Object.keys(columns)
   const cellsOf = (item: Item) => Object.values(columns).map((text) => printable(text(item)))
 

@@ -13,12 +13,17 @@ export type Progress = {
   clear(): void
 }
 
+export type ProgressOptions = {
+  readonly output?: ProgressOutput
+  readonly now?: () => number
+  /** Says how many are done in a second. */
+  readonly showsRate?: boolean
+}
+
 /** Draws a bar on a terminal when the work takes long. Scripts never see it. */
 export function createProgress(
   label: string,
-  output: ProgressOutput = process.stderr,
-  now: () => number = () => performance.now(),
-  showsRate = false,
+  { output = process.stderr, now = () => performance.now(), showsRate = false }: ProgressOptions = {},
 ): Progress {
   const startedAt = now()
   let drawnAt = Number.NEGATIVE_INFINITY
@@ -37,11 +42,6 @@ export function createProgress(
       drawnAt = Number.NEGATIVE_INFINITY
     },
   }
-}
-
-/** A bar that also says how many are done in a second. */
-export function createRateProgress(label: string): Progress {
-  return createProgress(label, process.stderr, () => performance.now(), true)
 }
 
 function rate(done: number, elapsedMs: number): string {

@@ -38,7 +38,7 @@ export function createSelfDeletion({ reads, changes, passwords, now, limiter, no
     async remove(actor, password) {
       const { id: userId } = actor.caller.user
       // Hashing is expensive: nothing is hashed for a caller whose access has ended.
-      await requireReader(reads, actor.caller, userId, now())
+      await requireReader(reads, actor.caller, now(), userId)
       const checkedHash = await requirePassword(actor, password)
       await removeAccount(changes, actor, {
         userId,

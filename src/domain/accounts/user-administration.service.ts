@@ -67,7 +67,7 @@ export function createUserAdministration({ reads, lists, changes, now, onMailQue
 
   async function* list({ caller }: Administrator): AsyncIterable<readonly User[]> {
     for (let lastId = 0; ; ) {
-      if (caller !== 'operator') await requireReader(reads, caller, undefined, now())
+      if (caller !== 'operator') await requireReader(reads, caller, now())
       const page = await listUsersAfter(lists, lastId, LIST_PAGE_SIZE)
       if (page.length > 0) yield page
       if (page.length < LIST_PAGE_SIZE) return

@@ -28,9 +28,9 @@ export async function removeAccount(changes: Changes, by: Actor | Operator, remo
   const { sessionId: exceptSessionId, key } = by.caller === 'operator' ? {} : by.caller
 
   /** Returns the number of deleted rows. The account itself goes with the last batch. */
-  function removeSome(remover: Actor | Operator, isFirst: boolean): Promise<number> {
+  function removeSome(remover: Actor | Operator, requireRemovable?: Removal['check']): Promise<number> {
     return changes.toAccount(remover, { userId, allowed, lock: 'admins' }, async (tx, target) => {
-      if (isFirst) check?.(target)
+      requireRemovable?.(target)
       if (target.role === 'admin' && !(await hasSuccessor(tx, userId))) throw new Refusal('last_admin')
       // Callers who delete their own account need their credential until the end.
       const keys = await deleteApiKeysOfUser(tx, userId, BATCH_SIZE, key?.id)
@@ -47,10 +47,10 @@ export async function removeAccount(changes: Changes, by: Actor | Operator, remo
 
   // Once begun, the deletion is completed even if the client disconnects.
   const persistent = { ...by, origin: { ...by.origin, signal: undefined } }
-  let deleted = await removeSome(by, true)
+  let deleted = await removeSome(by, check)
   for (let rows = deleted; rows >= BATCH_SIZE; ) {
     onProgress?.(deleted)
-    rows = await removeSome(persistent, false)
+    rows = await removeSome(persistent)
     deleted += rows
   }
 }

@@ -60,7 +60,7 @@ export function createUsers({ reads, changes, passwords, now, limiter, onMailQue
 
   /** The account, if it exists and the editor may change it. */
   async function requireEditable({ caller }: Actor | Operator, userId: number): Promise<User> {
-    if (caller !== 'operator') await requireReader(reads, caller, userId, now())
+    if (caller !== 'operator') await requireReader(reads, caller, now(), userId)
     const user = await findUserById(reads, userId)
     if (user === undefined) throw new Refusal('user_not_found')
     return user

@@ -5,7 +5,7 @@ export type FailedLogins = {
   /** Counts a failed login of an account. Returns at once. */
   note(userId: number, origin: Origin): void
   /** Writes the events that are due; all that were counted if `isLast`. */
-  flush(isLast?: boolean): Promise<void>
+  flush(options?: { readonly isLast: boolean }): Promise<void>
 }
 
 type Failures = { count: number; origin: Origin; writtenAt: number | undefined }
@@ -38,7 +38,7 @@ export function createFailedLogins(changes: Pick<Changes, 'withoutCaller'>, now:
     }
   }
 
-  async function flush(isLast = false): Promise<void> {
+  async function flush({ isLast } = { isLast: false }): Promise<void> {
     clearTimeout(timer)
     timer = undefined
     for (const [userId, failures] of accounts) {

@@ -60,7 +60,7 @@ export function createApiKeys({ reads, changes, now, keyPrefix }: Parts): ApiKey
     for (let page = first; page.keys.length > 0; page = await listApiKeysAfter(reads, userId, page.last, LIST_PAGE_SIZE)) {
       yield page.keys.map((key) => withCurrentRetirement(key, now()))
       if (page.keys.length < LIST_PAGE_SIZE) return
-      if (caller !== 'operator') await requireReader(reads, caller, userId, now())
+      if (caller !== 'operator') await requireReader(reads, caller, now(), userId)
     }
   }
 

@@ -30,8 +30,8 @@ export async function requireKey(db: Reads, { hash }: KeyCredential, now: number
   return found
 }
 
-/** For a list that is read in pages: throws if the caller may no longer read it. */
-export async function requireReader(db: Reads, caller: Caller, userId: number | undefined, now: number): Promise<void> {
+/** For a list that is read in pages: throws if the caller may no longer read it. Admins may read all lists, and users their own. */
+export async function requireReader(db: Reads, caller: Caller, now: number, ownerId?: number): Promise<void> {
   const { id, role } = await requireCaller(db, caller, now)
-  if (role !== 'admin' && id !== userId) throw new Refusal('not_permitted', 'no longer an admin')
+  if (role !== 'admin' && id !== ownerId) throw new Refusal('not_permitted', 'no longer an admin')
 }

@@ -32,16 +32,16 @@ export function installErrorAnswers(app: FastifyInstance): void {
 }
 
 export function sendNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return sendAnswer(request, reply, ANSWERS.path_not_found, true)
+  return sendAnswer(request, reply, ANSWERS.path_not_found, { hasPage: true })
 }
 
 export function sendMethodNotAllowed(request: FastifyRequest, reply: FastifyReply, allow: string): FastifyReply {
-  return sendAnswer(request, reply.header('allow', allow), ANSWERS.method_not_allowed, true)
+  return sendAnswer(request, reply.header('allow', allow), ANSWERS.method_not_allowed, { hasPage: true })
 }
 
 export function sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = answerError(error, request)
-  return sendAnswer(request, reply, answer, answer === ANSWERS.path_not_found || answer.status >= 500)
+  return sendAnswer(request, reply, answer, { hasPage: answer === ANSWERS.path_not_found || answer.status >= 500 })
 }
 
 /** The answer to an error. The reason is only logged, because the message of an unexpected error may contain anything. */
@@ -77,7 +77,12 @@ function answerInvalid(issues: readonly ValidationIssue[]): Answer {
 }
 
 /** Sends JSON. A browser gets a page with the same status if `hasPage` is set: the error is then not specific to an API request. */
-function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer, hasPage: boolean): FastifyReply {
+function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  { hasPage }: { readonly hasPage: boolean },
+): FastifyReply {
   const { status, detail, headers } = answer
   reply.headers(headers)
   const page = hasPage && wantsHtml(request) ? request.server.errorPage?.(status, request.id) : undefined

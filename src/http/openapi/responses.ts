@@ -48,6 +48,8 @@ export type Responses = {
   readonly shared: Record<string, object>
 }
 
+type ContentOptions = { readonly description: string | undefined; readonly examples?: object }
+
 export function createResponses(components: Components): Responses {
   const shared: Record<string, object> = {}
 
@@ -63,10 +65,11 @@ export function createResponses(components: Components): Responses {
     if (status < 400) return succeeded(status, view, schema)
     const codes = view.codes ?? []
     const headers = describeHeaders(codes)
-    if (status === 422) return { ...withContent(status, view, validationExamples(schema), schema), headers }
+    if (status === 422)
+      return { ...withContent(view, schema, { description: DESCRIPTIONS[status], examples: validationExamples(schema) }), headers }
     const common = COMMON[status]
-    if (common === undefined || !isDeepStrictEqual(codes, common.codes)) return refused(status, DESCRIPTIONS[status], view, schema)
-    const response = refused(status, common.description, view, schema)
+    if (common === undefined || !isDeepStrictEqual(codes, common.codes)) return refused(DESCRIPTIONS[status], view, schema)
+    const response = refused(common.description, view, schema)
     // A route that also answers with pages does not share its responses with other routes.
     if (schema.page) return response
     shared[common.name] = response
@@ -78,21 +81,21 @@ export function createResponses(components: Components): Responses {
     if (status === 302) return { description, headers: { Location: LOCATION } }
     if (status === 204 || status === 304) return { description }
     if (view.contentMediaType) return { description, content: { [view.contentMediaType]: { schema: { type: 'string' } } } }
-    return withContent(status, view, undefined, schema, description)
+    return withContent(view, schema, { description })
   }
 
-  function refused(status: number, description: string | undefined, view: DeclaredSchema, schema: FastifySchema) {
+  function refused(description: string | undefined, view: DeclaredSchema, schema: FastifySchema) {
     const codes = view.codes ?? []
     const examples = Object.fromEntries(
       codes.map((code) => [code, { summary: String(ANSWERS[code].detail), value: { detail: ANSWERS[code].detail } }]),
     )
-    return { ...withContent(status, view, examples, schema, description), headers: describeHeaders(codes) }
+    return { ...withContent(view, schema, { description, examples }), headers: describeHeaders(codes) }
   }
 
-  function withContent(status: number, view: DeclaredSchema, examples: object | undefined, schema: FastifySchema, description?: string) {
+  function withContent(view: DeclaredSchema, schema: FastifySchema, { description = '', examples }: ContentOptions) {
     const json = { schema: components.refer(view), ...(examples ? { examples } : { example: sampleOf(view) }) }
     const page = schema.page && { 'text/html': { schema: { type: 'string' } } }
-    return { description: description ?? DESCRIPTIONS[status] ?? '', content: { 'application/json': json, ...page } }
+    return { description, content: { 'application/json': json, ...page } }
   }
 
   return { describe, shared }

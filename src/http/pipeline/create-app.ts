@@ -109,8 +109,8 @@ type SchemaOfPart = { readonly schema: PartSchema; readonly httpPart?: string; r
 function compileRequestPart({ schema, httpPart = 'body', contentType = JSON_TYPE }: SchemaOfPart) {
   const location = LOCATIONS[httpPart] ?? 'body'
   // The fields of a form arrive as text, like those of a query.
-  const isText = location !== 'body' || contentType !== JSON_TYPE
-  const parse = compileParser(schema, location, isText)
+  const form = location === 'body' && contentType === JSON_TYPE ? 'json' : 'text'
+  const parse = compileParser(schema, location, form)
   return (input: unknown) => ({ value: parse(input) })
 }
 

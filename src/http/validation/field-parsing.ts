@@ -53,11 +53,13 @@ const FIELD_KEYWORDS = new Set([
 ])
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** `isText` is set if the value arrives as text: in a path, a query or a form. */
-export function compileField(schema: FieldSchema, isText: boolean): FieldParser {
+/** How a value arrives: as text in a path, a query or a form, or as JSON. */
+export type ValueForm = 'text' | 'json'
+
+export function compileField(schema: FieldSchema, form: ValueForm): FieldParser {
   requireKnown(schema, FIELD_KEYWORDS)
-  const parse = compileType(schema, isText)
-  if (!isText) return parse
+  const parse = compileType(schema, form)
+  if (form === 'json') return parse
   return (input, report) => {
     const message = messageAboutText(input)
     return message === undefined ? parse(input, report) : report(message)
@@ -70,12 +72,13 @@ export function messageAboutText(input: unknown): IssueMessage | undefined {
   return input === null ? MESSAGES.undecodable : undefined
 }
 
-function compileType(schema: FieldSchema, isText: boolean): FieldParser {
+function compileType(schema: FieldSchema, form: ValueForm): FieldParser {
   if (schema.enum) return compileEnum(schema.enum)
   if (schema.type === 'string') return compileString(schema)
-  if (schema.type === 'boolean') return isText ? parseBooleanText : parseBoolean
-  if (schema.type === 'integer') return isText ? compileIntegerText(schema) : compileInteger(schema)
-  if (schema.type === 'array' && schema.items && !isText) return compileList(schema.items, schema.maxItems ?? Number.POSITIVE_INFINITY)
+  if (schema.type === 'boolean') return form === 'text' ? parseBooleanText : parseBoolean
+  if (schema.type === 'integer') return form === 'text' ? compileIntegerText(schema) : compileInteger(schema)
+  if (schema.type === 'array' && schema.items && form === 'json')
+    return compileList(schema.items, schema.maxItems ?? Number.POSITIVE_INFINITY)
   throw new Error(`request schemas do not support ${JSON.stringify(schema)}`)
 }
 
@@ -151,7 +154,7 @@ function compileIntegerText({ minimum = 0, maximum = Number.POSITIVE_INFINITY, u
 }
 
 function compileList(items: FieldSchema, maxItems: number): FieldParser {
-  const parse = compileField(items, false)
+  const parse = compileField(items, 'json')
   return (input, report) => {
     if (!Array.isArray(input)) return report(MESSAGES.listType)
     if (input.length > maxItems) return report(tooManyItems(maxItems))

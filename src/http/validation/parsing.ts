@@ -1,4 +1,4 @@
-import { compileField, type FieldSchema, messageAboutText, type Report, requireKnown } from './field-parsing.ts'
+import { compileField, type FieldSchema, messageAboutText, type Report, requireKnown, type ValueForm } from './field-parsing.ts'
 import { InvalidRequest, type Location, MESSAGES, noneOf, tooFewItems, tooManyItems, type ValidationIssue } from './validation-error.ts'
 
 export type ObjectSchema = {
@@ -38,8 +38,12 @@ type PartParser = (input: unknown, place: Place, issues: ValidationIssue[]) => u
  * Compiles a schema into a function that parses one part of a request. The result contains the declared fields only, so an
  * undeclared field cannot be applied by accident.
  */
-export function compileParser(schema: PartSchema, location: Location, isText = location !== 'body'): (input: unknown) => unknown {
-  const parse = isList(schema) ? compileList(schema) : compileObject(schema, isText)
+export function compileParser(
+  schema: PartSchema,
+  location: Location,
+  form: ValueForm = location === 'body' ? 'json' : 'text',
+): (input: unknown) => unknown {
+  const parse = isList(schema) ? compileList(schema) : compileObject(schema, form)
   return (input) => {
     if (input === undefined) throw new InvalidRequest([{ loc: [location], ...MESSAGES.missing }])
     if (input === TOO_MANY_PARAMETERS) throw new InvalidRequest([{ loc: [location], ...MESSAGES.tooManyParameters }])
@@ -57,7 +61,7 @@ function isList(schema: PartSchema): schema is ListSchema {
 function compileList(schema: ListSchema): PartParser {
   requireKnown(schema, LIST_KEYWORDS)
   const { items, minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
-  const parseItem = compileObject(items, false)
+  const parseItem = compileObject(items, 'json')
   return (input, place, issues) => {
     if (!Array.isArray(input)) return void issues.push({ loc: place, ...MESSAGES.listType })
     if (input.length < minItems) return void issues.push({ loc: place, ...tooFewItems(minItems) })
@@ -66,7 +70,7 @@ function compileList(schema: ListSchema): PartParser {
   }
 }
 
-function compileObject(schema: ObjectSchema, isText: boolean): PartParser {
+function compileObject(schema: ObjectSchema, form: ValueForm): PartParser {
   requireKnown(schema, OBJECT_KEYWORDS)
   const required = new Set(schema.required)
   const declared = new Set(Object.keys(schema.properties ?? {}))
@@ -76,7 +80,7 @@ function compileObject(schema: ObjectSchema, isText: boolean): PartParser {
     fallback: field.default,
     isNullable: field.nullable === true,
     isClearable: field.clearable === true,
-    parse: compileField(field, isText),
+    parse: compileField(field, form),
   }))
 
   function parseFields(input: object, place: Place, issues: ValidationIssue[]): Record<string, unknown> {
@@ -104,7 +108,7 @@ function compileObject(schema: ObjectSchema, isText: boolean): PartParser {
   return (input, place, issues) => {
     if (!isPlainObject(input)) return void issues.push({ loc: place, ...MESSAGES.objectType })
     const value = parseFields(input, place, issues)
-    if (isText) checkOthers(input, place, issues)
+    if (form === 'text') checkOthers(input, place, issues)
     if (schema.atLeastOne && Object.keys(value).length === 0) issues.push({ loc: place, ...noneOf(fields.map(({ name }) => name)) })
     return value
   }

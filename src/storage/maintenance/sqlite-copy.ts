@@ -17,6 +17,7 @@ import { compareSqliteSchema } from './schema-sqlite.ts'
 /** The number of rows in each table. */
 export type Counts = Readonly<Record<string, number>>
 export type OnPages = (done: number, total: number) => void
+export type CopyOptions = { readonly onPages: OnPages }
 
 /** A copy, or the file that it would replace, failed a check. */
 export class CopyError extends Error {
@@ -29,22 +30,18 @@ const OWNER_ONLY = 0o600
 const LOCK_TIMEOUT_MS = 5000
 
 /** Writes a verified copy of a database that may be in use. The file is complete, or does not appear at all. */
-export async function copySqlite(from: string, to: string, mayReplace: boolean, onPages: OnPages): Promise<Counts> {
-  return writeCopy(from, to, mayReplace, onPages, checkSqlite)
+export async function copySqlite(from: string, to: string, options: CopyOptions & { readonly mayReplace: boolean }): Promise<Counts> {
+  return writeCopy(from, to, { ...options, check: checkSqlite })
 }
 
 /** Copies a database of any version. The copy is complete, or does not appear at all, and never replaces a file. */
-export async function copyWhole(from: string, to: string, onPages: OnPages): Promise<Counts> {
-  return writeCopy(from, to, false, onPages, () => undefined)
+export async function copyWhole(from: string, to: string, options: CopyOptions): Promise<Counts> {
+  return writeCopy(from, to, { ...options, mayReplace: false, check: () => undefined })
 }
 
-async function writeCopy(
-  from: string,
-  to: string,
-  mayReplace: boolean,
-  onPages: OnPages,
-  check: (draft: string, counts: Counts) => unknown,
-): Promise<Counts> {
+type WriteOptions = CopyOptions & { readonly mayReplace: boolean; readonly check: (draft: string, counts: Counts) => unknown }
+
+async function writeCopy(from: string, to: string, { onPages, mayReplace, check }: WriteOptions): Promise<Counts> {
   const draft = `${to}.${process.pid}.part`
   closeSync(openSync(draft, 'wx', OWNER_ONLY))
   try {

@@ -1,24 +1,24 @@
 import { insertRows } from '../many-rows.ts'
 import { NO_TIMEOUT, setTimeouts, type Tx, withConnection } from '../postgres/connections.ts'
 import { NUMBERED_TABLES, TABLES } from '../tables.ts'
-import { TABLE_NAMES, type TransferRow, type TransferSide } from './transfer.ts'
+import { TABLE_NAMES, type TransferRole, type TransferRow, type TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500
 
 /** Runs the work in one transaction on a PostgreSQL database, and rolls it back if the work throws. */
 export async function withinPostgres<Result>(
   url: string,
-  isTarget: boolean,
+  role: TransferRole,
   work: (side: TransferSide) => Promise<Result>,
 ): Promise<Result> {
   // All reads of the source see the same state of the database.
-  const mode = isTarget ? 'read write' : 'isolation level repeatable read read only'
+  const mode = role === 'target' ? 'read write' : 'isolation level repeatable read read only'
   const outcome = await withConnection(url, {}, (client) =>
     client.begin(mode, async (tx) => {
       // This transaction is idle while the other database counts or clears a large table.
       await tx.unsafe(setTimeouts(NO_TIMEOUT, NO_TIMEOUT))
       // A service that was started too early on the target must not write during the transfer.
-      if (isTarget) await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
+      if (role === 'target') await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
       return { result: await work(createSide(tx)) }
     }),
   )
@@ -46,7 +46,7 @@ function createSide(tx: Tx): TransferSide {
       for await (const page of pages) yield page.map(plain)
     },
     async insert(table, rows) {
-      await tx.unsafe(insertRows(table, true).postgres, [JSON.stringify(rows)])
+      await tx.unsafe(insertRows(table, { keepsIds: true }).postgres, [JSON.stringify(rows)])
     },
     async clear(table) {
       await tx.unsafe(`delete from ${table}`)

@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { insertRows } from '../many-rows.ts'
 import { NUMBERED_TABLES, TABLES, type TableName } from '../tables.ts'
-import type { TransferRow, TransferSide } from './transfer.ts'
+import type { TransferRole, TransferRow, TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500
 const LOCK_TIMEOUT_MS = 5000
@@ -9,12 +9,12 @@ const LOCK_TIMEOUT_MS = 5000
 /** Runs the work in one transaction on a SQLite database, and rolls it back if the work throws. */
 export async function withinSqlite<Result>(
   file: string,
-  isTarget: boolean,
+  role: TransferRole,
   work: (side: TransferSide) => Promise<Result>,
 ): Promise<Result> {
-  const connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS, readOnly: !isTarget })
+  const connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS, readOnly: role === 'source' })
   try {
-    connection.exec(isTarget ? 'begin immediate' : 'begin')
+    connection.exec(role === 'target' ? 'begin immediate' : 'begin')
     const result = await work(createSide(connection))
     connection.exec('commit')
     return result
@@ -41,7 +41,7 @@ function createSide(connection: DatabaseSync): TransferSide {
       if (page.length > 0) yield page
     },
     async insert(table, rows) {
-      const statement = inserts.get(table) ?? connection.prepare(insertRows(table, true).sqlite)
+      const statement = inserts.get(table) ?? connection.prepare(insertRows(table, { keepsIds: true }).sqlite)
       inserts.set(table, statement)
       statement.run({ $1: JSON.stringify(rows) })
     },

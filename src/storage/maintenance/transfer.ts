@@ -4,6 +4,8 @@ import { NUMBERED_TABLES, type NumberedTable, TABLES, type TableName } from '../
 /** A row in a form that both databases accept: booleans are 0 and 1, everything else is text, a number or null. */
 export type TransferRow = Readonly<Record<string, string | number | null>>
 
+export type TransferRole = 'source' | 'target'
+
 /** The source or the target of a transfer, within one transaction. */
 export type TransferSide = {
   count(table: TableName): Promise<number>

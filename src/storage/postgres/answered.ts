@@ -4,11 +4,12 @@ import { translate } from './errors.ts'
 // For one statement or transaction, whatever the state of the database. A request has its own, longer deadline.
 const ANSWER_DEADLINE_MS = 2000
 
+export type AnsweredOptions = { readonly onError?: (error: unknown) => void; readonly deadlineMs?: number | undefined }
+
 /** Rejects at the deadline, although the work may continue, and translates errors. */
 export function answered<Result>(
   work: (requireTime: () => void) => PromiseLike<Result>,
-  onError: (error: unknown) => void = () => undefined,
-  deadlineMs = ANSWER_DEADLINE_MS,
+  { onError, deadlineMs = ANSWER_DEADLINE_MS }: AnsweredOptions = {},
 ): Promise<Result> {
   const late = () => new Refusal('unavailable', `PostgreSQL did not respond within ${deadlineMs} ms`)
   return new Promise((resolve, reject) => {
@@ -16,7 +17,7 @@ export function answered<Result>(
     function fail(error: unknown): void {
       clearTimeout(timer)
       reject(error)
-      onError(error)
+      onError?.(error)
     }
     const timer = setTimeout(() => {
       isLate = true

@@ -65,14 +65,13 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
         }
       }
     }
-    return answered(
-      attempt,
-      (error) => {
+    return answered(attempt, {
+      deadlineMs,
+      onError(error) {
         if (error instanceof Refusal && isOutage(error)) outage.failed(error.message)
         if (used !== undefined && isDoubtful(error)) abandon(pool, used, error)
       },
-      deadlineMs,
-    )
+    })
   }
 
   /** Later work uses new connections, and the next host where this one is gone. */
@@ -151,7 +150,7 @@ async function within<Result>(
   { finalStatements = () => [], deadlineMs }: Pick<TransactionOptions, 'finalStatements'> & { readonly deadlineMs: number | undefined },
 ): Promise<Worked<Result>> {
   requireClient()
-  const inTime = <Result>(statement: () => PromiseLike<Result>) => answered(statement, undefined, deadlineMs)
+  const inTime = <Result>(statement: () => PromiseLike<Result>) => answered(statement, { deadlineMs })
   const lock = async (name: LockName) => void (await inTime(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
   if (deadlineMs !== undefined) await inTime(() => tx.unsafe(setTimeouts(deadlineMs)))
   const value = await work({ ...queries((statement, values) => inTime(() => ask(tx, statement, values))), lock })

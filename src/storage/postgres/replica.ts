@@ -41,12 +41,12 @@ export function openReplica({ url, primary, readPosition, observer }: ReplicaPar
 
   async function ask<Result>(deadlineMs: number, work: (client: Client) => PromiseLike<Result>): Promise<Result> {
     const used = pool.connections()
-    const failed = (error: unknown) => {
+    const onError = (error: unknown) => {
       if (!isDoubtful(error)) return
       pool.leaveHost(used)
       pool.replace(used)
     }
-    return answered(() => work(used.client), failed, deadlineMs)
+    return answered(() => work(used.client), { onError, deadlineMs })
   }
 
   function leave(reason: unknown): void {

@@ -5,7 +5,7 @@ import { createProgress } from '../../../src/cli/terminal/progress.ts'
 function terminal(isTTY: boolean) {
   let now = 0
   const written: string[] = []
-  const progress = createProgress('copying', { isTTY, write: (text) => written.push(text) }, () => now)
+  const progress = createProgress('copying', { output: { isTTY, write: (text) => written.push(text) }, now: () => now })
   return { progress, written, advance: (ms: number) => (now += ms) }
 }
 

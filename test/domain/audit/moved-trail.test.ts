@@ -33,7 +33,7 @@ test('a trail whose first ids PostgreSQL has skipped is in order after migrate-d
 
   const target = { kind: 'sqlite', file: join(temporaryFolder(t), 'moved.db') } as const
   await migrate(target)
-  await withinPostgres(url, false, (from) => withinSqlite(target.file, true, (to) => transfer(from, to, () => undefined)))
+  await withinPostgres(url, 'source', (from) => withinSqlite(target.file, 'target', (to) => transfer(from, to, () => undefined)))
   const moved = await openDatabase(target)
   t.after(() => moved.close())
   assert.equal(await problemIn(moved), undefined)

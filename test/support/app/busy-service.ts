@@ -114,7 +114,7 @@ async function addSessions({ services, clock }: TestApp, { email, password }: Ac
     await services.sessions.login(origin(place + 40), email, password)
   }
   for (let n = 0; n < 3; n++) await services.sessions.login(origin(44), email, 'not the password').catch(() => undefined)
-  await services.failedLogins.flush(true)
+  await services.failedLogins.flush({ isLast: true })
 }
 
 async function addDeliveries({ db }: TestApp, ids: readonly number[]): Promise<void> {

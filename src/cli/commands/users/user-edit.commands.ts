@@ -16,7 +16,7 @@ import {
   readPassword,
   willAskPassword,
 } from '../../terminal/input.ts'
-import { createPrinter, JSON_OPTION, print } from '../../terminal/output.ts'
+import { createJsonPrinter, JSON_OPTION, print } from '../../terminal/output.ts'
 import { requireOneOf, requireOptions } from '../../terminal/required-options.ts'
 import { USER_FORMAT, userLabel } from '../../terminal/views.ts'
 import { OPERATOR, partsOf, requireUnlisted, withDatabase } from '../../with-database.ts'
@@ -70,7 +70,7 @@ async function create(options: CreateOptions): Promise<void> {
   await withDatabase(async (db) => {
     const id = await createUser({ ...partsOf(db), passwords: createPasswords() }, OPERATOR, registration, options.admin ? 'admin' : 'user')
     const user = await administrationOf(db).find(id)
-    if (options.json) createPrinter(USER_FORMAT, true).one(user)
+    if (options.json) createJsonPrinter(USER_FORMAT.json).one(user)
     // Scripts read the id.
     else print(process.stdout.isTTY ? `created ${userLabel(user)}` : String(id))
   })
@@ -85,7 +85,7 @@ async function edit(reference: string, { email, firstName, lastName, json }: Edi
   await withDatabase(async (db) => {
     const before = await findUser(administrationOf(db), reference)
     const after = await createUsers({ ...partsOf(db), passwords: createPasswords() }).edit(OPERATOR, before.id, changes)
-    if (json) createPrinter(USER_FORMAT, true).one(after)
+    if (json) createJsonPrinter(USER_FORMAT.json).one(after)
     else print(describeEdit(before, after))
   })
 }
@@ -103,7 +103,7 @@ async function setPassword(reference: string, { password, json }: JsonOption & {
     const checked = checkInput((check) => checkPassword(check, given))
     await requireUnlisted(checked)
     await createUsers({ ...partsOf(db), passwords: createPasswords() }).changePassword(OPERATOR, user.id, checked)
-    if (json) createPrinter(USER_FORMAT, true).one(await administrationOf(db).find(user.id))
+    if (json) createJsonPrinter(USER_FORMAT.json).one(await administrationOf(db).find(user.id))
     else print(`set the password of ${userLabel(user)} and ended all its sessions`)
   })
 }

@@ -4,7 +4,7 @@ import { isSearchTerm, SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_T
 import { counted } from '../../../shared/counted.ts'
 import { findUser, USER_HINT } from '../../bulk/references.ts'
 import { checkInput } from '../../terminal/input.ts'
-import { createPrinter, JSON_OPTION, onePage, print } from '../../terminal/output.ts'
+import { createPrinter, createTablePrinter, JSON_OPTION, onePage, print } from '../../terminal/output.ts'
 import { USER_FORMAT } from '../../terminal/views.ts'
 import { OPERATOR, partsOf, withDatabase } from '../../with-database.ts'
 import { userChangeCommands } from './user-change.commands.ts'
@@ -78,7 +78,7 @@ async function searchUsers(term: string, { field, exact, page, size, json }: Sea
     const { users, total } = await userAdministration.search(search)
     const pages = Math.ceil(total / size)
     if (json) return print(JSON.stringify({ items: users.map(USER_FORMAT.json), total, page, size, pages }))
-    if (users.length > 0) await createPrinter(USER_FORMAT, false).list(onePage(users))
+    if (users.length > 0) await createTablePrinter(USER_FORMAT.columns).list(onePage(users))
     print(`${users.length > 0 ? '\n' : ''}${counted(total, 'account')} found${pages > 0 ? `, page ${page} of ${pages}` : ''}`)
   })
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Role } from '../../../model/user.ts'
 import { type Bit, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
-import { givenRows, insertRows } from '../../many-rows.ts'
+import { givenRows, type InsertOptions, insertRows } from '../../many-rows.ts'
 import { fold } from './folding.ts'
 import { MAX_FIRST_VERSION } from './user.repository.ts'
 
@@ -17,8 +17,8 @@ type StateRow = Found & {
 
 // Any conflict: an address that is taken, or an id.
 const IGNORED = 'on conflict do nothing returning id, email_key'
-const INSERT = declareInsert(false)
-const INSERT_WITH_IDS = declareInsert(true)
+const INSERT = declareInsert({ keepsIds: false })
+const INSERT_WITH_IDS = declareInsert({ keepsIds: true })
 // SQLite continues after the highest id by itself.
 const CONTINUE_IDS = statement(
   `select setval(pg_get_serial_sequence('users', 'id'),
@@ -164,8 +164,8 @@ function toFound({ id, email_key }: Found): FoundUser {
   return { id, emailKey: email_key }
 }
 
-function declareInsert(keepsIds: boolean): Statement<Found> {
-  const { postgres, sqlite } = insertRows('users', keepsIds, IGNORED)
+function declareInsert({ keepsIds }: Pick<InsertOptions, 'keepsIds'>): Statement<Found> {
+  const { postgres, sqlite } = insertRows('users', { keepsIds, suffix: IGNORED })
   return statement(postgres, sqlite)
 }
 

@@ -2,9 +2,9 @@ import type { KeyAccess } from '../../../model/api-key.ts'
 import { type Reads, statement, type Transaction } from '../../database.ts'
 import { insertRows } from '../../many-rows.ts'
 
-const KEYS = insertRows('api_keys', false, 'on conflict do nothing')
+const KEYS = insertRows('api_keys', { keepsIds: false, suffix: 'on conflict do nothing' })
 const INSERT = statement(KEYS.postgres, KEYS.sqlite)
-const RETIRING = insertRows('retiring_secrets', true, 'on conflict do nothing')
+const RETIRING = insertRows('retiring_secrets', { keepsIds: true, suffix: 'on conflict do nothing' })
 const INSERT_RETIRING = statement(RETIRING.postgres, RETIRING.sqlite)
 const owners = (values: string) => `
   select api_keys.id, api_keys.key_hash, users.email_key from api_keys join users on users.id = api_keys.user_id
