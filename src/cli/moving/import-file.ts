@@ -49,8 +49,9 @@ export async function importFile(db: Database, run: ImportRun): Promise<Counts> 
     counts.created += outcome.created.length
     counts.updated += outcome.updated.length
     counts.skipped += outcome.skipped.length
-    const records = new Map(entries.map(({ user, record }) => [user.line, record]))
-    for (const { line, reason } of outcome.rejected) reject(records.get(line) ?? { line, value: {} }, reason)
+    // By address, which no two users of a batch have in common: a whole file may be one line.
+    const records = new Map(entries.map(({ user, record }) => [user.emailKey, record]))
+    for (const { user, reason } of outcome.rejected) reject(records.get(user.emailKey) ?? { line: user.line, value: {} }, reason)
     progress.update(counts.read, run.total)
   }
 

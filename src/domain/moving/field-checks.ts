@@ -3,12 +3,13 @@ import { NAME_MAX_LENGTH, parseName } from '../values/limits.ts'
 import { parseBooleanWord } from '../values/text.ts'
 import { Rejected } from './imported-user.ts'
 
-// PostgreSQL writes booleans as t and f in CSV, and times as 2026-01-31 09:30:00.123456+00.
+// PostgreSQL writes booleans as t and f in CSV, and times as 2026-01-31 09:30:00.123456+00. Columns without a time zone, and Django with
+// USE_TZ = False, have no offset; those who write such times mostly mean UTC.
 const BOOLEAN_LETTERS: ReadonlyMap<string, boolean> = new Map([
   ['t', true],
   ['f', false],
 ])
-const POSTGRES_TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d)?(?::?(\d\d))?$/
+const DATABASE_TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(?:([+-]\d\d)(?::?(\d\d))?)?$/
 
 /** Whether a field was left out. CSV has no other way to leave it out than an empty one. */
 function isMissing(value: unknown): value is undefined | null | '' {
@@ -44,7 +45,7 @@ export function checkTime(name: string, value: unknown): number | undefined {
   const text = checkText(name, value)
   if (text === undefined) return undefined
   const time = parseInstant(
-    text.replace(POSTGRES_TIME, (_, day, clock, hours = '+00', minutes = '00') => `${day}T${clock}${hours}:${minutes}`),
+    text.replace(DATABASE_TIME, (_, day, clock, hours = '+00', minutes = '00') => `${day}T${clock}${hours}:${minutes}`),
   )
   if (time === undefined || time < 0) throw new Rejected(`${name}: should be a date with time and offset, such as 2026-01-31T09:30:00Z`)
   return time

@@ -30,7 +30,7 @@ export type ImportOptions = {
   readonly isRehearsal?: boolean
 }
 
-export type Rejection = { readonly line: number; readonly reason: string }
+export type Rejection = { readonly user: ImportedUser; readonly reason: string }
 
 export type BatchOutcome = {
   readonly created: readonly ImportedUser[]
@@ -64,13 +64,16 @@ const MAX_KEPT_ID = 10 ** 15
 
 export function createImport({ reads, changes, now }: Parts, origin: Origin, options: ImportOptions): Import {
   const { onConflict, keepIds, isRehearsal = false } = options
+  // PostgreSQL does not take generated ids back when a transaction is rolled back, so a rehearsal brings its own, which no account has.
+  const isNumbered = isRehearsal && !keepIds
+  let lastRehearsedId = 0
 
   async function writeBatch(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<BatchOutcome> {
     const rejected: Rejection[] = []
-    const reject = ({ line }: ImportedUser, reason: string) => void rejected.push({ line, reason })
+    const reject = (user: ImportedUser, reason: string) => void rejected.push({ user, reason })
     const importable = await withoutForeignKeys(tx, keepIds ? withIds(users, reject) : users, reject)
-    const rows = importable.map((user) => toNewRow(user, now()))
-    const created = joined(importable, await insertUsers(tx, rows, keepIds))
+    const rows = importable.map((user) => toNewRow(isNumbered ? { ...user, id: --lastRehearsedId } : user, now()))
+    const created = joined(importable, await insertUsers(tx, rows, keepIds || isNumbered))
     if (keepIds && !isRehearsal && created.size > 0) await continueIds(tx)
     const others = importable.filter((user) => !created.has(user))
     const found = joined(others, await findUsersByEmail(tx, keysOf(others)))

@@ -52,14 +52,21 @@ for (const [onConflict, [counts, rejectedLines]] of Object.entries(EXPECTED))
     assert.deepEqual(rejections(rehearsed.stderr), rejections(imported.stderr))
   })
 
-test('--dry-run --keep-ids leaves the ids of later accounts as they were', async (t) => {
-  const line = await commandLine(t)
-  const file = join(temporaryFolder(t), 'users.jsonl')
-  writeFileSync(file, JSON.stringify({ id: 70, email: 'ada@example.com' }))
-  done(
-    await line.run(['user', 'import', file, '--from', 'latchkey', '--keep-ids', '--dry-run']),
-    'dry run: nothing was imported\nread 1 = created 1 + updated 0 + skipped 0 + rejected 0\n',
-  )
-  const person = ['--email', 'bob@example.com', '--first-name', 'B', '--last-name', 'B']
-  done(await line.run(['user', 'create', ...person], 'a good password\n'), '1\n')
-})
+for (const options of [['--keep-ids'], []])
+  test(`--dry-run ${options.join(' ')} leaves the ids of later accounts as they were`, async (t) => {
+    const line = await commandLine(t)
+    const file = join(temporaryFolder(t), 'users.jsonl')
+    // The second address begins a new batch, in which the first user is rehearsed again.
+    writeFileSync(
+      file,
+      USERS.slice(0, 2)
+        .map((user) => JSON.stringify({ ...user, id: user.id + 70 }))
+        .join('\n'),
+    )
+    done(
+      await line.run(['user', 'import', file, '--from', 'latchkey', ...options, '--dry-run']),
+      'dry run: nothing was imported\nread 2 = created 1 + updated 0 + skipped 1 + rejected 0\n',
+    )
+    const person = ['--email', 'bob@example.com', '--first-name', 'B', '--last-name', 'B']
+    done(await line.run(['user', 'create', ...person], 'a good password\n'), '1\n')
+  })

@@ -205,6 +205,20 @@ test('--rejects keeps rejected users with their reasons, for their owner only, a
   )
 })
 
+test('--rejects keeps the right users of a file that is one line', async (t) => {
+  const line = await commandLine(t)
+  await importing(line, writeLines(t, { email: 'ada@example.com' }, { email: 'cem@example.com' }))
+  const users = ['ada', 'bob', 'cem', 'dan'].map((name) => ({ email: `${name}@example.com`, first_name: name }))
+  const rejects = join(temporaryFolder(t), 'rejects.jsonl')
+  const { stdout } = await importing(line, writeLines(t, JSON.stringify(users)), '--on-conflict', 'fail', '--rejects', rejects)
+  assert.equal(stdout, counts(4, 2, 0, 0, 2))
+  const kept = readFileSync(rejects, 'utf8').trim().split('\n')
+  assert.deepEqual(
+    kept.map((text) => (JSON.parse(text) as { email: string }).email),
+    ['ada@example.com', 'cem@example.com'],
+  )
+})
+
 test('a user with a key of another account is rejected, and the keys of the others work', async (t) => {
   const line = await commandLine(t)
   const key = { id: 'key-1', name: 'ci', key_hash: 'a'.repeat(64), scopes: ['read'], access: 'read' }

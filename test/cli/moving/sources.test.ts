@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { test as nodeTest } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { isInFuture } from '../../../src/cli/moving/sources/source.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import { checkTime } from '../../../src/domain/moving/field-checks.ts'
+import { Rejected } from '../../../src/domain/moving/imported-user.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { createServices } from '../../../src/services.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
@@ -107,6 +111,18 @@ const CASES: Readonly<Record<string, Case>> = {
     users: [{ ...ADA, role: 'admin' }, BOB],
     logins: { 'ada@example.com': PASSWORD },
   },
+  'better-auth, tables of Drizzle': {
+    args: ['--from', 'better-auth', fixture('better-auth-drizzle.jsonl')],
+    counts: 'read 3 = created 3 + updated 0 + skipped 0 + rejected 0',
+    users: [{ ...ADA, role: 'admin' }, BOB, { ...ADA, email: 'cem@example.com', first_name: 'Cem', last_name: '-' }],
+    logins: { 'ada@example.com': PASSWORD },
+  },
+  'better-auth, SQLite': {
+    args: ['--from', 'better-auth', fixture('better-auth-sqlite.json')],
+    counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    users: [{ ...ADA, role: 'admin' }, BOB],
+    logins: { 'ada@example.com': PASSWORD },
+  },
   'fastapi-template, CSV': {
     args: ['--from', 'fastapi-template', fixture('fastapi-template.csv')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
@@ -179,4 +195,29 @@ test('the two exports of Auth0 are merged by importing the second with --on-conf
     [ADA, { ...BOB, first_name: '-' }],
   )
   await assertLogins(line, { 'ada@example.com': PASSWORD })
+})
+
+nodeTest('times are read in the forms that databases and products write; without an offset they are UTC', () => {
+  const expected = Date.UTC(2026, 0, 31, 9, 30, 5, 120)
+  const forms = [
+    '2026-01-31T09:30:05.12Z',
+    '2026-01-31T10:30:05.120+01:00',
+    '2026-01-31T10:30:05.120+0100',
+    '2026-01-31 09:30:05.120456+00',
+    '2026-01-31 15:00:05.12+05:30',
+    '2026-01-31 09:30:05.12',
+    '2026-01-31T09:30:05.120456',
+  ]
+  for (const form of forms) assert.equal(checkTime('created_at', form), expected, form)
+  for (const wrong of ['2026-01-31', '09:30:05', '2026-02-30T09:30:05', '2026-01-31T09:30:0512', '2026-01-31 09:30:05 CET', '1769851805'])
+    assert.throws(() => checkTime('created_at', wrong), Rejected, wrong)
+})
+
+nodeTest('a ban that has expired is not imported, one without an end is, and one with an unreadable end is rejected', () => {
+  const bannedUntil = (value: unknown) => isInFuture('banned_until', value)
+  for (const future of ['infinity', '2999-01-01 00:00:00+00', '2999-01-01T00:00:00', 32_503_680_000_000, '32503680000000'])
+    assert.equal(bannedUntil(future), true, String(future))
+  for (const past of [undefined, null, '', '2020-01-01 00:00:00+00', '2020-01-01T00:00:00', 0])
+    assert.equal(bannedUntil(past), false, String(past))
+  for (const unreadable of ['soon', '-infinity', true, {}]) assert.throws(() => bannedUntil(unreadable), Rejected)
 })

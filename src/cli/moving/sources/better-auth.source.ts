@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../domain/moving/imported-user.ts'
-import { fromMilliseconds, isTrue, type Source, splitName } from './source.ts'
+import { FOREVER, fromMilliseconds, isInFuture, isTrue, type Source, splitName } from './source.ts'
 
 /**
  * Rows of the table user, each with the `password` of its row in the table account; or both tables in one object, as `user` and `account`,
@@ -25,7 +25,8 @@ export function createBetterAuth(): Source {
         ...splitName(record['name']),
         role: hasAdminRole(record['role']) ? 'admin' : 'user',
         verified: isTrue(either(record, 'emailVerified')),
-        banned: isTrue(record['banned']),
+        // A ban that has expired stays in the table until the user logs in again.
+        banned: isTrue(record['banned']) && isInFuture('banExpires', either(record, 'banExpires') ?? FOREVER),
         created_at: fromMilliseconds(created) ?? created,
         password_hash: record['password'] ?? passwords.get(record['id']),
       }

@@ -1,3 +1,4 @@
+import { checkTime } from '../../../domain/moving/field-checks.ts'
 import { isObject, type JsonObject } from '../../../domain/moving/imported-user.ts'
 
 /** How the users of another product become users of Latchkey. */
@@ -31,6 +32,16 @@ export function splitName(fullName: unknown): { readonly first_name?: string; re
 export function fromMilliseconds(value: unknown): string | undefined {
   const time = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   return typeof time === 'number' && Number.isSafeInteger(time) && time >= 0 ? new Date(time).toISOString() : undefined
+}
+
+/** PostgreSQL has this time. */
+export const FOREVER = 'infinity'
+
+/** Whether a time is still to come. Rejects what is not a time: an account that cannot be understood must not lose its ban. */
+export function isInFuture(name: string, value: unknown): boolean {
+  if (value === FOREVER) return true
+  const time = checkTime(name, fromMilliseconds(value) ?? value)
+  return time !== undefined && time > Date.now()
 }
 
 /** The object that a field has, or its JSON text in CSV. Empty if there is none. */

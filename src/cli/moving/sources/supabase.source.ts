@@ -1,5 +1,5 @@
 import { Rejected } from '../../../domain/moving/imported-user.ts'
-import { objectOf, type Source, splitName } from './source.ts'
+import { isInFuture, objectOf, type Source, splitName } from './source.ts'
 
 /** Rows of the table auth.users. */
 export const SUPABASE: Source = {
@@ -17,14 +17,10 @@ export const SUPABASE: Source = {
       email: record['email'],
       ...names,
       verified: typeof (record['email_confirmed_at'] ?? record['confirmed_at']) === 'string',
-      banned: isInFuture(record['banned_until']),
+      banned: isInFuture('banned_until', record['banned_until']),
       created_at: record['created_at'],
       last_login_at: record['last_sign_in_at'],
       password_hash: record['encrypted_password'],
     }
   },
-}
-
-function isInFuture(value: unknown): boolean {
-  return typeof value === 'string' && Date.parse(value) > Date.now()
 }
