@@ -140,3 +140,10 @@ plainTest('a database that cannot be reached exits with 1 and one line', async (
     'DATABASE_URL: the PostgreSQL database cannot be used: nothing is listening at its address (connect ECONNREFUSED 127.0.0.1:1)',
   )
 })
+
+plainTest('on SQLite, a command loads neither fetch nor TLS, which would double the time of its start', async (t) => {
+  const report = 'process.on("exit", () => console.log(process.moduleLoadList.filter((name) => /undici|tls/.test(name)).join()))'
+  const nodeFlags = ['--import', `data:text/javascript,${encodeURIComponent(report)}`]
+  const { code, stdout } = await runNode(t, LATCHKEY, ['user', 'list', '--json'], { cwd: temporaryFolder(t), nodeFlags })
+  assert.deepEqual([code, stdout], [0, '[]\n\n'])
+})

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { parseEmail } from '../../domain/values/email.ts'
 import { counted } from '../../shared/counted.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
-import { examine } from '../doctor/examine.ts'
 import type { Finding, Verdict } from '../doctor/finding.ts'
 import { JSON_OPTION, print } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
@@ -24,6 +23,8 @@ export function doctorCommands(program: Command): void {
 
 async function diagnose({ json, sendTo }: DoctorOptions): Promise<void> {
   if (sendTo !== undefined && parseEmail(sendTo) === undefined) throw new InvalidInput(['--send-to: should be an e-mail address'])
+  // Loaded here only: it needs everything that a service may connect to, which takes a quarter of the time of other commands.
+  const { examine } = await import('../doctor/examine.ts')
   const findings = await examine(process.env, { sendTo })
   if (json) print(JSON.stringify(findings, undefined, 2))
   else for (const line of report(findings, process.stdout.isTTY && !process.env['NO_COLOR'])) print(line)

@@ -5,10 +5,8 @@ import { explainDatabaseErrors } from '../../process/open-database.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
 import { formerSecretsFile } from '../../security/secret-key.ts'
 import type { DatabaseTarget } from '../../storage/database-target.ts'
-import { inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { useOf } from '../../storage/maintenance/sqlite-copy.ts'
 import { type TransferRole, type TransferSide, transfer } from '../../storage/maintenance/transfer.ts'
-import { countServiceConnections, withinPostgres } from '../../storage/maintenance/transfer-postgres.ts'
 import { withinSqlite } from '../../storage/maintenance/transfer-sqlite.ts'
 import { newerVersion, type OnNewer } from '../../storage/migrations.ts'
 import { migrate } from '../../storage/open.ts'
@@ -66,18 +64,29 @@ async function requireUnused(source: DatabaseTarget): Promise<void> {
   const isUsed =
     source.kind === 'sqlite'
       ? (await explainDatabaseErrors('--from', source, async () => useOf(source.file))) === 'in use'
-      : (await explainDatabaseErrors('--from', source, () => countServiceConnections(source.url))) > 0
+      : (await explainDatabaseErrors('--from', source, async () => (await postgresSide()).countServiceConnections(source.url))) > 0
   if (isUsed) throw new InvalidInput(['--from: a service has this database open, and its writes would be lost; stop it and try again'])
 }
 
 /** A mistyped name leads to an empty database, or to a foreign one: nothing is copied from there, and nothing is created in it. */
 async function requireOurs(source: DatabaseTarget): Promise<void> {
+  const { inspectDatabase } = await import('../../storage/maintenance/inspection.ts')
   const isOurs = (await explainDatabaseErrors('--from', source, () => inspectDatabase(source)))?.isOurs
   if (!isOurs) throw new InvalidInput(['--from: this database is empty or does not belong to Latchkey; nothing was copied'])
 }
 
-function within<Result>(database: DatabaseTarget, role: TransferRole, work: (side: TransferSide) => Promise<Result>): Promise<Result> {
-  return database.kind === 'sqlite' ? withinSqlite(database.file, role, work) : withinPostgres(database.url, role, work)
+async function within<Result>(
+  database: DatabaseTarget,
+  role: TransferRole,
+  work: (side: TransferSide) => Promise<Result>,
+): Promise<Result> {
+  if (database.kind === 'sqlite') return withinSqlite(database.file, role, work)
+  return (await postgresSide()).withinPostgres(database.url, role, work)
+}
+
+/** Loaded here only, because other commands on SQLite do not need the client of PostgreSQL. */
+function postgresSide() {
+  return import('../../storage/maintenance/transfer-postgres.ts')
 }
 
 function aboutSecret(source: DatabaseTarget): string {

@@ -1,4 +1,6 @@
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+const ASCII = /^[\x20-\x7e]*$/
+// Created when it is needed, because that takes 20 ms.
+let graphemes: Intl.Segmenter | undefined
 // Combining marks, format characters and the vowels and final consonants of a composed Hangul syllable.
 const INVISIBLE = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u1160-\u11ff\ud7b0-\ud7fb]/u
 // The blocks whose characters are Wide or Fullwidth in Unicode's EastAsianWidth.txt.
@@ -8,8 +10,10 @@ const EMOJI = /^(?:\p{Emoji_Presentation}|\p{Emoji}\ufe0f|\p{Regional_Indicator}
 
 /** How many columns of a terminal a text takes. An emoji or an East Asian character takes two, a combining mark none. */
 export function textWidth(text: string): number {
+  if (ASCII.test(text)) return text.length
+  graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   let width = 0
-  for (const { segment } of GRAPHEMES.segment(text)) width += graphemeWidth(segment)
+  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment)
   return width
 }
 

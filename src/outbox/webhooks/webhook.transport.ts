@@ -1,4 +1,4 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { readVersion } from '../../shared/version.ts'
 import type { WebhookMessage } from './webhook-message.ts'
@@ -14,6 +14,9 @@ export type WebhookTransport = {
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
 }
+
+// An import of node:http reads all its exports, and one of them loads the whole of fetch: 16 MB and 60 ms at every start.
+const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http')
 
 export const DEADLINE_MS = 15_000
 // Many servers close idle connections after five seconds. Closing them sooner means that a request rarely meets a closed one.
