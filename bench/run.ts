@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, tmpdir, totalmem, type } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, totalmem, type } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { newFolder } from '../test/support/databases/run-folder.ts'
 import { measureAudit } from './audit.ts'
 import { chartOf } from './chart.ts'
 import { meetsTarget, type Section } from './figures.ts'
@@ -30,8 +31,7 @@ if (unknown !== undefined) {
 }
 
 const begunAt = performance.now()
-const folder = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const folder = newFolder('bench')
 const generator = findLoadGenerator(folder)
 const sections: Section[] = []
 let scale: ScaleFigures[] = []

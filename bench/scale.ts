@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseTarget } from '../src/storage/database-target.ts'
 import { migrate } from '../src/storage/open.ts'
 import { withConnection } from '../src/storage/postgres/connections.ts'
 import { startPostgres } from '../test/support/databases/postgres-server.ts'
+import { newFolder } from '../test/support/databases/run-folder.ts'
 import { logIn } from './client.ts'
 import type { Report } from './figures.ts'
 import { rounded } from './latency.ts'
@@ -43,7 +43,7 @@ const SETTINGS = { SECRET_KEY: 'kX4mQ9vT2wLp7RzB5nYc8HdF3gJs6Ua1', ADMIN_EMAIL: 
 
 /** Measures the service with a growing number of users on both databases. Creates and removes the databases that it needs. */
 export async function measureScale(report: Report, sizes: readonly number[] = SCALE_SIZES): Promise<ScaleFigures[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
+  const folder = newFolder('scale')
   try {
     const sqlite = (name: string): DatabaseTarget => ({ kind: 'sqlite', file: join(folder, name) })
     const onSqlite = await measureGrowth(folder, sqlite('many.db'), sqlite('few.db'), sizes, report)

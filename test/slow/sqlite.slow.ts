@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, chownSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Readable, Writable } from 'node:stream'
@@ -10,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
+import { newFolder } from '../support/databases/run-folder.ts'
 import { newEmail } from '../support/http/requests.ts'
 import {
   READS,
@@ -94,7 +94,7 @@ test('503: another process locks the file for longer than the deadline, and unlo
 })
 
 test('503: the disk is full, and has space again', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'latchkey-disk-'))
+  const folder = newFolder('disk')
   const filler = join(folder, 'filler')
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' })

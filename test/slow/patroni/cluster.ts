@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chownSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { until } from '../../support/app/eventually.ts'
 import { freePort } from '../../support/databases/postgres-server.ts'
+import { newFolder } from '../../support/databases/run-folder.ts'
 import { adapted } from '../../support/servers/front-proxies.ts'
 
 export type Node = {
@@ -33,7 +33,7 @@ const START_DEADLINE_MS = 90_000
 /** Patroni with etcd and two PostgreSQL nodes, one replicating the other, on this machine. It stops when the test ends. */
 export async function startCluster(t: TestContext): Promise<Cluster> {
   const account: Account = process.getuid?.() === 0 ? NOBODY : undefined
-  const folder = mkdtempSync(join(tmpdir(), 'latchkey-patroni-'))
+  const folder = newFolder('patroni')
   if (account) chownSync(folder, account.uid, account.gid)
   const [clientPort, peerPort] = [await freePort(), await freePort()]
   const client = `http://127.0.0.1:${clientPort}`

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import postgres from 'postgres'
 import type { DatabaseTarget } from '../../../src/storage/database-target.ts'
+import { newFolder } from './run-folder.ts'
 
 export type DatabaseKind = DatabaseTarget['kind']
 
@@ -34,7 +34,7 @@ export async function emptyPostgres(t: TestContext, encoding = 'UTF8'): Promise<
 }
 
 export function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'latchkey-test-'))
+  const folder = newFolder('test')
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }

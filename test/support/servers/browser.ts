@@ -2,6 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Actor } from '../app/actors.ts'
+import { runFolder } from '../databases/run-folder.ts'
 
 export const SCREENSHOTS = fileURLToPath(new URL('../../browser/screenshots', import.meta.url))
 
@@ -24,6 +26,8 @@ export async function openBrowser(t: TestContext): Promise<Browser> {
   const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path))
   if (executablePath === undefined)
     throw new Error('no Chromium was found: install one (Debian: apt-get install chromium), or name it in CHROMIUM')
+  // Its profiles are removed with the run.
+  runFolder()
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS })
   t.after(() => browser.close())
   return browser
@@ -45,6 +49,15 @@ export async function openPage(browser: Browser, ownUrl: string, options: Browse
     if (!request.url().startsWith(ownUrl) && !request.url().startsWith('data:')) problems.push(`request to ${new URL(request.url()).host}`)
   })
   return { page, problems }
+}
+
+/** Opens an address that leads to a form for signing in, and waits for the heading of the page behind it. */
+export async function signIn(page: Page, address: string, who: Pick<Actor, 'email' | 'password'>, heading: string): Promise<void> {
+  await page.goto(address)
+  await page.getByLabel('Email').fill(who.email)
+  await page.getByLabel('Password').fill(who.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: heading }).waitFor()
 }
 
 const LOOKS: Record<string, BrowserContextOptions> = {
