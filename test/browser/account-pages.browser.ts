@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
+import { eventually } from '../support/app/eventually.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
 
@@ -29,11 +30,10 @@ async function photograph(page: Page, name: string): Promise<void> {
 }
 
 async function mailTo(url: string, email: string): Promise<{ links: string[] }> {
-  for (;;) {
+  return eventually(`a mail to ${email} is sent`, async () => {
     const [mail] = (await (await fetch(`${url}/dev/mail?to=${email}`)).json()) as { links: string[] }[]
-    if (mail !== undefined) return mail
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+    return mail
+  })
 }
 
 for (const javaScriptEnabled of [true, false]) {

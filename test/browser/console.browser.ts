@@ -2,26 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startProcess } from '../support/processes/service-process.ts'
-import { openBrowser, openPage } from '../support/servers/browser.ts'
+import { openBrowser, openPage, signIn } from '../support/servers/browser.ts'
 
 const EMAIL = 'boss@example.com'
 const PASSWORD = 'correct horse battery'
 const ADMIN = { ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }
 
-async function signIn(page: Page, url: string): Promise<void> {
-  await page.goto(`${url}/console/`)
-  await page.getByLabel('Email').fill(EMAIL)
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
-}
+const signInAsAdmin = (page: Page, url: string) => signIn(page, `${url}/console/`, { email: EMAIL, password: PASSWORD }, 'Overview')
 
 for (const javaScriptEnabled of [true, false]) {
   test(`an admin signs in, creates, bans and deletes a user, and signs out, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
     const browser = await openBrowser(t)
     const service = await startProcess(t, ADMIN)
     const { page, problems } = await openPage(browser, service.url, { javaScriptEnabled })
-    await signIn(page, service.url)
+    await signInAsAdmin(page, service.url)
     await page.getByRole('link', { name: 'Users', exact: true }).first().click()
     await page.getByRole('link', { name: 'New user' }).click()
     await page.getByLabel('Email').fill('mia@example.com')
@@ -53,7 +47,7 @@ test('an explorer can neither read the cookie nor a page of the console', async 
   const browser = await openBrowser(t)
   const service = await startProcess(t, ADMIN)
   const { page } = await openPage(browser, service.url)
-  await signIn(page, service.url)
+  await signInAsAdmin(page, service.url)
   for (const path of ['/docs', '/redoc']) {
     await page.goto(service.url + path)
     const seen = await page.evaluate(async () => {

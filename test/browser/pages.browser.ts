@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Actor } from '../support/app/actors.ts'
 import { type BusyService, startBusyService } from '../support/app/busy-service.ts'
-import { openBrowser, openPage } from '../support/servers/browser.ts'
+import { openBrowser, openPage, signIn } from '../support/servers/browser.ts'
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 const PHONE = { width: 390, height: 844 }
@@ -31,14 +31,6 @@ function visitsOf({ boss, mia, services }: BusyService): Visit[] {
   ]
 }
 
-async function signIn(page: Page, url: string, { email, password }: Actor): Promise<void> {
-  await page.goto(`${url}/account/sign-in`)
-  await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'Profile' }).waitFor()
-}
-
 /** Shows every page of the service, with a history of some weeks, to a function that reports what is wrong with it. */
 async function inspect(
   browser: Browser,
@@ -50,7 +42,7 @@ async function inspect(
   const found: string[] = []
   for (const { visitor, paths } of visitsOf(service)) {
     const { page, problems } = await openPage(browser, url, options)
-    if (visitor) await signIn(page, url, visitor)
+    if (visitor) await signIn(page, `${url}/account/sign-in`, visitor, 'Profile')
     for (const path of paths) {
       await page.goto(url + path)
       found.push(...(await look(page, path)))
@@ -103,7 +95,7 @@ test('with the keyboard alone: the first key shows a way past the navigation, an
   const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
   const browser = await openBrowser(t)
   const { page, problems } = await openPage(browser, url)
-  await signIn(page, url, service.boss)
+  await signIn(page, `${url}/account/sign-in`, service.boss, 'Profile')
   await page.goto(`${url}/console/users`)
   await page.keyboard.press('Tab')
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content')

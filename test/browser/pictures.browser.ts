@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { BrowserContextOptions, Page } from 'playwright-core'
-import type { Actor } from '../support/app/actors.ts'
+import type { BrowserContextOptions } from 'playwright-core'
 import { startBusyService } from '../support/app/busy-service.ts'
-import { openBrowser, SCREENSHOTS } from '../support/servers/browser.ts'
+import { until } from '../support/app/eventually.ts'
+import { freePort } from '../support/databases/postgres-server.ts'
+import { openBrowser, SCREENSHOTS, signIn } from '../support/servers/browser.ts'
 
 const IMAGES = fileURLToPath(new URL('../../docs/images', import.meta.url))
 // The pictures of the documents differ with the fonts of the machine, so that they are made on request only.
@@ -30,14 +30,6 @@ const PICTURES: readonly Picture[] = [
 const MAX_BYTES = 150_000
 const MAX_TOTAL_BYTES = 800_000
 
-async function signIn(page: Page, url: string, { email, password }: Actor): Promise<void> {
-  await page.goto(`${url}/account/sign-in`)
-  await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'Profile' }).waitFor()
-}
-
 test('pictures of the main pages, with a history of some weeks', async (t) => {
   mkdirSync(FOLDER, { recursive: true })
   const port = await freePort()
@@ -48,10 +40,14 @@ test('pictures of the main pages, with a history of some weeks', async (t) => {
   for (const { name, path, visitor, options } of PICTURES) {
     const page = await browser.newPage(options)
     page.setDefaultTimeout(120_000)
-    if (visitor) await signIn(page, url, service[visitor])
+    if (visitor) await signIn(page, `${url}/account/sign-in`, service[visitor], 'Profile')
     await page.goto(url + path)
     // The checks run with the first visit.
-    while ((await page.getByText('The checks are running').count()) > 0) await page.reload()
+    await until('the checks have run', async () => {
+      const isDone = (await page.getByText('The checks are running').count()) === 0
+      if (!isDone) await page.reload()
+      return isDone
+    })
     await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
     await page.close()
   }
@@ -70,12 +66,3 @@ test('the pictures of the documents are small', () => {
       name,
     )
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  assert.ok(typeof address === 'object' && address !== null)
-  return address.port
-}

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { statement } from '../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
+import { until } from '../support/app/eventually.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
 import { LATCHKEY, runNode, startNode } from '../support/processes/processes.ts'
@@ -32,7 +32,7 @@ test('an import that is killed again and again ends with every user and every ke
     const { users: before } = await count()
     const child = startNode(t, LATCHKEY, args, { cwd: folder, env })
     // Killed at some moment after its first batch is committed.
-    while ((await count()).users === before && child.exitCode === null) await sleep(5)
+    await until('a batch is committed', async () => (await count()).users > before || child.exitCode !== null)
     child.kill('SIGKILL')
     if (child.exitCode === null) await once(child, 'close')
     const { users, addresses, keys } = await count()

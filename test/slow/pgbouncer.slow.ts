@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import postgres from 'postgres'
-import { until } from '../support/app/eventually.ts'
+import { eventually, until } from '../support/app/eventually.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
@@ -50,12 +50,11 @@ async function setScene(t: TestContext): Promise<Scene> {
 }
 
 /** A busy machine may make the service refuse a request, which is then repeated. */
-async function persist(send: () => Promise<TimedResponse>): Promise<TimedResponse> {
-  const deadline = performance.now() + DEADLINE_MS
-  for (;;) {
+function persist(send: () => Promise<TimedResponse>): Promise<TimedResponse> {
+  return eventually('a request is not answered with 503', async () => {
     const answer = await send()
-    if (answer.status !== 503 || performance.now() > deadline) return answer
-  }
+    return answer.status === 503 ? undefined : answer
+  })
 }
 
 /** Sends a request many times at once, to both services. Returns the statuses and their counts. */

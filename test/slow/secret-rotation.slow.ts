@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateSecretKey } from '../../src/security/secret-key.ts'
-import { until } from '../support/app/eventually.ts'
+import { eventually } from '../support/app/eventually.ts'
 import { freshDatabase, temporaryFolder } from '../support/databases/databases.ts'
 import { newEmail, PASSWORD } from '../support/http/requests.ts'
+import { codeFor } from '../support/load/account-life.ts'
 import { ask, registration } from '../support/load/traffic.ts'
 import { type MainProcess, startMain } from '../support/processes/main-process.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
-import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const CLIENTS = 4
 /** How long the load meets each state of the two processes. */
@@ -55,13 +56,13 @@ function startLoad({ peer, anyUrl }: Pair) {
 
   /** A request to either process. One that was cut off by a restart is sent again; every answer has to be the expected one. */
   async function expect(status: number, method: string, path: string, body?: unknown, headers?: Record<string, string>) {
-    for (;;) {
-      const answer = await ask(anyUrl(), method, path, body, headers)
-      if (answer.status === 0 || answer.status === 503) continue
-      counts[answer.what] = (counts[answer.what] ?? 0) + 1
-      if (answer.status !== status) refused.push(`${answer.what}: ${answer.status} ${JSON.stringify(answer.body)}`)
-      return answer.body as Record<string, string>
-    }
+    const answer = await eventually(`${method} ${path.split('?')[0]} is answered`, async () => {
+      const attempt = await ask(anyUrl(), method, path, body, headers)
+      return attempt.status === 0 || attempt.status === 503 ? undefined : attempt
+    })
+    counts[answer.what] = (counts[answer.what] ?? 0) + 1
+    if (answer.status !== status) refused.push(`${answer.what}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return answer.body as Record<string, string>
   }
 
   async function client(): Promise<void> {
@@ -96,12 +97,6 @@ function startLoad({ peer, anyUrl }: Pair) {
       await Promise.all(clients)
     },
   }
-}
-
-async function codeFor(peer: SmtpPeer, email: string, path: string): Promise<string> {
-  const find = () => peer.deliveries.find(({ to, mail }) => String(to) === email && mail.link.includes(path))?.mail.code
-  await until(`a mail with ${path} for ${email}`, () => find() !== undefined, 30_000)
-  return find() ?? ''
 }
 
 test('a rotation over two processes under load, step by step as in docs/operations.md, logs nobody out and refuses no mailed link', async (t) => {

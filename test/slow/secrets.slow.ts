@@ -6,6 +6,7 @@ import postgres from 'postgres'
 import { hashApiKey } from '../../src/security/api-key-secret.ts'
 import { until } from '../support/app/eventually.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
+import { payloadOf } from '../support/http/forged-tokens.ts'
 import { ask, type TimedResponse } from '../support/load/traffic.ts'
 import { EVERYTHING_ON, fromAnywhere } from '../support/processes/all-settings.ts'
 import { startProcess } from '../support/processes/service-process.ts'
@@ -53,6 +54,7 @@ async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: Ti
   }
   const first = await send('POST', '/register/', { email, password: CANARIES['first password'], first_name: NAME, last_name: 'Muster' })
   Object.assign(made, { 'first access token': first['token'], 'first refresh token': first['refresh'] })
+  const ownId = payloadOf(first['token'] ?? '')['sub']
   made['verify code'] = await codeOf('/verify')
   await send('GET', `/verify/?code=${made['verify code']}`)
   await send('GET', `/verify/?code=${made['verify code']}`)
@@ -70,8 +72,8 @@ async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: Ti
   await send('POST', '/auth/leaked', [{ token: rotated, type: 5, url: `https://example.com/?key=${key}` }])
   await send('DELETE', '/auth/key', undefined, { 'x-api-key': rotated })
   await send('PUT', '/users/1', { password: CANARIES['edited password'] }, bearer)
-  await send('PUT', '/users/2', { password: CANARIES['edited password'] }, bearer)
-  await send('POST', '/users/2/password', { password: CANARIES['changed password'] }, bearer)
+  await send('PUT', `/users/${ownId}`, { password: CANARIES['edited password'] }, bearer)
+  await send('POST', `/users/${ownId}/password`, { password: CANARIES['changed password'] }, bearer)
   await send('POST', '/forgot-password/', { email })
   made['reset code'] = await codeOf('/reset-password')
   await send('GET', `/reset-password/?code=${made['reset code']}x`)
@@ -92,10 +94,11 @@ async function moveAndLeave(
 ): Promise<void> {
   const eve = { email: 'eve@example.com', password: CANARIES['leaving password'], first_name: 'Eve', last_name: 'Muster' }
   const { token = '' } = await send('POST', '/register/', eve)
+  const id = payloadOf(token)['sub']
   made['token of the leaving account'] = token
   const bearer = { authorization: `Bearer ${token}` }
   await send('GET', `/verify/?code=${await codeOf('/verify', eve.email)}`)
-  await send('PUT', '/users/3', { email: 'eve.new@example.com' }, bearer)
+  await send('PUT', `/users/${id}`, { email: 'eve.new@example.com' }, bearer)
   made['confirmation code'] = await codeOf('/confirm-email', 'eve.new@example.com')
   await send('GET', `/confirm-email/?code=${made['confirmation code']}x`)
   for (let times = 0; times < 2; times++) await send('GET', `/confirm-email/?code=${made['confirmation code']}`)
@@ -153,7 +156,7 @@ test('no password, token, key or code is in the log, the database, the metrics o
   const email = 'late@example.com'
   const late = { email, password: CANARIES['first password'], first_name: FORBIDDEN, last_name: 'M' }
   answers.push(
-    await ask(service.url, 'PUT', '/users/2', { first_name: FORBIDDEN }, key),
+    await ask(service.url, 'PUT', `/users/${payloadOf(made['access token'] ?? '')['sub']}`, { first_name: FORBIDDEN }, key),
     await ask(service.url, 'PATCH', `/users/keys/${madeKey?.id}`, { name: FORBIDDEN }, key),
     await ask(service.url, 'POST', '/register/', late),
   )

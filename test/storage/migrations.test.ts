@@ -27,10 +27,10 @@ type Subject = {
 
 const PROCESSES = 4
 const MIGRATE = fileURLToPath(new URL('../support/processes/migrate-process.ts', import.meta.url))
-// Each statement runs longer than any test waits.
+// Each statement runs longer than any test waits. PostgreSQL ends its one when it notices that the client is gone.
 const SLOW_STATEMENT: Readonly<Record<DatabaseKind, string>> = {
   sqlite: 'insert into slow with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000000000) select max(i) from n;',
-  postgres: 'select pg_sleep(3);',
+  postgres: 'set local client_connection_check_interval = 100; select pg_sleep(120);',
 }
 
 async function subject(t: ContractContext): Promise<Subject> {
@@ -119,7 +119,7 @@ test('a process that is killed during a migration leaves nothing behind, and the
   const slowFile = join(killed.folder, '9999-slow.sql')
   writeFileSync(slowFile, `create table slow (i bigint); ${SLOW_STATEMENT[killed.kind]}`)
   const child = migrateElsewhere(t, killed)
-  while (!(await killed.isMigrating())) await sleep(20)
+  await until('the slow statement runs', () => killed.isMigrating())
   child.kill('SIGKILL')
   await once(child, 'exit')
 
@@ -195,8 +195,9 @@ plainTest('PostgreSQL: a migration that cannot get a table lets requests pass, a
   )
   await migrate()
   writeFileSync(join(folder, '9999-alter.sql'), 'alter table users add column next text;')
-  const sql = postgres(database, { max: 2 })
-  t.after(() => sql.end())
+  // A statement that waits for the migration fails, and does not wait forever.
+  const sql = postgres(database, { max: 2, connection: { statement_timeout: 60_000 } })
+  t.after(() => sql.end({ timeout: 0 }))
   const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const report = sql.begin(async (tx) => {
     await tx`select * from users`
@@ -210,7 +211,6 @@ plainTest('PostgreSQL: a migration that cannot get a table lets requests pass, a
     async () =>
       (await sql`select 1 from pg_locks join pg_database on pg_database.oid = database where datname = current_database() and not granted`)
         .length > 0,
-    30_000,
   )
   // It queues behind the migration, and would wait for the report to end if the migration did.
   assert.deepEqual([...(await sql`select count(*)::integer as users from users`)], [{ users: 0 }])

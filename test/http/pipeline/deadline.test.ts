@@ -138,10 +138,10 @@ test('503: registrations that wait too long for their hash leave the queue and c
   const { app, services } = await startApp(t, { passwords })
   const cores = availableParallelism()
   const startedAt = performance.now()
-  // Ten seconds of work.
-  const answers = await Promise.all(Array.from({ length: 10 * cores }, () => app.inject(register())))
+  // Forty seconds of work.
+  const answers = await Promise.all(Array.from({ length: 40 * cores }, () => app.inject(register())))
   const tookMs = performance.now() - startedAt
-  assert.ok(tookMs < 5000, `the last was answered after ${tookMs} ms`)
+  assert.ok(tookMs < 30_000, `the last was answered after ${tookMs} ms`)
   assert.equal(passwords.waiting(), 0)
   const late = answers.filter(({ statusCode }) => statusCode === 503)
   assert.ok(late.length > 0)

@@ -43,7 +43,7 @@ async function listening(t: TestContext, limits: Partial<ServerLimits> = {}) {
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
-  const untilRun = async () => void (await waitFor(() => ran.length > 0))
+  const untilRun = () => until('a handler runs', () => ran.length > 0)
   const connections = () => new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)))
   return { port, ran, release: held.resolve, untilRun, connections }
 }
@@ -55,10 +55,6 @@ async function* endlessPages(ran: string[]): AsyncGenerator<string[]> {
   } finally {
     ran.push('the list has ended')
   }
-}
-
-async function waitFor(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
 /** Sends bytes and reads until the service closes the connection. */

@@ -14,6 +14,11 @@ import { startMain } from '../../support/processes/main-process.ts'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const START_DEADLINE_MS = 60_000
 const STOP_DEADLINE_MS = 30_000
+const PATIENT = { timeout: 300_000 }
+// The deadline that ends unfinished requests never comes, so that a service which exits has not waited for it.
+const LONG_TIMERS =
+  'const { setTimeout: start } = globalThis; globalThis.setTimeout = (run, ms, ...rest) => start(run, ms < 5000 ? ms : 3_600_000, ...rest)'
+const WITHOUT_DEADLINE = ['--import', `data:text/javascript,${encodeURIComponent(LONG_TIMERS)}`]
 
 /** A request whose second half is sent when the test calls `finish`. */
 async function startRequest(port: number): Promise<{ finish(): Promise<string> }> {
@@ -35,20 +40,17 @@ async function startRequest(port: number): Promise<{ finish(): Promise<string> }
 
 // A terminal that is closed sends SIGHUP.
 for (const name of ['SIGTERM', 'SIGHUP'] as const) {
-  test(`${name}: the service stops accepting connections, finishes the request in flight, and exits with 0`, async (t) => {
-    const service = await startMain(t, { cwd: temporaryFolder(t) })
+  test(`${name}: the service stops accepting connections, finishes the request in flight, and exits with 0`, PATIENT, async (t) => {
+    const service = await startMain(t, { cwd: temporaryFolder(t), nodeFlags: WITHOUT_DEADLINE })
     const request = await startRequest(service.port)
     service.child.kill(name)
     await service.untilSaid(/"msg":"stopping"/)
     // Existing connections are still served; a new one is not.
     await until('new connections are rejected', () => isRejected(service.port))
-    const answeredAt = performance.now()
     const answer = await request.finish()
     assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*\{"detail":"Wrong email or password"\}$/)
     const { code, signal, stdout, stderr } = await service.ended
     assert.deepEqual([code, signal, stderr], [0, null, ''])
-    // Well before the deadline that ends unfinished requests.
-    assert.ok(performance.now() - answeredAt < 9000)
     assert.match(stdout, /"msg":"stopping"[\s\S]*"msg":"stopped"/)
   })
 }
@@ -79,16 +81,14 @@ async function isRejected(port: number): Promise<boolean> {
   return isRefused
 }
 
-test('a second signal ends the service at once', async (t) => {
-  const service = await startMain(t, { cwd: temporaryFolder(t) })
+test('a second signal ends the service at once', PATIENT, async (t) => {
+  const service = await startMain(t, { cwd: temporaryFolder(t), nodeFlags: WITHOUT_DEADLINE })
   await startRequest(service.port)
   service.child.kill('SIGINT')
   await service.untilSaid(/"msg":"stopping"/)
-  const startedAt = performance.now()
   service.child.kill('SIGINT')
   const { code } = await service.ended
   assert.equal(code, 1)
-  assert.ok(performance.now() - startedAt < 9000)
 })
 
 test('SIGTERM: requests on connections that are not accepted yet are all answered', async (t) => {

@@ -129,35 +129,25 @@ test('two service processes, HAProxy and Patroni: each part is lost under load, 
     }
   })
 
-  await t.test('a service process is killed', async (step) => {
-    const [killed] = services
-    assert.ok(killed)
-    const port = Number(new URL(killed.url).port)
-    const refused = await lose(step, topology, async () => {
-      const exited = once(killed.process, 'exit')
-      killed.process.kill('SIGKILL')
-      await exited
+  // HAProxy answers for a killed process until it has noticed; it closes a connection (0) whose second request was lost, so that the
+  // client repeats it. Nothing is lost with a process that stops.
+  for (const [title, place, signal, statuses] of [
+    ['a service process is killed', 0, 'SIGKILL', [0, 502, 503]],
+    ['a service process is stopped', 1, 'SIGTERM', []],
+  ] as const)
+    await t.test(title, async (step) => {
+      const { process: child, url } = services[place] ?? assert.fail()
+      const refused = await lose(step, topology, async () => {
+        const exited = once(child, 'exit')
+        child.kill(signal)
+        await exited
+      })
+      services[place] = await topology.startService(Number(new URL(url).port))
+      assertOnly(statuses, refused)
     })
-    services[0] = await topology.startService(port)
-    // HAProxy answers for it until it has noticed; it closes a connection (0) whose second request was lost, so that the client repeats it.
-    assertOnly([0, 502, 503], refused)
-  })
-
-  await t.test('a service process is stopped', async (step) => {
-    const [, stopped] = services
-    assert.ok(stopped)
-    const port = Number(new URL(stopped.url).port)
-    const refused = await lose(step, topology, async () => {
-      const exited = once(stopped.process, 'exit')
-      stopped.process.kill('SIGTERM')
-      await exited
-    })
-    services[1] = await topology.startService(port)
-    assertOnly([0, 502, 503], refused)
-  })
 
   await t.test('the proxy is reloaded', async (step) => {
-    assertOnly([0, 503], await lose(step, topology, () => void proxy.kill('SIGUSR2')))
+    assertOnly([], await lose(step, topology, () => void proxy.kill('SIGUSR2')))
   })
 
   await t.test('the replica is killed', async (step) => {
@@ -166,7 +156,7 @@ test('two service processes, HAProxy and Patroni: each part is lost under load, 
     assert.ok(replica)
     const refused = await lose(step, topology, () => cluster.kill(replica))
     await cluster.restart(replica)
-    assertOnly([503], refused)
+    assertOnly([], refused)
   })
 
   await t.test('the primary is killed', async (step) => {

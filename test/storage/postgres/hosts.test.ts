@@ -63,7 +63,7 @@ test('a host that does not respond, or closes the connection, is skipped', async
   // From then on the driver prefers the host that responded.
   const before = performance.now()
   for (let count = 0; count < 20; count++) await ping(db)
-  assert.ok(performance.now() - before < 10_000)
+  assert.ok(performance.now() - before < 30_000)
 })
 
 test('a host that is switched off is reported as unavailable in time, and skipped if another host is running', async (t) => {
@@ -73,7 +73,7 @@ test('a host that is switched off is reported as unavailable in time, and skippe
   for (const work of [() => ping(alone), () => alone.transaction(async (tx) => ping(tx))]) {
     const before = performance.now()
     await assert.rejects(work(), { name: 'Refusal', code: 'unavailable' })
-    assert.ok(performance.now() - before < 10_000)
+    assert.ok(performance.now() - before < 30_000)
   }
   await servedWithin(await behind(t, dead), 30_000)
 })
@@ -90,7 +90,7 @@ test('a network that drops all packets is reported as unavailable in time, and u
   const before = performance.now()
   const work = () => db.transaction(async (tx) => ping(tx))
   const outcomes = await Promise.allSettled([ping(db), ...Array.from({ length: 20 }, work)])
-  assert.ok(performance.now() - before < 10_000)
+  assert.ok(performance.now() - before < 30_000)
   for (const outcome of outcomes) assert.ok(outcome.status === 'rejected' && outcome.reason instanceof Refusal)
   proxy.set('open')
   await servedWithin(db, 30_000)

@@ -90,7 +90,7 @@ test('if TLS is required, nothing is sent in clear text: neither to a server wit
     })
     const before = performance.now()
     await refusal(open(t, `127.0.0.1:${peer.port}/accounts?sslmode=require`))
-    assert.ok(performance.now() - before < 10_000)
+    assert.ok(performance.now() - before < 30_000)
   }
   assert.ok(heard.length >= 3)
   assert.ok(heard.every((bytes) => !bytes.includes('postgres') && !bytes.includes('accounts')))

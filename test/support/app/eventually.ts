@@ -8,7 +8,7 @@ export async function eventually<Value>(what: string, look: () => Promise<Value 
   for (;;) {
     const value = await look()
     if (value !== undefined) return value
-    if (performance.now() > deadline) throw new Error(`${what} did not happen within ${deadlineMs} ms`)
+    if (performance.now() > deadline) throw new Error(`waited ${deadlineMs} ms, in vain, until: ${what}`)
     await sleep(5)
   }
 }

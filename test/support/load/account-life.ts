@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { until } from '../app/eventually.ts'
+import { eventually, until } from '../app/eventually.ts'
 import { newEmail, PASSWORD } from '../http/requests.ts'
 import type { SmtpPeer } from '../servers/smtp-peer.ts'
 import { ask, registration, type TimedResponse } from './traffic.ts'
@@ -29,14 +29,17 @@ export async function expectStatus(url: string, status: number, [method, path, b
 }
 
 export async function registered(url: string): Promise<{ email: string; token: string; refresh: string }> {
-  const deadline = performance.now() + ANSWER_DEADLINE_MS
-  for (;;) {
-    const email = newEmail()
-    const answer = await ask(url, 'POST', '/register/', registration(email))
-    if (isUnavailable(answer) && performance.now() < deadline) continue
-    assert.equal(answer.status, 201, JSON.stringify(answer.body))
-    return { email, ...(answer.body as { token: string; refresh: string }) }
-  }
+  return eventually(
+    `a registration at ${url} is answered`,
+    async () => {
+      const email = newEmail()
+      const answer = await ask(url, 'POST', '/register/', registration(email))
+      if (isUnavailable(answer)) return undefined
+      assert.equal(answer.status, 201, JSON.stringify(answer.body))
+      return { email, ...(answer.body as { token: string; refresh: string }) }
+    },
+    ANSWER_DEADLINE_MS,
+  )
 }
 
 function isUnavailable({ status }: TimedResponse): boolean {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { after, type TestContext } from 'node:test'
+import { until } from '../app/eventually.ts'
 import { PASSWORD } from '../http/requests.ts'
 import { type Finished, MAIN, type ProcessOptions, startNode } from './processes.ts'
 
@@ -16,6 +17,8 @@ export type MainProcess = {
   /** Resolves when the process exits. */
   readonly ended: Promise<Finished>
 }
+
+const SAY_DEADLINE_MS = 120_000
 
 // Checked after all tests of a file, because a hook of a test that throws prevents the cleanup of later hooks.
 const outputs: (() => string[])[] = []
@@ -51,12 +54,13 @@ export async function startMain(
   const ended = once(child, 'close').then(([code, signal]): Finished => ({ code, signal, ...said }))
 
   async function untilSaid(words: RegExp): Promise<void> {
-    while (!words.test(said.stdout)) {
-      const isOver = await Promise.race([ended.then(() => true), once(child.stdout ?? child, 'data').then(() => false)])
-      if (!isOver || words.test(said.stdout)) continue
-      const { code, signal } = await ended
-      throw new Error(`the service ended with ${code ?? signal} before it said ${words}: ${said.stdout}${said.stderr}`)
-    }
+    let isOver = false
+    void ended.then(() => {
+      isOver = true
+    })
+    const isSaid = () => words.test(said.stdout)
+    const reason = await until(`the service says ${words}`, () => isSaid() || isOver, SAY_DEADLINE_MS).catch(String)
+    if (!isSaid()) throw new Error(`${reason ?? `the service ended before it said ${words}`}: ${said.stdout}${said.stderr}`)
   }
 
   await untilSaid(/listens on \S+\n/)

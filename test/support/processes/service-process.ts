@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import type { TestContext } from 'node:test'
+import { eventually } from '../app/eventually.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
 import { temporaryFolder } from '../databases/databases.ts'
 import { startMain } from './main-process.ts'
@@ -11,8 +11,6 @@ export type ServiceProcess = {
   /** The output of both streams so far. */
   output(): string
 }
-
-const PRINT_DEADLINE_MS = 60_000
 
 /** Starts the real service in its own process, in a temporary folder, on a free port. It is killed when the test ends. */
 export async function startProcess(
@@ -27,11 +25,9 @@ export async function startProcess(
 /** Waits until the output matches, and returns the last match. */
 export async function untilPrinted({ process: child, output }: ServiceProcess, pattern: RegExp): Promise<string> {
   const everywhere = new RegExp(pattern.source, `${pattern.flags}g`)
-  const deadline = AbortSignal.timeout(PRINT_DEADLINE_MS)
-  for (;;) {
+  return eventually(`the service prints ${pattern}`, async () => {
     const last = [...output().matchAll(everywhere)].at(-1)?.[0]
-    if (last !== undefined) return last
-    if (child.stdout === null) throw new Error('the output of the service is not read')
-    await once(child.stdout, 'data', { signal: deadline })
-  }
+    if (last === undefined && child.exitCode !== null) throw new Error(`the service ended before it printed ${pattern}: ${output()}`)
+    return last
+  })
 }
