@@ -8,9 +8,11 @@ export const UPDATE_BATCH_SIZE = 200
 export type Batch<Entry> = {
   accepts(user: ImportedUser): boolean
   add(user: ImportedUser, entry: Entry): void
-  /** Returns the entries and empties the batch. */
-  take(): readonly Entry[]
+  /** Returns the entries and what only one account can have of them, and empties the batch. */
+  take(): Taken<Entry>
 }
+
+export type Taken<Entry> = { readonly entries: readonly Entry[]; readonly names: ReadonlySet<string> }
 
 /** Users that can be written by one statement: no two with the same address, or with a key in common. */
 export function createBatch<Entry>(size = BATCH_SIZE): Batch<Entry> {
@@ -23,7 +25,7 @@ export function createBatch<Entry>(size = BATCH_SIZE): Batch<Entry> {
       for (const name of namesOf(user)) names.add(name)
     },
     take() {
-      const taken = entries
+      const taken = { entries, names }
       entries = []
       names = new Set()
       return taken
@@ -34,4 +36,32 @@ export function createBatch<Entry>(size = BATCH_SIZE): Batch<Entry> {
 /** What only one account can have. */
 export function namesOf({ emailKey, keys }: ImportedUser): string[] {
   return [emailKey, ...keys.flatMap(({ id, keyHash }) => [id, keyHash])]
+}
+
+export type WriteQueue = {
+  /** Starts a write as soon as it may run. Throws what an earlier one threw. */
+  add(names: ReadonlySet<string>, write: () => Promise<void>): Promise<void>
+  /** Waits for all writes, and throws what one of them threw. */
+  end(): Promise<void>
+}
+
+/** Runs a number of writes at a time, and those with a name in common one after the other. */
+export function createWriteQueue(parallel: number): WriteQueue {
+  // A write that failed stays.
+  const running = new Map<Promise<void>, ReadonlySet<string>>()
+  const mustWait = (names: ReadonlySet<string>) =>
+    running.size >= parallel || running.values().some((others) => !names.isDisjointFrom(others))
+  return {
+    async add(names, write) {
+      while (mustWait(names)) await Promise.race(running.keys())
+      const written = write().then(() => void running.delete(written))
+      running.set(written, names)
+      // Thrown by the next call.
+      written.catch(() => undefined)
+    },
+    async end() {
+      await Promise.allSettled(running.keys())
+      await Promise.all(running.keys())
+    },
+  }
 }

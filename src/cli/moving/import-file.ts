@@ -3,7 +3,7 @@ import type { ImportedUser } from '../../domain/moving/imported-user.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import type { Database } from '../../storage/database.ts'
 import { createProgress } from '../terminal/progress.ts'
-import { createBatch, UPDATE_BATCH_SIZE } from './batch.ts'
+import { createBatch, createWriteQueue, UPDATE_BATCH_SIZE } from './batch.ts'
 import { checkPlaintext, checkRecord } from './check-record.ts'
 import { createWriter, type WriterOptions } from './import-writer.ts'
 import { readRecords } from './read-file.ts'
@@ -30,13 +30,13 @@ export type ImportRun = WriterOptions & {
 
 type Entry = { readonly user: ImportedUser; readonly record: FileRecord }
 
-/** Imports the users of a file in batches. While the database writes one, the next one is read. */
+/** Imports the users of a file in batches. While the database writes some, the next one is read. */
 export async function importFile(db: Database, run: ImportRun): Promise<Counts> {
   const counts = { read: 0, created: 0, updated: 0, skipped: 0, rejected: 0 }
   const progress = createProgress(run.isDryRun ? 'checking' : 'importing', { showsRate: true })
   const writer = createWriter(db, run)
   const batch = createBatch<Entry>(run.options.onConflict === 'update' ? UPDATE_BATCH_SIZE : undefined)
-  let writing: Promise<void> = Promise.resolve()
+  const queue = createWriteQueue(writer.parallel)
 
   function reject(record: FileRecord, reason: string): void {
     counts.rejected++
@@ -56,11 +56,8 @@ export async function importFile(db: Database, run: ImportRun): Promise<Counts> 
   }
 
   async function flush(): Promise<void> {
-    const entries = batch.take()
-    await writing
-    writing = entries.length === 0 ? Promise.resolve() : writeEntries(entries)
-    // Reported by the next flush, which waits for it.
-    writing.catch(() => undefined)
+    const { entries, names } = batch.take()
+    if (entries.length > 0) await queue.add(names, () => writeEntries(entries))
   }
 
   async function receive(record: FileRecord): Promise<void> {
@@ -78,9 +75,9 @@ export async function importFile(db: Database, run: ImportRun): Promise<Counts> 
   try {
     for await (const records of readRecords(run.file, run.source)) for (const record of records) await receive(record)
     await flush()
-    await writing
+    await queue.end()
   } finally {
-    await writing.catch(() => undefined)
+    await queue.end().catch(() => undefined)
     progress.clear()
     writer.close()
   }

@@ -8,6 +8,8 @@ import { OPERATOR, partsOf } from '../with-database.ts'
 import { createBatch, namesOf } from './batch.ts'
 
 export type ImportWriter = {
+  /** How many batches may be written at a time, if they have nothing in common. */
+  readonly parallel: number
   write(users: readonly ImportedUser[]): Promise<BatchOutcome>
   close(): void
 }
@@ -23,6 +25,8 @@ function createRealWriter(db: Database, run: WriterOptions): ImportWriter {
   const target = createImport(partsOf(db), OPERATOR.origin, run.options)
   const begun = target.begin()
   return {
+    // PostgreSQL uses one processor per connection. Ids that are kept can collide, and the sequence of new ones is set after each batch.
+    parallel: run.options.keepIds ? 1 : 2,
     async write(users) {
       await begun
       return target.write(await hashPasswords(target, users, run))
@@ -39,6 +43,8 @@ function createRehearsal(db: Database, { options }: WriterOptions): ImportWriter
   const earlier = createRecordStore<ImportedUser>()
   const allNames = (user: ImportedUser) => (options.keepIds ? [...namesOf(user), `id ${user.id}`] : namesOf(user))
   return {
+    // Each sees what the ones before it would have left.
+    parallel: 1,
     async write(users) {
       const related = earlier.find(users.flatMap(allNames))
       const outcome = await rehearse(db, async (rehearsed) => {
@@ -60,10 +66,10 @@ function batchesOf(users: readonly ImportedUser[]): (readonly ImportedUser[])[] 
   const batches: (readonly ImportedUser[])[] = []
   const batch = createBatch<ImportedUser>()
   for (const user of users) {
-    if (!batch.accepts(user)) batches.push(batch.take())
+    if (!batch.accepts(user)) batches.push(batch.take().entries)
     batch.add(user, user)
   }
-  return [...batches, batch.take()].filter(({ length }) => length > 0)
+  return [...batches, batch.take().entries].filter(({ length }) => length > 0)
 }
 
 /** What later users can conflict with, and no secret. */
