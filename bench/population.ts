@@ -56,14 +56,14 @@ function rowOf(number: number, passwordHash: string): Row {
 
 function fillSqlite(file: string, batches: Iterable<Row[]>): void {
   const connection = new DatabaseSync(file)
-  // Durability does not matter, because the data can be created again. The search index grows user by user, as in the service.
-  connection.exec('pragma synchronous = off; pragma cache_size = -262144')
-  const insert = connection.prepare(`insert into users (${COLUMNS}) values (${COLUMNS.replace(/\w+/g, '?')})`)
-  for (const rows of batches) {
-    connection.exec('begin')
-    for (const row of rows) insert.run(...row)
-    connection.exec('commit')
-  }
+  // Durability does not matter, because the data can be created again.
+  connection.exec('pragma synchronous = off; pragma cache_size = -1048576; pragma wal_autocheckpoint = 100000')
+  // One statement for all rows, as in an import: the search index is written once per statement.
+  const values = COLUMNS.split(', ').map((_, place) => `value ->> ${place}`)
+  const insert = connection.prepare(
+    `insert into users (${COLUMNS}) with given as materialized (select value from json_each(?)) select ${values.join(', ')} from given`,
+  )
+  for (const rows of batches) insert.run(JSON.stringify(rows))
   connection.exec('pragma wal_checkpoint(truncate)')
   connection.close()
 }
