@@ -63,10 +63,8 @@ function readHead(file: string): string {
     const length = readSync(descriptor, bytes)
     for (const [problem, ...beginning] of UNREADABLE)
       if (beginning.every((byte, place) => bytes[place] === byte)) throw new NotThatFile(problem)
-    return bytes
-      .toString('utf8', 0, length)
-      .replace(/^\ufeff/, '')
-      .trimStart()
+    // Also removes a byte order mark.
+    return bytes.toString('utf8', 0, length).trimStart()
   } finally {
     closeSync(descriptor)
   }

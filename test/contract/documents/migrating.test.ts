@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import postgres from 'postgres'
+import { createBetterAuth } from '../../../src/cli/moving/sources/better-auth.source.ts'
 import { SOURCE_NAMES } from '../../../src/cli/moving/sources/source-names.ts'
+import { checkTime } from '../../../src/domain/moving/field-checks.ts'
+import type { JsonObject } from '../../../src/domain/moving/imported-user.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
-import { temporaryFolder } from '../../support/databases/databases.ts'
+import { emptyPostgres, temporaryFolder } from '../../support/databases/databases.ts'
 import { ROOT, read } from '../../support/documents.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 
@@ -40,8 +44,8 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   },
   Django: { files: { 'django.json': 'django.json' }, printed: ['read 4 = created 3 + updated 0 + skipped 0 + rejected 1'] },
   'better-auth': {
-    files: { 'better-auth.jsonl': 'better-auth.jsonl' },
-    printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0'],
+    files: { 'better-auth.jsonl': 'better-auth.jsonl', 'better-auth.json': 'better-auth-sqlite.json' },
+    printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0', 'read 2 = created 0 + updated 0 + skipped 2 + rejected 0'],
   },
   'FastAPI template': {
     files: { 'fastapi-template.csv': 'fastapi-template.csv' },
@@ -88,3 +92,35 @@ for (const [name, commands] of commandsBySection()) {
     assert.deepEqual(printed, section.printed)
   })
 }
+
+/** The tables of better-auth as its own migrations create them, and as its generator for Drizzle does. */
+const BETTER_AUTH_TABLES = {
+  'better-auth': `
+    create table "user" (id uuid primary key, name text, email text, "emailVerified" boolean, "createdAt" timestamptz);
+    create table account (id text, "userId" uuid references "user", "providerId" text, password text);`,
+  Drizzle: `
+    create table "user" (id text primary key, name text, email text, email_verified boolean, created_at timestamp);
+    create table account (id text, user_id text references "user", provider_id text, password text);`,
+}
+
+for (const [creator, tables] of Object.entries(BETTER_AUTH_TABLES))
+  test(`the statement of docs/migrating.md exports the users of better-auth from the tables of ${creator}`, async (t) => {
+    const [, statement = ''] = /-At > better-auth\.jsonl <<'SQL'\n([\s\S]*?)\nSQL\n/.exec(read('docs/migrating.md')) ?? []
+    const [ada, bob] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222']
+    const sql = postgres(await emptyPostgres(t), { max: 1, onnotice: () => undefined })
+    await sql.unsafe(`${tables}
+      insert into "user" values ('${ada}', 'Ada', 'ada@example.com', true, '2025-01-02 03:04:05Z'), ('${bob}', 'Bob', 'bob@example.com', false, now());
+      insert into account values ('1', '${ada}', 'google', null), ('2', '${ada}', 'credential', 'the hash'), ('3', '${bob}', 'google', null)`)
+    const rows = await sql.unsafe(statement)
+    await sql.end()
+    const source = createBetterAuth()
+    const users = rows.flatMap((row) => Object.values(row) as JsonObject[]).map((row) => (source.isUser(row) ? source.convert(row) : {}))
+    assert.deepEqual(users.map(({ email, verified, password_hash }) => [email, verified, password_hash]).toSorted(), [
+      ['ada@example.com', true, 'the hash'],
+      ['bob@example.com', false, undefined],
+    ])
+    assert.equal(
+      checkTime('created_at', users.find(({ email }) => email === 'ada@example.com')?.['created_at']),
+      Date.UTC(2025, 0, 2, 3, 4, 5),
+    )
+  })
