@@ -20,6 +20,10 @@ const ACCOUNT = ['/', '/password', '/sessions', '/keys', '/keys/new', '/keys/000
 const PUBLIC = `/ /nowhere /verify/?code=x /reset-password/?code=x /confirm-email/?code=x /account/sign-in /account/register
 /account/forgot-password /account/resend-verification /console/sign-in`.split(/\s+/)
 
+// A card hides what is wider than itself, so that the width of the page does not show it.
+const CLIPPED = `[...document.querySelectorAll('.card')].filter((card) => card.scrollWidth > card.clientWidth)
+  .map((card) => card.querySelector('h2')?.textContent ?? card.className)`
+
 type Visit = { readonly name: string; readonly visitor: Actor | undefined; readonly paths: readonly string[] }
 
 function visitsOf({ boss, mia, services }: BusyService): Visit[] {
@@ -67,11 +71,14 @@ async function violationsOf(page: Page, path: string): Promise<string[]> {
 }
 
 async function sizesOf(page: Page, path: string): Promise<string[]> {
+  await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
   const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+  const clipped = await page.evaluate<string[]>(CLIPPED)
   // The page with its stylesheet, its script and its images, not compressed.
   const bytes = await page.evaluate<number>('performance.getEntries().reduce((sum, entry) => sum + (entry.decodedBodySize ?? 0), 0)')
   return [
     ...(width <= PHONE.width ? [] : [`${path}: ${width} pixels wide`]),
+    ...clipped.map((text) => `${path}: wider than its card: ${text}`),
     ...(bytes > MIN_PAGE_BYTES && bytes <= MAX_PAGE_BYTES ? [] : [`${path}: ${bytes} bytes`]),
   ]
 }

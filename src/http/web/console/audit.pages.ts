@@ -53,12 +53,13 @@ function idField(name: string, label: string, value: number | undefined): Html {
   return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" inputmode="numeric" autocomplete="off" value="${value === undefined || value === 0 ? '' : value}"></div>`
 }
 
-function userLink(root: string, id: number | null): Html {
-  return id === null ? html`<span class="quiet">nobody</span>` : html`<a href="${root}/console/users/${id}">user ${id}</a>`
+function userLink(root: string, id: number | null): Html | string {
+  return id === null ? '' : html`<a href="${root}/console/users/${id}">user ${id}</a>`
 }
 
 /** `changed: email, first_name` */
-function detailText(keyId: string | null, detail: string | null): Html {
+function detailText(keyId: string | null, detail: string | null): Html | string {
   const facts = Object.entries({ ...(keyId !== null && { key: keyId }), ...parseEventDetail(detail) })
+  if (facts.length === 0) return ''
   return html`<span class="wrap quiet">${facts.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`).join('; ')}</span>`
 }

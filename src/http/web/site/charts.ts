@@ -12,7 +12,7 @@ const WIDTH = 600
 const HEIGHT = 120
 const GAP = 0.25
 
-/** A bar for each day, made by the server, with the same numbers in a table. */
+/** A bar for each day, made by the server, with the same numbers in a table. The keyboard scrolls the table. */
 export function barChart({ label, unit, bars }: BarChart): Html {
   const highest = Math.max(1, ...bars.map(({ value }) => value))
   const step = WIDTH / Math.max(1, bars.length)
@@ -22,8 +22,8 @@ export function barChart({ label, unit, bars }: BarChart): Html {
     return html`<rect x="${x ?? ''}" y="${y ?? ''}" width="${width ?? ''}" height="${height.toFixed(1)}" rx="2"><title>${dateText(at)}: ${numberOf(value)} ${unit}</title></rect>`
   })
   return html`<figure class="chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${shapes}</svg>
-<figcaption><span>${dateText(bars[0]?.at ?? 0)}</span><span>most: ${numberOf(Math.max(0, ...bars.map(({ value }) => value)))}</span><span>${dateText(bars.at(-1)?.at ?? 0)}</span></figcaption></figure>
-<details class="numbers"><summary>Numbers</summary><div class="scroll"><table><thead><tr><th scope="col">Day</th><th scope="col">${unit}</th></tr></thead><tbody>
+<figcaption><span>${dateText(bars[0]?.at ?? 0)}</span><span>highest: ${numberOf(Math.max(0, ...bars.map(({ value }) => value)))}</span><span>${dateText(bars.at(-1)?.at ?? 0)}</span></figcaption></figure>
+<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr><th scope="col">Day</th><th class="number" scope="col">Number</th></tr></thead><tbody>
 ${bars.toReversed().map(({ at, value }) => html`<tr><td>${dateText(at)}</td><td class="number">${numberOf(value)}</td></tr>`)}
 </tbody></table></div></details>`
 }

@@ -13,9 +13,9 @@ export function dateOf(at: number): Html {
   return timeElement(at, dateText(at))
 }
 
-/** `16 Nov 2026, 09:30 UTC` */
+/** `16 Nov 2026, 09:30 UTC`. Where that is too long for a line, it breaks after the comma. */
 export function timeOf(at: number): Html {
-  return timeElement(at, exactText(at))
+  return timeElement(at, exactText(at).replace(' UTC', '\u00a0UTC'))
 }
 
 /** `5 minutes ago` or, after a month, the date. */
