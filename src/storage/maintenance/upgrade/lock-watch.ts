@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../postgres/connections.ts'
-import { type Blocks, TrialError, type Wait } from './trial.ts'
+import { type Blocks, BY_STRENGTH, TrialError, type Wait } from './trial.ts'
 
 type LockRow = { readonly table: string; readonly mode: string; readonly granted: boolean }
 type Blocker = { readonly pid: number; readonly application: string; readonly seconds: number }
@@ -27,6 +27,8 @@ const BLOCKS: Readonly<Record<string, Blocks>> = {
   ExclusiveLock: 'writes',
   ShareRowExclusiveLock: 'writes',
   ShareLock: 'writes',
+  // Which rows are changed is not visible from outside; a login changes its user.
+  RowExclusiveLock: 'changes of the same rows',
 }
 
 // Seen from another connection, a table that the migration creates does not exist, so these are the tables that requests use. They do not
@@ -89,9 +91,14 @@ export function watchLocks(client: Client, { pid, onLook, onFailure }: WatchOpti
     obstacle: () => obstacle,
     waits(until) {
       const all = [...takenAt.values()].map(({ table, blocks, at }) => ({ table, blocks, forMs: Math.max(0, until - at) }))
-      // Whoever cannot read a table cannot write it either.
-      const unreadable = new Map(all.filter(({ blocks }) => blocks === 'reads and writes').map(({ table, forMs }) => [table, forMs]))
-      return all.filter(({ table, blocks, forMs }) => blocks === 'reads and writes' || forMs > (unreadable.get(table) ?? -1))
+      // Whoever cannot read a table cannot write it either, nor any of its rows.
+      const isCovered = (wait: Wait) =>
+        all.some(({ table, blocks, forMs }) => table === wait.table && isStronger(blocks, wait.blocks) && forMs >= wait.forMs)
+      return all.filter((wait) => !isCovered(wait))
     },
   }
+}
+
+function isStronger(one: Blocks, other: Blocks): boolean {
+  return BY_STRENGTH.indexOf(one) > BY_STRENGTH.indexOf(other)
 }

@@ -17,7 +17,8 @@ export type Trial = {
 export const NOTHING_TRIED = { steps: [], tookMs: 0, waits: [], stopped: undefined } as const
 
 export type Wait = { readonly table: string; readonly blocks: Blocks; readonly forMs: number }
-export type Blocks = 'reads and writes' | 'writes'
+export const BY_STRENGTH = ['changes of the same rows', 'writes', 'reads and writes'] as const
+export type Blocks = (typeof BY_STRENGTH)[number]
 
 export type TrialSize = {
   readonly before: number

@@ -117,6 +117,17 @@ plainTest('PostgreSQL: a migration that would make requests wait for long is sto
   assert.equal(await stateOf(target), before)
 })
 
+plainTest('PostgreSQL: a migration that changes rows makes logins wait, and is stopped and called heavy', async (t) => {
+  const { target, trial } = await place(onPostgres(t), "update users set first_name = first_name || ''; select pg_sleep(600);")
+  const before = await stateOf(target)
+  const result = await trial(300)
+  assert.deepEqual(
+    { name: result.stopped?.name, verdict: verdictOf(result), waits: result.waits.map(({ table, blocks }) => ({ table, blocks })) },
+    { name: NEXT, verdict: 'heavy', waits: [{ table: 'users', blocks: 'changes of the same rows' }] },
+  )
+  assert.equal(await stateOf(target), before)
+})
+
 plainTest('PostgreSQL: a migration that ends although it is stopped is heavy too', async (t) => {
   const { trial } = await place(
     onPostgres(t),
