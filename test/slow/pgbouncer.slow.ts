@@ -132,6 +132,18 @@ test('the service works through PgBouncer in transaction mode', WITH_PGBOUNCER, 
   })
 })
 
+test('doctor recognises a pooler that DATABASE_READ_URL does not name', WITH_PGBOUNCER, async (t) => {
+  const server = await startPostgres()
+  t.after(() => server.stop())
+  const pooler = await startPgBouncer(t, server.port)
+  const replicaUrl = `postgres://postgres@127.0.0.1:${pooler.port}/postgres`
+  const env = { DATABASE_URL: server.url, DATABASE_READ_URL: replicaUrl, SECRET_KEY: TEST_SECRET }
+  const latchkey = (...args: string[]) => runNode(t, LATCHKEY, args, { cwd: temporaryFolder(t), env })
+  await latchkey('migrate')
+  const { stdout } = await latchkey('doctor')
+  assert.match(stdout, /replica .*127\.0\.0\.1:\d+ is a connection pooler .*add pooler=transaction to the query of the URL/)
+})
+
 type PoolerOutage = { begin(scene: Scene): Promise<unknown>; end(scene: Scene): Promise<unknown> }
 
 const OUTAGES: Record<string, PoolerOutage> = {

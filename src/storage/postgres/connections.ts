@@ -83,7 +83,7 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
         return connectionError('POOLER', `${place} is a connection pooler (${error.message}): ${ADVICE_FOR_POOLERS}`, error)
       // Unless we end it, the driver destroys a connection for one reason only: the server is not the primary.
       const isStandby = codeOf(error) === NO_PRIMARY || (!isEnding && codeOf(error) === 'CONNECTION_DESTROYED')
-      if (!isStandby) return error
+      if (!isStandby || address.isReplica) return error
       return connectionError('NOT_PRIMARY', `the server at ${place} is a standby; DATABASE_URL has to name the primary`, error)
     },
     destroy,

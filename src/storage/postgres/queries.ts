@@ -27,9 +27,12 @@ export function demandingPrimary(sql: string): string {
 /** A division by zero. */
 export const POSITION_NOT_REACHED = '22012'
 
-/** The same read, and an error on a server that has not replayed the log up to the position in the parameter with this number. */
+/**
+ * The same read, and an error on a server that has not replayed the log up to the position in the parameter with this number. A server that
+ * was promoted keeps the position up to which it had replayed, and has rows of its own.
+ */
 export function demandingPosition(sql: string, parameter: number): string {
-  const hasReached = `coalesce(pg_last_wal_replay_lsn() >= $${parameter}::text::pg_lsn, false)`
+  const hasReached = `coalesce(pg_is_in_recovery() and pg_last_wal_replay_lsn() >= $${parameter}::text::pg_lsn, false)`
   return `select * from (${sql}\n) as found where (select 1 / ${hasReached}::int) is not null`
 }
 

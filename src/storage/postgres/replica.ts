@@ -46,7 +46,10 @@ export function openReplica({ url, primary, readPosition, observer }: ReplicaPar
       pool.leaveHost(used)
       pool.replace(used)
     }
-    return answered(() => work(used.client), { onError, deadlineMs })
+    const explain = (error: unknown): never => {
+      throw used.explain(error)
+    }
+    return answered(() => work(used.client).then(undefined, explain), { onError, deadlineMs })
   }
 
   function leave(reason: unknown): void {

@@ -127,7 +127,24 @@ test('a pooler that leads to another replica, which is behind the one that was c
   for (const names of await Promise.all(Array.from({ length: 8 }, () => listed(db)))) assert.deepEqual(names, ['ada'])
 })
 
-test('the condition that demands a position can be added to every read of the service, and fails on a server that has not reached it', async (t) => {
+test('a pooler that leads to a server that was promoted does not bring its rows into a list', async (t) => {
+  const [primary, current, promoted] = await startNodes(t)
+  const pooler = await startPooler(t, current.server.port)
+  const db = open(t, primary.server.url, pooler.url)
+  await addUser(db, 'ada')
+  await untilUsers(current, 1)
+  await untilUsers(promoted, 1)
+  const isUsed = async () =>
+    (await current.run("select from pg_stat_activity where application_name = 'latchkey' and query like '%from users%'")).length > 0
+  await until('the replica is used', async () => (await listed(db)).length === 1 && (await isUsed()), DEADLINE_MS)
+  await promoted.run('select pg_promote(true)')
+  await promoted.run("update users set first_name = 'eve'")
+  pooler.pointTo(promoted.server.port)
+  // Several at once need new connections.
+  for (const names of await Promise.all(Array.from({ length: 8 }, () => listed(db)))) assert.deepEqual(names, ['ada'])
+})
+
+test('the condition that demands a position can be added to every read of the service, and fails on a server that has not reached it or was promoted', async (t) => {
   const [primary, standby] = await startNodes(t)
   for (const [index, { sql, isRead }] of declaredStatements().entries()) {
     if (!isRead || /\bfor (?:no key )?update\b/i.test(sql)) continue
@@ -137,4 +154,6 @@ test('the condition that demands a position can be added to every read of the se
   const read = (lsn: string) => standby.run(demandingPosition('select id from instance', 1).replace('$1', `'${lsn}'`))
   assert.equal((await read('0/0')).length, 1)
   await assert.rejects(read('FFFFFFFF/0'), { code: '22012' })
+  await standby.run('select pg_promote(true)')
+  await assert.rejects(read('0/0'), { code: '22012' })
 })
