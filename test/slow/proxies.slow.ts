@@ -15,6 +15,16 @@ const JSON_BODY = { 'content-type': 'application/json' }
 const SPELLINGS = ['/login/', '/login', '/api/v1/login/', '/api/v1/login', '/login/?a=1', '/%6cogin/', '/%6C%6Fgin', '/api/v1/%6cogin/']
 const METRICS = ['/metrics', '/metrics/', '/api/v1/metrics', '/metrics?a=1', '/%6detrics', '/api/v1/%6Detrics/']
 const SENSITIVE = ['/register/', '/forgot-password/', '/reset-password/', '/verify/resend/', '/api/v1/verify/%72esend/']
+const SENSITIVE_PAGES = [
+  '/account/sign-in',
+  '/account/register',
+  '/account/forgot-password',
+  '/account/resend-verification',
+  '/account/password',
+  '/account/delete',
+  '/console/sign-in',
+  '/console/%73ign-in',
+]
 
 async function startServices(t: TestContext, count: number): Promise<ServiceProcess[]> {
   const target = await freshDatabase(t, 'postgres')
@@ -54,8 +64,9 @@ async function assertLimits(t: TestContext, proxy: FrontProxy, services: readonl
   for (const path of METRICS) assert.equal((await send(port, 'GET', path)).status, 404, path)
   const passed = await tryPasswords(proxy)
   assert.ok(passed > 0 && passed <= most, `${passed} passwords reached the service`)
-  for (const path of [...SPELLINGS, ...SENSITIVE]) assert.ok(await isLimited(port, path), `${path} is limited too`)
+  for (const path of [...SPELLINGS, ...SENSITIVE, ...SENSITIVE_PAGES]) assert.ok(await isLimited(port, path), `${path} is limited too`)
   assert.equal((await send(port, 'GET', '/users/me')).status, 401, 'other requests are not limited')
+  assert.equal((await send(port, 'GET', '/console/sign-in')).status, 200, 'nor is looking at a form')
   assert.equal((await send(port, 'GET', `/verify/?code=${CANARY}`)).status, 401)
   const refusalsIn = (text: string) => text.match(/"status":400.*/g) ?? []
   const output = () => services.map((service) => service.output()).join('')
@@ -67,7 +78,7 @@ async function assertLimits(t: TestContext, proxy: FrontProxy, services: readonl
   await until('the proxy has logged the request', () => /\/verify\//.test(proxy.log()))
   assert.ok(!proxy.log().includes(CANARY) && !proxy.log().includes('code='), 'no code is logged')
   t.diagnostic(
-    `60 passwords in ${SPELLINGS.length} spellings of the path, ${passed} reached the service, then 429 for it and ${SENSITIVE.length} other paths`,
+    `60 passwords in ${SPELLINGS.length} spellings of the path, ${passed} reached the service, then 429 for it and ${SENSITIVE.length + SENSITIVE_PAGES.length} other paths`,
   )
 }
 
