@@ -36,13 +36,13 @@ export type ClientOptions = {
   readonly onAnswer?: (method: string, path: string, call: Call, answer: Answer) => void
 }
 
-/** No answer came, or only answers that ask for patience. */
+/** There was no answer, or only answers that say to try again later. */
 export class Unanswered extends Error {
   override readonly name = 'Unanswered'
 }
 
 const TIMEOUT_MS = 60_000
-const MAX_PATIENCE_MS = 180_000
+const MAX_WAIT_MS = 180_000
 const DEFAULT_RETRY_MS = 1000
 const SHORTEST_RETRY_MS = 250
 const EXCERPT_LENGTH = 600
@@ -54,17 +54,17 @@ export function createClient({ url, masking, checkpoint, onAnswer }: ClientOptio
     for (;;) {
       checkpoint()
       const answer = await send(method, path, options)
-      const waitMs = patienceFor(answer)
+      const waitMs = retryDelayMs(answer)
       if (waitMs === undefined) {
         onAnswer?.(method, path, options, answer)
         return answer
       }
       waitedMs += waitMs
-      if (waitedMs > MAX_PATIENCE_MS)
+      if (waitedMs > MAX_WAIT_MS)
         throw new Unanswered(
           `${method} ${path} answers ${answer.status}, and asks to wait ${Math.ceil(waitMs / 1000)} s; lift its limits for the run`,
         )
-      await waiting(waitMs, checkpoint)
+      await pause(waitMs, checkpoint)
     }
   }
 
@@ -102,18 +102,18 @@ export function createClient({ url, masking, checkpoint, onAnswer }: ClientOptio
   return { call }
 }
 
-/** How long an answer asks to wait, or undefined for an answer that counts. */
-function patienceFor({ status, headers }: Answer): number | undefined {
-  const asked = headers.get('retry-after')
-  if (status !== 429 && !(status === 503 && asked !== null)) return undefined
-  if (asked === null) return DEFAULT_RETRY_MS
-  const seconds = Number(asked)
-  const waitMs = Number.isNaN(seconds) ? Date.parse(asked) - Date.now() : seconds * 1000
+/** How long to wait before the request is repeated. Undefined for an answer that counts. */
+function retryDelayMs({ status, headers }: Answer): number | undefined {
+  const retryAfter = headers.get('retry-after')
+  if (status !== 429 && !(status === 503 && retryAfter !== null)) return undefined
+  if (retryAfter === null) return DEFAULT_RETRY_MS
+  const seconds = Number(retryAfter)
+  const waitMs = Number.isNaN(seconds) ? Date.parse(retryAfter) - Date.now() : seconds * 1000
   return Number.isNaN(waitMs) ? DEFAULT_RETRY_MS : Math.max(waitMs, SHORTEST_RETRY_MS)
 }
 
 /** In small steps, so that an interrupted run does not wait. */
-async function waiting(ms: number, checkpoint: () => void): Promise<void> {
+async function pause(ms: number, checkpoint: () => void): Promise<void> {
   const until = performance.now() + ms
   while (performance.now() < until) {
     checkpoint()

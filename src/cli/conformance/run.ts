@@ -1,14 +1,16 @@
 import { Interrupted } from '../terminal/interruption.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { type Accounts, createAccounts } from './accounts.ts'
+import { createAccounts } from './accounts.ts'
 import { areaOf, type Check, NotApplicable } from './check.ts'
 import { ALL_CHECKS } from './checks/all-checks.ts'
 import { type Answer, type Client, createClient, type Exchange, Unanswered } from './client.ts'
 import { createContext, createShared } from './context.ts'
 import { Mismatch } from './expect.ts'
+import { createLedger } from './ledger.ts'
 import { type Mailbox, openMailbox } from './mailbox.ts'
 import { createMasking, type Masking } from './masking.ts'
 import { requireUsable } from './preflight.ts'
+import { type RemovalParts, removeAccounts } from './removal.ts'
 
 /** `differs`: a choice of Latchkey that this implementation decided otherwise, which is not an error. */
 export type Outcome = 'passed' | 'failed' | 'differs' | 'skipped'
@@ -60,32 +62,34 @@ export async function runConformance(options: RunOptions): Promise<Run> {
   const mailbox = options.mailbox === undefined ? undefined : await openMailbox(options.mailbox, checkpoint)
   const masking = createMasking()
   const operator = { key: options.adminKey }
+  const ledger = createLedger()
   const clientFor = (onAnswer?: (answer: Answer) => void): Client =>
     createClient({
       url,
       masking,
       checkpoint,
       onAnswer: (method, path, call, answer) => {
-        accounts.observe(method, path, call, answer)
+        ledger.observe(method, path, call, answer)
         onAnswer?.(answer)
       },
     })
-  const accounts: Accounts = createAccounts({ client: { call: (...call) => clientFor().call(...call) }, admin: operator, mailbox })
+  const client = clientFor()
+  const accounts = createAccounts({ client, admin: operator, mailbox, ledger })
   const cleaner = createClient({ url, masking, checkpoint: () => undefined })
   let results: readonly Result[] = []
   let left: readonly string[] = []
   try {
-    await requireUsable(clientFor(), accounts, operator, url)
-    const shared = createShared(clientFor(), accounts, operator)
-    const contextFor = (client: Client) => createContext(client, accounts, operator, shared, mailbox)
+    await requireUsable(client, accounts, operator, url)
+    const shared = createShared(client, accounts, operator)
+    const contextFor = (watched: Client) => createContext(watched, accounts, operator, shared, mailbox)
     results = await runAll(checks, { ...options, checkpoint }, mailbox, (check) =>
       runOne(check, options.isStrict === true, masking, clientFor, contextFor),
     )
   } finally {
-    left = await removeAccounts(accounts, cleaner)
+    left = await cleanUp({ client: cleaner, admin: operator, ledger })
     if (left.length > 0) options.onLeft?.(left)
   }
-  return { url, results, durationMs: performance.now() - startedAt, accounts: { created: accounts.created(), left } }
+  return { url, results, durationMs: performance.now() - startedAt, accounts: { created: ledger.created(), left } }
 }
 
 function selectChecks(only: readonly string[] | undefined): readonly Check[] {
@@ -153,11 +157,12 @@ function shorten(text: string): string {
 }
 
 /** Never throws: an error of the run is more important than one of the removal, which the report names too. */
-async function removeAccounts(accounts: Accounts, cleaner: Client): Promise<readonly string[]> {
-  if (accounts.created() === 0) return []
+async function cleanUp(parts: RemovalParts): Promise<readonly string[]> {
+  const { ledger } = parts
+  if (ledger.created() === 0) return []
   try {
-    return await accounts.removeAll(cleaner)
+    return await removeAccounts(parts)
   } catch (error) {
-    return [`${accounts.marker}-…@example.com (${error instanceof Error ? error.message : String(error)})`]
+    return [`${ledger.marker}-…@example.com (${error instanceof Error ? error.message : String(error)})`]
   }
 }
