@@ -30,7 +30,7 @@ export async function* readCsv(file: string, requiredColumns: readonly string[])
     return { line, value: Object.fromEntries(names.map((name, place) => [name, fields[place] || null])) }
   }
 
-  yield* splitRecords(file, read, true)
+  yield* splitRecords(file, read, { isCsv: true })
   if (names === undefined) throw new NotThatFile('the file is empty')
 }
 

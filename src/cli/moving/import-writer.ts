@@ -52,15 +52,15 @@ function createRehearsal(db: Database, { options }: WriterOptions): ImportWriter
         for (const batch of batchesOf(related)) await target.write(batch)
         return target.write(users)
       })
-      const { created, updated } = outcome ?? NOTHING
+      const { created, updated } = outcome ?? NO_OUTCOME
       earlier.add([...created, ...updated].map((user) => ({ names: allNames(user), value: remembered(user) })))
-      return outcome ?? NOTHING
+      return outcome ?? NO_OUTCOME
     },
     close: earlier.close,
   }
 }
 
-const NOTHING: BatchOutcome = { created: [], updated: [], skipped: [], rejected: [] }
+const NO_OUTCOME: BatchOutcome = { created: [], updated: [], skipped: [], rejected: [] }
 
 function batchesOf(users: readonly ImportedUser[]): (readonly ImportedUser[])[] {
   const batches: (readonly ImportedUser[])[] = []

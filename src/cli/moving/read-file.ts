@@ -22,7 +22,7 @@ const UNREADABLE: readonly (readonly [problem: string, ...beginning: number[]])[
 /** Reads the users of a file in pages. The beginning of the file shows whether it is JSON, JSON lines or CSV. */
 export function readRecords(file: string, source: Source): AsyncGenerator<readonly FileRecord[]> {
   const head = readHead(file)
-  if (head.startsWith('[')) return readElements(file, undefined)
+  if (head.startsWith('[')) return readElements(file)
   if (head.startsWith('{')) return isWrapped(head, source) ? readElements(file, source.listName) : splitRecords(file, readJson)
   if (head === '') throw new NotThatFile('it is empty')
   if (source.csvColumns === undefined) throw new NotThatFile('it is not JSON')
