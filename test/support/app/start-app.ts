@@ -16,8 +16,8 @@ import { createPasswords, type Passwords } from '../../../src/security/password.
 import { createServices, type Services } from '../../../src/services.ts'
 import { createPublicUrl } from '../../../src/shared/public-url.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { migrate, openDatabase } from '../../../src/storage/open.ts'
-import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/databases.ts'
+import { openDatabase } from '../../../src/storage/open.ts'
+import { type DatabaseKind, freshDatabase, migrateFresh, temporaryFolder } from '../databases/databases.ts'
 import { requireDeclaredErrors } from '../http/declared-errors.ts'
 import { createClock, type TestClock } from './clock.ts'
 import { createMailbox, type Mailbox } from './mailbox.ts'
@@ -60,7 +60,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const target = await freshDatabase(t, options.database ?? t.database ?? 'sqlite')
   const databaseUrl = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
   const config = loadConfig({ SECRET_KEY: TEST_SECRET, ...options.env, DATABASE_URL: databaseUrl })
-  await migrate(target)
+  await migrateFresh(target)
   const db = await openDatabase(target)
   const clock = options.clock ?? createClock()
   // The real algorithm with parameters that are fast enough for hundreds of tests.

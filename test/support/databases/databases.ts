@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import postgres from 'postgres'
 import type { DatabaseTarget } from '../../../src/storage/database-target.ts'
+import { migrate } from '../../../src/storage/open.ts'
 import { newFolder } from './run-folder.ts'
 
 export type DatabaseKind = DatabaseTarget['kind']
@@ -33,18 +34,41 @@ export async function emptyPostgres(t: TestContext, encoding = 'UTF8'): Promise<
   return url
 }
 
+let migratedFile: string | undefined
+
+/** Migrates a fresh database. Those of PostgreSQL are copies of a migrated one, and those of SQLite of the first one of a test file. */
+export async function migrateFresh(target: DatabaseTarget): Promise<void> {
+  if (target.kind === 'postgres') return
+  if (migratedFile === undefined) {
+    await migrate(target)
+    const copy = join(newFolder('template'), 'latchkey.db')
+    copyFileSync(target.file, copy)
+    migratedFile = copy
+  } else copyFileSync(migratedFile, target.file)
+}
+
 export function temporaryFolder(t: TestContext): string {
   const folder = newFolder('test')
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-// Emptying a database is ten times as fast as creating one. Each is used by one test at a time and emptied before the next.
+// Emptying a database is ten times as fast as creating one. Each is used by one test at a time and emptied before the next. Few rows are
+// deleted eight times as fast as their tables are truncated. The role of a replica checks no references.
 const idleDatabases: string[] = []
 const EMPTY_ALL_TABLES = `
-  do $$ begin
-    execute (select 'truncate ' || string_agg(format('%I', tablename), ', ') || ' restart identity'
-             from pg_tables where schemaname = 'public' and tablename not in ('schema_migrations', 'instance'));
+  set session_replication_role = replica;
+  do $$ declare
+    names text[] := (select array_agg(format('%I', tablename)) from pg_tables
+                     where schemaname = 'public' and tablename not in ('schema_migrations', 'instance'));
+    name text;
+  begin
+    if (select max(pg_relation_size(listed::regclass)) from unnest(names) listed) > 200000 then
+      execute 'truncate ' || array_to_string(names, ', ') || ' restart identity';
+      return;
+    end if;
+    foreach name in array names loop execute 'delete from ' || name; end loop;
+    perform setval(seqrelid::regclass, seqstart, false) from pg_sequence;
   end $$`
 
 async function borrowPostgres(t: TestContext): Promise<string> {
