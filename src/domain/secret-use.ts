@@ -15,9 +15,12 @@ export type SecretUse = { start(): void; stop(): Promise<void>; run(): Promise<v
 export type SecretUseParts = Pick<DomainParts, 'changes' | 'now'> & {
   readonly secrets: Secrets
   readonly onFailure: (error: unknown) => void
+  readonly retryMs?: number
 }
 
 const INTERVAL_MS = 5 * 60_000
+// Until a process is recorded, `doctor` does not know that it runs.
+const RETRY_MS = 10_000
 /** A process that was not seen for so long is gone. */
 export const HOLDER_EXPIRY_MS = 3 * INTERVAL_MS
 const HOUR_MS = 60 * 60_000
@@ -25,11 +28,13 @@ const HOUR_MS = 60 * 60_000
 export const FORMER_SECRET_NEEDED_MS = LIFETIME_MINUTES.refresh * 60_000 + HOUR_MS
 
 /** Records, outside of requests, which secrets this process has and which one signs, so that `doctor` can say how far a rotation is. */
-export function createSecretUse({ changes, now, secrets, onFailure }: SecretUseParts): SecretUse {
+export function createSecretUse({ changes, now, secrets, onFailure, retryMs = RETRY_MS }: SecretUseParts): SecretUse {
   const processId = randomUUID()
   const names = fingerprints(secrets)
   let timer: NodeJS.Timeout | undefined
   let lastRun = Promise.resolve()
+  let isRecorded = false
+  let isStopped = false
 
   function run(): Promise<void> {
     return changes.withoutCaller({ via: 'start' }, async (tx) => {
@@ -41,18 +46,28 @@ export function createSecretUse({ changes, now, secrets, onFailure }: SecretUseP
     })
   }
 
-  function runInBackground(): void {
-    lastRun = run().catch(onFailure)
+  async function runInBackground(): Promise<void> {
+    try {
+      await run()
+      isRecorded = true
+    } catch (error) {
+      onFailure(error)
+    }
+    if (!isStopped) timer = setTimeout(runNext, isRecorded ? INTERVAL_MS : retryMs).unref()
+  }
+
+  function runNext(): void {
+    lastRun = runInBackground()
   }
 
   return {
     run,
     start() {
-      timer = setInterval(runInBackground, INTERVAL_MS).unref()
-      runInBackground()
+      runNext()
     },
     async stop() {
-      clearInterval(timer)
+      isStopped = true
+      clearTimeout(timer)
       await lastRun
       await changes.withoutCaller({ via: 'start' }, (tx) => releaseSecrets(tx, processId)).catch(onFailure)
     },

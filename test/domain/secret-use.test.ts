@@ -24,7 +24,7 @@ async function prepare(t: ContractContext) {
   const changes = createChanges({ db, now: clock.now, followUps: [], onEvent: (event) => void events.push(event) })
   const processWith = (secrets: Secrets) =>
     createSecretUse({ changes, now: clock.now, secrets, onFailure: (error) => assert.fail(String(error)) })
-  return { db, clock, events, processWith }
+  return { db, clock, events, changes, processWith }
 }
 
 test('the use of the current secret is recorded, that of a fallback is not', async (t) => {
@@ -56,6 +56,25 @@ test('a running process is recorded with all of its secrets, and no more after i
   await first.stop()
   assert.equal((await db.all(HOLDERS)).length, 2)
   await second.stop()
+  assert.deepEqual(await db.all(HOLDERS), [])
+})
+
+test('a process that could not be recorded at its start is recorded soon after', async (t) => {
+  const { db, clock, changes } = await prepare(t)
+  const failures: unknown[] = []
+  const flaky: typeof changes = {
+    ...changes,
+    withoutCaller: async (origin, work) => {
+      if (failures.length === 0) throw new Error('away')
+      return changes.withoutCaller(origin, work)
+    },
+  }
+  const onFailure = (error: unknown) => void failures.push(error)
+  const service = createSecretUse({ changes: flaky, now: clock.now, secrets: [OLD], onFailure, retryMs: 1 })
+  service.start()
+  await until('the secret is recorded', async () => (await db.all(HOLDERS)).length === 1)
+  assert.equal(failures.length, 1)
+  await service.stop()
   assert.deepEqual(await db.all(HOLDERS), [])
 })
 
