@@ -135,7 +135,9 @@ test('429: two processes count together, and 100 logins at once pass exactly as 
   const found = await Promise.all(
     Array.from({ length: 100 }, async (_, place) => (await apps[place % 2]?.inject(wrongLogin(email)))?.statusCode),
   )
-  assert.deepEqual([found.filter((status) => status === 400).length, found.filter((status) => status === 429).length], [5, 95])
+  // On a busy machine, some of those that pass the limit then wait too long for the database.
+  const passed = found.filter((status) => status === 400 || status === 503)
+  assert.deepEqual([passed.length, found.filter((status) => status === 429).length], [5, 95])
 })
 
 test('429: the form of the reset page gets a page', async (t) => {
