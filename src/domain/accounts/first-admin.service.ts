@@ -32,7 +32,7 @@ export function createFirstAdmin({ reads, changes, passwords, now, code }: Parts
     async create(origin, given, { password, ...profile }) {
       const expected = await currentCode()
       if (expected === undefined) return false
-      if (!isSameCode(given, expected)) throw new Refusal('wrong_credentials', 'wrong code for the first admin')
+      if (!isSameCode(given, expected)) throw new Refusal('wrong_code', 'wrong code for the first admin')
       const passwordHash = await passwords.hash(password, origin.signal)
       const isCreated = await changes.withoutCaller(origin, async (tx) => {
         // Of several forms at once, in any process, one creates an admin.

@@ -45,7 +45,7 @@ export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
   )
 
   function form(given: Problems, values: Readonly<Record<string, string>>): Page {
-    const problems = given.message === ANSWERS.wrong_credentials.detail ? WRONG_CODE : given
+    const problems = given.answer === ANSWERS.wrong_code ? WRONG_CODE : given
     const field = (name: keyof typeof LABELS) => ({ name, label: LABELS[name], value: values[name] })
     const name = (which: 'first_name' | 'last_name', autocomplete: string) =>
       inputField({ ...field(which), autocomplete, maxLength: NAME_MAX_LENGTH }, problems)

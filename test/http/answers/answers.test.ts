@@ -4,7 +4,11 @@ import { ANSWERS, type Answer } from '../../../src/http/answers/answers.ts'
 
 const TABLE: readonly (readonly [string, Answer])[] = Object.entries(ANSWERS)
 /** Refusals with the response of another error. A client must not learn from a link whether an address is already verified. */
-const SHARED: Readonly<Record<string, string>> = { already_verified: 'token_invalid', expiry_in_past: 'invalid_request' }
+const SHARED: Readonly<Record<string, string>> = {
+  already_verified: 'token_invalid',
+  expiry_in_past: 'invalid_request',
+  wrong_code: 'wrong_credentials',
+}
 
 /** The detail of an error. A list of validation issues, whatever they are, is the detail of a 422 alone. */
 function detailOf({ detail }: Answer): string {

@@ -2,7 +2,12 @@ import { type Html, html } from '../../../shared/html.ts'
 import type { Answer } from '../../answers/answers.ts'
 
 /** What is wrong with a form: by field, or with the whole of it. */
-export type Problems = { readonly fields: Readonly<Record<string, string>>; readonly message: string | undefined }
+export type Problems = {
+  readonly fields: Readonly<Record<string, string>>
+  readonly message: string | undefined
+  /** For a form that has its own text for an error. */
+  readonly answer?: Answer
+}
 
 export const NO_PROBLEMS: Problems = { fields: {}, message: undefined }
 
@@ -44,8 +49,9 @@ export function actionForm(action: string, label: string, kind: '' | 'primary' |
 }
 
 /** The problems that a refused form shows: validation issues belong to their fields, everything else to the form. */
-export function problemsOf({ detail }: Answer, labels: Readonly<Record<string, string>> = {}): Problems {
-  if (typeof detail === 'string') return { fields: {}, message: detail }
+export function problemsOf(answer: Answer, labels: Readonly<Record<string, string>> = {}): Problems {
+  const { detail } = answer
+  if (typeof detail === 'string') return { answer, fields: {}, message: detail }
   const fields: Record<string, string> = {}
   const others: string[] = []
   for (const { loc, msg } of detail) {
@@ -54,7 +60,7 @@ export function problemsOf({ detail }: Answer, labels: Readonly<Record<string, s
     if (name in labels) fields[name] ??= text
     else others.push(text)
   }
-  return { fields, message: others[0] ?? (Object.keys(fields).length > 0 ? 'Some fields need to be corrected.' : undefined) }
+  return { answer, fields, message: others[0] ?? (Object.keys(fields).length > 0 ? 'Some fields need to be corrected.' : undefined) }
 }
 
 function attribute(name: string, value: string | number | undefined): Html | undefined {
