@@ -1,16 +1,31 @@
 import { ask, signIn } from './client.ts'
-import { ONE_PERCENT_TERM, personOf } from './people.ts'
+import { FREQUENT_TERMS, ONE_PERCENT_TERM, personOf, RARE_TERMS, TERM_OF_EVERYONE } from './people.ts'
 import { createdAtOf, lastLoginOf } from './population.ts'
 import { type Compared, compare, type Populated } from './scale-hot-path.ts'
 
 const SORTS = ['newest', 'oldest', 'email', 'signed-in'] as const
 const STATUSES = ['', 'active', 'unverified', 'banned', 'admin'] as const
 const ROUNDS = 20
+const ROUNDS_OF_SEARCHES = 5
+
+/** The terms that are searched for, by what is known about them. Short terms cannot use the index for parts of words. */
+const TERMS = {
+  'rare term': RARE_TERMS.all,
+  'term of one user in a hundred': ONE_PERCENT_TERM,
+  'term of every tenth user': FREQUENT_TERMS.all,
+  'term of every user': TERM_OF_EVERYONE,
+  'two letters, rare': RARE_TERMS.all.slice(1, 3),
+  'two letters, one user in a hundred': ONE_PERCENT_TERM.slice(0, 2),
+  'two letters, every tenth user': FREQUENT_TERMS.all.slice(-2),
+  'two letters, every user': TERM_OF_EVERYONE.slice(0, 2),
+  'one letter, nobody': '#',
+  'one letter, every user': TERM_OF_EVERYONE.slice(0, 1),
+}
 
 type Sort = (typeof SORTS)[number]
 
-/** `list` is the slowest of all statuses and of the first page and one in the middle; `search` is the first page of a search. */
-export type PageFigures = Compared & { readonly sort: Sort; readonly kind: 'list' | 'search' }
+/** The slowest page of one kind: of all statuses, on the first page and on one in the middle and, for a search, of all orders. */
+export type PageFigures = Compared & { readonly kind: 'list' | 'search'; readonly name: string }
 
 /** Measures /console/users with every order and status, with many users and with few, alternating. */
 export async function measurePages(many: Populated, few: Populated, admin: { email: string; password: string }): Promise<PageFigures[]> {
@@ -19,27 +34,33 @@ export async function measurePages(many: Populated, few: Populated, admin: { ema
     [many, await cookieOf(many)],
     [few, await cookieOf(few)],
   ])
-  const figures: PageFigures[] = []
-  for (const sort of SORTS) {
-    for (const kind of ['list', 'search'] as const) {
-      const compared: Compared[] = []
-      for (const place of urlsOf(kind, sort, many.users).keys())
-        compared.push(
-          await compare(ROUNDS, many, few, (service) =>
-            ask(service.url, { path: urlsOf(kind, sort, service.users)[place] ?? '', cookie: cookies.get(service) }),
-          ),
-        )
-      figures.push({ sort, kind, ...compared.reduce((one, other) => (other.latency.p50Ms > one.latency.p50Ms ? other : one)) })
-    }
+
+  async function slowest(rounds: number, pagesOf: (users: number) => string[]): Promise<Compared> {
+    const compared: Compared[] = []
+    for (const place of pagesOf(many.users).keys())
+      compared.push(
+        await compare(rounds, many, few, (service) =>
+          ask(service.url, { path: pagesOf(service.users)[place] ?? '', cookie: cookies.get(service) }),
+        ),
+      )
+    return compared.reduce((one, other) => (other.latency.p50Ms > one.latency.p50Ms ? other : one))
   }
+
+  const figures: PageFigures[] = []
+  for (const sort of SORTS) figures.push({ kind: 'list', name: sort, ...(await slowest(ROUNDS, (users) => urlsOf(sort, '', users))) })
+  for (const [name, term] of Object.entries(TERMS))
+    figures.push({
+      kind: 'search',
+      name,
+      ...(await slowest(ROUNDS_OF_SEARCHES, (users) => SORTS.flatMap((sort) => urlsOf(sort, term, users)))),
+    })
   return figures
 }
 
-function urlsOf(kind: PageFigures['kind'], sort: Sort, users: number): string[] {
-  if (kind === 'search') return [`/console/users?sort=${sort}&q=${ONE_PERCENT_TERM}`]
+function urlsOf(sort: Sort, term: string, users: number): string[] {
   const after = placeOf(sort, Math.ceil(users / 2))
   return STATUSES.flatMap((status) => {
-    const first = `/console/users?sort=${sort}&status=${status}`
+    const first = `/console/users?${new URLSearchParams({ sort, status, q: term })}`
     return [first, `${first}&after=${after}`]
   })
 }

@@ -59,6 +59,8 @@ export type UserPage = {
   readonly users: readonly ListedUser[]
   readonly previous: UserPlace | undefined
   readonly next: UserPlace | undefined
+  /** A search that did not read the whole list: after how many users it stopped, and whether a longer term could find all matches. */
+  readonly stopped: { readonly after: number; readonly isShortTerm: boolean } | undefined
 }
 
 export type UserCounts = Readonly<Record<UserStatus | 'all', number>> & {

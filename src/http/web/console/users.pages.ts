@@ -18,7 +18,7 @@ const SORTS: Readonly<Record<UserSort, string>> = {
 export const STATUS_NAMES = Object.keys(STATUSES) as UserStatus[]
 export const SORT_NAMES = Object.keys(SORTS) as UserSort[]
 
-export function usersPage({ root, now }: Site, query: UsersQuery, { users, previous, next }: UserPage): Page {
+export function usersPage({ root, now }: Site, query: UsersQuery, { users, previous, next, stopped }: UserPage): Page {
   const list = (place?: UserPlace) => `${root}/console/users${textOf(query, place)}`
   const content = html`<form class="filters" role="search" action="${root}/console/users">
 <div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${query.q}" placeholder="Name or email" autocomplete="off"></div>
@@ -26,12 +26,12 @@ export function usersPage({ root, now }: Site, query: UsersQuery, { users, previ
 ${query.status && html`<input type="hidden" name="status" value="${query.status}">`}
 <button>Search</button>
 </form>
-${tableCard({
+${stopped && stopNotice(stopped)}${tableCard({
   title: 'List of users',
   hidesTitle: true,
   heads: ['User', 'Status', 'Created', 'Signed in'],
   rows: users.map((user) => userRow(root, user, now())),
-  empty: noUsers(query, `${root}/console/users`),
+  empty: stopped ? nobodyYet(query, stopped) : noUsers(query, `${root}/console/users`),
   header: html`<nav aria-label="Status"><ul class="tabs">${[undefined, ...STATUS_NAMES].map((status) => statusTab(root, query, status))}</ul></nav>`,
   footer:
     (previous ?? next) &&
@@ -69,6 +69,21 @@ function noUsers({ q, status }: UsersQuery, all: string): Html {
     q === '' ? 'Nobody has this status.' : `Nobody matches “${q}”.`,
     html`<p><a href="${all}">Show all users</a></p>`,
   )
+}
+
+type Stopped = NonNullable<UserPage['stopped']>
+
+/** Says that the page is not the whole answer, and what would be. */
+function stopNotice({ after, isShortTerm }: Stopped): Html {
+  const searched = `Searched ${after.toLocaleString('en')} users of this list, not all of them.`
+  const advice = isShortTerm
+    ? 'Enter three characters or more to search all users, or continue page by page.'
+    : 'Many users match. Enter more characters to search all users, or continue page by page.'
+  return html`<p class="notice warn" role="status">${searched} ${advice}</p>\n`
+}
+
+function nobodyYet({ q }: UsersQuery, { after }: Stopped): Html {
+  return emptyState('No matching users here', `Nobody among these ${after.toLocaleString('en')} users matches “${q}”.`)
 }
 
 function pageLink(to: string | undefined, text: string, rel: 'prev' | 'next'): Html {

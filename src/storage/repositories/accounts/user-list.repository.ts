@@ -7,11 +7,8 @@ import { COLUMNS, PATTERN, PHRASE, TRIGRAM_LENGTH } from './user-search.reposito
 type ListedRow = UserRow & { readonly created_at: number; readonly last_login_at: number | null; readonly email_key: string }
 
 const LISTED_COLUMNS = `${USER_COLUMNS}, users.created_at, users.last_login_at, users.email_key`
-const SAMPLE_SIZE = 1000
-// From one match in two hundred on, walking through the sorted list usually reaches a full page sooner than collecting and sorting all matches.
-const COMMON_HITS = SAMPLE_SIZE / 200
-// From one match in five on, it does so even if all matches are at the end of the list.
-const VERY_COMMON_HITS = SAMPLE_SIZE / 5
+// Each match costs a read of its user, so that a search by the index sorts at most as many.
+const MAX_MATCHES = 5000
 
 /** The conditions are those of the partial indexes of migration console. */
 const CONDITIONS: Readonly<Record<UserStatus, string>> = {
@@ -25,16 +22,15 @@ type Sorting = {
   readonly columns: readonly string[]
   readonly isDescending: boolean
   keyOf(row: ListedRow): string | number
-  /** How many users of the sorted list a search looks at before it uses the index for parts of words. */
+  /** How many users of the sorted list a search reads before it uses the index for parts of words. */
   readonly nearSize: number
 }
 
 // Users who have never logged in come last.
 const LOGGED_IN = 'coalesce(users.last_login_at, 0)'
-// With one match in two hundred, a page of fifty is full after these users. If it is not, the matches are elsewhere.
-const NEAR_SIZE = 10_000
-// Neighbours in a list by address are far apart in the table, and each one costs a read. Nor are matches spread evenly: those for `zoe` are
-// at the end.
+// With one match in a hundred, a page of fifty is full after these users.
+const NEAR_SIZE = 5000
+// Neighbours in a list by address are far apart in the table, and each one costs a read.
 const NEAR_SIZE_BY_EMAIL = 2000
 const BY_CREATION = { columns: ['users.created_at', 'users.id'], keyOf: (row: ListedRow) => row.created_at, nearSize: NEAR_SIZE }
 const SORTINGS: Readonly<Record<UserSort, Sorting>> = {
@@ -47,27 +43,26 @@ const SORTINGS: Readonly<Record<UserSort, Sorting>> = {
 const FOLDED = Object.values(COLUMNS)
 const contains = (find: string) => FOLDED.map((column) => `${find}(users.${column}, $1) > 0`).join(' or ')
 const IS_MATCH = { postgres: `(${contains('strpos')})`, sqlite: `(${contains('instr')})` }
-const IS_LIKE = `(${FOLDED.map((column) => `${column} like ${PATTERN}`).join(' or ')})`
-const MATCHING = {
-  postgres: `select user_id as id from users_search where ${IS_LIKE}`,
-  sqlite: `select rowid as id from users_search where users_search match '{${FOLDED.join(' ')}} : ' || ${PHRASE}`,
+const IS_LIKE = FOLDED.map((column) => `${column} like ${PATTERN}`).join(' or ')
+/** The ids as JSON, and one more than can be sorted if there are too many. */
+const MATCHES = longRead<{ count: number; ids: string }>(
+  // Planned on its own, PostgreSQL uses the index. It would expect to find matches soon by reading the table, wherever they are.
+  `with matching as materialized (select user_id as id from users_search where ${IS_LIKE})
+   select count(*) as count, coalesce(json_agg(id), '[]')::text as ids from (select id from matching limit ${MAX_MATCHES + 1}) as found`,
+  `select count(*) as count, json_group_array(id) as ids from (
+     select rowid as id from users_search where users_search match '{${FOLDED.join(' ')}} : ' || ${PHRASE} limit ${MAX_MATCHES + 1})`,
+)
+/** From ids to users, which are then sorted. SQLite keeps the order of a cross join, rather than read the sorted list for its order. */
+const GIVEN = {
+  postgres: 'users',
+  sqlite: 'json_each($1) as given cross join users on users.id = given.value',
 }
-
-/** Both ends of the list: what is common among old accounts may be rare among new ones. */
-const SAMPLE = longRead<{ hits: number }>(sampleSql('postgres'), sampleSql('sqlite'))
-
-function sampleSql(database: 'postgres' | 'sqlite'): string {
-  const end = (order: string) => `select * from (select * from users order by id ${order} limit ${SAMPLE_SIZE / 2}) as part_${order}`
-  return `select count(*) as hits from (${end('asc')} union all ${end('desc')}) as users where ${IS_MATCH[database]}`
-}
+const IS_GIVEN = 'users.id = any (array(select json_array_elements_text($1::text::json)::bigint))'
 
 type Shape = Pick<UserListing, 'status' | 'sort'> & {
   readonly direction: UserPlace['direction'] | undefined
-  /**
-   * How a search term is applied: to each user of the sorted list, to those that are near, or first of all with the index for parts of
-   * words. `farther` says whether there are users that are not near.
-   */
-  readonly search: 'none' | 'walk' | 'near' | 'collect' | 'farther'
+  /** `near` finds matches among the next users of the sorted list, and `stop` where these end. `given` sorts matches of the index. */
+  readonly search: 'none' | 'near' | 'stop' | 'given'
 }
 
 const statements = new Map<string, Statement<ListedRow>>()
@@ -80,78 +75,92 @@ function listStatement(shape: Shape): Statement<ListedRow> {
   return known
 }
 
-/** The values are the search term, where there is one, the number of users, and the place. */
+/** The values are the search term or the ids, where there are any, the number of users, and the place. */
 function listSql({ status, sort, direction, search }: Shape, database: 'postgres' | 'sqlite'): string {
-  const { columns, isDescending, nearSize } = SORTINGS[sort]
+  const { isDescending, nearSize } = SORTINGS[sort]
+  // Admins are few: sorting them is cheap. Without the sign, SQLite reads all users in order until it has found enough admins.
+  const isSortedLast = database === 'sqlite' && status === 'admin'
+  const columns = SORTINGS[sort].columns.map((column) => (isSortedLast ? `+${column}` : column))
   // A page before a place is read backwards.
   const isBackwards = isDescending !== (direction === 'before')
-  const first = search === 'none' || search === 'farther' ? 1 : 2
+  const first = search === 'near' || search === 'given' ? 2 : 1
   const place = columns.map((_, index) => `$${first + 1 + index}`)
   const conditions = [
     ...(status === undefined ? [] : [CONDITIONS[status]]),
-    ...(search === 'walk' ? [IS_MATCH[database]] : []),
-    ...(direction === undefined ? [] : [`(${columns.join(', ')}) ${isBackwards ? '<' : '>'} (${place.join(', ')})`]),
+    ...(search === 'given' && database === 'postgres' ? [IS_GIVEN] : []),
+    ...(direction === undefined ? [] : [isBeyond(columns, isBackwards ? '<' : '>', place)]),
   ]
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
   const orderBy = (names: readonly string[]) => `order by ${names.map((name) => `${name} ${isBackwards ? 'desc' : 'asc'}`).join(', ')}`
   const [key = '', ...others] = columns
-  // On PostgreSQL the table of the search has the addresses too: a list by address finds its page there, and reads only the users of it.
-  const isInSearch = database === 'postgres' && sort === 'email' && status === undefined
-  const inSearch = `select user_id as id from users_search as users where ${[IS_LIKE, ...conditions].join(' and ')} ${orderBy(columns)}`
   switch (search) {
+    case 'none':
+      return `select ${LISTED_COLUMNS} from users ${where} ${orderBy(columns)} limit $${first}`
     case 'near':
       // The key has a name, so that a database sees that the outer order is the inner one.
       return `
         select ${LISTED_COLUMNS} from (select users.*, ${key} as sort_key from users ${where} ${orderBy(columns)} limit ${nearSize}) as users
         where ${IS_MATCH[database]} ${orderBy(['users.sort_key', ...others])} limit $${first}`
-    case 'farther':
-      return `select 1 as id from users ${where} ${orderBy(columns)} limit 1 offset $${first}`
-    case 'collect':
-      return `
-        with matching as materialized (${isInSearch ? `${inSearch} limit $${first}` : MATCHING[database]})
-        select ${LISTED_COLUMNS} from matching join users on users.id = matching.id ${where} ${orderBy(columns)} limit $${first}`
-    case 'none':
-    case 'walk':
-      return `select ${LISTED_COLUMNS} from users ${where} ${orderBy(columns)} limit $${first}`
+    case 'stop':
+      return `select ${LISTED_COLUMNS} from users ${where} ${orderBy(columns)} limit 2 offset $${first}`
+    case 'given':
+      return `select ${LISTED_COLUMNS} from ${GIVEN[database]} ${where} ${orderBy(columns)} limit $${first}`
   }
 }
 
-/** One page of the users. Without a search, its cost depends neither on the number of users nor on the page. */
+/** SQLite finds the place in an index of expressions by the first condition only: it would read all users up to there. */
+function isBeyond(columns: readonly string[], sign: '<' | '>', place: readonly string[]): string {
+  return `${columns[0]} ${sign}= ${place[0]} and (${columns.join(', ')}) ${sign} (${place.join(', ')})`
+}
+
+/** One page of the users. Its cost depends neither on the number of users nor on the page. */
 export async function listUserPage(db: Reads, listing: UserListing): Promise<UserPage> {
   const { sort, place, size } = listing
-  const { keyOf } = SORTINGS[sort]
-  const rows = await readRows(db, listing)
+  const { keyOf, nearSize } = SORTINGS[sort]
+  const read = readerOf(db, listing)
+  const { rows, stop, isShortTerm } = await readRows(db, read, listing)
   const shown = rows.slice(0, size)
   const isBackwards = place?.direction === 'before'
-  if (isBackwards) shown.reverse()
-  const hasMore = rows.length > size
   const placeOf = (row: ListedRow | undefined, direction: UserPlace['direction']) => row && { direction, key: keyOf(row), id: row.id }
+  // A search may have found nobody here. The way back then starts from the first user that it has read.
+  const first = rows[0] ?? (place && (await read('none', 1))[0])
+  const back = place && placeOf(first, isBackwards ? 'after' : 'before')
+  const onwards = placeOf(rows.length > size ? shown.at(-1) : stop, isBackwards ? 'before' : 'after')
   return {
-    users: shown.map(toListedUser),
-    previous: (isBackwards ? hasMore : place !== undefined) ? placeOf(shown[0], 'before') : undefined,
-    next: (isBackwards ? true : hasMore) ? placeOf(shown.at(-1), 'after') : undefined,
+    users: (isBackwards ? shown.toReversed() : shown).map(toListedUser),
+    previous: isBackwards ? onwards : back,
+    next: isBackwards ? back : onwards,
+    stopped: stop && { after: nearSize, isShortTerm },
   }
 }
 
-/** One more than the page has, which says whether there is another page. */
-async function readRows(db: Reads, { term, status, sort, place, size }: UserListing): Promise<ListedRow[]> {
-  const folded = fold(term)
-  const { columns, nearSize } = SORTINGS[sort]
-  const position: Value[] = place === undefined ? [] : [place.key, place.id].slice(0, columns.length)
-  const statementFor = (search: Shape['search']) => listStatement({ status, sort, direction: place?.direction, search })
-  if (folded === '') return db.all(statementFor('none'), size + 1, ...position)
-  const search = await chooseSearch(db, folded)
-  const found = await db.all(statementFor(search), folded, size + 1, ...position)
-  if (search !== 'near' || found.length > size) return found
-  const farther = await db.first(statementFor('farther'), nearSize, ...position)
-  return farther === undefined ? found : db.all(statementFor('collect'), folded, size + 1, ...position)
+type Read = (search: Shape['search'], ...values: Value[]) => Promise<ListedRow[]>
+
+function readerOf(db: Reads, { status, sort, place }: UserListing): Read {
+  const position: Value[] = place === undefined ? [] : [place.key, place.id].slice(0, SORTINGS[sort].columns.length)
+  return (search, ...values) => db.all(listStatement({ status, sort, direction: place?.direction, search }), ...values, ...position)
 }
 
-async function chooseSearch(db: Reads, folded: string): Promise<'walk' | 'near' | 'collect'> {
-  if (Array.from(folded).length < TRIGRAM_LENGTH) return 'walk'
-  const hits = (await db.first(SAMPLE, folded))?.hits ?? 0
-  if (hits >= VERY_COMMON_HITS) return 'walk'
-  return hits >= COMMON_HITS ? 'near' : 'collect'
+type FoundRows = {
+  /** One more than the page has, if there is another page. */
+  readonly rows: readonly ListedRow[]
+  /** The last user that a search has read, if there are more to read. */
+  readonly stop?: ListedRow | undefined
+  readonly isShortTerm: boolean
+}
+
+/** A search reads the next users of the list. Unless these fill the page, it looks for all matches with the index, if there are not too many. */
+async function readRows(db: Reads, read: Read, { term, sort, size }: UserListing): Promise<FoundRows> {
+  const folded = fold(term)
+  const isShortTerm = Array.from(folded).length < TRIGRAM_LENGTH
+  if (folded === '') return { rows: await read('none', size + 1), isShortTerm }
+  const rows = await read('near', folded, size + 1)
+  if (rows.length > size) return { rows, isShortTerm }
+  const [stop, farther] = await read('stop', SORTINGS[sort].nearSize - 1)
+  if (farther === undefined) return { rows, isShortTerm }
+  const matches = isShortTerm ? undefined : await db.first(MATCHES, folded)
+  if (matches === undefined || matches.count > MAX_MATCHES) return { rows, stop, isShortTerm }
+  return { rows: await read('given', matches.ids, size + 1), isShortTerm }
 }
 
 function toListedUser(row: ListedRow): ListedUser {

@@ -102,6 +102,31 @@ test('200: a search finds parts of names and addresses, with every sort and stat
   }
 })
 
+test('200: a search for two letters that stops says so, and leads on and back', async (t) => {
+  const service = await startApp(t)
+  const people = numberedUsers(2050)
+  // A transaction may take only as long as a request.
+  for (let n = 0; n < people.length; n += 50) await insertUsers(service, people.slice(n, n + 50))
+  const cookie = await signIn(service.app, await admin(service, { email: 'zz@example.com', firstName: 'Ada' }))
+  const first = await readPage(service, '/console/users?q=zz&sort=email', cookie)
+  assert.match(
+    textOf(first.response),
+    /Searched 2,000 users of this list, not all of them\. Enter three characters or more to search all users/,
+  )
+  assert.match(textOf(first.response), /No matching users here Nobody among these 2,000 users matches “zz”\./)
+  assert.deepEqual([first.emails, first.previous], [[], undefined])
+  const second = await readPage(service, first.next ?? assert.fail(), cookie)
+  assert.deepEqual([second.emails, second.next], [['zz@example.com'], undefined])
+  assert.doesNotMatch(textOf(second.response), /Searched/)
+  const back = await readPage(service, second.previous ?? assert.fail(), cookie)
+  assert.deepEqual(back.emails, [])
+  assert.match(textOf(back.response), /Searched 2,000 users/)
+  assert.deepEqual((await readPage(service, back.next ?? assert.fail(), cookie)).emails, ['zz@example.com'])
+  const longer = await readPage(service, '/console/users?q=zz@&sort=email', cookie)
+  assert.deepEqual(longer.emails, ['zz@example.com'])
+  assert.doesNotMatch(textOf(longer.response), /Searched/)
+})
+
 test('200: the list says never, links to each user, and has an empty state', async (t) => {
   const service = await startApp(t)
   const boss = await admin(service)
