@@ -4,6 +4,8 @@ import { NUMBERED_TABLES, TABLES } from '../tables.ts'
 import { TABLE_NAMES, type TransferRole, type TransferRow, type TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500
+// One side is idle while the other counts or reads back a large table. But a process that was suspended must not hold its locks for ever.
+const IDLE_MS = 60 * 60_000
 
 /** Runs the work in one transaction on a PostgreSQL database, and rolls it back if the work throws. */
 export async function withinPostgres<Result>(
@@ -15,8 +17,7 @@ export async function withinPostgres<Result>(
   const mode = role === 'target' ? 'read write' : 'isolation level repeatable read read only'
   const outcome = await withConnection(url, {}, (client) =>
     client.begin(mode, async (tx) => {
-      // This transaction is idle while the other database counts or clears a large table.
-      await tx.unsafe(setTimeouts(NO_TIMEOUT, NO_TIMEOUT))
+      await tx.unsafe(setTimeouts(NO_TIMEOUT, IDLE_MS))
       // A service that was started too early on the target must not write during the transfer.
       if (role === 'target') await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
       return { result: await work(createSide(tx)) }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { test as plainTest } from 'node:test'
+import postgres from 'postgres'
 import { statement } from '../../../src/storage/database.ts'
+import { withinPostgres } from '../../../src/storage/maintenance/transfer-postgres.ts'
+import { migrate } from '../../../src/storage/open.ts'
 import { TABLES } from '../../../src/storage/tables.ts'
 import { startApp } from '../../support/app/start-app.ts'
-import { test } from '../../support/databases/databases.ts'
+import { emptyPostgres, test } from '../../support/databases/databases.ts'
 
 /** Tables that are not copied: the history of migrations, the id of the database, running processes, counted requests, and tables that the target derives itself. */
 const NOT_MOVED = /^(schema_migrations|instance|activity|rate_limits|secret_holders|users_search.*|sqlite_.*)$/
@@ -19,4 +23,18 @@ test('every column of every table is copied to another database', async (t) => {
   const inDatabase = columns.map(({ table_name, column_name }) => `${table_name}.${column_name}`)
   const moved = Object.entries(TABLES).flatMap(([table, names]) => names.map((name) => `${table}.${name}`))
   assert.deepEqual(moved.sort(), inDatabase.sort())
+})
+
+plainTest('PostgreSQL: the server ends a transfer whose process was suspended or lost', async (t) => {
+  const url = await emptyPostgres(t)
+  await migrate({ kind: 'postgres', url })
+  const sql = postgres(url, { max: 1 })
+  await sql.unsafe(`
+    create function show_timeout() returns trigger language plpgsql as
+    $$ begin raise 'idle for %', current_setting('idle_in_transaction_session_timeout'); end $$;
+    create trigger show_timeout before insert on webhook_stops for each row execute function show_timeout()`)
+  await sql.end()
+  const row = { endpoint: 'https://example.com', stopped_at: 1 }
+  const moving = withinPostgres(url, 'target', (side) => side.insert('webhook_stops', [row]))
+  await assert.rejects(moving, { message: 'idle for 1h' })
 })
