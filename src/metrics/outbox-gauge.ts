@@ -1,4 +1,5 @@
-const FRESH_FOR_MS = 5000
+import { createMeasurement, type Measurement } from './measurement.ts'
+
 // A mail to an address without an account leaves the outbox a little sooner than others, and a failed login without an account leaves no
 // event. Neither is counted within this time.
 const COUNTED_AFTER_MS = 60_000
@@ -13,18 +14,9 @@ export type OutboxState = {
 /** Measures the mails and the events that wait since before a moment. */
 export type MeasureOutbox = (now: number, before: number) => Promise<OutboxState>
 
-export type OutboxGauge = { read(): OutboxState | undefined; refresh(): Promise<void> }
+export type OutboxGauge = Measurement<OutboxState>
 
-/** The state of the outbox and of the audit trail, measured every few seconds at most, however often it is scraped. Unknown while the database is unavailable. */
+/** The state of the outbox and of the audit trail. */
 export function createOutboxGauge(measure: MeasureOutbox, now: () => number): OutboxGauge {
-  let state: OutboxState | undefined
-  let measuredAtMs = Number.NEGATIVE_INFINITY
-  return {
-    read: () => state,
-    async refresh() {
-      if (now() - measuredAtMs < FRESH_FOR_MS) return
-      measuredAtMs = now()
-      state = await measure(now(), now() - COUNTED_AFTER_MS).catch(() => undefined)
-    },
-  }
+  return createMeasurement(() => measure(now(), now() - COUNTED_AFTER_MS), now)
 }

@@ -1,6 +1,5 @@
+import { createMeasurement } from './measurement.ts'
 import type { Registry } from './registry.ts'
-
-const FRESH_FOR_MS = 5000
 
 /** The attempts of this process, by outcome. */
 export type WebhookAttempts = Readonly<Record<'delivered' | 'retried' | 'failed', number>>
@@ -29,8 +28,7 @@ export function addWebhookMetrics(
   { attempts, measure }: WebhookSources,
   now: () => number,
 ): () => Promise<void> {
-  let state: WebhookState | undefined
-  let measuredAtMs = Number.NEGATIVE_INFINITY
+  const webhooks = createMeasurement(measure, now)
   const deliveries = registry.counter(`${namespace}_webhook_deliveries_total`, 'Attempts to deliver a webhook, by outcome.', ['outcome'])
   const copyAttempts = () => {
     for (const [outcome, count] of Object.entries(attempts())) deliveries(outcome).value = count
@@ -38,7 +36,15 @@ export function addWebhookMetrics(
   copyAttempts()
   // All processes measure the same database.
   const gauge = (name: string, help: string, read: (state: WebhookState) => number) =>
-    registry.gauge(`${namespace}_${name}`, help, () => state && read(state), 'max')
+    registry.gauge(
+      `${namespace}_${name}`,
+      help,
+      () => {
+        const state = webhooks.read()
+        return state && read(state)
+      },
+      'max',
+    )
   gauge('webhooks_pending', 'Webhooks that wait for delivery.', ({ pending }) => pending)
   gauge('webhooks_failed', 'Webhooks that were given up, and are kept.', ({ failed }) => failed)
   gauge('webhooks_oldest_age_seconds', 'Age of the oldest webhook that waits for delivery.', ({ oldestAt }) =>
@@ -49,9 +55,6 @@ export function addWebhookMetrics(
   )
   return async () => {
     copyAttempts()
-    if (now() - measuredAtMs < FRESH_FOR_MS) return
-    measuredAtMs = now()
-    // Unknown while the database is unavailable.
-    state = await measure().catch(() => undefined)
+    await webhooks.refresh()
   }
 }

@@ -32,19 +32,23 @@ export type Claimed<Kind extends MailKind> = {
   readonly detail: string | undefined
 }
 
-/** A mail in the outbox, as an operator sees it. It contains no token. */
-export type OutboxMail = {
+/** A mail or a webhook in the outbox, as an operator sees it. */
+export type OutboxEntry = {
   readonly id: number
-  readonly kind: MailKind
-  /** Where it goes. */
-  readonly recipient: string
   readonly requestedAt: number
   readonly attempts: number
-  /** The next attempt or, while the mail is being sent, the end of the lease. */
+  /** The next attempt or, while the entry is being sent, the end of the lease. */
   readonly dueAt: number
   readonly isClaimed: boolean
   readonly lastError: string | undefined
   readonly failedAt: number | undefined
+}
+
+/** It contains no token. */
+export type OutboxMail = OutboxEntry & {
+  readonly kind: MailKind
+  /** Where it goes. */
+  readonly recipient: string
 }
 
 /** A mail that was kept as a file, because no mail server is set. */

@@ -1,4 +1,5 @@
 import type { EventKind } from './event.ts'
+import type { OutboxEntry } from './mail.ts'
 
 /** The kinds of events that webhooks report. An import is not reported: it may create a million accounts. */
 export type WebhookType = Exclude<Extract<EventKind, `user.${string}` | `key.${string}` | `session.${string}`>, 'user.imported'>
@@ -25,13 +26,4 @@ export type ClaimedWebhook = WebhookEvent & {
 }
 
 /** A webhook in the outbox, as an operator sees it. */
-export type OutboxWebhook = WebhookEvent & {
-  readonly id: number
-  readonly requestedAt: number
-  readonly attempts: number
-  /** The next attempt or, while the webhook is being sent, the end of the lease. */
-  readonly dueAt: number
-  readonly isClaimed: boolean
-  readonly lastError: string | undefined
-  readonly failedAt: number | undefined
-}
+export type OutboxWebhook = WebhookEvent & OutboxEntry

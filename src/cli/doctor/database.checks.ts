@@ -4,7 +4,7 @@ import { COMMAND } from '../../shared/command.ts'
 import { counted } from '../../shared/counted.ts'
 import { type Inspection, inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { checkAudit } from './audit.checks.ts'
-import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
+import { type Finding, failure, ok, reasonOf, undelivered, warning } from './finding.ts'
 import { checkRotation } from './secret.checks.ts'
 import { checkWebhooks } from './webhook.checks.ts'
 
@@ -145,13 +145,6 @@ function checkMails({ pendingMails, failedMails, oldestMailAt }: Inspection, now
         `Check that the service runs, and see the reason with: ${COMMAND} mail list`,
       ),
     )
-  if (failedMails > 0)
-    findings.push(
-      warning(
-        'outbox',
-        `${counted(failedMails, 'mail')} could not be delivered`,
-        `See the reason with: ${COMMAND} mail list --failed, then use: ${COMMAND} mail retry ID, or: ${COMMAND} mail discard ID`,
-      ),
-    )
+  if (failedMails > 0) findings.push(undelivered('outbox', 'mail', failedMails))
   return findings.length > 0 ? findings : [ok('outbox', pendingMails === 0 ? 'empty' : `${counted(pendingMails, 'mail')} pending`)]
 }

@@ -1,3 +1,6 @@
+import { COMMAND } from '../../shared/command.ts'
+import { counted } from '../../shared/counted.ts'
+
 /** `warning`: it works, and the operator should know. `error`: it does not work, or is not safe. */
 export type Verdict = 'ok' | 'warning' | 'error'
 
@@ -19,6 +22,15 @@ export function warning(check: string, message: string, advice: string): Finding
 
 export function failure(check: string, message: string, advice: string): Finding {
   return { check, verdict: 'error', message, advice }
+}
+
+/** Entries of the outbox that were given up. */
+export function undelivered(check: string, noun: 'mail' | 'webhook', count: number): Finding {
+  return warning(
+    check,
+    `${counted(count, noun)} could not be delivered`,
+    `See the reason with: ${COMMAND} ${noun} list --failed, then use: ${COMMAND} ${noun} retry ID, or: ${COMMAND} ${noun} discard ID`,
+  )
 }
 
 export function reasonOf(error: unknown): string {

@@ -3,7 +3,7 @@ import type { Config } from '../../config/load.ts'
 import { COMMAND } from '../../shared/command.ts'
 import { counted } from '../../shared/counted.ts'
 import type { Inspection } from '../../storage/maintenance/inspection.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+import { type Finding, failure, ok, undelivered, warning } from './finding.ts'
 
 const LATE_AFTER_MS = 15 * 60_000
 const LIST = `See the reason with: ${COMMAND} webhook list`
@@ -20,14 +20,7 @@ export function checkWebhooks({ webhook }: Config, { webhooks, webhookStops }: I
     findings.push(
       warning('webhooks', `${counted(retrying, 'webhook')} not accepted yet, and retried`, `${LIST}, and try: ${COMMAND} webhook test`),
     )
-  if (failed > 0)
-    findings.push(
-      warning(
-        'webhooks',
-        `${counted(failed, 'webhook')} could not be delivered`,
-        `See the reason with: ${COMMAND} webhook list --failed, then use: ${COMMAND} webhook retry ID, or: ${COMMAND} webhook discard ID`,
-      ),
-    )
+  if (failed > 0) findings.push(undelivered('webhooks', 'webhook', failed))
   if (isClearText(webhook.url))
     findings.push(warning('webhooks', 'WEBHOOK_URL is http: the ids in webhooks travel in clear text', 'Use https://.'))
   return findings.length > 0 ? findings : [ok('webhooks', pending === 0 ? 'all delivered' : `${counted(pending, 'webhook')} pending`)]

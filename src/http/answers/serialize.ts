@@ -13,9 +13,8 @@ type Schema = {
 }
 
 /**
- * Compiles the schema of a response into a function that writes a value as JSON: the declared fields in the declared order, optional ones last, and no
- * others.
- * A field that a handler leaves in by mistake, such as a hash, is never sent.
+ * Compiles the schema of a response into a function that writes a value as JSON: the declared fields in the declared order,
+ * optional ones last, and no others. A field that a handler leaves in by mistake, such as a hash, is never sent.
  */
 export function compileSerializer(schema: object): (value: unknown) => string {
   const pick = compilePick(schema)

@@ -13,7 +13,7 @@ declare module 'fastify' {
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 
-const JSON_TYPE = 'application/json'
+export const JSON_TYPE = 'application/json'
 const URLENCODED_TYPE = 'application/x-www-form-urlencoded'
 const MULTIPART_TYPE = 'multipart/form-data'
 const END_OF_PART_HEADERS = '\r\n\r\n'

@@ -15,7 +15,7 @@ import { createHttpServer, type ServerLimits } from '../server/http-server.ts'
 import { compileParser, type PartSchema } from '../validation/parsing.ts'
 import type { Location } from '../validation/validation-error.ts'
 import type { App } from './app-type.ts'
-import { BODY_LIMIT_BYTES } from './body.ts'
+import { BODY_LIMIT_BYTES, JSON_TYPE } from './body.ts'
 import type { Declared } from './declarations.ts'
 import { createHeaders } from './headers.ts'
 import { refuseOtherMethods, supportMethods } from './method-refusals.ts'
@@ -49,7 +49,6 @@ export type HttpOptions = {
 const VERSION_PREFIX = '/api/v1'
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i
 const LOCATIONS: Readonly<Record<string, Location>> = { body: 'body', querystring: 'query', params: 'path' }
-const JSON_TYPE = 'application/json'
 const REQUEST_LOG_LEVELS = new Set(['debug', 'trace'])
 const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 

@@ -1,5 +1,4 @@
 import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify'
-
 import type { KeyAccess } from '../../model/api-key.ts'
 
 /** Who may call a route. `self` is the user that the path names, or an admin. */

@@ -23,8 +23,6 @@ import { createTurns } from './turns.ts'
 
 // For reads, and as many again for writes.
 const MAX_CONNECTIONS = 6
-// Longer than the deadline, so that every statement on a replaced connection has been answered.
-const GRACE_MS = 3000
 const LOCKS: Record<LockName, number> = { admins: 7_214_001, 'signing-keys': 7_214_002, 'audit-chain': 7_214_003 }
 
 export type DatabaseObserver = OutageObserver & {
@@ -40,8 +38,8 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
   const preference = { hostIndex: 0 }
   const outage = createOutageWatch(observer)
   // Two pools, because all writes may be waiting for a lock or for a synchronous standby, and reads must not wait behind them.
-  const reads = createPool(address, MAX_CONNECTIONS, GRACE_MS, preference)
-  const writes = createPool(address, MAX_CONNECTIONS, GRACE_MS, preference)
+  const reads = createPool(address, MAX_CONNECTIONS, preference)
+  const writes = createPool(address, MAX_CONNECTIONS, preference)
 
   /** Runs the work within the deadline, on the preferred host or, where no connection can be opened, on the next one. */
   function trying<Result>(

@@ -20,13 +20,15 @@ const STATEMENT_TIMEOUT_MS = 5000
 const SETTINGS = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
 // During an outage every request fails; replacing the connections twice a second is enough to notice its end.
 const MIN_AGE_MS = 500
+// Longer than the deadline, so that every statement on a replaced connection has been answered.
+const GRACE_MS = 3000
 
 /**
  * Connections that are replaced as soon as one of them fails: one on which no answer arrives would block every statement that is sent over
- * it. Running statements of the replaced connections may finish within `graceMs`, by when each of them has been answered. The next
+ * it. Running statements of the replaced connections may finish within three seconds. The next
  * replacement waits until then, so that there are at most twice `max` connections: a server accepts only so many.
  */
-export function createPool(address: PostgresAddress, max: number, graceMs: number, preference: HostPreference): Pool {
+export function createPool(address: PostgresAddress, max: number, preference: HostPreference): Pool {
   const current = new Map<number, Connections>()
   let isClosed = false
   let retired: Connections | undefined
@@ -50,7 +52,7 @@ export function createPool(address: PostgresAddress, max: number, graceMs: numbe
     setTimeout(() => {
       retired = undefined
       void stale.destroy()
-    }, graceMs).unref()
+    }, GRACE_MS).unref()
   }
 
   // Opened now, so that an unreadable root certificate stops the start.

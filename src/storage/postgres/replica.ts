@@ -19,7 +19,6 @@ export type ReplicaParts = {
 }
 
 const MAX_CONNECTIONS = 4
-const GRACE_MS = 3000
 // Short: after them the primary still has to answer within the deadline of the request.
 const CHECK_DEADLINE_MS = 500
 const READ_DEADLINE_MS = 1000
@@ -32,7 +31,7 @@ const AWAY_MS = 5000
  */
 export function openReplica({ url, primary, readPosition, observer }: ReplicaParts): Replica {
   const address = parseAddress(url)
-  const pool = createPool({ ...address, isReplica: true }, MAX_CONNECTIONS, GRACE_MS, { hostIndex: 0 })
+  const pool = createPool({ ...address, isReplica: true }, MAX_CONNECTIONS, { hostIndex: 0 })
   const outage = createOutageWatch(observer)
   const lag = createLag(readPosition, () => ask(CHECK_DEADLINE_MS, readProgress))
   let checkedAt = Number.NEGATIVE_INFINITY

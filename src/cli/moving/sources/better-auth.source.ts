@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../domain/moving/imported-user.ts'
+import { snakeCase } from '../../../shared/snake-case.ts'
 import { FOREVER, fromMilliseconds, isInFuture, isTrue, type Source, splitName } from './source.ts'
 
 /**
@@ -36,7 +37,7 @@ export function createBetterAuth(): Source {
 
 /** A column as better-auth names it, as an adapter may name it, or as PostgreSQL folds it. */
 function either(record: JsonObject, name: string): unknown {
-  return record[name] ?? record[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] ?? record[name.toLowerCase()]
+  return record[name] ?? record[snakeCase(name)] ?? record[name.toLowerCase()]
 }
 
 /** The admin plugin separates several roles by commas. */

@@ -1,3 +1,4 @@
+import type { OutboxEntry } from '../../../model/mail.ts'
 import { type Queries, type Statement, statement } from '../../database.ts'
 
 export type Claim = {
@@ -10,6 +11,30 @@ export type Claim = {
 }
 
 export type Leased = { readonly id: number; readonly lease: string }
+
+export type EntryRow = {
+  readonly id: number
+  readonly requested_at: number
+  readonly attempts: number
+  readonly due_at: number
+  readonly lease: string | null
+  readonly last_error: string | null
+  readonly failed_at: number | null
+}
+
+export const ENTRY_COLUMNS = 'id, requested_at, attempts, due_at, lease, last_error, failed_at'
+
+export function toOutboxEntry(row: EntryRow): OutboxEntry {
+  return {
+    id: row.id,
+    requestedAt: row.requested_at,
+    attempts: row.attempts,
+    dueAt: row.due_at,
+    isClaimed: row.lease !== null,
+    lastError: row.last_error ?? undefined,
+    failedAt: row.failed_at ?? undefined,
+  }
+}
 
 /**
  * What mails and webhooks have in common: rows of an outbox that one process at a time sends, under a lease. While a row is leased, `due_at`

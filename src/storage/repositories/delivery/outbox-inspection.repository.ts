@@ -1,26 +1,16 @@
 import type { MailKind, OutboxMail } from '../../../model/mail.ts'
 import { type Reads, statement } from '../../database.ts'
+import { ENTRY_COLUMNS, type EntryRow, toOutboxEntry } from './leased-rows.ts'
 
-type OutboxRow = {
-  readonly id: number
-  readonly kind: MailKind
-  readonly recipient: string
-  readonly address: string | null
-  readonly requested_at: number
-  readonly attempts: number
-  readonly due_at: number
-  readonly lease: string | null
-  readonly last_error: string | null
-  readonly failed_at: number | null
-}
+type MailRow = EntryRow & { readonly kind: MailKind; readonly recipient: string; readonly address: string | null }
 
-const COLUMNS = 'id, kind, recipient, address, requested_at, attempts, due_at, lease, last_error, failed_at'
+const COLUMNS = `${ENTRY_COLUMNS}, kind, recipient, address`
 
-const LIST = statement<OutboxRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
-const LIST_NEWEST = statement<OutboxRow>(`select ${COLUMNS} from outbox where id < $1 order by id desc limit $2`)
-const LIST_FAILED = statement<OutboxRow>(`
+const LIST = statement<MailRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
+const LIST_NEWEST = statement<MailRow>(`select ${COLUMNS} from outbox where id < $1 order by id desc limit $2`)
+const LIST_FAILED = statement<MailRow>(`
   select ${COLUMNS} from outbox where failed_at is not null and id < $1 order by id desc limit $2`)
-const FIND = statement<OutboxRow>(`select ${COLUMNS} from outbox where id = $1`)
+const FIND = statement<MailRow>(`select ${COLUMNS} from outbox where id = $1`)
 const COUNT = statement<{ pending: number; failed: number }>(
   'select count(*) - count(failed_at) as pending, count(failed_at) as failed from outbox',
 )
@@ -49,16 +39,6 @@ export async function countMails(db: Reads): Promise<{ readonly pending: number;
   return (await db.first(COUNT)) ?? { pending: 0, failed: 0 }
 }
 
-function toOutboxMail(row: OutboxRow): OutboxMail {
-  return {
-    id: row.id,
-    kind: row.kind,
-    recipient: row.address ?? row.recipient,
-    requestedAt: row.requested_at,
-    attempts: row.attempts,
-    dueAt: row.due_at,
-    isClaimed: row.lease !== null,
-    lastError: row.last_error ?? undefined,
-    failedAt: row.failed_at ?? undefined,
-  }
+function toOutboxMail(row: MailRow): OutboxMail {
+  return { ...toOutboxEntry(row), kind: row.kind, recipient: row.address ?? row.recipient }
 }

@@ -1,13 +1,9 @@
 import type { OutboxWebhook } from '../../../model/webhook.ts'
 import { type Reads, statement } from '../../database.ts'
+import { type EntryRow, toOutboxEntry } from './leased-rows.ts'
 import { EVENT_COLUMNS, toWebhookEvent, type WebhookEventRow } from './webhook.repository.ts'
 
-type OutboxRow = WebhookEventRow & {
-  readonly due_at: number
-  readonly lease: string | null
-  readonly last_error: string | null
-  readonly failed_at: number | null
-}
+type WebhookRow = WebhookEventRow & EntryRow
 
 /** The state of all webhooks together. */
 export type WebhookState = {
@@ -20,10 +16,10 @@ export type WebhookState = {
 }
 
 const COLUMNS = `${EVENT_COLUMNS}, due_at, lease, last_error, failed_at`
-const LIST = statement<OutboxRow>(
+const LIST = statement<WebhookRow>(
   `select ${COLUMNS} from webhook_deliveries where id > $1 and (failed_at is not null or not $3) order by id limit $2`,
 )
-const FIND = statement<OutboxRow>(`select ${COLUMNS} from webhook_deliveries where id = $1`)
+const FIND = statement<WebhookRow>(`select ${COLUMNS} from webhook_deliveries where id = $1`)
 const MEASURE = statement<{ pending: number; failed: number; oldest: number | null; stopped: number | null }>(`
   select count(*) - count(failed_at) as pending, count(failed_at) as failed,
     min(case when failed_at is null then requested_at end) as oldest,
@@ -53,15 +49,6 @@ export async function measureWebhooks(db: Reads, endpoint: string): Promise<Webh
   }
 }
 
-function toOutboxWebhook(row: OutboxRow): OutboxWebhook {
-  return {
-    ...toWebhookEvent(row),
-    id: row.id,
-    requestedAt: row.requested_at,
-    attempts: row.attempts,
-    dueAt: row.due_at,
-    isClaimed: row.lease !== null,
-    lastError: row.last_error ?? undefined,
-    failedAt: row.failed_at ?? undefined,
-  }
+function toOutboxWebhook(row: WebhookRow): OutboxWebhook {
+  return { ...toWebhookEvent(row), ...toOutboxEntry(row) }
 }

@@ -1,4 +1,5 @@
 import { ACTIVITY_MERGES, ACTIVITY_NAMES, type Activity, type ActivityPeriod } from '../../../model/activity.ts'
+import { snakeCase } from '../../../shared/snake-case.ts'
 import { type Queries, type Reads, statement } from '../../database.ts'
 
 export const MINUTE_MS = 60_000
@@ -9,7 +10,7 @@ type ActivityRow = Activity & { readonly quarter: number }
 
 const VALUES = ACTIVITY_NAMES.map((name) => ({
   name,
-  column: name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  column: snakeCase(name),
   merge: ACTIVITY_MERGES[name],
 }))
 const COLUMNS = VALUES.map(({ column }) => column)
