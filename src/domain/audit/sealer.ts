@@ -6,8 +6,8 @@ import {
   addSeals,
   findMark,
   findOldestUnsealed,
+  findStrayLink,
   findUnsealed,
-  listLinks,
   type MarkName,
   setMark,
 } from '../../storage/repositories/operations/event-seal.repository.ts'
@@ -135,15 +135,21 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
 /** The end of the chain, checked, so that nothing is ever linked to an end that somebody else has made. */
 async function readEnd(tx: Transaction, seals: AuditSeals, highest: ChainPlace): Promise<ChainPlace> {
   const head = await findMark(tx, 'head')
+  const stray = await findStrayLink(tx)
   if (head === undefined) {
-    if ((await listLinks(tx, 0, 1)).length === 0 && highest.position === 0) return CHAIN_START
-    throw new BrokenChain('audit trail: the record of the end of the chain was removed; run `latchkey audit verify`')
+    if (stray === undefined && highest.position === 0) return CHAIN_START
+    throw broken('the record of the end of the chain was removed')
   }
   const problem = markProblem(seals, 'head', head)
-  if (problem !== undefined) throw new BrokenChain(`audit trail: ${problem.reason}; run \`latchkey audit verify\``)
-  if (head.position < highest.position)
-    throw new BrokenChain('audit trail: the end of the chain was removed while the service was running; run `latchkey audit verify`')
+  if (problem !== undefined) throw broken(problem.reason)
+  if (head.position < highest.position) throw broken('the end of the chain was removed while the service was running')
+  // Its event would not be sealed, although it is not in the chain.
+  if (stray !== undefined) throw broken(`the link at position ${stray.position} was added outside of the chain`)
   return head
+}
+
+function broken(reason: string): BrokenChain {
+  return new BrokenChain(`audit trail: ${reason}; run \`latchkey audit verify\``)
 }
 
 /** Vouches for both ends of the chain with the current secret, as long as the former one is known. */

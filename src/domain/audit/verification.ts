@@ -2,13 +2,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditProblem, AuditVerification, VerifyOptions } from '../../model/audit.ts'
 import type { AuditSeals } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findEventIds, findMark, listUnsealed } from '../../storage/repositories/operations/event-seal.repository.ts'
+import {
+  findEventIds,
+  findMark,
+  findStrayLink,
+  findWindowEnd,
+  listUnsealed,
+} from '../../storage/repositories/operations/event-seal.repository.ts'
 import { CHAIN_START, unsealedProblem } from './chain.ts'
 import { createChainWalk } from './chain-walk.ts'
 import { ProblemFound } from './checked-chain.ts'
 import { createTally, type Tally } from './tally.ts'
 
-const ID_WINDOW = 5000
+const WINDOW_SIZE = 5000
 
 /** Checks the whole trail: the chain, the events that are not sealed yet, and that there was nothing before the first one. */
 export async function verifyTrail(reads: Reads, seals: AuditSeals, options: VerifyOptions = {}): Promise<AuditVerification> {
@@ -17,6 +23,7 @@ export async function verifyTrail(reads: Reads, seals: AuditSeals, options: Veri
   const counts = () => ({ ...walk.counts(), ...tally.counts() })
   try {
     await walk.toEnd()
+    await checkLinks(reads)
     await checkUnsealed(reads, seals, tally, options.signal)
     // What explains an erasure may have been sealed after the first walk, and before the unsealed events were read.
     if (tally.unexplainedErasure() !== undefined) await walk.toEnd()
@@ -30,12 +37,21 @@ export async function verifyTrail(reads: Reads, seals: AuditSeals, options: Veri
   }
 }
 
+/** An event with a link does not count as unsealed. So every link must be one that the walk has passed. */
+async function checkLinks(reads: Reads): Promise<void> {
+  const stray = await findStrayLink(reads)
+  if (stray !== undefined) throw new ProblemFound({ ...stray, reason: 'the link was added outside of the chain' })
+}
+
 async function checkUnsealed(reads: Reads, seals: AuditSeals, tally: Tally, signal: AbortSignal | undefined): Promise<void> {
-  const { first = 0, last = 0 } = await findEventIds(reads)
-  for (let afterId = first - 1; afterId < last; afterId += ID_WINDOW) {
+  const { first = 0 } = await findEventIds(reads)
+  let last: number | undefined
+  for (let afterId = first - 1; ; afterId = last) {
     signal?.throwIfAborted()
     await nextTurn()
-    for (const event of await listUnsealed(reads, afterId, afterId + ID_WINDOW)) {
+    last = await findWindowEnd(reads, afterId, WINDOW_SIZE)
+    if (last === undefined) return
+    for (const event of await listUnsealed(reads, afterId, last)) {
       const problem = unsealedProblem(seals, event)
       if (problem !== undefined) throw new ProblemFound(problem)
       tally.addUnsealed(event)

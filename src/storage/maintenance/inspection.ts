@@ -119,7 +119,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
       ...stateOf(state),
       ...secretsOf(readIfCurrent(READ_SECRET_USES), readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(readIfCurrent(READ_WEBHOOKS), readIfCurrent(READ_WEBHOOK_STOPS)),
-      ...auditOf(readIfCurrent(READ_AUDIT)[0]),
+      ...auditOf(readIfCurrent(READ_AUDIT.sqlite)[0]),
       serverTime: undefined,
     }
   } finally {
@@ -161,7 +161,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
       ...stateOf(state),
       ...secretsOf(await readIfCurrent(READ_SECRET_USES), await readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(await readIfCurrent(READ_WEBHOOKS), await readIfCurrent(READ_WEBHOOK_STOPS)),
-      ...auditOf((await readIfCurrent(READ_AUDIT))[0]),
+      ...auditOf((await readIfCurrent(READ_AUDIT.postgres))[0]),
       serverTime: server?.now,
     }
   })

@@ -32,6 +32,7 @@ export type UnsealedEvent = WrittenEvent & { readonly isCopy: boolean }
 /** A link of the chain with its event, unless that was removed. */
 export type ChainLink = { readonly seal: EventSeal; readonly event: WrittenEvent | undefined }
 export type MarkName = 'anchor' | 'head'
+export type StrayLink = Pick<EventSeal, 'position' | 'eventId'>
 
 const WRITTEN_COLUMNS = `${EVENT_COLUMNS}, events.salt, events.mac, events.mac_key`
 // `offset` keeps PostgreSQL from joining the whole tables: each event is looked up by the index.
@@ -39,17 +40,23 @@ const IS_UNSEALED = 'not exists (select 1 from event_seals where event_id = even
 // Transactions of PostgreSQL commit in another order than their ids, so a few ids below the highest one may not be sealed yet.
 const STRAGGLERS = 200
 const FAR_STRAGGLERS = 10_000
-const AFTER_SEALED = 'events.id > (select coalesce(max(event_id), 0) from event_seals)'
+// The id of the event at the end of the chain. An id that the database has not assigned yet was invented: it must not hide what follows.
+const LAST_SEALED_ID =
+  "coalesce((select event_id from event_seals where position = (select position from audit_marks where name = 'head')), 0)"
+const AFTER_SEALED = `events.id > (select least(${LAST_SEALED_ID}, pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)))`
+const AFTER_SEALED_SQLITE = `events.id > (select min(${LAST_SEALED_ID}, coalesce((select seq from sqlite_sequence where name = 'events'), 0)))`
 const UNSEALED_COLUMNS = `${WRITTEN_COLUMNS}, exists (
   select 1 from events as other where other.at = events.at and other.mac = events.mac and other.id <> events.id
     and (other.id < events.id or exists (select 1 from event_seals where event_id = other.id))) as is_copy`
-const FIND_UNSEALED = statement<UnsealedRow>(`
-  select ${UNSEALED_COLUMNS} from events where events.id > $1 and ${AFTER_SEALED} - cast($2 as bigint) and ${IS_UNSEALED}
-  order by events.id limit $3`)
-// SQLite commits in the order of the ids.
-const HAS_UNSEALED = statement<{ at: number }>(
-  `select events.at from events where ${AFTER_SEALED} - ${STRAGGLERS} and ${IS_UNSEALED} order by events.id limit 1`,
-  `select events.at from events where ${AFTER_SEALED} and ${IS_UNSEALED} order by events.id limit 1`,
+const FIND_UNSEALED = statement<UnsealedRow>(findUnsealedSql(AFTER_SEALED), findUnsealedSql(AFTER_SEALED_SQLITE))
+/** The time of the first event that waits to be sealed. SQLite commits in the order of the ids. */
+export const OLDEST_UNSEALED = {
+  postgres: `select events.at from events where ${AFTER_SEALED} - ${STRAGGLERS} and ${IS_UNSEALED} order by events.id limit 1`,
+  sqlite: `select events.at from events where ${AFTER_SEALED_SQLITE} and ${IS_UNSEALED} order by events.id limit 1`,
+}
+const FIND_OLDEST_UNSEALED = statement<{ at: number }>(OLDEST_UNSEALED.postgres, OLDEST_UNSEALED.sqlite)
+const FIND_WINDOW_END = statement<{ last: number | null }>(
+  'select max(id) as last from (select id from events where id > $1 order by id limit $2) as following',
 )
 const LIST_UNSEALED = statement<UnsealedRow>(
   `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
@@ -72,6 +79,16 @@ const ADD_SEALS = statement(
 const LIST_LINKS = statement<LinkRow>(`
   select position, event_id, sealed_at, digest, hash, event_seals.mac as link_mac, event_seals.mac_key as link_mac_key, ${WRITTEN_COLUMNS}
   from event_seals left join events on events.id = event_id where position > $1 order by position limit $2`)
+// In one statement, because links and marks change together.
+const FIND_STRAY_LINK = statement<StrayLink>(`
+  select position, event_id as "eventId" from (
+    select position, event_id from event_seals
+    where position <= coalesce((select position from audit_marks where name = 'anchor'), 0) order by position limit 1) as before
+  union all
+  select position, event_id from (
+    select position, event_id from event_seals
+    where position > coalesce((select position from audit_marks where name = 'head'), 0) order by position limit 1) as after
+  limit 1`)
 const FIND_MARK = statement<MarkRow>('select position, hash, marked_at, mac, mac_key from audit_marks where name = $1')
 const SET_MARK = statement(`
   insert into audit_marks (name, position, hash, marked_at, mac, mac_key) values ($1, $2, $3, $4, $5, $6)
@@ -84,6 +101,11 @@ const DELETE_SOME_SEALS = statement(
 )
 const DELETE_MARKS = statement('delete from audit_marks')
 
+function findUnsealedSql(afterSealed: string): string {
+  return `select ${UNSEALED_COLUMNS} from events where events.id > $1 and ${afterSealed} - cast($2 as bigint) and ${IS_UNSEALED}
+    order by events.id limit $3`
+}
+
 /** Events that are not sealed yet, in order of id. Those far below the highest sealed id are looked for only by a thorough search. */
 export async function findUnsealed(tx: Transaction, afterId: number, limit: number, isThorough: boolean): Promise<UnsealedEvent[]> {
   return (await tx.all(FIND_UNSEALED, afterId, isThorough ? FAR_STRAGGLERS : STRAGGLERS, limit)).map(toUnsealedEvent)
@@ -91,7 +113,12 @@ export async function findUnsealed(tx: Transaction, afterId: number, limit: numb
 
 /** The time of the first event that waits to be sealed. */
 export async function findOldestUnsealed(db: Reads): Promise<number | undefined> {
-  return (await db.first(HAS_UNSEALED))?.at
+  return (await db.first(FIND_OLDEST_UNSEALED))?.at
+}
+
+/** The id of the last of the next events after an id; undefined if there are none. */
+export async function findWindowEnd(db: Reads, afterId: number, size: number): Promise<number | undefined> {
+  return (await db.first(FIND_WINDOW_END, afterId, size))?.last ?? undefined
 }
 
 /** Every unsealed event with an id in a range, wherever it is. */
@@ -130,6 +157,11 @@ export async function addSeals(tx: Transaction, seals: readonly EventSeal[]): Pr
 /** One page of the chain, in order. */
 export async function listLinks(db: Reads, afterPosition: number, limit: number): Promise<ChainLink[]> {
   return (await db.all(LIST_LINKS, afterPosition, limit)).map(toChainLink)
+}
+
+/** A link before the beginning or after the end of the chain. Nobody but an intruder makes one. */
+export function findStrayLink(db: Reads): Promise<StrayLink | undefined> {
+  return db.first(FIND_STRAY_LINK)
 }
 
 export async function findMark(db: Reads, name: MarkName): Promise<AuditMark | undefined> {
