@@ -1,3 +1,4 @@
+import { rateLimitsText } from '../domain/values/rate-limits.ts'
 import type { Config } from './load.ts'
 
 /** A setting for people who may see that it is set, but never the value of a secret. */
@@ -15,11 +16,12 @@ const WITH_CREDENTIALS = /:\/\/[^/]*@/
  * The settings that a service runs with, by their names in the environment. Every field of the configuration appears, so that a new setting
  * cannot be forgotten; whatever looks like a secret has no value here.
  */
-export function describeSettings({ database, admin, webhook, ...config }: Config): readonly DescribedSetting[] {
+export function describeSettings({ database, admin, webhook, rateLimits, ...config }: Config): readonly DescribedSetting[] {
   const entries: (readonly [name: string, value: unknown])[] = [
     ...Object.entries(config).map(([field, value]) => [nameOf(field), value] as const),
     ['DATABASE_URL', database.kind === 'sqlite' ? `sqlite:${database.file}` : database.url],
     ['DATABASE_READ_URL', database.kind === 'postgres' ? database.replicaUrl : undefined],
+    ['RATE_LIMITS', rateLimitsText(rateLimits)],
     ['ADMIN_EMAIL', admin?.email],
     ['ADMIN_PASSWORD', admin?.password],
     ['WEBHOOK_URL', webhook?.endpoint],

@@ -47,6 +47,16 @@ export function parseRateLimits(text: string): { readonly value: RateLimits } | 
   return problems.length > 0 ? { problems } : { value: Object.freeze(limits) }
 }
 
+/** The text that `parseRateLimits` reads. */
+export function rateLimitsText(limits: RateLimits): string {
+  const units = Object.entries(UNITS_MS)
+  const entries = Object.entries(limits).map(([name, { count, periodMs }]) => {
+    const [unit = ''] = units.find(([, ms]) => ms === periodMs) ?? []
+    return `${name}=${count}/${unit}`
+  })
+  return entries.length === 0 ? 'off' : entries.join(', ')
+}
+
 function addEntry(limits: Partial<Record<LimitName, RateLimit>>, entry: string): string | undefined {
   const [, name = '', digits = '', unit = ''] = ENTRY.exec(entry) ?? []
   const count = Number(digits)

@@ -159,6 +159,7 @@ test('200: settings are shown by their names, and secrets only as set or not set
     SMTP_URL: 'smtp://user:smtp-password@mail.example.com',
     MAIL_FROM: 'a@example.com',
     API_TITLE: MARKUP.slice(0, 40),
+    RATE_LIMITS: 'login:ip=30/m,mail:account=5/d',
   })
   const { body } = await look('/settings')
   const shown = [...body.matchAll(/<code>(\w+)<\/code>/g)].map(([, name]) => name)
@@ -168,6 +169,7 @@ test('200: settings are shown by their names, and secrets only as set or not set
       .map(([name]) => name)
       .sort(),
   )
+  assert.match(body, /<code>RATE_LIMITS<\/code><\/td>\s*<td[^>]*><span class="mono wrap">login:ip=30\/m, mail:account=5\/d</)
   assert.match(body, /<code>SECRET_KEY<\/code><\/td>\s*<td[^>]*><span class="badge">set</)
   assert.match(body, /<code>SMTP_URL<\/code><\/td>\s*<td[^>]*><span class="badge">set</)
   assert.match(body, /<code>SECRET_KEY_FALLBACKS<\/code><\/td>\s*<td[^>]*><span class="quiet">not set</)
