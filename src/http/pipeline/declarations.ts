@@ -27,8 +27,8 @@ declare module 'fastify' {
      * A route below /console or /account that does not declare this stops the start.
      */
     page?: PageArea
-    /** A page that asks for the password again if it was given over ten minutes ago. */
-    recentPassword?: boolean
+    /** A page that asks for the password again if it was given over ten minutes ago: everybody, or admins only. */
+    recentPassword?: boolean | 'admins'
     /** Only programs on this machine may know of the path: others get 404, and no response has CORS headers. */
     isLocal?: boolean
   }

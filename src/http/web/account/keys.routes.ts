@@ -18,7 +18,10 @@ const Key = { key_id: Type.String({ format: 'uuid' }) }
 const MAX_PAGE = 20
 const KeyName = nameField('What the key is for.', 'Nightly export')
 
-/** The API keys of the caller. A secret is shown once, on the page that follows its creation. */
+/**
+ * The API keys of the caller. A secret is shown once, on the page that follows its creation. With a key an admin can make admins, delete
+ * users and export, so that a working key needs the password that those actions need.
+ */
 export function accountKeysRoutes(app: App, parts: KeysParts): void {
   const { site, apiKeys, secretFlash } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
@@ -33,6 +36,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   post(
     '/keys',
     {
+      recentPassword: 'admins',
       body: {
         name: KeyName,
         scopes: Type.Optional(Type.String({ maxLength: 2000 })),
@@ -57,7 +61,11 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
 
   post(
     '/keys/:key_id/rotate',
-    { params: Key, body: { overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) } },
+    {
+      recentPassword: 'admins',
+      params: Key,
+      body: { overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) },
+    },
     async (input) => {
       const { actor, params, body } = input
       return showOnce(input, await apiKeys.rotate(actor, actor.caller.user.id, params.key_id, body.overlap_seconds))
@@ -67,7 +75,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   switchTo('disable', false, 'key-disabled')
   switchTo('enable', true, 'key-enabled')
   function switchTo(name: string, isActive: boolean, notice: Notice): void {
-    post(`/keys/:key_id/${name}`, { params: Key }, async ({ params, actor }) => {
+    post(`/keys/:key_id/${name}`, { params: Key, recentPassword: isActive && 'admins' }, async ({ params, actor }) => {
       await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { isActive })
       return { to: `/account/keys/${params.key_id}`, notice }
     })

@@ -53,7 +53,7 @@ function viewerOf(area: PageArea, { caller }: FastifyRequest): User | undefined 
 /** The question for the password, if the error is that it is missing or wrong. */
 function passwordPage(site: Site, error: Error, answer: Answer, request: FastifyRequest): Page | undefined {
   if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, undefined)
-  const isAsked = request.routeOptions.config.recentPassword === true && ABOUT_PASSWORD.has(answer.code)
+  const isAsked = request.routeOptions.config.recentPassword !== undefined && ABOUT_PASSWORD.has(answer.code)
   return isAsked ? confirmPasswordPage(site, request, messageOf(answer)) : undefined
 }
 

@@ -42,7 +42,7 @@ export type PageOptions<Params extends Fields, Query extends Fields, Body extend
   readonly isLocal?: boolean
   /** False for a form that only reads. */
   readonly writes?: boolean
-  readonly recentPassword?: boolean
+  readonly recentPassword?: boolean | 'admins'
   /** For a page that may take longer than others. */
   readonly deadlineMs?: number
   readonly limits?: { readonly ip: 'login:ip'; readonly account?: 'login:account' }

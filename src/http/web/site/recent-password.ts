@@ -31,6 +31,7 @@ export type RecentPasswordParts = {
  */
 export function createRecentPassword({ site, sessions, limiter, cookies }: RecentPasswordParts): Hook {
   return async (request, reply) => {
+    if (request.routeOptions.config.recentPassword === 'admins' && request.caller.user.role !== 'admin') return
     if (site.now() - request.passwordAt < RECENT_MS) return
     const { password } = request.body as { password?: string }
     if (password === undefined) throw new PasswordRequired()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test as plainTest } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
-import { keyHolder, member } from '../../../support/app/actors.ts'
+import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { OPERATOR } from '../../../support/http/origins.ts'
@@ -14,9 +14,9 @@ async function start(t: Parameters<typeof startApp>[0]) {
   const look = (path: string, by = cookie) => service.app.inject(visit(`/account/keys${path}`, by))
   const send = (path: string, fields: Record<string, string> = {}, by = cookie) =>
     service.app.inject(submit(`/account/keys${path}`, fields, by))
-  const keys = async () => {
+  const keys = async (userId = mia.id) => {
     const found = []
-    for await (const page of await service.services.apiKeys.list(OPERATOR, mia.id)) found.push(...page)
+    for await (const page of await service.services.apiKeys.list(OPERATOR, userId)) found.push(...page)
     return found
   }
   const works = async (secret: string) =>
@@ -104,6 +104,48 @@ test('303: a key is disabled, enabled again and deleted', async (t) => {
   assert.equal((await send(`/${keyId}/delete`)).headers.location, '/account/keys')
   assert.deepEqual(await keys(), [])
   assert.equal(await works(key), false)
+})
+
+test('403: an admin who gave the password over ten minutes ago gives it again to create, rotate or enable a key', async (t) => {
+  const { service, app, clock, services, keys } = await start(t)
+  const boss = await admin(service)
+  const { keyId, key } = await keyHolder(service, boss)
+  await services.apiKeys.edit(OPERATOR, boss.id, keyId, { isActive: false })
+  const before = await signIn(app, boss)
+  clock.advance({ minutes: 11 })
+  const forms: [path: string, fields: Record<string, string>][] = [
+    ['', { name: 'nightly', access: 'read', scopes: 'a b', expires_at: '2999-01-31' }],
+    [`/${keyId}/rotate`, { overlap_seconds: '60' }],
+    [`/${keyId}/enable`, {}],
+  ]
+  for (const [path, fields] of forms) {
+    const asked = await app.inject(submit(`/account/keys${path}`, fields, before))
+    assert.equal(asked.statusCode, 403, path)
+    assert.match(textOf(asked), /Confirm your password/)
+    for (const [name, value] of Object.entries(fields)) assert.ok(asked.body.includes(`name="${name}" value="${value}"`), name)
+    const wrong = await app.inject(submit(`/account/keys${path}`, { ...fields, password: 'not the password' }, before))
+    assert.deepEqual([wrong.statusCode, wrong.headers['set-cookie']], [400, undefined])
+    assert.match(textOf(wrong), /Confirm your password/)
+  }
+  const [only, ...others] = await keys(boss.id)
+  assert.deepEqual([only?.id, only?.isActive, others], [keyId, false, []])
+  assert.equal((await app.inject(submit(`/account/keys/${keyId}/disable`, {}, before))).statusCode, 303, 'disabling needs no password')
+  for (const [path, fields] of forms) {
+    const done = await app.inject(submit(`/account/keys${path}`, { ...fields, password: boss.password }, before))
+    assert.equal(done.statusCode, 303, path)
+    if (path.endsWith('enable')) continue
+    const shown = await app.inject(visit(String(done.headers.location), `${sessionCookie(done)}; ${flashOf(done)}`))
+    assert.match(String(secretOf(shown)), /^lk_/)
+  }
+  assert.equal((await app.inject({ url: '/users/me', headers: { 'x-api-key': key } })).statusCode, 401, 'rotated')
+})
+
+test('303: a user who is not an admin needs no password for their keys', async (t) => {
+  const { service, send, mia, clock } = await start(t)
+  const { keyId } = await keyHolder(service, mia)
+  clock.advance({ minutes: 11 })
+  assert.equal((await send('', { name: 'nightly' })).statusCode, 303)
+  for (const action of ['rotate', 'disable', 'enable']) assert.equal((await send(`/${keyId}/${action}`)).statusCode, 303, action)
 })
 
 test('404 and 422: keys of others do not exist, and a bad form comes back with its values', async (t) => {
