@@ -135,7 +135,7 @@ export function createServices(parts: Parts): Services {
     limiter,
     // Guesses on the pages count for the limits of the settings too: those could otherwise be avoided by signing in there.
     pageLimiter: combineLimiters([pageLimiter, limiter]),
-    audit: createAudit({ reads, lists, changes, secrets }),
+    audit: createAudit({ reads, lists, changes, secrets, now }),
     failedLogins,
     webhooks: createWebhookAdministration({ reads, changes, now, endpoint: parts.webhooks?.endpoint }),
     keyDirectory: createKeyDirectory({ reads, now }),

@@ -6,6 +6,7 @@ import type { Secrets } from '../../security/derived-keys.ts'
 import { eraseEvents, listEvents, listEventsAfter } from '../../storage/repositories/operations/event.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
+import { requireReader } from '../sessions/callers.ts'
 import { verifyTrail } from './verification.ts'
 
 export type EventQuery = EventFilter & { readonly cursor?: EventPlace | undefined; readonly size: number }
@@ -15,7 +16,7 @@ export type EventPage = { readonly items: readonly StoredEvent[]; readonly next:
 export type Audit = {
   /** One page, newest first. `next` is the cursor of the page after it. */
   list(query: EventQuery): Promise<EventPage>
-  /** All events, oldest first, one page at a time. Leaves an event itself. */
+  /** All events, oldest first, one page at a time, as long as the caller may read them. Leaves an event itself. */
   export(by: Actor | Operator): Promise<AsyncIterable<readonly StoredEvent[]>>
   verify(options?: VerifyOptions): Promise<AuditVerification>
   /** Erases address and details of the sealed events of a user. Returns of how many. The chain still verifies. */
@@ -32,11 +33,13 @@ export function createAudit({
   lists,
   changes,
   secrets,
-}: Pick<DomainParts, 'reads' | 'lists' | 'changes'> & { readonly secrets: Secrets }): Audit {
+  now,
+}: Pick<DomainParts, 'reads' | 'lists' | 'changes' | 'now'> & { readonly secrets: Secrets }): Audit {
   const seals = createAuditSeals(secrets)
 
-  async function* all(): AsyncIterable<readonly StoredEvent[]> {
+  async function* all({ caller }: Actor | Operator): AsyncIterable<readonly StoredEvent[]> {
     for (let lastId = 0; ; ) {
+      if (caller !== 'operator') await requireReader(reads, caller, now())
       const page = await listEventsAfter(lists, lastId, ALL_PAGE_SIZE)
       if (page.length > 0) yield page
       if (page.length < ALL_PAGE_SIZE) return
@@ -45,11 +48,12 @@ export function createAudit({
   }
 
   return {
-    async export({ caller, origin }) {
+    async export(by) {
+      const { caller, origin } = by
       const record = async (tx: ChangeTransaction) => tx.record({ kind: 'data.exported' })
       if (caller === 'operator') await changes.withoutCaller(origin, record)
       else await changes.toAccount({ caller, origin }, { userId: caller.user.id, allowed: 'admin' }, record)
-      return all()
+      return all(by)
     },
     async list({ cursor, size, ...filter }) {
       const items = await listEvents(lists, filter, startOf(filter, cursor), size + 1)

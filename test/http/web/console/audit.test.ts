@@ -3,7 +3,7 @@ import { statement } from '../../../../src/storage/database.ts'
 import { admin, member } from '../../../support/app/actors.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
-import { OPERATOR } from '../../../support/http/origins.ts'
+import { actorOf, OPERATOR } from '../../../support/http/origins.ts'
 import { signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
 
 const MARKUP = '<script>alert(1)</script>'
@@ -70,4 +70,31 @@ test('200: a download has every event, is an event itself, and asks for the pass
   assert.match(textOf(asked), /Confirm your password/)
   assert.equal((await db.first(COUNT_EXPORTS))?.count, 1)
   assert.equal((await press('/download', { password: boss.password })).statusCode, 200)
+})
+
+const INSERT_EVENTS = statement(`
+  with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1100)
+  insert into events (at, kind, via, mac, mac_key) select n, 'user.banned', 'http', 'x', 'x' from numbers`)
+
+test('a download ends when its admin is banned, demoted or signed out', async (t) => {
+  const { service, services, db } = await start(t)
+  await db.run(INSERT_EVENTS)
+  const revocations: [(id: number) => Promise<unknown>, string][] = [
+    [(id) => services.userAdministration.ban(OPERATOR, id), 'token_invalid'],
+    [(id) => services.userAdministration.revokeAdmin(OPERATOR, id), 'not_permitted'],
+    [(id) => services.userSessions.revokeAll(OPERATOR, id), 'token_invalid'],
+  ]
+  for (const [revoke, code] of revocations) {
+    const second = await admin(service)
+    const pages = await services.audit.export(actorOf(await services.authentication.byToken(second.token)))
+    let received = 0
+    const download = async () => {
+      for await (const page of pages) {
+        received += page.length
+        if (received === page.length) await revoke(second.id)
+      }
+    }
+    await assert.rejects(download(), { code })
+    assert.equal(received, 500)
+  }
 })
