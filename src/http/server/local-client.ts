@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { isLoopbackAddress, isLoopbackHostHeader } from '../../shared/loopback.ts'
 
 // A request with one of these has passed a proxy, so that the address of its client is not the one of the connection.
-const PROXY_HEADERS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'cf-connecting-ip']
+const PROXY_HEADER =
+  /^(?:forwarded|via|x-forwarded.*|(?:x-)?(?:real|client|cluster-client|true-client)-ip|(?:cf-connecting|fly-client)-ip)$/
 const OWN_SITES: readonly unknown[] = [undefined, 'none', 'same-origin']
 
 /**
@@ -14,7 +15,7 @@ export function isLocalClient({ headers, socket }: FastifyRequest): boolean {
   return (
     isLoopbackAddress(socket.remoteAddress) &&
     isLoopbackHostHeader(host) &&
-    PROXY_HEADERS.every((name) => headers[name] === undefined) &&
+    !Object.keys(headers).some((name) => PROXY_HEADER.test(name)) &&
     OWN_SITES.includes(headers['sec-fetch-site']) &&
     (origin === undefined || URL.parse(origin)?.host === host)
   )

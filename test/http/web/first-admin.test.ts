@@ -56,6 +56,13 @@ const ATTACKS: Readonly<Record<string, Pick<InjectOptions, 'headers' | 'remoteAd
   'a request that a proxy forwards': { headers: { 'x-forwarded-for': '127.0.0.1' } },
   'a forwarded request (RFC 7239)': { headers: { forwarded: 'for=127.0.0.1' } },
   'a request with the address of its client': { headers: { 'x-real-ip': '127.0.0.1' } },
+  'a request of the client of another proxy': { headers: { 'true-client-ip': '127.0.0.1' } },
+  'a request with the address of its client, in another header': { headers: { 'x-client-ip': '127.0.0.1' } },
+  'a request through a proxy in the cloud': { headers: { 'fly-client-ip': '127.0.0.1' } },
+  'a request through a content delivery network': { headers: { 'cf-connecting-ip': '127.0.0.1' } },
+  'a forwarded request, in an older header': { headers: { 'x-forwarded': 'for=127.0.0.1' } },
+  'a request with the name of a proxy': { headers: { 'x-forwarded-server': 'proxy' } },
+  'a request with the port of a proxy': { headers: { 'X-Forwarded-Port': '443' } },
   'a request through a proxy that names itself': { headers: { via: '1.1 proxy' } },
   'a form of another site': { headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' } },
   'a form on another port of this machine': {
