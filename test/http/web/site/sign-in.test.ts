@@ -5,7 +5,7 @@ import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { OPERATOR } from '../../../support/http/origins.ts'
 import { credentials, SAME_ORIGIN, sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
-import { login } from '../../../support/http/requests.ts'
+import { login, resetPassword } from '../../../support/http/requests.ts'
 
 const COUNT_SESSIONS = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
 
@@ -122,7 +122,18 @@ test('303: after signing in one lands on the requested page, on this site only',
   assert.deepEqual([wanted.statusCode, wanted.headers.location], [303, '/console/sign-in?next=%2Fconsole%2Fusers%3Fq%3Dmia%26sort%3Demail'])
   const form = await service.app.inject(visit(String(wanted.headers.location)))
   assert.match(form.body, /name="next" value="\/console\/users\?q=mia&amp;sort=email"/)
-  const good = ['/console/', '/console/users', '/account/', '/console/users/7?x=%20y', '/console/users?q=a%26b']
+  const keptMail = '/console/mail/kept/2026-01-01T00-00-00.000Z-000001-mia_muster%2Btest%40mail.example.com-00000000.eml'
+  const good = [
+    '/console/',
+    '/console/users',
+    '/account/',
+    '/console/users/7?x=%20y',
+    '/console/users?q=a%26b',
+    "/console/users?q=(o'neil)*,!;@x.y:z",
+    keptMail,
+    keptMail.replace('%40', '@'),
+    `${keptMail}/frame`,
+  ]
   const bad = [
     'https://evil.example/',
     '//evil.example/',
@@ -146,6 +157,28 @@ test('303: after signing in one lands on the requested page, on this site only',
     '/console/%2e%2e//evil.example',
     '/console/%09/evil.example',
     '/console/;@evil.example',
+    '/console/@evil.example',
+    '/console/.',
+    '/console/..',
+    '/console/./users',
+    '/console/users/../../evil',
+    '/console/...',
+    '/console/a..b/evil',
+    '/console/.evil',
+    '/console/evil.',
+    '/console/evil@',
+    '/console/%40evil.example',
+    '/console/a%2e%2e/evil',
+    '/console/a@.evil',
+    '/console.evil.example',
+    '/account.evil.example/',
+    '/console/(evil)',
+    '/console/evil!',
+    '/console?q=<evil>',
+    '/console?q=evil"',
+    '/console?q=`evil`',
+    '/console?q=evil|x',
+    '/console?q=evil#x',
     '/console?next=https://evil.example\\',
     'HTTPS:evil.example',
     'https:/evil.example',
@@ -209,11 +242,17 @@ test('200: without an admin, the console says how to create one; a notice is sho
 
 test('303: a session of the pages is listed like any other, and every revocation is felt by the next request', async (t) => {
   const service = await startApp(t)
-  const { app, services } = service
+  const { app, services, mailbox } = service
   const revocations: Readonly<Record<string, (id: number) => Promise<unknown>>> = {
     ban: (id) => services.userAdministration.ban(OPERATOR, id),
     deletion: (id) => services.userAdministration.remove(OPERATOR, id),
     'password change': (id) => services.users.changePassword(OPERATOR, id, 'a brand new password'),
+    'password reset': async (id) => {
+      await services.userAdministration.sendPasswordReset(OPERATOR, id)
+      const { email } = await services.userAdministration.find(id)
+      const code = await mailbox.codeFor(email)
+      assert.equal((await app.inject(resetPassword({ code }))).statusCode, 200)
+    },
     'all sessions': (id) => services.userSessions.revokeAll(OPERATOR, id),
   }
   for (const [name, revoke] of Object.entries(revocations)) {
