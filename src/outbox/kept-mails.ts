@@ -7,7 +7,8 @@ import { recipientInFileName } from './file.transport.ts'
 const MAX_MAILS = 100
 const MAX_BYTES = 1_000_000
 const FILE_NAME = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)-\d+-(.*)-[0-9a-f]{8}\.eml$/
-const LINK = /https?:\/\/[^\s<>"]+/g
+// A link at the end of a sentence ends before the full stop.
+const LINK = /https?:\/\/[^\s<>"]*[^\s<>"'.,;:!?()[\]{}]/g
 
 /** Reads the mails that the file transport has written, newest first. */
 export function createKeptMails(folder: string): KeptMails {
@@ -20,6 +21,11 @@ export function createKeptMails(folder: string): KeptMails {
         if (mails.length === MAX_MAILS) break
       }
       return mails
+    },
+    async page(page, size) {
+      const names = await fileNames(folder)
+      const mails = await Promise.all(names.slice((page - 1) * size, page * size).map((name) => readMail(folder, name)))
+      return { mails: mails.filter((mail) => mail !== undefined), hasMore: names.length > page * size }
     },
     // Only a name of this form is looked up, so that no other file can be read.
     find: async (id) => (FILE_NAME.test(id) && !/[/\\]/.test(id) ? readMail(folder, id) : undefined),

@@ -84,6 +84,13 @@ for (const javaScriptEnabled of [true, false]) {
       await press('Copy')
       await page.getByRole('button', { name: 'Copied' }).waitFor()
       assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret)
+      // Without https there is no clipboard, except on the same machine.
+      await page.evaluate(`globalThis.clipboard = navigator.clipboard
+        Object.defineProperty(navigator, 'clipboard', { value: undefined })
+        clipboard.writeText('')`)
+      await press('Copy')
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      assert.equal(await page.evaluate('clipboard.readText()'), secret)
     } else assert.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0)
     const me = await fetch(`${service.url}/users/me`, { headers: { 'x-api-key': secret } })
     assert.equal(me.status, 200)

@@ -29,6 +29,8 @@ declare module 'fastify' {
     page?: PageArea
     /** A page that asks for the password again if it was given over ten minutes ago: everybody, or admins only. */
     recentPassword?: boolean | 'admins'
+    /** The form of a page to which the response is a file. */
+    isDownload?: boolean
     /** Only programs on this machine may know of the path: others get 404, and no response has CORS headers. */
     isLocal?: boolean
   }

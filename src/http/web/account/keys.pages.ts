@@ -2,13 +2,11 @@ import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { keyBadge } from '../console/user.pages.ts'
 import { actionForm, formProblem, inputField, type Problems } from '../site/fields.ts'
-import { ageOf, dateOf, timeOf } from '../site/format.ts'
+import { ageOf, dateOf, shortText, timeOf } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { emptyState, fact, mainCell, NEVER, tableCard } from '../site/tables.ts'
+import { emptyState, fact, type ListPage, mainCell, NEVER, pagesFooter, tableCard } from '../site/tables.ts'
 import { KEY_LABELS } from './new-key.ts'
-
-export type KeyList = { readonly keys: readonly ApiKey[]; readonly page: number; readonly hasMore: boolean }
 
 const ACCESS: readonly (readonly [KeyAccess, string])[] = [
   ['full', 'Full: everything that you may do'],
@@ -22,17 +20,17 @@ const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
   [604_800, 'Works for seven more days'],
 ]
 
-export function keysPage(site: Site, { keys, page, hasMore }: KeyList): Page {
+export function keysPage(site: Site, list: ListPage<ApiKey>): Page {
   const now = site.now()
   const create = html`<a class="button primary" href="${site.root}/account/keys/new">Create API key</a>`
   const table = tableCard({
     title: 'Your API keys',
     hidesTitle: true,
     heads: ['API key', 'Status', 'Access', 'Created', 'Expires', 'Last used'],
-    rows: keys.map((key) => {
+    rows: list.items.map((key) => {
       const href = `${site.root}/account/keys/${key.id}`
       return [
-        mainCell(key.name, html`<span class="mono">${prefixOf(key)}</span>`, href),
+        mainCell(shortText(key.name), html`<span class="mono">${prefixOf(key)}</span>`, href),
         keyBadge(key, now),
         key.access,
         dateOf(key.createdAt),
@@ -43,14 +41,9 @@ export function keysPage(site: Site, { keys, page, hasMore }: KeyList): Page {
     }),
     hasActions: true,
     empty: emptyState('No API keys', 'A program that calls the API for you signs in with its own key.', html`<p>${create}</p>`),
-    footer: page > 1 || hasMore ? pagesFooter(site, page, hasMore) : undefined,
+    footer: pagesFooter(list, (page) => `${site.root}/account/keys?page=${page}`),
   })
-  return { title: 'API keys', content: table, actions: keys.length > 0 ? create : undefined }
-}
-
-function pagesFooter({ root }: Site, page: number, hasMore: boolean): Html {
-  const to = (number: number) => `${root}/account/keys?page=${number}`
-  return html`<footer class="pages">${page > 1 ? html`<a class="button small" rel="prev" href="${to(page - 1)}">← Previous</a>` : html`<span></span>`}${hasMore ? html`<a class="button small" rel="next" href="${to(page + 1)}">Next →</a>` : ''}</footer>`
+  return { title: 'API keys', content: table, actions: list.items.length > 0 ? create : undefined }
 }
 
 export function newKeyPage({ root }: Site, problems: Problems, values: Readonly<Record<string, string>>): Page {

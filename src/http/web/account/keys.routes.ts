@@ -1,7 +1,5 @@
-import type { ApiKeys, KeyWithSecret } from '../../../domain/sessions/api-keys.service.ts'
+import { type ApiKeys, type KeyWithSecret, MAX_KEYS } from '../../../domain/sessions/api-keys.service.ts'
 import { MAX_OVERLAP_SECONDS } from '../../../domain/values/limits.ts'
-import type { ApiKey } from '../../../model/api-key.ts'
-import type { Actor } from '../../../model/caller.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { nameField } from '../../validation/fields.ts'
 import { Type } from '../../validation/schema.ts'
@@ -9,13 +7,15 @@ import { NO_PROBLEMS } from '../site/fields.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes, type PageParts, type PageRequest, type Redirect } from '../site/page-routes.ts'
 import type { SecretFlash } from '../site/secret-flash.ts'
+import { pageFrom } from '../site/tables.ts'
 import { keyPage, keysPage, newKeyPage } from './keys.pages.ts'
 import { KEY_LABELS, parseExpiry, parseScopes } from './new-key.ts'
 
 export type KeysParts = PageParts & { readonly apiKeys: ApiKeys; readonly secretFlash: SecretFlash }
 
 const Key = { key_id: Type.String({ format: 'uuid' }) }
-const MAX_PAGE = 20
+const PAGE_SIZE = 25
+const Query = { page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_KEYS / PAGE_SIZE })) }
 const KeyName = nameField('What the key is for.', 'Nightly export')
 
 /**
@@ -26,10 +26,9 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   const { site, apiKeys, secretFlash } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
 
-  get('/keys', { query: { page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE })) } }, async ({ query, actor }) => {
-    const page = query.page ?? 1
-    return keysPage(site, { ...(await keysOf(actor, page)), page })
-  })
+  get('/keys', { query: Query }, async ({ query, actor }) =>
+    keysPage(site, await pageFrom(await apiKeys.list(actor, actor.caller.user.id), query.page ?? 1, PAGE_SIZE)),
+  )
 
   get('/keys/new', {}, () => newKeyPage(site, NO_PROBLEMS, {}))
 
@@ -90,16 +89,5 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   function showOnce({ request, reply }: Pick<PageRequest<never, never, never>, 'request' | 'reply'>, key: KeyWithSecret): Redirect {
     secretFlash.set(request, reply, key.id, key.secret)
     return { to: `/account/keys/${key.id}` }
-  }
-
-  async function keysOf(actor: Actor, page: number): Promise<{ keys: readonly ApiKey[]; hasMore: boolean }> {
-    let number = 0
-    let keys: readonly ApiKey[] = []
-    for await (const found of await apiKeys.list(actor, actor.caller.user.id)) {
-      number++
-      if (number > page) return { keys, hasMore: true }
-      if (number === page) keys = found
-    }
-    return { keys, hasMore: false }
   }
 }

@@ -7,18 +7,23 @@ import { actionForm } from '../site/fields.ts'
 import { ageOf, clientOf } from '../site/format.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import { badge, emptyState, mainCell, tableCard } from '../site/tables.ts'
+import { badge, emptyState, type ListPage, mainCell, pageOf, pagesFooter, tableCard } from '../site/tables.ts'
 
 export type SessionsParts = PageParts & { readonly userSessions: UserSessions }
+
+const PAGE_SIZE = 25
+const Query = { page: Type.Optional(Type.Integer({ minimum: 1, maximum: 40 })) }
 
 /** Where the caller is signed in, and ending it. */
 export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
   const { site, userSessions } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
 
-  get('/sessions', {}, async ({ actor }) => {
+  get('/sessions', { query: Query }, async ({ query, actor }) => {
     const { user, sessionId } = actor.caller
-    return sessionsPage(await userSessions.list(user.id), sessionId)
+    const sessions = await userSessions.list(user.id)
+    const hasOthers = sessions.some(({ id }) => id !== sessionId)
+    return sessionsPage(pageOf(sessions, query.page ?? 1, PAGE_SIZE), sessionId, hasOthers)
   })
 
   post('/sessions/revoke-others', {}, async ({ actor }) => {
@@ -31,14 +36,14 @@ export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
     return { to: '/account/sessions', notice: 'session-revoked' }
   })
 
-  function sessionsPage(sessions: readonly ListedSession[], own: string | undefined): Page {
+  function sessionsPage(page: ListPage<ListedSession>, own: string | undefined, hasOthers: boolean): Page {
     const base = `${site.root}/account/sessions`
     const now = site.now()
     const table = tableCard({
       title: 'Your sessions',
       hidesTitle: true,
       heads: ['Client', 'Signed in', 'Last seen'],
-      rows: sessions.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
+      rows: page.items.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
         mainCell(clientOf(userAgent), ip ?? 'Unknown address'),
         ageOf(createdAt, now),
         ageOf(lastSeenAt, now),
@@ -46,9 +51,8 @@ export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
       ]),
       hasActions: true,
       empty: emptyState('No sessions', 'You are not signed in anywhere.'),
-      footer: html`<footer class="hint">If you do not recognise a session, revoke it and change your password.</footer>`,
+      footer: html`${pagesFooter(page, (number) => `${base}?page=${number}`)}<footer class="hint">If you do not recognise a session, revoke it and change your password.</footer>`,
     })
-    const hasOthers = sessions.some(({ id }) => id !== own)
     return { title: 'Sessions', content: table, actions: hasOthers ? actionForm(`${base}/revoke-others`, 'Revoke all others') : undefined }
   }
 }

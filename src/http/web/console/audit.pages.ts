@@ -3,7 +3,7 @@ import type { EventFilter } from '../../../model/audit.ts'
 import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { actionForm } from '../site/fields.ts'
-import { timeOf } from '../site/format.ts'
+import { shortText, timeOf } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { emptyState, mainCell, tableCard } from '../site/tables.ts'
@@ -61,5 +61,6 @@ function userLink(root: string, id: number | null): Html | string {
 function detailText(keyId: string | null, detail: string | null): Html | string {
   const facts = Object.entries({ ...(keyId !== null && { key: keyId }), ...parseEventDetail(detail) })
   if (facts.length === 0) return ''
-  return html`<span class="wrap quiet">${facts.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`).join('; ')}</span>`
+  const text = facts.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`).join('; ')
+  return html`<span class="wrap quiet">${shortText(text)}</span>`
 }

@@ -4,7 +4,7 @@ import type { OwnedApiKey } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
-import { ageOf, dateOf } from '../site/format.ts'
+import { ageOf, dateOf, shortText } from '../site/format.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
@@ -63,8 +63,8 @@ ${list('Unused', unused, 'No unused keys', `Every active key was used or created
       title,
       heads: ['API key', 'Owner', 'Status', 'Created', 'Expires', 'Last used'],
       rows: keys.map((key) => [
-        mainCell(key.name, html`<span class="mono">${key.prefix === undefined ? key.id.slice(0, 8) : `${key.prefix}…`}</span>`),
-        html`<a class="wrap" href="${site.root}/console/users/${key.ownerId}">${key.ownerEmail}</a>`,
+        mainCell(shortText(key.name), html`<span class="mono">${key.prefix === undefined ? key.id.slice(0, 8) : `${key.prefix}…`}</span>`),
+        html`<a class="wrap" href="${site.root}/console/users/${key.ownerId}">${shortText(key.ownerEmail)}</a>`,
         keyBadge(key, now),
         dateOf(key.createdAt),
         key.expiresAt === undefined ? NEVER : dateOf(key.expiresAt),

@@ -5,7 +5,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/fields.ts'
-import { ageOf, waitOf } from '../site/format.ts'
+import { ageOf, shortText, waitOf } from '../site/format.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes } from '../site/page-routes.ts'
 import { badge, emptyState, mainCell, tableCard } from '../site/tables.ts'
@@ -13,10 +13,11 @@ import { type ConsoleMailboxParts, mailboxCard } from './mailbox.routes.ts'
 
 export type ConsoleMailParts = ConsoleMailboxParts & { readonly mailAdministration: MailAdministration }
 
-const PAGE_SIZE = 50
+const PAGE_SIZE = 15
 const Query = {
   status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
   before: Type.Optional(Type.Integer({ minimum: 1 })),
+  kept: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
 }
 const Mail = { mail_id: Type.Integer() }
 
@@ -48,18 +49,18 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
           ? undefined
           : html`<footer class="pages"><span></span><a class="button small" rel="next" href="${more}">Next →</a></footer>`,
     })
-    return { title: 'Mail', content: html`${outbox}\n${await mailboxCard(site, keptMails)}` }
+    return { title: 'Mail', content: html`${outbox}\n${await mailboxCard(site, keptMails, query.kept ?? 1)}` }
   })
 
   function rowOf(mail: OutboxMail): readonly (Html | string)[] {
     const { id, kind, recipient, requestedAt, attempts, lastError } = mail
     const now = site.now()
     return [
-      mainCell(recipient, kind),
+      mainCell(shortText(recipient), kind),
       deliveryStatus(mail, now),
       ageOf(requestedAt, now),
       String(attempts),
-      lastError === undefined ? html`<span class="quiet">none</span>` : html`<span class="wrap">${lastError}</span>`,
+      lastError === undefined ? html`<span class="quiet">none</span>` : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
       html`<div class="actions">${actionForm(`${root}/console/mail/${id}/retry`, 'Send again', 'small')}${actionForm(`${root}/console/mail/${id}/discard`, 'Discard', 'small danger')}</div>`,
     ]
   }

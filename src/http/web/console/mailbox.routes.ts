@@ -2,17 +2,18 @@ import type { KeptMail, KeptMails } from '../../../model/mail.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
-import { ageOf, timeOf } from '../site/format.ts'
+import { ageOf, shortText, timeOf } from '../site/format.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { emptyState, mainCell, tableCard } from '../site/tables.ts'
+import { emptyState, mainCell, pagesFooter, tableCard } from '../site/tables.ts'
 
 export type ConsoleMailboxParts = PageParts & {
   /** The mails that are kept as files; undefined where a mail server sends them. */
   readonly keptMails: KeptMails | undefined
 }
 
+const PAGE_SIZE = 15
 const Mail = { mail_id: Type.String({ maxLength: 300 }) }
 
 /**
@@ -46,19 +47,21 @@ export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void
 }
 
 /** The kept mails, newest first, as a part of the page of the outbox. */
-export async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined): Promise<Html | undefined> {
+export async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined, page: number): Promise<Html | undefined> {
   if (keptMails === undefined) return undefined
-  const mails = await keptMails.list(undefined)
+  const { mails, hasMore } = await keptMails.page(page, PAGE_SIZE)
   return tableCard({
     title: 'Mailbox',
     heads: ['Mail', 'Written'],
     rows: mails.map(({ id, to, subject, at }) => [
-      mainCell(subject, to, `${root}/console/mail/kept/${encodeURIComponent(id)}`),
+      mainCell(shortText(subject), shortText(to), `${root}/console/mail/kept/${encodeURIComponent(id)}`),
       ageOf(at, now()),
     ]),
     empty: emptyState('No mail yet', 'SMTP_URL is not set, so that mails are kept as files. They appear here.'),
     footer:
-      mails.length === 0 ? undefined : html`<footer class="hint">SMTP_URL is not set: these mails are kept as files and not sent.</footer>`,
+      mails.length === 0
+        ? undefined
+        : html`${pagesFooter({ page, hasMore }, (number) => `${root}/console/mail?kept=${number}#mailbox`)}<footer class="hint">SMTP_URL is not set: these mails are kept as files and not sent.</footer>`,
   })
 }
 

@@ -4,19 +4,17 @@ import type { ListedSession } from '../../../model/session.ts'
 import type { ListedUser, User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { actionForm } from '../site/fields.ts'
-import { ageOf, clientOf, dateOf, timeOf } from '../site/format.ts'
+import { ageOf, clientOf, dateOf, shortText, timeOf } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { badge, emptyState, fact, mainCell, NEVER, tableCard } from '../site/tables.ts'
+import { badge, emptyState, fact, type ListPage, mainCell, NEVER, pagesFooter, tableCard } from '../site/tables.ts'
 import { eventsCard } from './audit.pages.ts'
 import { badgesOf } from './users.pages.ts'
 
 export type UserDetails = {
   readonly user: ListedUser
-  readonly sessions: readonly ListedSession[]
-  readonly keys: readonly ApiKey[]
-  /** Whether the account has more keys than are shown. */
-  readonly hasMoreKeys: boolean
+  readonly sessions: ListPage<ListedSession>
+  readonly keys: ListPage<ApiKey>
   /** The latest events about the account. */
   readonly events: readonly StoredEvent[]
 }
@@ -24,12 +22,12 @@ export type UserDetails = {
 /** The admin who looks at the page, and their session. */
 export type Viewer = { readonly user: User; readonly sessionId: string | undefined }
 
-export function userPage(site: Site, viewer: Viewer, { user, sessions, keys, hasMoreKeys, events }: UserDetails): Page {
+export function userPage(site: Site, viewer: Viewer, { user, sessions, keys, events }: UserDetails): Page {
   const base = `${site.root}/console/users/${user.id}`
   const now = site.now()
   const content = html`${profile(user, now)}
-${sessionsCard(base, sessions, viewer.sessionId, now)}
-${keysCard(base, keys, hasMoreKeys, now)}
+${sessionsCard(base, sessions, viewer.sessionId, now, (page) => `${base}?sessions=${page}&keys=${keys.page}#sessions`)}
+${keysCard(base, keys, now, (page) => `${base}?sessions=${sessions.page}&keys=${page}#api-keys`)}
 ${eventsCard(site.root, events, false, html`<footer class="pages"><span></span><a href="${site.root}/console/audit?target=${user.id}">All events about this user</a></footer>`)}
 ${danger(base, user)}`
   return {
@@ -67,23 +65,33 @@ function danger(base: string, { email }: User): Html {
 </details></section>`
 }
 
-function sessionsCard(base: string, sessions: readonly ListedSession[], own: string | undefined, now: number): Html {
-  const rows = sessions.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
+/** The address of a page of a list. */
+type PageLink = (page: number) => string
+
+function sessionsCard(base: string, list: ListPage<ListedSession>, own: string | undefined, now: number, to: PageLink): Html {
+  const rows = list.items.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
     mainCell(clientOf(userAgent), ip ?? ''),
     ageOf(createdAt, now),
     ageOf(lastSeenAt, now),
     html`<div class="actions">${id === own ? badge('', 'This session') : ''}${actionForm(`${base}/sessions/${id}/revoke`, 'Revoke', 'small')}</div>`,
   ])
   const empty = emptyState('No sessions', 'This user is not signed in anywhere.')
-  return tableCard({ title: 'Sessions', heads: ['Client', 'Signed in', 'Last seen'], rows, hasActions: true, empty })
+  return tableCard({
+    title: 'Sessions',
+    heads: ['Client', 'Signed in', 'Last seen'],
+    rows,
+    hasActions: true,
+    empty,
+    footer: pagesFooter(list, to),
+  })
 }
 
-function keysCard(base: string, keys: readonly ApiKey[], hasMore: boolean, now: number): Html {
-  const rows = keys.map((key) => {
+function keysCard(base: string, list: ListPage<ApiKey>, now: number, to: PageLink): Html {
+  const rows = list.items.map((key) => {
     const { id, name, prefix, access, createdAt, expiresAt, lastUsedAt, isActive } = key
     const disable = isActive ? actionForm(`${base}/keys/${id}/disable`, 'Disable', 'small') : ''
     return [
-      mainCell(name, html`<span class="mono">${prefix === undefined ? id.slice(0, 8) : `${prefix}…`}</span>`),
+      mainCell(shortText(name), html`<span class="mono">${prefix === undefined ? id.slice(0, 8) : `${prefix}…`}</span>`),
       keyBadge(key, now),
       access,
       dateOf(createdAt),
@@ -98,7 +106,7 @@ function keysCard(base: string, keys: readonly ApiKey[], hasMore: boolean, now: 
     rows,
     hasActions: true,
     empty: emptyState('No API keys', 'This user has not created any.'),
-    footer: hasMore ? html`<footer class="hint">The first ${keys.length} keys. The command line lists all of them.</footer>` : undefined,
+    footer: pagesFooter(list, to),
   })
 }
 

@@ -1,14 +1,14 @@
 import type { UserAdministration } from '../../../domain/accounts/user-administration.service.ts'
 import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
 import type { Audit } from '../../../domain/audit/audit.service.ts'
-import type { ApiKeys } from '../../../domain/sessions/api-keys.service.ts'
+import { type ApiKeys, MAX_KEYS } from '../../../domain/sessions/api-keys.service.ts'
 import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
-import type { ApiKey } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import { pageFrom, pageOf } from '../site/tables.ts'
 import { userPage } from './user.pages.ts'
 
 export type ConsoleUserParts = PageParts & {
@@ -22,7 +22,9 @@ export type ConsoleUserParts = PageParts & {
 const User = { user_id: Type.Integer() }
 const Session = { ...User, session_id: Type.String() }
 const Key = { ...User, key_id: Type.String({ format: 'uuid' }) }
-const MAX_KEYS_SHOWN = 50
+const ROWS_SHOWN = 10
+const Place = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_KEYS / ROWS_SHOWN }))
+const Query = { sessions: Place, keys: Place }
 const MAX_EVENTS_SHOWN = 10
 
 /** One account, and everything that an admin may do with it. */
@@ -30,20 +32,15 @@ export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
   const { site, userDirectory, userAdministration, userSessions, apiKeys, audit } = parts
   const { get, post } = createPageRoutes(app, parts, 'console')
 
-  get('/users/:user_id', { params: User }, async ({ params, actor }) => {
+  get('/users/:user_id', { params: User, query: Query }, async ({ params, query, actor }) => {
     const user = await userDirectory.find(params.user_id)
     const [sessions, keys, events] = await Promise.all([
       userSessions.list(user.id),
-      firstKeys(actor, user.id),
+      apiKeys.list(actor, user.id).then((all) => pageFrom(all, query.keys ?? 1, ROWS_SHOWN)),
       audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
     ])
-    return userPage(site, actor.caller, { user, sessions, ...keys, events: events.items })
+    return userPage(site, actor.caller, { user, sessions: pageOf(sessions, query.sessions ?? 1, ROWS_SHOWN), keys, events: events.items })
   })
-
-  async function firstKeys(actor: Actor, userId: number): Promise<{ keys: readonly ApiKey[]; hasMoreKeys: boolean }> {
-    for await (const keys of await apiKeys.list(actor, userId)) return { keys, hasMoreKeys: keys.length >= MAX_KEYS_SHOWN }
-    return { keys: [], hasMoreKeys: false }
-  }
 
   /** A button that changes the account and leads back to its page. */
   function action(name: string, notice: Notice, recentPassword: boolean, change: (actor: Actor, userId: number) => Promise<unknown>): void {

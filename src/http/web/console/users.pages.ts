@@ -1,6 +1,6 @@
 import type { ListedUser, User, UserPage, UserPlace, UserSort, UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { ageOf, dateOf } from '../site/format.ts'
+import { ageOf, dateOf, shortText } from '../site/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
@@ -44,7 +44,7 @@ ${stopped && stopNotice(stopped)}${tableCard({
 function userRow(root: string, user: ListedUser, now: number): readonly Html[] {
   const { id, email, firstName, lastName, createdAt, lastLoginAt } = user
   return [
-    mainCell(email, `${firstName} ${lastName}`, `${root}/console/users/${id}`),
+    mainCell(shortText(email, 100), shortText(`${firstName} ${lastName}`, 100), `${root}/console/users/${id}`),
     badgesOf(user),
     dateOf(createdAt),
     lastLoginAt === undefined ? NEVER : ageOf(lastLoginAt, now),

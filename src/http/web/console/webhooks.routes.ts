@@ -5,7 +5,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/fields.ts'
-import { ageOf, timeOf } from '../site/format.ts'
+import { ageOf, shortText, timeOf } from '../site/format.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import { emptyState, mainCell, tableCard } from '../site/tables.ts'
@@ -61,7 +61,7 @@ export function consoleWebhooksRoutes(app: App, parts: ConsoleWebhooksParts): vo
       html`<a href="${root}/console/users/${userId}">user ${userId}</a>`,
       deliveryStatus(webhook, site.now()),
       String(attempts),
-      lastError === undefined ? html`<span class="quiet">none</span>` : html`<span class="wrap">${lastError}</span>`,
+      lastError === undefined ? html`<span class="quiet">none</span>` : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
       html`<div class="actions">${actionForm(`${root}/console/webhooks/${id}/retry`, 'Send again', 'small')}${actionForm(`${root}/console/webhooks/${id}/discard`, 'Discard', 'small danger')}</div>`,
     ]
   }

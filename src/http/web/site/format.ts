@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../shared/html.ts'
+import { type Html, html, renderHtml } from '../../../shared/html.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const UNITS: readonly (readonly [seconds: number, name: string])[] = [
@@ -53,13 +53,25 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
+/** The beginning of a text in a list, where each row may take only so many bytes of the page. */
+export function shortText(text: string, maxBytes = 150): string {
+  let length = 0
+  let bytes = 0
+  for (const character of text) {
+    bytes += Buffer.byteLength(renderHtml(html`${character}`))
+    if (bytes > maxBytes) return `${text.slice(0, length).trimEnd()}…`
+    length += character.length
+  }
+  return text
+}
+
 /** `Firefox on Linux`, as far as a user agent says so, with all of it in its title. It is what the client claims, no more. */
 export function clientOf(userAgent: string | undefined): Html {
   if (userAgent === undefined) return html`Unknown client`
   const nameIn = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1]
   const [browser, system] = [nameIn(BROWSERS), nameIn(SYSTEMS)]
-  if (browser === undefined) return html`${userAgent}`
-  return html`<span title="${userAgent}">${browser}${system === undefined ? '' : ` on ${system}`}</span>`
+  if (browser === undefined) return html`${shortText(userAgent)}`
+  return html`<span title="${shortText(userAgent)}">${browser}${system === undefined ? '' : ` on ${system}`}</span>`
 }
 
 /** `16 Nov, 09:30`, in UTC. */

@@ -43,6 +43,8 @@ export type PageOptions<Params extends Fields, Query extends Fields, Body extend
   /** False for a form that only reads. */
   readonly writes?: boolean
   readonly recentPassword?: boolean | 'admins'
+  /** The response is a file, so that the page with the form stays and its button can be pressed again. */
+  readonly isDownload?: boolean
   /** For a page that may take longer than others. */
   readonly deadlineMs?: number
   readonly limits?: { readonly ip: 'login:ip'; readonly account?: 'login:account' }
@@ -102,7 +104,18 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
 
   function adder(method: 'GET' | 'POST'): Add {
     return (path, options, handle) => {
-      const { params, query, body, access = everyone, writes = method === 'POST', recentPassword, limits, deadlineMs, isLocal } = options
+      const {
+        params,
+        query,
+        body,
+        access = everyone,
+        writes = method === 'POST',
+        recentPassword,
+        limits,
+        deadlineMs,
+        isLocal,
+        isDownload,
+      } = options
       const form = recentPassword ? { ...body, password: Type.Optional(GivenPassword) } : body
       app.route({
         method,
@@ -113,6 +126,7 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
           writes,
           isDisabled,
           ...(isLocal && { isLocal }),
+          ...(isDownload && { isDownload }),
           ...(recentPassword && { recentPassword }),
           ...(limits && { limits }),
           ...(deadlineMs && { deadlineMs }),

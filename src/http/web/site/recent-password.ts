@@ -48,7 +48,7 @@ export function confirmPasswordPage({ root }: Site, request: FastifyRequest, pro
   const [path = ''] = request.url.split('?')
   const fields = Object.entries((request.body ?? {}) as Record<string, unknown>).filter(([name]) => name !== 'password')
   const content = html`${formProblem({ fields: {}, message: problem })}<p>You gave your password more than ten minutes ago. This action needs it again.</p>
-<form class="form" method="post" action="${root}${path}">
+<form class="form" method="post" action="${root}${path}"${request.routeOptions.config.isDownload ? html` data-download` : ''}>
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
 ${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: true })}
 <div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${parentOf(path)}">Cancel</a></div>

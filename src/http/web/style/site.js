@@ -1,13 +1,24 @@
 // Everything works without this script. It adds what only a script can do.
 
+/** Copies the text of an element. Without https there is no clipboard, and the older way copies what is selected. */
+async function copy(source) {
+  try {
+    await navigator.clipboard.writeText(source.value ?? source.textContent)
+    return true
+  } catch {
+    if (source.select) source.select()
+    else getSelection().selectAllChildren(source)
+    return document.execCommand('copy')
+  }
+}
+
 /** `<button data-copy="id">`: copies the text of that element. Hidden until here, because it needs the script. */
 for (const button of document.querySelectorAll('button[data-copy]')) {
   button.hidden = false
   button.addEventListener('click', async () => {
-    const source = document.getElementById(button.dataset.copy)
-    await navigator.clipboard.writeText(source.value ?? source.textContent)
+    const isCopied = await copy(document.getElementById(button.dataset.copy))
     const label = button.textContent
-    button.textContent = 'Copied'
+    button.textContent = isCopied ? 'Copied' : 'Selected'
     setTimeout(() => {
       button.textContent = label
     }, 2000)

@@ -3,6 +3,7 @@ import { test as plainTest } from 'node:test'
 import { admin, member } from '../../../support/app/actors.ts'
 import { type StartOptions, startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { ORIGIN } from '../../../support/http/origins.ts'
 import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
 
 async function start(t: Parameters<typeof startApp>[0], env: StartOptions['env'] = {}) {
@@ -101,6 +102,20 @@ test('429: guessing the current password counts like signing in', async (t) => {
   const limited = await guess()
   assert.equal(limited.statusCode, 429)
   assert.ok(Number(limited.headers['retry-after']) > 0)
+})
+
+test('200: many sessions are shown in pages', async (t) => {
+  const { mia, look, services } = await start(t)
+  for (let n = 0; n < 25; n++) await services.sessions.login(ORIGIN, mia.email, mia.password)
+  assert.equal((await services.userSessions.list(mia.id)).length, 27)
+  const [first, second] = [await look('sessions'), await look('sessions?page=2')]
+  const count = ({ body }: { body: string }) => body.split('class="main"').length - 1
+  assert.deepEqual([count(first), count(second)], [25, 2])
+  assert.match(first.body, /rel="next" href="\/account\/sessions\?page=2"/)
+  assert.match(second.body, /rel="prev" href="\/account\/sessions\?page=1"/)
+  assert.ok(!second.body.includes('rel="next"'))
+  for (const { body } of [first, second]) assert.match(body, /Revoke all others/)
+  assert.equal((await look('sessions?page=0')).statusCode, 422)
 })
 
 test('303: sessions are listed and ended, but only own ones', async (t) => {

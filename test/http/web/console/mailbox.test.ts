@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test as plainTest } from 'node:test'
+import { createKeptMails } from '../../../../src/outbox/kept-mails.ts'
 import { admin } from '../../../support/app/actors.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
@@ -58,6 +61,28 @@ plainTest('303: a name of a mail cannot lead to another file', async (t) => {
       )
     }
   }
+})
+
+plainTest('200: every kept mail is listed, in pages, and links end before punctuation', async (t) => {
+  const { look, mailFolder } = await start(t)
+  mkdirSync(mailFolder, { recursive: true })
+  const nameOf = (n: number) => `2026-01-01T00-00-00.000Z-${String(n).padStart(6, '0')}-mia@example.com-00000000.eml`
+  const links = ['https://example.com/a?b=c_-', 'http://example.com/x', 'https://example.com/y', 'https://example.com/z/']
+  const text = `Open ${links[0]}. Or (${links[1]}), '${links[2]}'! And <${links[3]}>; or https://.`
+  for (let n = 0; n < 131; n++) writeFileSync(join(mailFolder, nameOf(n)), `To: mia@example.com\r\nSubject: s\r\n\r\n${text}`)
+  const listed: string[] = []
+  for (let path = ''; ; ) {
+    const { body } = await look(path)
+    listed.push(...[...body.matchAll(/href="\/console\/mail\/kept\/([^"]+)"/g)].map(([, id = '']) => decodeURIComponent(id)))
+    const next = /rel="next" href="\/console\/mail([^"]*)"/.exec(body)?.[1]
+    if (next === undefined) break
+    path = next.replace('#mailbox', '')
+  }
+  assert.deepEqual(
+    listed,
+    Array.from({ length: 131 }, (_, n) => nameOf(130 - n)),
+  )
+  assert.deepEqual((await createKeptMails(mailFolder).find(nameOf(0)))?.links, links)
 })
 
 plainTest('404: with SMTP_URL there is no mailbox', async (t) => {

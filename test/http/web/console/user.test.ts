@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
-import { OPERATOR } from '../../../support/http/origins.ts'
+import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
 import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
 
 async function start(t: Parameters<typeof startApp>[0]) {
@@ -179,4 +179,30 @@ test('200: markup in names, keys, addresses and user agents stays text', async (
   const { body } = await look(String(mia.id))
   assert.ok(!body.includes('<script>alert') && !body.includes('<img src=x'))
   assert.equal(body.split('&lt;script&gt;alert(1)').length - 1, 4)
+})
+
+test('200: sessions and keys have pages, and every key has its buttons', async (t) => {
+  const { service, look, services } = await start(t)
+  const mia = await member(service)
+  const idsOf = ({ body }: { body: string }) => [...body.matchAll(/\/keys\/([^/]+)\/revoke"/g)].map(([, id]) => id)
+  const created: string[] = []
+  const create = async () => created.push((await services.apiKeys.create(OPERATOR, mia.id, { name: 'x', scopes: [] })).id)
+  for (let n = 0; n < 10; n++) await create()
+  const only = await look(String(mia.id))
+  assert.deepEqual(idsOf(only), created)
+  assert.ok(!only.body.includes('rel="next"'), 'ten keys are one page')
+  for (let n = 0; n < 2; n++) await create()
+  const first = await look(String(mia.id))
+  assert.deepEqual(idsOf(first), created.slice(0, 10))
+  const [, next = ''] = /rel="next" href="\/console\/users\/([^"#]*)/.exec(first.body) ?? []
+  const second = await look(next.replaceAll('&amp;', '&'))
+  assert.deepEqual(idsOf(second), created.slice(10))
+  assert.match(second.body, /rel="prev"/)
+
+  for (let n = 0; n < 10; n++) await services.sessions.login(ORIGIN, mia.email, mia.password)
+  const revocable = ({ body }: { body: string }) => [...body.matchAll(/\/sessions\/([^/]+)\/revoke"/g)].map(([, id]) => id)
+  const ids = (await services.userSessions.list(mia.id)).map(({ id }) => id)
+  assert.equal(ids.length, 11)
+  const pages = [revocable(await look(String(mia.id))), revocable(await look(`${mia.id}?sessions=2`))]
+  assert.deepEqual(pages, [ids.slice(0, 10), ids.slice(10)])
 })

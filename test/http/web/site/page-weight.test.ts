@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Statement, statement } from '../../../../src/storage/database.ts'
+import { admin } from '../../../support/app/actors.ts'
+import { startApp } from '../../../support/app/start-app.ts'
+import { test } from '../../../support/databases/databases.ts'
+import { insertUsers } from '../../../support/databases/users.ts'
+import { signIn, visit } from '../../../support/http/pages.ts'
+
+const MAX_BYTES = 60_000
+const COUNT = 130
+// A quote takes six bytes in HTML, more than any other character.
+const QUOTES = '"'.repeat(200)
+
+/** Inserts many rows. `n` is the number of the row, from 1. */
+function insertMany(table: string, columns: string, values: string): Statement<unknown> {
+  return statement(`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${COUNT})
+    insert into ${table} (${columns}) select ${values} from numbers`)
+}
+
+const ID = "'00000000-0000-4000-8000-' || cast(100000000000 + n as text)"
+const USER = 'cast($1 as bigint)'
+const NOW = 'cast($2 as bigint)'
+const TEXT = 'cast($3 as text)'
+const HOUR_MS = 3_600_000
+const ROWS = [
+  insertMany(
+    'sessions',
+    'id, user_id, created_at, expires_at, ip, user_agent',
+    `${ID}, ${USER}, ${NOW} - n, ${NOW} + ${HOUR_MS}, '2001:0db8:1111:2222:3333:4444:5555:6666', ${TEXT}`,
+  ),
+  insertMany(
+    'api_keys',
+    'id, user_id, name, key_hash, scopes, created_at, access, prefix, expires_at, last_used_at',
+    `${ID}, ${USER}, substr(${TEXT}, 1, 100), cast(n as text), '[]', ${NOW} - n, 'identify', 'lk_abcdef', ${NOW} - 1, ${NOW} - n`,
+  ),
+  insertMany(
+    'outbox',
+    'kind, recipient, requested_at, due_at, attempts, last_error, failed_at',
+    `'reset', cast(n + ${USER} as text) || '-mia''s.mail@' || '${'example-'.repeat(20)}' || '.com', ${NOW}, ${NOW}, 99, ${TEXT}, ${NOW}`,
+  ),
+  insertMany(
+    'webhook_deliveries',
+    'message_id, type, user_id, occurred_at, requested_at, due_at, attempts, last_error, failed_at',
+    `${ID}, 'user.email_changed', ${USER}, ${NOW}, ${NOW}, ${NOW}, 99, ${TEXT}, ${NOW}`,
+  ),
+  insertMany(
+    'events',
+    'at, kind, actor, target, via, ip, key_id, detail, mac, mac_key',
+    `${NOW}, 'user.password_changed', ${USER}, ${USER}, 'console', '2001:0db8:1111:2222:3333:4444:5555:6666', ${ID}, '{"invalid":"' || replace(${TEXT}, '"', '&') || '"}', 'x', 'x'`,
+  ),
+]
+
+test('a page weighs less than 60 KB with its stylesheet and its script, whatever it shows', async (t) => {
+  const service = await startApp(t)
+  const { app, db, clock, services, mailFolder } = service
+  const boss = await admin(service)
+  const cookie = await signIn(app, boss)
+  for (const rows of ROWS) await db.run(rows, boss.id, clock.now(), QUOTES)
+  const names = { firstName: QUOTES.slice(0, 100), lastName: QUOTES.slice(0, 100) }
+  await insertUsers(
+    service,
+    Array.from({ length: COUNT }, (_, n) => ({ email: `${n}${"'".repeat(60)}@${'example-'.repeat(20)}.com`, ...names })),
+  )
+  const { id: keyId } = await services.apiKeys.create({ caller: 'operator', origin: { via: 'cli' } }, boss.id, {
+    name: QUOTES.slice(0, 100),
+    scopes: Array.from({ length: 50 }, (_, n) => `${n}${QUOTES.slice(0, 98)}`),
+  })
+  mkdirSync(mailFolder, { recursive: true })
+  for (let n = 0; n < COUNT; n++) {
+    const name = `2026-01-01T00-00-00.000Z-${String(n).padStart(6, '0')}-${'mia@example.com'.padEnd(100, 'x')}-00000000.eml`
+    writeFileSync(join(mailFolder, name), `To: ${'x'.repeat(60)}@${'example-'.repeat(20)}.com\r\nSubject: ${QUOTES}\r\n\r\nHello`)
+  }
+  const paths = [
+    '/console/',
+    '/console/users',
+    `/console/users?q=${encodeURIComponent("''@")}&sort=email`,
+    `/console/users/${boss.id}`,
+    `/console/users/${boss.id}?sessions=2&keys=3`,
+    '/console/keys',
+    '/console/mail',
+    '/console/mail?status=failed&kept=2',
+    '/console/webhooks',
+    '/console/audit',
+    '/console/status',
+    '/console/settings',
+    '/account/',
+    '/account/sessions',
+    '/account/keys',
+    `/account/keys/${keyId}`,
+  ]
+  const weights: Record<string, number> = {}
+  for (const path of paths) {
+    const page = await app.inject(visit(path, cookie))
+    assert.equal(page.statusCode, 200, path)
+    let bytes = page.rawPayload.length
+    for (const [, url = ''] of page.body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)) bytes += (await app.inject(url)).rawPayload.length
+    weights[path] = bytes
+  }
+  const heavy = Object.entries(weights).filter(([, bytes]) => bytes >= MAX_BYTES)
+  assert.deepEqual(heavy, [], JSON.stringify(weights))
+})
