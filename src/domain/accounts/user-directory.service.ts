@@ -1,9 +1,9 @@
 import { Refusal } from '../../model/refusal.ts'
-import type { ListedUser, UserCounts, UserListing, UserPage } from '../../model/user.ts'
+import type { ListedUser, UserListing, UserPage } from '../../model/user.ts'
 import { findAnyAdmin } from '../../storage/repositories/accounts/admin.repository.ts'
-import { countUsers } from '../../storage/repositories/accounts/user-counts.repository.ts'
 import { findListedUser, listUserPage } from '../../storage/repositories/accounts/user-list.repository.ts'
 import type { DomainParts } from '../parts.ts'
+import { type CountedUsers, createUserCounting } from './user-counting.ts'
 
 /** What admins see of all accounts. */
 export type UserDirectory = {
@@ -11,16 +11,11 @@ export type UserDirectory = {
   page(listing: UserListing): Promise<UserPage>
   find(userId: number): Promise<ListedUser>
   hasAdmin(): Promise<boolean>
-  /** At most a minute old: counting reads an index from one end to the other. */
-  counts(): Promise<UserCounts>
+  /** The last known counts, a minute old or, with many users, older. Undefined while many users are counted for the first time. */
+  counts(): Promise<CountedUsers | undefined>
 }
 
-const COUNTS_KEPT_MS = 60_000
-const DAYS_COUNTED = 30
-
 export function createUserDirectory({ reads, lists, now }: Pick<DomainParts, 'reads' | 'lists' | 'now'>): UserDirectory {
-  let counted: { readonly at: number; readonly counts: Promise<UserCounts> } | undefined
-
   return {
     page: (listing) => listUserPage(lists, listing),
     async find(userId) {
@@ -28,17 +23,7 @@ export function createUserDirectory({ reads, lists, now }: Pick<DomainParts, 're
       if (user === undefined) throw new Refusal('user_not_found')
       return user
     },
-    counts() {
-      if (counted === undefined || now() - counted.at >= COUNTS_KEPT_MS || now() < counted.at) {
-        const counts = countUsers(lists, now(), DAYS_COUNTED)
-        counted = { at: now(), counts }
-        // A failure is not kept: the next page tries again.
-        counts.catch(() => {
-          counted = undefined
-        })
-      }
-      return counted.counts
-    },
+    counts: createUserCounting({ lists, now }),
     hasAdmin: async () => (await findAnyAdmin(reads)) !== undefined,
   }
 }

@@ -1,6 +1,7 @@
+import type { CountedUsers } from '../../../domain/accounts/user-counting.ts'
 import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
 import type { MailAdministration } from '../../../domain/mail-administration.service.ts'
-import type { UserCounts, UserStatus } from '../../../model/user.ts'
+import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { barChart } from '../site/charts.ts'
@@ -33,16 +34,18 @@ const STATUSES: readonly (readonly [UserStatus | 'all', string])[] = [
   ['admin', 'Admins'],
 ]
 
+const OLD_MS = 60_000
+
 /** The first page of the console: how many, what grows, what needs attention. */
 export function consoleOverviewRoutes(app: App, parts: OverviewParts): void {
   const { site, userDirectory, mailAdministration, examine } = parts
   const { get } = createPageRoutes(app, parts, 'console')
 
   get('/', {}, async () => {
-    const [counts, mails, checks] = await Promise.all([userDirectory.counts(), mailAdministration.counts(), examine()])
-    const content = html`${tiles(site, counts)}
+    const [counted, mails, checks] = await Promise.all([userDirectory.counts(), mailAdministration.counts(), examine()])
+    const content = html`${userCounts(site, counted)}
 <div class="columns">
-${growth(counts)}
+${growth(counted)}
 ${mailCard(site, mails)}
 </div>
 ${checksCard(checks, site.now())}`
@@ -50,13 +53,19 @@ ${checksCard(checks, site.now())}`
   })
 }
 
-function tiles({ root }: Site, counts: UserCounts): Html {
+/** With how old they are, where counting takes so long that they are not new. */
+export function userCounts({ root, now }: Pick<Site, 'root' | 'now'>, counted: CountedUsers | undefined): Html {
   const tile = ([status, text]: (typeof STATUSES)[number]) =>
-    html`<a class="tile" href="${root}/console/users${status === 'all' ? '' : `?status=${status}`}"><span class="quiet">${text}</span><strong>${numberOf(counts[status])}</strong></a>`
-  return html`<div class="tiles">${STATUSES.map(tile)}</div>`
+    html`<a class="tile" href="${root}/console/users${status === 'all' ? '' : `?status=${status}`}"><span class="quiet">${text}</span><strong>${counted === undefined ? '…' : numberOf(counted.counts[status])}</strong></a>`
+  const age = counted && now() - counted.at >= OLD_MS ? html`\n<p class="hint">Counted ${ageOf(counted.at, now())}.</p>` : undefined
+  return html`<div class="tiles">${STATUSES.map(tile)}</div>${age}`
 }
 
-function growth({ perDay }: UserCounts): Html {
+export function growth(counted: CountedUsers | undefined): Html {
+  if (counted === undefined)
+    return html`<section class="card wide" aria-labelledby="growth"><h2 id="growth">New users</h2>
+${emptyState('The users are being counted', 'Reload this page in a moment.')}</section>`
+  const { perDay } = counted.counts
   const sum = (days: number) => perDay.slice(-days).reduce((total, { count }) => total + count, 0)
   return html`<section class="card wide" aria-labelledby="growth"><header><h2 id="growth">New users</h2><span class="quiet">${numberOf(sum(7))} in 7 days, ${numberOf(sum(perDay.length))} in ${perDay.length} days</span></header>
 ${barChart({ label: 'New users on each day', unit: 'new users', bars: perDay.map(({ startsAt, count }) => ({ at: startsAt, value: count })) })}
