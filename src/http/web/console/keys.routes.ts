@@ -12,7 +12,7 @@ import { keyBadge } from './user.pages.ts'
 
 export type ConsoleKeysParts = PageParts & { readonly keyDirectory: KeyDirectory; readonly leakedKeys: LeakedKeys }
 
-const LIST_SIZE = 50
+const LIST_SIZE = 20
 const KEY_MAX_LENGTH = 200
 const STATES: Readonly<Record<FoundKeyState, Html>> = {
   live: badge('good', 'Live'),

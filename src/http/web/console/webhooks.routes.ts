@@ -13,7 +13,7 @@ import { deliveryStatus } from './mail.routes.ts'
 
 export type ConsoleWebhooksParts = PageParts & { readonly webhooks: WebhookAdministration }
 
-const PAGE_SIZE = 50
+const PAGE_SIZE = 25
 const Query = {
   status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
   after: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),

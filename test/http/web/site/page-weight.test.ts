@@ -36,6 +36,11 @@ const ROWS = [
     `${ID}, ${USER}, substr(${TEXT}, 1, 100), cast(n as text), '[]', ${NOW} - n, 'identify', 'lk_abcdef', ${NOW} - 1, ${NOW} - n`,
   ),
   insertMany(
+    'api_keys',
+    'id, user_id, name, key_hash, scopes, created_at, access, prefix',
+    `${ID.replace('8000', '9000')}, ${USER}, substr(${TEXT}, 1, 100), 'unused ' || cast(n as text), '[]', ${NOW} - ${2400 * HOUR_MS}, 'full', 'lk_abcdef'`,
+  ),
+  insertMany(
     'outbox',
     'kind, recipient, requested_at, due_at, attempts, last_error, failed_at',
     `'reset', cast(n + ${USER} as text) || '-mia''s.mail@' || '${'example-'.repeat(20)}' || '.com', ${NOW}, ${NOW}, 99, ${TEXT}, ${NOW}`,
@@ -90,6 +95,8 @@ test('a page weighs less than 60 KB with its stylesheet and its script, whatever
     '/account/keys',
     `/account/keys/${keyId}`,
   ]
+  const keys = await app.inject(visit('/console/keys', cookie))
+  assert.equal(keys.body.split('class="main"').length - 1, 40, 'expired and unused ones')
   const weights: Record<string, number> = {}
   for (const path of paths) {
     const page = await app.inject(visit(path, cookie))
