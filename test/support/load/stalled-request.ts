@@ -9,12 +9,13 @@ export type StalledRequest = {
   finish(): Promise<LightMyRequestResponse>
 }
 
-/** A request whose headers arrive at once and whose body arrives when the test says so. */
-export function stall(app: App, { payload = {}, headers, ...request }: InjectOptions & { payload?: object }): StalledRequest {
-  const body = JSON.stringify(payload)
+/** A request whose headers arrive at once and whose body, JSON or the fields of a form, arrives when the test says so. */
+export function stall(app: App, { payload = {}, headers, ...request }: InjectOptions & { payload?: object | string }): StalledRequest {
+  const isText = typeof payload === 'string'
+  const body = isText ? payload : JSON.stringify(payload)
   const { promise: accepted, resolve: accept } = Promise.withResolvers<void>()
   const stream = new Readable({ read: () => accept() })
-  const length = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
+  const length = { ...(!isText && { 'content-type': 'application/json' }), 'content-length': String(Buffer.byteLength(body)) }
   const response = app.inject({ ...request, headers: { ...headers, ...length }, payload: stream })
   // The service does not read the body of a request that it refuses for its headers.
   void response.then(() => accept())

@@ -4,6 +4,7 @@ import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
 import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
+import { stall } from '../../../support/load/stalled-request.ts'
 
 async function start(t: Parameters<typeof startApp>[0]) {
   const service = await startApp(t)
@@ -205,4 +206,28 @@ test('200: sessions and keys have pages, and every key has its buttons', async (
   assert.equal(ids.length, 11)
   const pages = [revocable(await look(String(mia.id))), revocable(await look(`${mia.id}?sessions=2`))]
   assert.deepEqual(pages, [ids.slice(0, 10), ids.slice(10)])
+})
+
+test('401, 403: a form whose sender loses their access while its body arrives changes nothing', async (t) => {
+  const { service, app, services } = await start(t)
+  const mia = await member(service)
+  const revocations: [string, (id: number) => Promise<unknown>, number][] = [
+    ['demoted', (id) => services.userAdministration.revokeAdmin(OPERATOR, id), 403],
+    ['banned', (id) => services.userAdministration.ban(OPERATOR, id), 401],
+    ['revoked', (id) => services.userSessions.revokeAll(OPERATOR, id), 401],
+  ]
+  for (const [name, revoke, status] of revocations) {
+    const second = await admin(service)
+    const theirs = await signIn(app, second)
+    const stalled = [
+      submit(`/console/users/${mia.id}/make-admin`, { x: 'x' }, theirs),
+      submit(`/console/users/${mia.id}/delete`, { x: 'x' }, theirs),
+      submit('/console/users/new', { email: 'new@example.com', first_name: 'New', last_name: 'User', password: second.password }, theirs),
+    ].map((form) => stall(app, form))
+    for (const { accepted } of stalled) await accepted
+    await revoke(second.id)
+    for (const { finish } of stalled) assert.equal((await finish()).statusCode, status, name)
+  }
+  assert.equal((await services.userAdministration.find(mia.id)).role, 'user')
+  await assert.rejects(services.userAdministration.findByEmail('new@example.com'), { code: 'user_not_found' })
 })
