@@ -75,6 +75,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     keyPrefix: config.keyPrefix,
     observer: withLogins(metrics?.observer ?? NO_OBSERVER, counted),
     rateLimits: config.rateLimits,
+    hasPages: config.consoleEnabled || config.accountPagesEnabled,
     sessionUse,
     followUps: parts.followUps,
     securityNotices: config.securityNotices,
@@ -135,7 +136,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       userRoutes(app, users, config.confirmEmailChanges)
       emailChangeRoutes(app, emailChanges, pages)
       // Without it, the path answers as it does to any method that it does not have (405).
-      if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion)
+      if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)
       sessionRoutes(app, userSessions)
       userAdministrationRoutes(app, userAdministration)
       apiKeyRoutes(app, apiKeys)

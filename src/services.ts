@@ -15,12 +15,13 @@ import { createOfflineTokens, type OfflineTokens } from './domain/identity/offli
 import { createSigningKeys, type SigningKeys } from './domain/identity/signing-keys.ts'
 import { createMailAdministration, type MailAdministration } from './domain/mail-administration.service.ts'
 import { NO_OBSERVER, type Observer } from './domain/observer.ts'
-import { combineLimiters, createLimiter, type Limiter } from './domain/rate-limits.service.ts'
+import { createLimiter, type Limiter } from './domain/rate-limits.service.ts'
 import { isNoticed } from './domain/security-notices.ts'
 import { type ApiKeys, createApiKeys } from './domain/sessions/api-keys.service.ts'
 import { type Authentication, createAuthentication } from './domain/sessions/authentication.service.ts'
 import { createKeyDirectory, type KeyDirectory } from './domain/sessions/key-directory.service.ts'
 import { createKeyUse } from './domain/sessions/key-use.ts'
+import { createKnownNetworks } from './domain/sessions/known-networks.ts'
 import { createLeakedKeys, type LeakedKeys } from './domain/sessions/leaked-keys.service.ts'
 import { createSessionUse, type SessionUse } from './domain/sessions/session-use.ts'
 import { createSessions, type Sessions } from './domain/sessions/sessions.service.ts'
@@ -45,6 +46,8 @@ export type Parts = {
   /** The prefix of new API keys. */
   readonly keyPrefix?: string | undefined
   readonly rateLimits?: RateLimits | undefined
+  /** Whether users can sign in on pages, which are always limited. */
+  readonly hasPages?: boolean | undefined
   readonly securityNotices?: boolean | undefined
   readonly observer?: Observer | undefined
   readonly sessionUse?: SessionUse | undefined
@@ -105,8 +108,14 @@ export function createServices(parts: Parts): Services {
   const changes = createChanges({ db, now, followUps, onEvent: observed })
   const keyOf = createLimitKeys(secrets)
   const signingKeys = createSigningKeys({ reads, changes, now, secrets })
-  const limiter = createLimiter({ db, limits, keyOf, observer, now })
-  const pageLimiter = createLimiter({ db, limits: PAGE_LIMITS, keyOf: (...parts) => keyOf('pages', ...parts), observer, now })
+  const known = createKnownNetworks({ db, keyOf, now, isUsed: parts.hasPages === true || limits['login:account'] !== undefined })
+  const limiter = createLimiter({ db, rules: [{ limits, keyOf }], known, observer, now })
+  // Guesses on the pages count for the limits of the settings too: those could otherwise be avoided by signing in there.
+  const pageRules = [
+    { limits: PAGE_LIMITS, keyOf: (...parts: readonly string[]) => keyOf('pages', ...parts) },
+    { limits, keyOf },
+  ]
+  const pageLimiter = createLimiter({ db, rules: pageRules, known, observer, now })
   const failedLogins = createFailedLogins(changes, now)
   return {
     tokens,
@@ -124,7 +133,7 @@ export function createServices(parts: Parts): Services {
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ reads, changes, passwords, now, limiter, onMailQueued }),
     emailChanges: createEmailChanges({ reads, changes, tokens, observer, now }),
-    selfDeletion: createSelfDeletion({ reads, changes, passwords, now, limiter, noteFailedLogin: failedLogins.note }),
+    selfDeletion: createSelfDeletion({ reads, changes, passwords, now, noteFailedLogin: failedLogins.note }),
     userAdministration: createUserAdministration({ reads, lists, changes, now, onMailQueued }),
     userSessions: createUserSessions({ reads, changes, now }),
     apiKeys: createApiKeys({ reads, changes, now, keyPrefix }),
@@ -133,8 +142,7 @@ export function createServices(parts: Parts): Services {
     signingKeys,
     offlineTokens: createOfflineTokens({ reads, now, signingKeys }),
     limiter,
-    // Guesses on the pages count for the limits of the settings too: those could otherwise be avoided by signing in there.
-    pageLimiter: combineLimiters([pageLimiter, limiter]),
+    pageLimiter,
     audit: createAudit({ reads, lists, changes, secrets, now }),
     failedLogins,
     webhooks: createWebhookAdministration({ reads, changes, now, endpoint: parts.webhooks?.endpoint }),

@@ -4,9 +4,11 @@ import fc from 'fast-check'
 import { createHousekeeping } from '../../src/domain/housekeeping.ts'
 import { NO_OBSERVER } from '../../src/domain/observer.ts'
 import { createLimiter, type Limiter } from '../../src/domain/rate-limits.service.ts'
+import { createKnownNetworks } from '../../src/domain/sessions/known-networks.ts'
 import { networkOf } from '../../src/domain/values/network.ts'
 import { parseRateLimits, type RateLimits } from '../../src/domain/values/rate-limits.ts'
-import { TooManyRequests } from '../../src/model/refusal.ts'
+import type { Origin } from '../../src/model/caller.ts'
+import { Abandoned, Refusal, type RefusalCode, TooManyRequests } from '../../src/model/refusal.ts'
 import { createLimitKeys } from '../../src/security/limit-keys.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { openDatabase } from '../../src/storage/open.ts'
@@ -26,11 +28,16 @@ function limitsOf(text: string): RateLimits {
 
 function limiterOf(db: Database, now: () => number, text: string): Limiter {
   const keyOf = createLimitKeys([new TextEncoder().encode(TEST_SECRET)])
-  return createLimiter({ db, limits: limitsOf(text), keyOf, observer: NO_OBSERVER, now })
+  const known = createKnownNetworks({ db, keyOf, now, isUsed: true })
+  return createLimiter({ db, rules: [{ limits: limitsOf(text), keyOf }], known, observer: NO_OBSERVER, now })
+}
+
+function from(ip: string): Origin {
+  return { via: 'http', ip }
 }
 
 /** The seconds after which the request would pass, or 0 if it passed. */
-async function attempt(work: Promise<void>): Promise<number> {
+async function attempt(work: Promise<unknown>): Promise<number> {
   try {
     await work
     return 0
@@ -123,7 +130,7 @@ test('an account is limited over all networks, and apart from these on a network
   const { db, clock } = await startApp(t)
   const limiter = limiterOf(db, clock.now, 'login:account=2/h')
   const guess = (ip: string) => attempt(limiter.countAccount('login:account', 'mia@example.com', ip))
-  await limiter.loggedIn('MIA@example.com', '198.51.100.7')
+  await limiter.recognise('MIA@example.com', '198.51.100.7')
   assert.deepEqual([await guess('192.0.2.1'), await guess('192.0.2.2'), await guess('192.0.2.3')], [0, 0, 1800])
   assert.deepEqual([await guess('198.51.100.7'), await guess('198.51.100.7'), await guess('198.51.100.7')], [0, 0, 1800])
   clock.advance({ days: 31 })
@@ -134,12 +141,83 @@ test('a successful login does not count', async (t) => {
   const { db, clock } = await startApp(t)
   const limiter = limiterOf(db, clock.now, 'login:ip=2/h,login:account=2/h')
   for (let round = 0; round < 10; round++) {
-    await limiter.countAddress('login:ip', '192.0.2.1')
-    await limiter.countAccount('login:account', 'mia@example.com', '192.0.2.1')
-    await limiter.loggedIn('mia@example.com', '192.0.2.1')
+    await limiter.attempt('mia@example.com', from('192.0.2.1'), async () => undefined)
+    const places = [
+      await limiter.countAddress('login:ip', '192.0.2.1'),
+      await limiter.countAccount('login:account', 'mia@example.com', '192.0.2.1'),
+    ]
+    await limiter.settle(places, 'mia@example.com', from('192.0.2.1'), async () => undefined)
   }
   assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 0)
 })
+
+test('a login counts if its password was compared and refused, and not if it failed for another reason', async (t) => {
+  const { db, clock } = await startApp(t)
+  const limiter = limiterOf(db, clock.now, 'login:ip=2/h,login:account=2/h')
+  const fail = (error: Error, signal?: AbortSignal) => async (email: string) => {
+    const work = limiter.attempt(email, { ...from('192.0.2.1'), signal }, () => Promise.reject(error))
+    await assert.rejects(work, (thrown) => thrown === error || thrown instanceof TooManyRequests)
+  }
+  const refusal = (code: RefusalCode) => new Refusal(code)
+  const deadline = AbortSignal.abort(refusal('unavailable'))
+  for (const failed of [
+    fail(refusal('unavailable')),
+    fail(refusal('no_session')),
+    fail(new Error('a bug')),
+    fail(new Abandoned(), deadline),
+  ])
+    for (let round = 0; round < 3; round++) await failed('mia@example.com')
+  assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 0)
+  clock.advance({ hours: 2 })
+  // A client that disconnects has had a password hashed.
+  const guesses = [
+    fail(refusal('wrong_credentials')),
+    fail(refusal('login_banned')),
+    fail(refusal('login_unverified')),
+    fail(new Abandoned(), AbortSignal.abort()),
+  ]
+  for (const guess of guesses) {
+    for (let round = 0; round < 3; round++) await guess('mia@example.com')
+    assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 1800)
+    clock.advance({ hours: 2 })
+  }
+})
+
+test('a place is given back once, and only what has not become free by itself', async (t) => {
+  const { db, clock } = await startApp(t)
+  const limiter = limiterOf(db, clock.now, 'login:ip=2/m')
+  const take = () => limiter.countAddress('login:ip', '192.0.2.1')
+  const first = await take()
+  await take()
+  await first.giveBack()
+  await first.giveBack()
+  await take()
+  assert.equal(await attempt(take()), 30)
+  clock.advance({ minutes: 2 })
+  const old = await take()
+  clock.advance({ seconds: 30 })
+  await take()
+  await take()
+  // Its place became free after 30 seconds. The two that are taken now belong to others.
+  await old.giveBack()
+  clock.advance({ seconds: 1 })
+  assert.equal(await attempt(take()), 29)
+})
+
+test('a request that one of two limits refuses does not count for the other, and waits for the last of them', async (t) => {
+  const { db, clock } = await startApp(t)
+  const limiter = limiterOf(db, clock.now, 'login:ip=3/m,login:account=1/h')
+  const guess = (email: string) =>
+    attempt(limiter.attempt(email, from('192.0.2.1'), () => Promise.reject(new Refusal('wrong_credentials'))).catch(ignoreGuess))
+  assert.equal(await guess('mia@example.com'), 0)
+  for (let round = 0; round < 5; round++) assert.equal(await guess('mia@example.com'), 3600)
+  assert.deepEqual([await guess('ann@example.com'), await guess('bob@example.com'), await guess('eve@example.com')], [0, 0, 20])
+  assert.equal(await guess('mia@example.com'), 3600)
+})
+
+function ignoreGuess(error: unknown): void {
+  if (error instanceof TooManyRequests) throw error
+}
 
 test('a flood of refused requests reaches the database at most once a second', async (t) => {
   const { db, clock } = await startApp(t)
@@ -163,9 +241,7 @@ test('a flood of refused requests reaches the database at most once a second', a
 test('the database contains no address, and housekeeping removes what no longer counts', async (t) => {
   const { db, clock } = await startApp(t)
   const limiter = limiterOf(db, clock.now, 'login:ip=1/m,login:account=1/m')
-  await limiter.countAddress('login:ip', '192.0.2.77')
-  await limiter.countAccount('login:account', 'mia@example.com', '192.0.2.77')
-  await limiter.loggedIn('mia@example.com', '192.0.2.77')
+  await limiter.attempt('mia@example.com', from('192.0.2.77'), async () => undefined)
   await limiter.countAddress('login:ip', '192.0.2.77')
   await db.run(ADD_FREE, 1234, clock.now() * 1000)
   const rows = (await db.all(ROWS)).filter(({ key }) => !key.startsWith('old '))

@@ -8,21 +8,18 @@ import { codePointLength, PASSWORD_MAX_LENGTH } from '../values/text.ts'
 import { removeAccount } from './user-removal.ts'
 
 export type SelfDeletion = {
-  /** Deletes the account of the caller, with its sessions and API keys. */
-  remove(actor: Actor, password: string): Promise<void>
+  /** Deletes the account of the caller, with its sessions and API keys. A wrong password counts for the limits of the route. */
+  remove(actor: Actor, password: string, limiter: Pick<Limiter, 'attempt'>): Promise<void>
 }
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & {
-  readonly limiter: Limiter
   readonly noteFailedLogin: (userId: number, origin: Origin) => void
 }
 
-export function createSelfDeletion({ reads, changes, passwords, now, limiter, noteFailedLogin }: Parts): SelfDeletion {
-  /** The hash that the password belongs to. A guess counts like a failed login, and costs the same. */
+export function createSelfDeletion({ reads, changes, passwords, now, noteFailedLogin }: Parts): SelfDeletion {
+  /** The hash that the password belongs to. A guess leaves the event of a failed login, and costs the same. */
   async function requirePassword({ caller, origin }: Actor, password: string): Promise<string> {
-    const { id, email } = caller.user
-    await limiter.countAddress('login:ip', origin.ip)
-    await limiter.countAccount('login:account', email, origin.ip)
+    const { id } = caller.user
     if (codePointLength(password) > PASSWORD_MAX_LENGTH) throw new Refusal('wrong_credentials', 'the password is longer than any valid one')
     const passwordHash = (await findUserById(reads, id))?.passwordHash
     const isMatch = await passwords.matches(password, passwordHash, origin.signal)
@@ -30,16 +27,15 @@ export function createSelfDeletion({ reads, changes, passwords, now, limiter, no
       noteFailedLogin(id, origin)
       throw new Refusal('wrong_credentials', `wrong password for user ${id}`)
     }
-    await limiter.loggedIn(email, origin.ip)
     return passwordHash
   }
 
   return {
-    async remove(actor, password) {
-      const { id: userId } = actor.caller.user
+    async remove(actor, password, limiter) {
+      const { id: userId, email } = actor.caller.user
       // Hashing is expensive: nothing is hashed for a caller whose access has ended.
       await requireReader(reads, actor.caller, now(), userId)
-      const checkedHash = await requirePassword(actor, password)
+      const checkedHash = await limiter.attempt(email, actor.origin, () => requirePassword(actor, password))
       await removeAccount(changes, actor, {
         userId,
         allowed: 'owner',

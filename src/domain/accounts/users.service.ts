@@ -26,7 +26,7 @@ export type Users = {
 
 export type UsersParts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & {
   /** For changes that send a mail. */
-  readonly limiter?: Pick<Limiter, 'countAddress' | 'countAccount'>
+  readonly limiter?: Pick<Limiter, 'countMail'>
   readonly onMailQueued?: () => void
 }
 
@@ -77,8 +77,7 @@ export function createUsers({ reads, changes, passwords, now, limiter, onMailQue
       const { email: current } = await requireEditable(editor, userId)
       if (email === undefined || email === current) return change(editor, userId, others)
       // Anybody with an account could otherwise have mails sent to any address, in any number.
-      await limiter?.countAddress('mail:ip', editor.origin.ip)
-      await limiter?.countAccount('mail:account', email, editor.origin.ip)
+      await limiter?.countMail(email, editor.origin.ip)
       const user = await change(editor, userId, others, email)
       onMailQueued?.()
       return user

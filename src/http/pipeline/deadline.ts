@@ -50,8 +50,10 @@ export function withDeadline(handler: RouteHandlerMethod, limitMs = LIMIT_MS): R
     const expire = () => {
       // A list that is already being sent continues.
       if (reply.raw.headersSent) return
-      reject(new Refusal('unavailable', `the request took longer than ${limitMs} ms`))
-      request.cancellation?.abort()
+      const refusal = new Refusal('unavailable', `the request took longer than ${limitMs} ms`)
+      reject(refusal)
+      // The reason tells an expired deadline from a client that has disconnected.
+      request.cancellation?.abort(refusal)
     }
     const timer = setTimeout(expire, Math.max(0, limitMs - request.guardedMs))
     try {

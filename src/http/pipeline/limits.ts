@@ -1,5 +1,5 @@
-import type { FastifyRequest } from 'fastify'
-import type { Limiter } from '../../domain/rate-limits.service.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Limiter, Place } from '../../domain/rate-limits.service.ts'
 import type { AccountLimit, AddressLimit } from '../../domain/values/rate-limits.ts'
 import type { Declared } from './declarations.ts'
 import type { Hook } from './steps.ts'
@@ -13,6 +13,10 @@ declare module 'fastify' {
       readonly account?: AccountLimit
     }
   }
+  interface FastifyRequest {
+    /** What the request has counted so far. A login passes it to `settle`, before it sends a response. */
+    places: readonly Place[] | undefined
+  }
 }
 
 export type LimitSteps = {
@@ -22,26 +26,41 @@ export type LimitSteps = {
   readonly byAccount: Hook | undefined
 }
 
+export function decorateLimits(app: FastifyInstance): void {
+  app.decorateRequest('places')
+}
+
 /** Without a limit in the settings, a route has no such step. Pages have limits of their own, which are always on. */
 export function createLimitSteps(apiLimiter: Limiter | undefined, pageLimiter: Limiter | undefined): (route: Declared) => LimitSteps {
   return ({ config: { limits, page } }) => {
     const { ip, account } = limits ?? {}
     const limiter = page === undefined ? apiLimiter : pageLimiter
     return {
-      byAddress: ip && limiter?.has(ip) ? timed((request) => limiter.countAddress(ip, request.origin.ip)) : undefined,
+      byAddress: ip && limiter?.has(ip) ? counting((request) => limiter.countAddress(ip, request.origin.ip)) : undefined,
       byAccount:
         account && limiter?.has(account)
-          ? timed((request) => limiter.countAccount(account, (request.body as { email: string }).email, request.origin.ip))
+          ? counting((request) => limiter.countAccount(account, emailOf(request), request.origin.ip))
           : undefined,
     }
   }
 }
 
-/** The time that a step takes counts for the deadline. */
-function timed(count: (request: FastifyRequest) => Promise<void>): Hook {
+/** The time that a step takes counts for the deadline. A request that one limit refuses does not count for the others. */
+function counting(count: (request: FastifyRequest) => Promise<Place>): Hook {
   return async (request) => {
     const startedAtMs = performance.now()
-    await count(request)
+    const { places = [] } = request
+    try {
+      request.places = [...places, await count(request)]
+    } catch (error) {
+      await Promise.all(places.map((place) => place.giveBack()))
+      throw error
+    }
     request.guardedMs += performance.now() - startedAtMs
   }
+}
+
+/** A route that counts by account has a body with this field. It is validated by now. */
+function emailOf({ body }: FastifyRequest): string {
+  return (body as { readonly email: string }).email
 }

@@ -10,7 +10,7 @@ import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } fro
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
 import { type Declared, readsOnly, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
-import { createLimitSteps } from './limits.ts'
+import { createLimitSteps, decorateLimits } from './limits.ts'
 import { refuseListedPasswords } from './listed-passwords.ts'
 import { refuseMethod } from './method-refusals.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
@@ -40,6 +40,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
   decorateOrigin(app)
   decorateDeadline(app)
   decorateBody(app)
+  decorateLimits(app)
 
   // 1. Headers and CORS, then a path that does not exist (404). One hook for both, because each hook costs every request.
   app.addHook('onRequest', (request, reply, done) => {

@@ -46,11 +46,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions, 
         },
       },
     },
-    async ({ origin, body }) => {
-      const pair = await sessions.login(origin, body.email, body.password)
-      await limiter.loggedIn(body.email, origin.ip)
-      return pair
-    },
+    ({ origin, places, body: { email, password } }) => limiter.settle(places, email, origin, () => sessions.login(origin, email, password)),
   )
 
   app.post(

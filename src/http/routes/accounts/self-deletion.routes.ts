@@ -1,9 +1,10 @@
 import type { SelfDeletion } from '../../../domain/accounts/self-deletion.service.ts'
+import type { Limiter } from '../../../domain/rate-limits.service.ts'
 import { Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { OwnPasswordBody } from './user.schemas.ts'
 
-export function selfDeletionRoutes(app: App, selfDeletion: SelfDeletion): void {
+export function selfDeletionRoutes(app: App, selfDeletion: SelfDeletion, limiter: Limiter): void {
   app.delete(
     '/users/me',
     {
@@ -20,7 +21,7 @@ export function selfDeletionRoutes(app: App, selfDeletion: SelfDeletion): void {
       },
     },
     async ({ actor, body }, reply) => {
-      await selfDeletion.remove(actor, body.password)
+      await selfDeletion.remove(actor, body.password, limiter)
       return reply.code(204).send()
     },
   )

@@ -54,8 +54,7 @@ export function accountMailRequestRoutes(app: App, parts: MailRequestParts): voi
     const retry = (problems: Problems, values: Readonly<Record<string, string>>) => form(mail, problems, values)
     get(mail.path, { access: 'public' }, () => form(mail, NO_PROBLEMS, {}))
     post(mail.path, { access: 'public', body: { email: Email }, labels: LABELS, retry }, async ({ body, request }) => {
-      await limiter.countAddress('mail:ip', request.origin.ip)
-      await limiter.countAccount('mail:account', body.email, request.origin.ip)
+      await limiter.countMail(body.email, request.origin.ip)
       await mail.request(request.origin, body.email)
       return donePage(mail)
     })

@@ -35,9 +35,8 @@ export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
       if (body.confirm_password !== body.new_password) throw new InvalidRequest([DIFFERENT])
       const { id, email } = actor.caller.user
       // Guesses count like those of signing in.
-      await pageLimiter.countAccount('login:account', email, actor.origin.ip)
-      const token = await sessions.confirmPassword(actor, body.current_password).catch(asFieldProblem)
-      await pageLimiter.loggedIn(email, actor.origin.ip)
+      const confirm = () => sessions.confirmPassword(actor, body.current_password)
+      const token = await pageLimiter.attempt(email, actor.origin, confirm).catch(asFieldProblem)
       await users.changePassword(actor, id, body.new_password)
       cookies.setSession(reply, token)
       return { to: '/account/password', notice: 'password-changed' }

@@ -1,5 +1,6 @@
 import type { SelfDeletion } from '../../../domain/accounts/self-deletion.service.ts'
 import type { Users } from '../../../domain/accounts/users.service.ts'
+import type { Limiter } from '../../../domain/rate-limits.service.ts'
 import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -10,7 +11,7 @@ import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { toFrontend } from './texts.ts'
 
-export type ProfileParts = PageParts & { readonly users: Users; readonly selfDeletion: SelfDeletion }
+export type ProfileParts = PageParts & { readonly users: Users; readonly selfDeletion: SelfDeletion; readonly pageLimiter: Limiter }
 
 type Values = Readonly<Record<string, string>>
 
@@ -20,7 +21,7 @@ const PASSWORD_LABELS = { password: 'Password' }
 
 /** The profile of the caller: name, address, and leaving. */
 export function accountProfileRoutes(app: App, parts: ProfileParts): void {
-  const { site, cookies, users, selfDeletion } = parts
+  const { site, cookies, users, selfDeletion, pageLimiter } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
 
   get('/', {}, ({ actor }) => profilePage(actor.caller.user, {}))
@@ -64,7 +65,7 @@ export function accountProfileRoutes(app: App, parts: ProfileParts): void {
       retry: (problems, _values, { caller }) => profilePage(caller.user, { deletion: { problems, values: {} } }),
     },
     async ({ body, actor, reply }) => {
-      await selfDeletion.remove(actor, body.password)
+      await selfDeletion.remove(actor, body.password, pageLimiter)
       cookies.clearSession(reply)
       return goodbyePage()
     },

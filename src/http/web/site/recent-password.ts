@@ -36,9 +36,7 @@ export function createRecentPassword({ site, sessions, limiter, cookies }: Recen
     const { password } = request.body as { password?: string }
     if (password === undefined) throw new PasswordRequired()
     const { user } = request.caller
-    await limiter.countAccount('login:account', user.email, request.origin.ip)
-    const token = await sessions.confirmPassword(request.actor, password)
-    await limiter.loggedIn(user.email, request.origin.ip)
+    const token = await limiter.attempt(user.email, request.origin, () => sessions.confirmPassword(request.actor, password))
     cookies.setSession(reply, token)
   }
 }

@@ -42,8 +42,8 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
       retry: form,
     },
     async ({ body, request, reply }) => {
-      const token = await sessions.signIn(request.origin, body.email, body.password)
-      await pageLimiter.loggedIn(body.email, request.origin.ip)
+      const { origin, places } = request
+      const token = await pageLimiter.settle(places, body.email, origin, () => sessions.signIn(origin, body.email, body.password))
       cookies.setSession(reply, token)
       return { to: returnPath(body.next, area) }
     },

@@ -27,9 +27,9 @@ const KEEP_UNTIL = statement(`
   insert into rate_limits (key, free_at) values ($1, $2) on conflict (key) do update set free_at = $2`)
 const DELETE_FREE = statement('delete from rate_limits where key in (select key from rate_limits where free_at <= $1 limit $2)')
 
-/** Whether the request passes. One that does not changes nothing. */
-export async function takePlace(db: Queries, { key, now, interval, latest, implausible }: Arrival): Promise<boolean> {
-  return (await db.first(TAKE, key, now + interval, now, latest, implausible, interval)) !== undefined
+/** When the limit is fully available again, if the request passes. One that does not changes nothing. */
+export async function takePlace(db: Queries, { key, now, interval, latest, implausible }: Arrival): Promise<number | undefined> {
+  return (await db.first(TAKE, key, now + interval, now, latest, implausible, interval))?.free_at
 }
 
 /** When the limit is fully available again; undefined if nothing is counted. */
@@ -37,9 +37,9 @@ export async function readFreeAt(db: Reads, key: string): Promise<number | undef
   return (await db.first(READ, key))?.free_at
 }
 
-/** Undoes one request that has passed. */
-export async function giveBack(db: Queries, key: string, interval: number): Promise<void> {
-  await db.run(GIVE_BACK, key, interval)
+/** Undoes the cost of one request that has passed, or what is left of it. */
+export async function giveBack(db: Queries, key: string, cost: number): Promise<void> {
+  await db.run(GIVE_BACK, key, cost)
 }
 
 /** Keeps a mark, which counts nothing, until a time. */
