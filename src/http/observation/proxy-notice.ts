@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { Registry } from '../../metrics/registry.ts'
 
 const INTERVAL_MS = 60 * 60_000
 const MESSAGE =
@@ -9,16 +10,21 @@ export function isForwardedUnseen({ headers }: FastifyRequest, trustProxy: boole
   return !trustProxy && headers['x-forwarded-for'] !== undefined
 }
 
-/** Logs, at most once an hour, that the address of a client is ignored. Undefined where it is not. */
+/** Counts requests whose client address is ignored, and logs it at most once an hour. Undefined where no address is ignored. */
 export function createProxyNotice(
   logger: FastifyBaseLogger,
   trustProxy: boolean,
+  metrics?: { readonly registry: Registry; readonly namespace: string } | undefined,
   now: () => number = Date.now,
 ): ((request: FastifyRequest) => void) | undefined {
+  const name = `${metrics?.namespace}_ignored_client_addresses_total`
+  const ignored = metrics?.registry.counter(name, 'Changes whose X-Forwarded-For was ignored, because TRUST_PROXY is off.', [])()
   if (trustProxy) return undefined
   let loggedAt = Number.NEGATIVE_INFINITY
   return (request) => {
-    if (!isForwardedUnseen(request, trustProxy) || now() - loggedAt < INTERVAL_MS) return
+    if (!isForwardedUnseen(request, trustProxy)) return
+    if (ignored) ignored.value++
+    if (now() - loggedAt < INTERVAL_MS) return
     loggedAt = now()
     logger.warn({ requestId: request.id, proxy: request.socket.remoteAddress }, MESSAGE)
   }

@@ -95,7 +95,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
     pageLimiter: options.pageLimiter,
     pageSteps: options.pageSteps,
     blocklist,
-    noticeProxy: createProxyNotice(logger, trustProxy),
+    noticeProxy: createProxyNotice(logger, trustProxy, metrics),
   })
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   addRoutes(app, routes)

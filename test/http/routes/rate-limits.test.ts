@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
+import { LIMIT_NAMES } from '../../../src/domain/values/rate-limits.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
@@ -40,7 +41,9 @@ test('429: each limit by address refuses the next request from its network, and 
     'mail:ip': [forgotPassword(newEmail()), resendVerification(newEmail())],
     'reset:ip': [resetPassword({ code: 'a.b.c' })],
     'refresh:ip': [refresh('a.b.c')],
+    'leaked:ip': [{ method: 'POST', url: '/auth/leaked', payload: [{ token: 'lk_abc', type: 'latchkey', url: '', source: 'content' }] }],
   }
+  assert.deepEqual(Object.keys(limited).sort(), LIMIT_NAMES.filter((name) => name.endsWith(':ip')).sort(), 'every limit by address')
   for (const [name, requests] of Object.entries(limited)) {
     const service = await startApp(t, { env: { RATE_LIMITS: `${name}=1/h` } })
     const [first = assert.fail()] = requests
@@ -161,16 +164,22 @@ test('without limits nothing is counted, and a limited request is counted in the
   assert.match(body, /^latchkey_rate_limited_requests_total\{limit="mail:account"\} 0$/m)
 })
 
-test('X-Forwarded-For without TRUST_PROXY is logged once, and named by the heartbeat', async (t) => {
+test('X-Forwarded-For without TRUST_PROXY is counted, logged once, and named by the heartbeat', async (t) => {
   const headers = { 'x-forwarded-for': '203.0.113.9', 'content-type': 'application/json' }
-  const untrusted = await startApp(t)
+  const metrics = { METRICS_ENABLED: 'true' }
+  const untrusted = await startApp(t, { env: metrics })
+  const ignored = async ({ app }: TestApp) =>
+    /^latchkey_ignored_client_addresses_total (.*)$/m.exec((await app.inject('/metrics')).body)?.[1]
   for (let round = 0; round < 3; round++) await untrusted.app.inject({ ...wrongLogin(), headers })
+  await untrusted.app.inject(wrongLogin())
+  assert.equal(await ignored(untrusted), '3')
   const notices = (lines: readonly string[]) => lines.filter((line) => line.includes('TRUST_PROXY is off'))
   assert.equal(notices(untrusted.logged).length, 1)
   assert.equal((await untrusted.app.inject({ url: '/heartbeat', headers })).headers['latchkey-forwarded'], 'ignored')
   assert.equal((await untrusted.app.inject('/heartbeat')).headers['latchkey-forwarded'], undefined)
-  const trusted = await startApp(t, { env: { TRUST_PROXY: 'true' } })
+  const trusted = await startApp(t, { env: { ...metrics, TRUST_PROXY: 'true' } })
   await trusted.app.inject({ ...wrongLogin(), headers })
   assert.deepEqual(notices(trusted.logged), [])
+  assert.equal(await ignored(trusted), '0')
   assert.equal((await trusted.app.inject({ url: '/heartbeat', headers })).headers['latchkey-forwarded'], undefined)
 })
