@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { openHashFile } from './hash-file.ts'
+import { openPasswordFile } from './password-file.ts'
 
 /** Passwords that nobody may choose. */
 export type Blocklist = {
@@ -18,7 +19,7 @@ const SHA1_LINE = /^[0-9A-F]{40}(?::\d+)?$/i
 const OTHER_HASH_LINE = /^[0-9A-F]{32,}:\d+$/i
 const BYTE_ORDER_MARK = '\uFEFF'
 // About two million passwords, of which 14 MB of memory remain.
-const MAX_PLAIN_BYTES = 16_000_000
+const MAX_UNORDERED_BYTES = 16_000_000
 const LINE_BREAK = 10
 const HASH_BYTES = 6
 
@@ -54,23 +55,30 @@ async function openFile(path: string): Promise<Blocklist> {
       throw new Error('has hashes after a byte order mark or an empty line; the first line should be a hash')
     if (SHA1_LINE.test(firstLine)) return await openHashFile(handle, size)
     if (OTHER_HASH_LINE.test(firstLine)) throw new Error('has hashes that are not SHA-1, which have 40 digits')
-    return await openPlainFile(handle, size)
+    return await openPlainFile(handle, size, text.startsWith(BYTE_ORDER_MARK) ? Buffer.byteLength(BYTE_ORDER_MARK) : 0)
   } catch (error) {
     await handle.close()
     throw error
   }
 }
 
-/** Reads a list of passwords in any order. Memory holds six bytes of the hash of each. */
-async function openPlainFile(handle: FileHandle, size: number): Promise<Blocklist> {
-  if (size > MAX_PLAIN_BYTES)
+/** A file that is ordered by bytes is searched on disk, however large it is. A small one may have any order. */
+async function openPlainFile(handle: FileHandle, size: number, start: number): Promise<Blocklist> {
+  if (size <= MAX_UNORDERED_BYTES) return loadPlainFile(handle, start)
+  const file = await openPasswordFile(handle, start, size)
+  if (file === undefined)
     throw new Error(
-      `has ${Math.round(size / 1_000_000)} MB, more than the ${MAX_PLAIN_BYTES / 1_000_000} MB of a list of passwords; use a file of SHA-1 hashes (docs/operations.md)`,
+      `has ${Math.round(size / 1_000_000)} MB and is not ordered by bytes, as a list of more than ${MAX_UNORDERED_BYTES / 1_000_000} MB has to be; run \`LC_ALL=C sort -u\` on it (docs/operations.md)`,
     )
+  return { ...file, close: () => handle.close() }
+}
+
+/** Reads a list of passwords in any order. Memory holds six bytes of the hash of each. */
+async function loadPlainFile(handle: FileHandle, first: number): Promise<Blocklist> {
   const content = await handle.readFile()
   await handle.close()
   const listed = new Set<number>()
-  for (let start = content.indexOf(BYTE_ORDER_MARK) === 0 ? 3 : 0; start < content.length; ) {
+  for (let start = first; start < content.length; ) {
     const found = content.indexOf(LINE_BREAK, start)
     const end = found === -1 ? content.length : found
     const line = content.subarray(start, content[end - 1] === 13 ? end - 1 : end)

@@ -67,6 +67,28 @@ test('a file of passwords may have any order, line endings and a byte order mark
   }
 })
 
+for (const [format, mark, ending] of [
+  ['LF', '', '\n'],
+  ['CRLF and a byte order mark', '\uFEFF', '\r\n'],
+] as const) {
+  test(`an ordered file of passwords of any size, with ${format}, is searched on disk`, async (t) => {
+    const passwords = Array.from({ length: LINES }, (_, place) => `${'x'.repeat(place % 200)} password ${place} ü`)
+    // Longer than any password, and than a read.
+    passwords.push('y'.repeat(20_000), 'zzzzzzzz')
+    const lines = passwords.map((password) => Buffer.from(password + ending)).sort(Buffer.compare)
+    const content = Buffer.concat([Buffer.from(mark), ...lines])
+    assert.ok(content.length > 16_000_000)
+    // The last line has no line break.
+    const blocklist = await opened(t, fileWith(t, content.subarray(0, content.length - ending.length)))
+    const ends = [lines[0], lines[1]].map((line) => String(line).trimEnd())
+    const sample = passwords.filter((_, place) => place % 97 === 0)
+    for (const password of [...ends, 'zzzzzzzz', ...sample]) assert.equal(await blocklist.includes(password), true, password)
+    for (const password of ['', 'xxxxxxxx', 'zzzzzzzzz', 'yyyyyyyy', ' password 1', 'password 0 ü'])
+      assert.equal(await blocklist.includes(password), false, password)
+    for (let place = 0; place < 500; place++) assert.equal(await blocklist.includes(`another ${place}`), false)
+  })
+}
+
 test('`common` is a list of common passwords, in any case', async (t) => {
   const blocklist = await opened(t, 'common')
   for (const password of ['password', 'Password123', '1234567890', 'qwertyuiop']) assert.equal(await blocklist.includes(password), true)
@@ -87,7 +109,7 @@ test('a file that cannot be used is refused in one line that names the setting',
     [fileWith(t, `\uFEFF${hashLines(['password 1', 'password 2']).join('\n')}`)]: 'has hashes after a byte order mark or an empty line',
     [fileWith(t, `\r\n\n${hashLines(['password 1', 'password 2']).join('\n')}`)]: 'has hashes after a byte order mark or an empty line',
     [fileWith(t, 'short\n')]: 'has no password of 8 characters or more',
-    [fileWith(t, 'password\n'.repeat(2_000_000))]: 'has 18 MB, more than the 16 MB',
+    [fileWith(t, 'password\nanother password\n'.repeat(700_000))]: 'has 18 MB and is not ordered by bytes',
     [fileWith(t, '')]: 'has no password',
   }
   for (const [file, reason] of Object.entries(files)) {
