@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { createWebhookTransport, WebhookError } from '../../../src/outbox/webhooks/webhook.transport.ts'
 import { until } from '../../support/app/eventually.ts'
 import { closedPort, startRawPeer } from '../../support/servers/smtp-peer.ts'
@@ -69,6 +70,23 @@ test('a receiver that does not answer in time is disconnected: silent, half a he
     await assert.rejects(transportTo(t, url, SHORT_MS).post(MESSAGE), failsWith('no answer within 0.15 seconds'))
   }
   await until('every receiver is disconnected', () => closed.length === 3)
+})
+
+test('without another value, a receiver has 15 seconds to answer', async (t) => {
+  const connected = Promise.withResolvers<void>()
+  const url = await rawReceiver(t, () => connected.resolve())
+  const transport = transportTo(t, url)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let isSettled = false
+  const attempt = assert.rejects(transport.post(MESSAGE), failsWith('no answer within 15 seconds')).finally(() => {
+    isSettled = true
+  })
+  await connected.promise
+  t.mock.timers.tick(14_999)
+  await setImmediate()
+  assert.equal(isSettled, false)
+  t.mock.timers.tick(1)
+  await attempt
 })
 
 test('a status counts as soon as it arrives: a response that never ends, or never stops, is cut off', async (t) => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test as plainTest } from 'node:test'
+import type { ApiKey } from '../../../../src/model/api-key.ts'
 import { admin, member } from '../../../support/app/actors.ts'
 import { type StartOptions, startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
-import { ORIGIN } from '../../../support/http/origins.ts'
+import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
 import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
 
 async function start(t: Parameters<typeof startApp>[0], env: StartOptions['env'] = {}) {
@@ -134,6 +135,49 @@ test('303: sessions are listed and ended, but only own ones', async (t) => {
   assert.equal((await send('sessions/revoke-others')).statusCode, 303)
   assert.equal((await look('', again)).statusCode, 303)
   assert.equal((await service.services.userSessions.list(stranger.id)).length, 1)
+})
+
+test('each change on the account pages leaves its event, which names the user', async (t) => {
+  const { send, service, services, mia, app } = await start(t, { SELF_DELETION: 'true' })
+  const former = new Set((await services.userSessions.list(mia.id)).map(({ id }) => id))
+  const other = await signIn(app, mia)
+  const session = (await services.userSessions.list(mia.id)).find(({ id }) => !former.has(id))?.id
+  const recorded = async () => {
+    const lines = service.logged.map((line) => JSON.parse(line) as { event?: string; via?: string; actor?: number; target?: number })
+    return lines.filter(({ event }) => event !== undefined).map(({ event, via, actor, target }) => `${event} ${via} ${actor} ${target}`)
+  }
+  await send('keys', { name: 'one' })
+  const keys: ApiKey[] = []
+  for await (const found of await services.apiKeys.list(OPERATOR, mia.id)) keys.push(...found)
+  const [key] = keys
+  const steps: [string, Record<string, string>, string][] = [
+    ['keys', { name: 'two' }, 'key.created'],
+    [`keys/${key?.id}/rotate`, {}, 'key.rotated'],
+    [`keys/${key?.id}/disable`, {}, 'key.changed'],
+    [`keys/${key?.id}/enable`, {}, 'key.changed'],
+    [`keys/${key?.id}/delete`, {}, 'key.revoked'],
+    ['', { first_name: 'Amelia', last_name: 'Meier' }, 'user.edited'],
+    ['email', { email: 'new@example.com' }, 'mail.requested'],
+    [`sessions/${session}/revoke`, {}, 'session.revoked'],
+    ['sessions/revoke-others', {}, 'session.revoked'],
+    [
+      'password',
+      { current_password: mia.password, new_password: 'a brand new one', confirm_password: 'a brand new one' },
+      'user.password_changed',
+    ],
+    ['delete', { password: 'a brand new one' }, 'user.deleted'],
+  ]
+  for (const [path, fields, event] of steps) {
+    if (path === 'sessions/revoke-others') await signIn(app, mia)
+    const before = (await recorded()).length
+    const { statusCode } = await send(path, fields)
+    assert.ok([200, 303].includes(statusCode), path)
+    assert.ok(
+      (await recorded()).slice(before).includes(`${event} http ${mia.id} ${mia.id}`),
+      `${path}: ${(await recorded()).slice(before)}`,
+    )
+  }
+  assert.equal((await app.inject(visit('/account/', other))).statusCode, 303)
 })
 
 test('200: leaving deletes the account and clears the cookie, with the right password only', async (t) => {
