@@ -38,8 +38,9 @@ export async function openPasswordFile(handle: FileHandle, start: number, size: 
     for (let sample = 0; sample < SAMPLES; sample++) {
       const line = await lineFrom(start + Math.floor(((size - start) * sample) / SAMPLES))
       if (line === undefined) continue
-      if (line.text < previous) return false
-      previous = line.text
+      const next = (await lineFrom(line.end + 1)) ?? line
+      if (line.text < previous || next.text < line.text) return false
+      previous = next.text
     }
     return true
   }
