@@ -138,9 +138,10 @@ test('429: two processes count together, and 100 logins at once pass exactly as 
   const found = await Promise.all(
     Array.from({ length: 100 }, async (_, place) => (await apps[place % 2]?.inject(wrongLogin(email)))?.statusCode),
   )
-  // On a busy machine, some of those that pass the limit then wait too long for the database.
-  const passed = found.filter((status) => status === 400 || status === 503)
-  assert.deepEqual([passed.length, found.filter((status) => status === 429).length], [5, 95])
+  const [guesses, outages, limited] = [400, 503, 429].map((status) => found.filter((other) => other === status).length)
+  assert.equal((guesses ?? 0) + (outages ?? 0) + (limited ?? 0), 100)
+  // On a busy machine, some of those that pass the limit wait too long for the database. Their places are given back, to nobody or to others.
+  assert.ok(outages === 0 ? guesses === 5 : (guesses ?? 0) <= 5, `${guesses} guesses, ${outages} outages`)
 })
 
 test('429: the form of the reset page gets a page', async (t) => {
