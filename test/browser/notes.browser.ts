@@ -70,7 +70,7 @@ test('the example: sign up, verify, log in, write a note, use it with a key, res
   await photograph('check-mail')
   await page.getByRole('link', { name: 'Log in' }).click()
   await logIn(page, PASSWORD)
-  await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor()
 
   await page.goto(await find(/(http:\S+\/verify\/\?code=\S+)/))
   await page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
@@ -117,7 +117,7 @@ test('the example: sign up, verify, log in, write a note, use it with a key, res
   await page.goto(await find(/(http:\S+\/reset-password\/\?code=\S+)/))
   await field(page, 'New password').fill(NEW_PASSWORD)
   await page.getByRole('button', { name: 'Set password' }).click()
-  await page.getByText('Your password is changed.').waitFor()
+  await page.getByText('Your password has been changed.').waitFor()
   assert.ok(!page.url().includes('code='), 'the code has left the address bar')
   await logIn(page, NEW_PASSWORD)
   await page.getByText('Buy milk <b>today</b>').waitFor()

@@ -6,6 +6,7 @@ import { ANSWERS } from '../answers/answers.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { Email, FirstName, LastName, NewPassword } from '../validation/fields.ts'
 import { Type } from '../validation/schema.ts'
+import { PASSWORD_HINT } from './account/texts.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from './site/fields.ts'
 import { createPageRoutes, type PageParts, type Redirect } from './site/page-routes.ts'
 import type { Page } from './site/shell.ts'
@@ -49,13 +50,13 @@ export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
     const field = (name: keyof typeof LABELS) => ({ name, label: LABELS[name], value: values[name] })
     const name = (which: 'first_name' | 'last_name', autocomplete: string) =>
       inputField({ ...field(which), autocomplete, maxLength: NAME_MAX_LENGTH }, problems)
-    const content = html`<p>This service has no admin yet. The terminal that it was started in shows a code.</p>
+    const content = html`<p>This service has no admin yet. Enter the code that its terminal shows.</p>
 <form class="form" method="post" action="${site.root}${FIRST_ADMIN_PATH}">
 ${formProblem(problems)}${inputField({ ...field('code'), value: undefined, hint: 'The code works until there is an admin.', hasFocus: true }, problems)}
 ${inputField({ ...field('email'), type: 'email', autocomplete: 'username' }, problems)}
 <div class="pair">${name('first_name', 'given-name')}
 ${name('last_name', 'family-name')}</div>
-${inputField({ ...field('password'), value: undefined, type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters. A few random words make a strong password.' }, problems)}
+${inputField({ ...field('password'), value: undefined, type: 'password', autocomplete: 'new-password', hint: PASSWORD_HINT }, problems)}
 <button class="primary">Create admin</button>
 </form>`
     return { title: 'Create the first admin', content, isLone: true }

@@ -18,11 +18,12 @@ export type Pages = {
 }
 
 /** The account page that helps with a problem. */
-export type Way = 'forgot-password' | 'resend-verification' | 'register'
+export type Way = 'forgot-password' | 'resend-verification' | 'sign-in' | 'register'
 
 const WAYS: Readonly<Record<Way, string>> = {
-  'forgot-password': 'Request a new mail',
-  'resend-verification': 'Request a new mail',
+  'forgot-password': 'Request a new email',
+  'resend-verification': 'Request a new email',
+  'sign-in': 'Sign in',
   register: 'Create an account',
 }
 
@@ -99,9 +100,4 @@ export function pageErrors(
     const page = answer.status >= 500 ? request.server.errorPage?.(answer.status, request.id).html : undefined
     return sendPage(reply.headers(answer.headers), answer.status, page ?? render(answer, request))
   }
-}
-
-/** The message of an answer. For a validation error, the message of its first issue. */
-export function messageOf({ detail }: Answer): string {
-  return typeof detail === 'string' ? detail : (detail[0]?.msg ?? '').replace(/^Value error, /, '')
 }

@@ -48,16 +48,16 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
   const site = createSite(options, createSiteAssets(options.brand), now)
   const cookies = createCookies(site.isSecure)
   const { sessions, pageLimiter, userDirectory, firstAdmin } = services
-  const parts = { site, cookies, errors: createPageErrors(site, sendSitePage), ...services }
+  const parts = { site, cookies, errors: createPageErrors(site, cookies, sendSitePage), ...services }
 
   /** Without an admin, nobody can sign in to the console. */
   async function firstSteps(area: PageArea, request: FastifyRequest): Promise<Html | undefined> {
     if (area !== 'console' || (await userDirectory.hasAdmin())) return undefined
     const hasForm = isLocalClient(request) && (await firstAdmin.isOpen())
-    const form = html`<p><a class="button primary" href="${site.root}${FIRST_ADMIN_PATH}">Create the first admin</a></p>
+    const form = html`<p class="actions"><a class="button primary" href="${site.root}${FIRST_ADMIN_PATH}">Create the first admin</a></p>
 <p>You need the code that the terminal shows. Or run this command on the same machine:</p>\n`
     return html`<div class="notice warn"><p>There is no admin yet.${hasForm ? '' : ' Create one in a terminal, on the machine of this service:'}</p></div>
-${hasForm ? form : ''}<pre tabindex="0">${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin</pre>\n`
+${hasForm ? form : ''}<pre tabindex="0">${unbroken(`${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`)}</pre>\n`
   }
 
   return {
@@ -76,4 +76,10 @@ ${hasForm ? form : ''}<pre tabindex="0">${COMMAND} user create --admin --email y
       accountRoutes(app, { ...parts, secretFlash })
     },
   }
+}
+
+/** A command in lines that never end within a word: browsers break after a hyphen. */
+function unbroken(command: string): Html {
+  const [first = '', ...others] = command.split(' ').map((word) => html`<span class="nowrap">${word}</span>`)
+  return others.reduce((line, word) => html`${line} ${word}`, html`${first}`)
 }

@@ -49,7 +49,7 @@ test('200, 401: a link that does not work leads to the page that sends a new one
     '/reset-password/': '/account/forgot-password',
   }
   for (const [url, way] of Object.entries(ways)) {
-    assert.ok((await app.inject(visit(url))).body.includes(`href="${way}">Request a new mail</a>`), url)
+    assert.ok((await app.inject(visit(url))).body.includes(`href="${way}">Request a new email</a>`), url)
     assert.equal((await app.inject(visit(way))).statusCode, 200)
   }
   const disabled = await startApp(t, { env: { ACCOUNT_PAGES_ENABLED: 'false' } })

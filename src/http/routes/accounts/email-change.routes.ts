@@ -4,14 +4,15 @@ import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/client.ts'
 import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
-import { messageOf, type Pages, pageErrors, sendPage } from '../../web/pages.ts'
+import { type Pages, pageErrors, sendPage } from '../../web/pages.ts'
+import { messageOf } from '../../web/site/messages.ts'
 import { ConfirmQuery, DetailView } from './account.schemas.ts'
 
 const CHANGED = 'Email successfully changed'
 
 const ADVICE =
   'Links work once, within 24 hours, and a newer one replaces them. Change the address of your account again to get a new link.'
-const TAKEN_ADVICE = 'Another account has started to use this address. Log in to that account, or choose another address.'
+const TAKEN_ADVICE = 'Another account has started to use this address. Sign in to that account, or choose another address.'
 const GONE_ADVICE = 'The account was deleted. Sign up again to create a new one.'
 
 export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: Pages): void {
@@ -38,16 +39,16 @@ export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: P
     },
     async (request, reply) => {
       await emailChanges.confirm(request.origin, request.query.code)
-      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your new address is confirmed', 'Use it to log in from now on.'))
+      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your new address is confirmed', 'Use it to sign in from now on.'))
       return { detail: CHANGED }
     },
   )
 
   function failedPage(answer: Answer): Html {
-    if (answer === ANSWERS.already_verified) return pages.done('Your new address is already confirmed', 'Use it to log in.')
-    if (answer === ANSWERS.email_taken) return pages.problem('This address is taken', messageOf(answer), TAKEN_ADVICE)
-    if (answer === ANSWERS.token_expired) return pages.problem('This link has expired', messageOf(answer), ADVICE)
+    if (answer === ANSWERS.already_verified) return pages.done('Your new address is already confirmed', 'Use it to sign in.')
+    if (answer === ANSWERS.email_taken) return pages.problem('This address is taken', messageOf(answer), TAKEN_ADVICE, 'sign-in')
+    if (answer === ANSWERS.token_expired) return pages.problem('This link has expired', messageOf(answer), ADVICE, 'sign-in')
     if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE, 'register')
-    return pages.problem('This link does not work', messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer), ADVICE)
+    return pages.problem('This link does not work', messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer), ADVICE, 'sign-in')
   }
 }

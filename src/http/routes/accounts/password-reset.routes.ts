@@ -11,7 +11,8 @@ import { described, HtmlView, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { isForm } from '../../pipeline/body.ts'
 import { InvalidRequest } from '../../validation/validation-error.ts'
-import { messageOf, type Pages, pageErrors, sendPage } from '../../web/pages.ts'
+import { type Pages, pageErrors, sendPage } from '../../web/pages.ts'
+import { messageOf, personalMessage } from '../../web/site/messages.ts'
 import { EmailBody, MessageView } from './account.schemas.ts'
 import { ResetContent, type ResetInput, ResetPageQuery } from './password-reset.schemas.ts'
 
@@ -19,8 +20,8 @@ const REQUESTED = 'Password reset email sent if user exists'
 const RESET = 'Password successfully reset'
 const CODE_REQUIRED = 'Reset code is required'
 const FAILED = 'The password cannot be reset'
-const ADVICE = 'Each link works once, within 30 minutes. Request a new password reset mail and open the link in it.'
-const LIMITED_ADVICE = 'Wait a few minutes, then open the link in the mail again.'
+const ADVICE = 'Each link works once, within 30 minutes. Request a new password reset email and open the link in it.'
+const LIMITED_ADVICE = 'Then open the link in the email again.'
 
 export type PasswordResetParts = {
   readonly passwordReset: PasswordReset
@@ -103,7 +104,7 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
       if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
       const email = await passwordReset.reset(request.origin, code, new_password)
       await limiter.recognise(email, request.origin.ip)
-      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now log in with your new password.'))
+      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now sign in with your new password.'))
       return { message: RESET }
     },
   )
@@ -125,7 +126,7 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
   /** An invalid password can be corrected in the form; an invalid token cannot. */
   function failedFormPage(answer: Answer, { body }: FastifyRequest): Html {
     const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
-    if (answer.status === ANSWERS.too_many_requests.status) return pages.problem(FAILED, messageOf(answer), LIMITED_ADVICE)
+    if (answer.status === ANSWERS.too_many_requests.status) return pages.problem(FAILED, personalMessage(answer), LIMITED_ADVICE)
     const isCorrectable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
     return isCorrectable
       ? pages.resetForm(code, formMessage(answer))

@@ -4,14 +4,15 @@ import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/client.ts'
 import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
-import { messageOf, type Pages, pageErrors, sendPage } from '../../web/pages.ts'
+import { type Pages, pageErrors, sendPage } from '../../web/pages.ts'
+import { messageOf } from '../../web/site/messages.ts'
 import { DetailView, EmailBody, MessageView, VerifyQuery } from './account.schemas.ts'
 
 const VERIFIED = 'User successfully Verified'
 const RESENT = 'Verification email sent if user exists and is not verified'
 
-const EXPIRED_ADVICE = 'Verification links work for 24 hours. Request a new verification mail where you signed up, and open the link in it.'
-const INVALID_ADVICE = 'Open the complete link from your latest verification mail, or request a new mail where you signed up.'
+const EXPIRED_ADVICE = 'Verification links work for 24 hours. Request a new verification email, and open the link in it.'
+const INVALID_ADVICE = 'Open the complete link from your latest verification email, or request a new one.'
 const GONE_ADVICE = 'The account was deleted. Sign up again to create a new one.'
 
 export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): void {
@@ -37,13 +38,13 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
     },
     async (request, reply) => {
       await accounts.verify(request.origin, request.query.code)
-      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can now log in.'))
+      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can now sign in.'))
       return { detail: VERIFIED }
     },
   )
 
   function failedPage(answer: Answer): Html {
-    if (answer === ANSWERS.already_verified) return pages.done('Your address is already verified', 'You can log in.')
+    if (answer === ANSWERS.already_verified) return pages.done('Your address is already verified', 'You can sign in.')
     if (answer === ANSWERS.token_expired)
       return pages.problem('This link has expired', messageOf(answer), EXPIRED_ADVICE, 'resend-verification')
     if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE, 'register')

@@ -9,12 +9,12 @@ import { emptyState, fact, type ListPage, mainCell, NEVER, pagesFooter, tableCar
 import { KEY_LABELS } from './new-key.ts'
 
 const ACCESS: readonly (readonly [KeyAccess, string])[] = [
-  ['full', 'Full: everything that you may do'],
-  ['read', 'Read: reading only'],
-  ['identify', 'Identify: says who you are, nothing else'],
+  ['full', 'Full: everything that you can do'],
+  ['read', 'Read: no changes'],
+  ['identify', 'Identify: only says who you are'],
 ]
 const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
-  [0, 'Ends at once'],
+  [0, 'Stops working at once'],
   [3600, 'Works for one more hour'],
   [86_400, 'Works for one more day'],
   [604_800, 'Works for seven more days'],
@@ -40,7 +40,7 @@ export function keysPage(site: Site, list: ListPage<ApiKey>): Page {
       ]
     }),
     hasActions: true,
-    empty: emptyState('No API keys', 'A program that calls the API for you signs in with its own key.', html`<p>${create}</p>`),
+    empty: emptyState('No API keys', 'Create one for each program that calls the API for you.', html`<p>${create}</p>`),
     footer: pagesFooter(list, (page) => `${site.root}/account/keys?page=${page}`),
   })
   return { title: 'API keys', content: table, actions: list.items.length > 0 ? create : undefined }
@@ -50,14 +50,14 @@ export function newKeyPage({ root }: Site, problems: Problems, values: Readonly<
   const options = ACCESS.map(
     ([access, text]) => html`<option value="${access}"${values['access'] === access ? html` selected` : ''}>${text}</option>`,
   )
-  const scopesHint = 'What your own services check, separated by spaces, such as reports:read.'
+  const scopesHint = 'Permissions that your own services check, such as reports:read. Separate them with spaces.'
   const content = html`<section class="card split" aria-labelledby="new"><header><h2 id="new">A key for a program</h2>
-<p class="quiet">The program calls the API in your name. The key is shown once, after this.</p></header>
+<p class="quiet">A program uses the key to call the API as you. The key is shown once, on the next page.</p></header>
 <form class="form" method="post" action="${root}/account/keys">
 ${formProblem(problems)}${inputField({ name: 'name', label: KEY_LABELS.name, value: values['name'], maxLength: 100, hint: 'Where the key is used, such as a server or a program.', hasFocus: true }, problems)}
 <div class="field"><label for="access">${KEY_LABELS.access}</label><select id="access" name="access">${options}</select></div>
 ${inputField({ name: 'scopes', label: KEY_LABELS.scopes, value: values['scopes'], hint: scopesHint, isOptional: true }, problems)}
-${inputField({ name: 'expires_at', label: KEY_LABELS.expires_at, type: 'date', value: values['expires_at'], hint: 'The last day on which the key works (UTC). Empty: it does not expire.', isOptional: true }, problems)}
+${inputField({ name: 'expires_at', label: KEY_LABELS.expires_at, type: 'date', value: values['expires_at'], hint: 'The last day on which the key works (UTC). Leave it empty for a key that does not expire.', isOptional: true }, problems)}
 <div class="actions"><button class="primary">Create API key</button><a class="button" href="${root}/account/keys">Cancel</a></div>
 </form></section>`
   return { title: 'Create an API key', content, back: { path: '/account/keys', text: 'API keys' } }
@@ -70,7 +70,7 @@ export function keyPage(site: Site, key: ApiKey, secret: string | undefined): Pa
 ${factsCard(key, site.now())}
 ${rotateCard(base)}
 <section class="card split" aria-labelledby="deletion"><header><h2 id="deletion">Delete this key</h2>
-<p class="quiet">Programs that use it are refused at once. This cannot be undone; a disabled key can be enabled again.</p></header>
+<p class="quiet">Programs that use this key stop working at once. This cannot be undone. To stop them for a while, disable the key.</p></header>
 <details class="confirm"><summary>Delete…</summary>
 <form method="post" action="${base}/delete"><p>Delete <strong>${key.name}</strong> for good?</p><button class="danger">Delete</button></form>
 </details></section>`
@@ -105,8 +105,8 @@ ${retiringUntil === undefined ? undefined : fact('Former secret', html`works unt
 
 function rotateCard(base: string): Html {
   const options = OVERLAPS.map(([seconds, text]) => html`<option value="${seconds}">${text}</option>`)
-  return html`<section class="card split" aria-labelledby="rotation"><header><h2 id="rotation">Rotate</h2>
-<p class="quiet">The key gets a new secret. Everything else about it stays.</p></header>
+  return html`<section class="card split" aria-labelledby="rotation"><header><h2 id="rotation">Rotate this key</h2>
+<p class="quiet">The key gets a new secret. Everything else stays the same.</p></header>
 <form class="form" method="post" action="${base}/rotate">
 <div class="field"><label for="overlap_seconds">Current secret</label><select id="overlap_seconds" name="overlap_seconds">${options}</select></div>
 <div class="actions"><button>Rotate</button></div>

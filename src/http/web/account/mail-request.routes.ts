@@ -36,17 +36,17 @@ export function accountMailRequestRoutes(app: App, parts: MailRequestParts): voi
   add({
     path: '/forgot-password',
     title: 'Forgot your password?',
-    text: 'Enter the address of your account. You get a mail with a link to choose a new password.',
+    text: 'Enter the email address of your account. We send you a link to choose a new password.',
     button: 'Send link',
-    done: 'If there is an account with this address, a mail with a link is on its way. The link works for 30 minutes.',
+    done: 'If there is an account with this address, an email with a link is on its way. The link works for 30 minutes.',
     request: passwordReset.request,
   })
   add({
     path: '/resend-verification',
-    title: 'Verify your address',
-    text: 'Enter the address of your account. You get a new mail with a link that verifies it.',
+    title: 'Verify your email address',
+    text: 'Enter the email address of your account. We send you a new link to verify it.',
     button: 'Send link',
-    done: 'If there is an account with this address that is not verified, a mail with a link is on its way. The link works for 24 hours.',
+    done: 'If there is an account with this address that is not verified, an email with a link is on its way. The link works for 24 hours.',
     request: accounts.resendVerification,
   })
 
@@ -72,8 +72,8 @@ ${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 
 
   function donePage({ done }: MailRequest): Page {
     const content = html`<p class="notice good" role="status">${done}</p>
-<p>If no mail arrives within a few minutes, look into the folder for spam and check the address.</p>
+<p>If no email arrives within a few minutes, check your spam folder and the address that you entered.</p>
 <div class="actions">${toFrontend(site)}<a class="button" href="${site.root}/account/sign-in">Back to sign-in</a></div>`
-    return { title: 'Check your mail', content, isLone: true }
+    return { title: 'Check your email', content, isLone: true }
   }
 }

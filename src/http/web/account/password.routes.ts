@@ -47,7 +47,7 @@ export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
     const field = (name: keyof typeof LABELS, autocomplete: string, hint?: string) =>
       inputField({ name, label: LABELS[name], type: 'password', autocomplete, hint }, problems)
     const content = html`<section class="card split" aria-labelledby="password"><header><h2 id="password">Change your password</h2>
-<p class="quiet">All other sessions of your account end. API keys stay valid.</p></header>
+<p class="quiet">This ends all your other sessions. API keys keep working.</p></header>
 <form class="form" method="post" action="${site.root}/account/password">
 ${formProblem(problems)}${field('current_password', 'current-password')}
 ${field('new_password', 'new-password', PASSWORD_HINT)}

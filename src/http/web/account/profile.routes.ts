@@ -4,6 +4,7 @@ import type { Limiter } from '../../../domain/rate-limits.service.ts'
 import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
+import { ANSWERS } from '../../answers/answers.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Email, FirstName, GivenPassword, LastName } from '../../validation/fields.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/fields.ts'
@@ -62,7 +63,7 @@ export function accountProfileRoutes(app: App, parts: ProfileParts): void {
     {
       body: { password: GivenPassword },
       labels: PASSWORD_LABELS,
-      retry: (problems, _values, { caller }) => profilePage(caller.user, { deletion: { problems, values: {} } }),
+      retry: (problems, _values, { caller }) => profilePage(caller.user, { deletion: { problems: aboutPassword(problems), values: {} } }),
     },
     async ({ body, actor, reply }) => {
       await selfDeletion.remove(actor, body.password, pageLimiter)
@@ -84,7 +85,7 @@ ${site.hasSelfDeletion ? deletionCard(user, deletion?.problems) : undefined}`
     const field = (name: 'first_name' | 'last_name', value: string, autocomplete: string) =>
       inputField({ name, label: NAME_LABELS[name], value: values[name] ?? value, autocomplete, maxLength: NAME_MAX_LENGTH }, problems)
     return html`<section class="card split" aria-labelledby="name"><header><h2 id="name">Name</h2>
-<p class="quiet">As it appears in the mails of this service.</p></header>
+<p class="quiet">As it appears in the emails of this service.</p></header>
 <form class="form" method="post" action="${site.root}/account/">
 ${formProblem(problems)}<div class="pair">${field('first_name', user.firstName, 'given-name')}
 ${field('last_name', user.lastName, 'family-name')}</div>
@@ -94,7 +95,7 @@ ${field('last_name', user.lastName, 'family-name')}</div>
 
   function emailCard(user: User, problems: Problems, values: Values): Html {
     return html`<section class="card split" aria-labelledby="address"><header><h2 id="address">Address</h2>
-<p class="quiet" id="address-text">A new address gets a mail with a link. Your address changes when you open it.</p></header>
+<p class="quiet" id="address-text">We send a link to the new address. Your address changes when you open the link.</p></header>
 <form class="form" method="post" action="${site.root}/account/email">
 ${formProblem(problems)}${inputField({ name: 'email', label: 'Email', type: 'email', value: values['email'] ?? user.email, autocomplete: 'email', describedBy: 'address-text' }, problems)}
 <div class="actions"><button>Change address</button></div>
@@ -103,7 +104,7 @@ ${formProblem(problems)}${inputField({ name: 'email', label: 'Email', type: 'ema
 
   function deletionCard({ email }: User, problems: Problems | undefined): Html {
     return html`<section class="card split" aria-labelledby="deletion"><header><h2 id="deletion">Delete your account</h2>
-<p class="quiet">Your account is deleted with its sessions and API keys. This cannot be undone.</p></header>
+<p class="quiet">This deletes your account with its sessions and API keys. It cannot be undone.</p></header>
 <details class="confirm"${problems === undefined ? '' : html` open`}><summary>Delete…</summary>
 <form class="form" method="post" action="${site.root}/account/delete">
 ${formProblem(problems ?? NO_PROBLEMS)}<p>Delete <strong>${email}</strong> for good?</p>
@@ -113,8 +114,14 @@ ${inputField({ name: 'password', label: 'Password', type: 'password', autocomple
   }
 
   function goodbyePage(): Page {
-    const content = html`<p class="notice good" role="status">Your account is deleted, with its sessions and API keys.</p>
+    const content = html`<p class="notice good" role="status">Your account has been deleted, with its sessions and API keys.</p>
 <div class="actions">${toFrontend(site) ?? html`<a class="button" href="${site.root}/account/register">Create an account</a>`}</div>`
     return { title: 'Goodbye', content, isLone: true }
   }
+}
+
+/** Here the password is wrong, and not the address as well. */
+function aboutPassword(problems: Problems): Problems {
+  if (problems.answer !== ANSWERS.wrong_credentials) return problems
+  return { fields: { password: 'This is not your password' }, message: undefined }
 }

@@ -49,14 +49,14 @@ ${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 
 ${inputField({ name: 'password', label: LABELS.password, type: 'password', autocomplete: 'new-password', hint: PASSWORD_HINT }, problems)}
 <button class="primary">Create account</button>
 </form>
-<p class="ways">Already have an account? <a href="${site.root}/account/sign-in">Sign in</a></p>`
+<p class="ways"><span>Already have an account? <a href="${site.root}/account/sign-in">Sign in</a></span></p>`
     return { title: 'Create an account', content, isLone: true }
   }
 
   function donePage(email: string): Page {
-    const content = html`<p class="notice good" role="status">Your account is created.</p>
-<p>We have sent a mail to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in.</p>
-<div class="actions">${toFrontend(site) ?? html`<a class="button primary" href="${site.root}/account/sign-in">Sign in</a>`}<a class="button" href="${site.root}/account/resend-verification">No mail?</a></div>`
-    return { title: 'Check your mail', content, isLone: true }
+    const content = html`<p class="notice good" role="status">Your account has been created.</p>
+<p>We have sent an email to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in.</p>
+<div class="actions">${toFrontend(site) ?? html`<a class="button primary" href="${site.root}/account/sign-in">Sign in</a>`}<a class="button" href="${site.root}/account/resend-verification">No email?</a></div>`
+    return { title: 'Check your email', content, isLone: true }
   }
 }

@@ -15,7 +15,7 @@ export type ConsoleKeysParts = PageParts & { readonly keyDirectory: KeyDirectory
 const LIST_SIZE = 20
 const KEY_MAX_LENGTH = 200
 const STATES: Readonly<Record<FoundKeyState, Html>> = {
-  live: badge('good', 'Live'),
+  live: badge('good', 'Active'),
   disabled: badge('bad', 'Disabled'),
   expired: badge('warn', 'Expired'),
   suspended: badge('warn', 'Suspended with its owner'),
@@ -40,7 +40,7 @@ export function consoleKeysRoutes(app: App, parts: ConsoleKeysParts): void {
 <div class="field wide"><label for="key">API key</label><input id="key" name="key" type="text" autocomplete="off" spellcheck="false" maxlength="${KEY_MAX_LENGTH}" required aria-describedby="key-hint"></div>
 <button class="primary">Find owner</button>
 </form>
-<p class="hint" id="key-hint">Paste a whole key, for example from a log or a leak. It is neither stored nor logged, and this does not count as a use.</p>
+<p class="hint" id="key-hint">Paste a complete key, for example from a log or a leak. It is neither stored nor logged, and looking it up does not count as using it.</p>
 ${result}</section>
 ${list('Expired', expired, 'No expired keys', 'Keys appear here when they expire.')}
 ${list('Unused', unused, 'No unused keys', `Every active key was used or created in the last ${UNUSED_DAYS} days.`)}`
@@ -71,7 +71,7 @@ ${list('Unused', unused, 'No unused keys', `Every active key was used or created
         key.lastUsedAt === undefined ? NEVER : ageOf(key.lastUsedAt, now),
       ]),
       empty: emptyState(emptyTitle, emptyText),
-      footer: keys.length < LIST_SIZE ? undefined : html`<footer class="hint">The first ${LIST_SIZE}.</footer>`,
+      footer: keys.length < LIST_SIZE ? undefined : html`<footer class="hint">Only the first ${LIST_SIZE} are shown.</footer>`,
     })
   }
 }

@@ -42,8 +42,8 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
       hasActions: true,
       header: html`<nav aria-label="Status"><ul class="tabs">${tab('', 'All')}${tab('failed', 'Failed')}</ul></nav>`,
       empty: isFailedOnly
-        ? emptyState('No failed mail', 'Every mail was delivered, or is still being tried.')
-        : emptyState('The outbox is empty', 'Mails that wait or could not be delivered appear here.'),
+        ? emptyState('No failed mail', 'Every email was delivered or is still being retried.')
+        : emptyState('The outbox is empty', 'Emails that are waiting or could not be delivered appear here.'),
       footer:
         next === undefined
           ? undefined
@@ -60,7 +60,7 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
       deliveryStatus(mail, now),
       ageOf(requestedAt, now),
       String(attempts),
-      lastError === undefined ? html`<span class="quiet">none</span>` : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
+      lastError === undefined ? '' : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
       html`<div class="actions">${actionForm(`${root}/console/mail/${id}/retry`, 'Send again', 'small')}${actionForm(`${root}/console/mail/${id}/discard`, 'Discard', 'small danger')}</div>`,
     ]
   }

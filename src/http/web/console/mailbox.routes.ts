@@ -57,11 +57,11 @@ export async function mailboxCard({ root, now }: Site, keptMails: KeptMails | un
       mainCell(shortText(subject), shortText(to), `${root}/console/mail/kept/${encodeURIComponent(id)}`),
       ageOf(at, now()),
     ]),
-    empty: emptyState('No mail yet', 'SMTP_URL is not set, so that mails are kept as files. They appear here.'),
+    empty: emptyState('No mail yet', 'SMTP_URL is not set, so emails are kept as files and appear here.'),
     footer:
       mails.length === 0
         ? undefined
-        : html`${pagesFooter({ page, hasMore }, (number) => `${root}/console/mail?kept=${number}#mailbox`)}<footer class="hint">SMTP_URL is not set: these mails are kept as files and not sent.</footer>`,
+        : html`${pagesFooter({ page, hasMore }, (number) => `${root}/console/mail?kept=${number}#mailbox`)}<footer class="hint">SMTP_URL is not set, so these emails are kept as files and not sent.</footer>`,
   })
 }
 

@@ -30,7 +30,7 @@ export function consoleNewUserRoutes(app: App, parts: NewUserParts): void {
   function form(problems: Problems, values: Readonly<Record<string, string>>): Page {
     const field = (name: keyof typeof LABELS) => ({ name, label: LABELS[name], value: values[name] })
     const content = html`<section class="card split" aria-labelledby="new"><header><h2 id="new">A verified account</h2>
-<p class="quiet">The user can sign in at once. To leave the choice of a password to the user, create the account and then send a password reset.</p></header>
+<p class="quiet">The user can sign in at once. To let the user choose the password, create the account, then send a password reset.</p></header>
 <form class="form" method="post" action="${parts.site.root}/console/users/new">
 ${formProblem(problems)}${inputField({ ...field('email'), type: 'email', hasFocus: true }, problems)}
 <div class="pair">${inputField({ ...field('first_name'), maxLength: NAME_MAX_LENGTH }, problems)}

@@ -75,8 +75,8 @@ ${barChart({ label: 'New users on each day', unit: 'new users', bars: perDay.map
 function mailCard({ root }: Site, { pending, failed }: { readonly pending: number; readonly failed: number }): Html {
   const state =
     failed > 0
-      ? html`<p class="notice bad">${numberOf(failed)} ${failed === 1 ? 'mail' : 'mails'} could not be delivered. <a href="${root}/console/mail?status=failed">See why</a></p>`
-      : html`<p class="notice good">No mail has failed.</p>`
+      ? html`<p class="notice bad">${numberOf(failed)} ${failed === 1 ? 'email' : 'emails'} could not be delivered. <a href="${root}/console/mail?status=failed">See why</a></p>`
+      : html`<p class="notice good">No email has failed.</p>`
   return html`<section class="card" aria-labelledby="mail"><h2 id="mail">Mail</h2>
 ${state}
 <dl class="facts"><dt>Waiting</dt><dd>${numberOf(pending)}</dd><dt>Failed</dt><dd>${numberOf(failed)}</dd></dl>
@@ -96,6 +96,6 @@ function checksCard(checks: Awaited<ReturnType<Examine>>, now: number): Html {
     empty:
       checks === undefined
         ? emptyState('The checks are running', 'Reload this page in a moment.')
-        : emptyState('Everything is fine', 'The checks of latchkey doctor found nothing.'),
+        : emptyState('Everything is fine', 'The checks of latchkey doctor found no problems.'),
   })
 }

@@ -13,7 +13,7 @@ export function consoleSettingsRoutes(app: App, { settings, ...parts }: ConsoleS
   const { get } = createPageRoutes(app, parts, 'console')
 
   get('/settings', {}, () => {
-    const content = html`<p class="quiet">Settings come from the environment of the service and from its file .env. A change takes effect with the next start.</p>
+    const content = html`<p class="quiet">Settings come from the environment of the service and from its <code>.env</code> file. Changes take effect after a restart.</p>
 ${tableCard({
   title: 'Settings',
   hidesTitle: true,

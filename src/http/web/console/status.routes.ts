@@ -29,7 +29,7 @@ const GRAPHS: readonly Graph[] = [
     id: 'requests',
     title: 'Requests',
     layers: [{ kind: '', value: ({ requests }) => requests }],
-    highest: (value) => `most: ${numberOf(value)} in 15 minutes`,
+    highest: (value) => `highest: ${numberOf(value)} in 15 minutes`,
     summary: ({ requests }) => `${numberOf(requests)} in 24 hours`,
     columns: [{ head: 'Requests', text: ({ requests }) => numberOf(requests) }],
   },
@@ -51,7 +51,7 @@ const GRAPHS: readonly Graph[] = [
       { kind: 'light', value: ({ logins, failedLogins }) => logins + failedLogins },
       { kind: 'bad', value: ({ failedLogins }) => failedLogins },
     ],
-    highest: (value) => `most: ${numberOf(value)} in 15 minutes`,
+    highest: (value) => `highest: ${numberOf(value)} in 15 minutes`,
     summary: ({ logins, failedLogins }) => `${numberOf(logins)} succeeded, ${numberOf(failedLogins)} failed`,
     columns: [
       { head: 'Succeeded', text: ({ logins }) => numberOf(logins) },
@@ -62,7 +62,7 @@ const GRAPHS: readonly Graph[] = [
     id: 'errors',
     title: 'Errors',
     layers: [{ kind: 'bad', value: ({ failed }) => failed }],
-    highest: (value) => `most: ${numberOf(value)} in 15 minutes`,
+    highest: (value) => `highest: ${numberOf(value)} in 15 minutes`,
     summary: ({ failed, refused }) => `${numberOf(failed)} failed (5xx), ${numberOf(refused)} refused (4xx)`,
     columns: [
       { head: 'Failed (5xx)', text: ({ failed }) => numberOf(failed) },
@@ -89,8 +89,8 @@ export function consoleStatusRoutes(app: App, { activity, ...parts }: ConsoleSta
     const day = sumOf(periods)
     const content =
       day.requests === 0
-        ? html`<section class="card">${emptyState('No requests yet', 'Each process adds its numbers once a minute. Reload this page in a moment.')}</section>`
-        : html`<p class="quiet">The last 24 hours of all processes. Each adds its numbers once a minute. Times are in UTC.</p>
+        ? html`<section class="card flush">${emptyState('No requests yet', 'Each process adds its numbers once a minute. Reload this page in a moment.')}</section>`
+        : html`<p class="quiet">The last 24 hours, for all processes. Each process adds its numbers once a minute. Times are in UTC.</p>
 <div class="columns">
 ${GRAPHS.map((graph) => graphCard(graph, periods, hours, day))}
 </div>`

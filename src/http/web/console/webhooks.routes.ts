@@ -34,13 +34,16 @@ export function consoleWebhooksRoutes(app: App, parts: ConsoleWebhooksParts): vo
     const more = `${root}/console/webhooks?${failedOnly ? 'status=failed&' : ''}after=${next}`
     const content = html`${state.stoppedAt === undefined ? '' : stopped(state.stoppedAt)}${tableCard({
       title: 'Deliveries',
-      heads: ['Event', 'User', 'Status', 'Attempts', 'Last error'],
+      heads: ['Event', 'About', 'Status', 'Attempts', 'Last error'],
       rows: items.map(rowOf),
       hasActions: true,
       header: html`<nav aria-label="Status"><ul class="tabs">${tab(!failedOnly, '', 'All')}${tab(failedOnly, '?status=failed', 'Failed')}</ul></nav>`,
       empty: failedOnly
-        ? emptyState('No failed webhook', 'Every webhook was delivered, or is still being tried.')
-        : emptyState('Nothing is waiting', 'Webhooks that wait or could not be delivered appear here. WEBHOOK_URL names their receiver.'),
+        ? emptyState('No failed webhooks', 'Every webhook was delivered or is still being retried.')
+        : emptyState(
+            'Nothing is waiting',
+            'Webhooks that are waiting or could not be delivered appear here. WEBHOOK_URL names their receiver.',
+          ),
       footer:
         next === undefined
           ? undefined
@@ -51,7 +54,7 @@ export function consoleWebhooksRoutes(app: App, parts: ConsoleWebhooksParts): vo
 
   function stopped(at: number): Html {
     return html`<div class="notice warn"><p>The receiver answered 410 (gone) ${ageOf(at, site.now())}. Nothing is sent until you resume.</p></div>
-<p>${actionForm(`${root}/console/webhooks/resume`, 'Resume')}</p>`
+${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
   }
 
   function rowOf(webhook: OutboxWebhook): readonly (Html | string)[] {
@@ -61,7 +64,7 @@ export function consoleWebhooksRoutes(app: App, parts: ConsoleWebhooksParts): vo
       html`<a href="${root}/console/users/${userId}">user ${userId}</a>`,
       deliveryStatus(webhook, site.now()),
       String(attempts),
-      lastError === undefined ? html`<span class="quiet">none</span>` : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
+      lastError === undefined ? '' : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
       html`<div class="actions">${actionForm(`${root}/console/webhooks/${id}/retry`, 'Send again', 'small')}${actionForm(`${root}/console/webhooks/${id}/discard`, 'Discard', 'small danger')}</div>`,
     ]
   }

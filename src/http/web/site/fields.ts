@@ -1,5 +1,6 @@
 import { type Html, html } from '../../../shared/html.ts'
 import type { Answer } from '../../answers/answers.ts'
+import { fieldMessage, personalMessage } from './messages.ts'
 
 /** What is wrong with a form: by field, or with the whole of it. */
 export type Problems = {
@@ -26,15 +27,22 @@ export type Field = {
   readonly maxLength?: number | undefined
 }
 
-/** A labelled input with its hint and its problem, both connected to it for screen readers. */
+/** A labelled input with its hint or its problem, connected to it for screen readers. Of several problems, the first has the focus. */
 export function inputField(field: Field, { fields }: Problems = NO_PROBLEMS): Html {
   const { name, label, type = 'text', value, autocomplete = 'off', hint, isOptional, hasFocus, minLength, maxLength } = field
   const problem = fields[name]
-  const describedBy = [field.describedBy, hint && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(' ')
+  const [faulty] = Object.keys(fields)
+  const isFocused = faulty === undefined ? hasFocus : faulty === name
+  const note =
+    problem === undefined
+      ? hint && html`<p class="hint" id="${name}-hint">${hint}</p>`
+      : html`<p class="problem" id="${name}-problem">${problem}</p>`
+  const noteId = problem === undefined ? hint && `${name}-hint` : `${name}-problem`
+  const describedBy = [field.describedBy, noteId].filter(Boolean).join(' ')
   return html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('value', value)}${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${hasFocus ? html` autofocus` : ''}>
-${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}${problem && html`<p class="problem" id="${name}-problem">${problem}</p>`}
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('value', value)}${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${isFocused ? html` autofocus` : ''}>
+${note}
 </div>`
 }
 
@@ -51,16 +59,21 @@ export function actionForm(action: string, label: string, kind: '' | 'primary' |
 /** The problems that a refused form shows: validation issues belong to their fields, everything else to the form. */
 export function problemsOf(answer: Answer, labels: Readonly<Record<string, string>> = {}): Problems {
   const { detail } = answer
-  if (typeof detail === 'string') return { answer, fields: {}, message: detail }
+  if (typeof detail === 'string') return { answer, fields: {}, message: personalMessage(answer) }
   const fields: Record<string, string> = {}
   const others: string[] = []
-  for (const { loc, msg } of detail) {
-    const name = String(loc[1] ?? '')
-    const text = msg.replace(/^Value error, /, '').replace(/^String should/, `${labels[name] ?? 'This'} should`)
+  for (const issue of detail) {
+    const name = String(issue.loc[1] ?? '')
+    const text = fieldMessage(issue, labels[name])
     if (name in labels) fields[name] ??= text
     else others.push(text)
   }
-  return { answer, fields, message: others[0] ?? (Object.keys(fields).length > 0 ? 'Some fields need to be corrected.' : undefined) }
+  return { answer, fields, message: others[0] ?? summaryOf(Object.keys(fields).length) }
+}
+
+function summaryOf(faulty: number): string | undefined {
+  if (faulty === 0) return undefined
+  return faulty === 1 ? 'One field needs to be corrected.' : 'Some fields need to be corrected.'
 }
 
 function attribute(name: string, value: string | number | undefined): Html | undefined {

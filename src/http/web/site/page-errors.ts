@@ -2,11 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../../model/refusal.ts'
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { ANSWERS, type Answer } from '../../answers/answers.ts'
+import type { Answer } from '../../answers/answers.ts'
 import { answerError } from '../../answers/errors.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
-import { messageOf } from '../pages.ts'
+import type { Cookies } from './cookies.ts'
 import { type Problems, problemsOf } from './fields.ts'
+import { personalMessage } from './messages.ts'
 import { confirmPasswordPage, PasswordRequired } from './recent-password.ts'
 import { signInPath } from './return-path.ts'
 import { type Page, renderPage, SITE_HEADERS } from './shell.ts'
@@ -24,12 +25,19 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const RETRIED: ReadonlySet<number> = new Set([400, 401, 422, 429])
 const ABOUT_PASSWORD: ReadonlySet<string> = new Set(['wrong_credentials', 'too_many_requests'])
 
-export function createPageErrors(site: Site, send: (reply: FastifyReply, page: Html, status: number) => FastifyReply): PageErrors {
+export function createPageErrors(
+  site: Site,
+  cookies: Cookies,
+  send: (reply: FastifyReply, page: Html, status: number) => FastifyReply,
+): PageErrors {
   return {
     handler: (area, retry) => async (error, request, reply) => {
       const isSignedOut = error instanceof Refusal && SIGNED_OUT.has(error.code)
-      if (isSignedOut && READING.has(request.method))
+      if (isSignedOut && READING.has(request.method)) {
+        // The browser still has a cookie: its session has expired or was ended.
+        if (error.code !== 'not_authenticated') cookies.setNotice(reply, 'session-ended')
         return reply.headers(SITE_HEADERS).redirect(site.root + signInPath(area, request.url), 303)
+      }
       const answer = answerError(error, request)
       const page = isSignedOut ? signedOutPage(site, area) : await pageFor(area, retry, error, answer, request)
       const [path = ''] = request.url.split('?')
@@ -54,7 +62,8 @@ function viewerOf(area: PageArea, { caller }: FastifyRequest): User | undefined 
 function passwordPage(site: Site, error: Error, answer: Answer, request: FastifyRequest): Page | undefined {
   if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, undefined)
   const isAsked = request.routeOptions.config.recentPassword !== undefined && ABOUT_PASSWORD.has(answer.code)
-  return isAsked ? confirmPasswordPage(site, request, messageOf(answer)) : undefined
+  const message = answer.code === 'wrong_credentials' ? 'Wrong password. Nothing was changed.' : personalMessage(answer)
+  return isAsked ? confirmPasswordPage(site, request, message) : undefined
 }
 
 /** The form again, with its problems and its values. Passwords are never sent back. */
@@ -73,7 +82,7 @@ function textsOf({ body }: FastifyRequest): Record<string, string> {
 
 function signedOutPage({ root }: Site, area: PageArea): Page {
   const content = html`<p class="notice bad" role="alert">Your session has ended, so nothing was changed.</p>
-<p><a class="button primary" href="${root}/${area}/sign-in">Sign in</a></p>`
+<p class="actions"><a class="button primary" href="${root}/${area}/sign-in">Sign in</a></p>`
   return { title: 'You are signed out', content, isLone: true }
 }
 
@@ -86,10 +95,12 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable',
 }
 
-function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, { id, caller }: FastifyRequest): Page {
+function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, { id, caller, method }: FastifyRequest): Page {
   const { status } = answer
   const isOutsider = area === 'console' && status === 403 && caller !== undefined && caller.user.role !== 'admin'
-  const message = isOutsider ? 'The console is for admins. You are signed in as somebody who is not one.' : messageFor(answer)
+  const message = isOutsider
+    ? `The console is for admins. You are signed in as ${caller.user.email}, who is not an admin.`
+    : messageFor(answer, method)
   const ways = isOutsider
     ? html`${isEnabled.account ? html`<a class="button primary" href="${root}/account/">Go to your account</a>` : ''}<a class="button" href="${root}/console/sign-in">Sign in as an admin</a>`
     : html`<a class="button" href="${root}/${area}/">${area === 'console' ? 'Go to the console' : 'Go to your account'}</a>`
@@ -98,9 +109,7 @@ function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, 
   return { title: TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'This was refused'), content }
 }
 
-function messageFor(answer: Answer): string {
-  if (answer.code === ANSWERS.not_permitted.code) return 'This request was refused. Open the page again and repeat what you did.'
-  if (answer.status === 503) return 'The service cannot answer right now. Wait a moment, then try again.'
-  if (answer.status >= 500) return 'The service could not handle this request.'
-  return messageOf(answer)
+/** A page without a form is invalid because of its address. */
+function messageFor(answer: Answer, method: string): string {
+  return answer.status === 422 && READING.has(method) ? 'The address of this page is not valid.' : personalMessage(answer)
 }

@@ -45,7 +45,7 @@ export function createRecentPassword({ site, sessions, limiter, cookies }: Recen
 export function confirmPasswordPage({ root }: Site, request: FastifyRequest, problem: string | undefined): Page {
   const [path = ''] = request.url.split('?')
   const fields = Object.entries((request.body ?? {}) as Record<string, unknown>).filter(([name]) => name !== 'password')
-  const content = html`${formProblem({ fields: {}, message: problem })}<p>You gave your password more than ten minutes ago. This action needs it again.</p>
+  const content = html`${formProblem({ fields: {}, message: problem })}<p>You entered your password more than ten minutes ago. Enter it again to continue.</p>
 <form class="form" method="post" action="${root}${path}"${request.routeOptions.config.isDownload ? html` data-download` : ''}>
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
 ${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: true })}

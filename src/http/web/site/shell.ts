@@ -1,7 +1,7 @@
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
-import { NOTICES, type Notice } from './notices.ts'
+import { NEUTRAL_NOTICES, NOTICES, type Notice } from './notices.ts'
 import type { Site } from './site.ts'
 
 /** What a page without navigation needs. */
@@ -112,13 +112,15 @@ ${notice}${content}
 function shellPage(site: Site, view: View, user: User, { title, content, badges, actions, back }: Page): Html {
   const { root } = site
   const { label, entries } = NAVIGATION[view.area]
+  // A form that is shown again may have a path of its own: it belongs to the first page.
+  const current = entries.slice(1).find(([to]) => view.path === to || view.path.startsWith(`${to}/`)) ?? entries[0]
   return html`<body>
 <a class="skip" href="#content">Skip to content</a>
 <div class="shell">
 <header class="side">
 <a class="brand" href="${root}/${view.area}/">${logoOf(site)}${site.apiTitle}</a>
 <nav aria-label="${label}"><ul>
-${entries.map((entry) => navigationEntry(site, view, entry))}
+${entries.map((entry) => navigationEntry(site, entry, entry === current))}
 </ul></nav>
 <div class="who"><p class="clip" title="${user.email}">${user.email}</p>
 <div class="actions">${otherArea(site, view.area, user)}<form method="post" action="${root}/${view.area}/sign-out"><button class="small">Sign out</button></form></div></div>
@@ -138,9 +140,7 @@ function logoOf({ root, assets, hasOwnLogo }: LoneSite): Html {
   return html`<img src="${root}/${assets.logo.path}" alt="" width="24" height="24">`
 }
 
-function navigationEntry({ root }: Site, { path, area }: View, [to, text]: Entry): Html {
-  const isFirst = to === `/${area}/`
-  const isCurrent = isFirst ? path === to || `${path}/` === to : path === to || path.startsWith(`${to}/`)
+function navigationEntry({ root }: Site, [to, text]: Entry, isCurrent: boolean): Html {
   return html`<li><a href="${root}${to}"${isCurrent ? html` aria-current="page"` : ''}>${text}</a></li>`
 }
 
@@ -152,5 +152,5 @@ function otherArea({ root, isEnabled }: Site, area: PageArea, { role }: User): H
 }
 
 function noticeOf({ notice }: View): Html | undefined {
-  return notice && html`<p class="notice good" role="status">${NOTICES[notice]}</p>\n`
+  return notice && html`<p class="notice${NEUTRAL_NOTICES.has(notice) ? '' : ' good'}" role="status">${NOTICES[notice]}</p>\n`
 }

@@ -58,11 +58,12 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
 
   async function form(problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest): Promise<Page> {
     const { root, isEnabled } = site
-    const content = html`${formProblem(problems)}${await parts.firstSteps(area, request)}<form class="form" method="post" action="${root}/${area}/sign-in">
+    const firstSteps = await parts.firstSteps(area, request)
+    const content = html`${formProblem(problems)}${firstSteps}<form class="form" method="post" action="${root}/${area}/sign-in">
 <input type="hidden" name="next" value="${returnPath(values['next'], area)}">
-${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 'username', value: values['email'], hasFocus: true }, problems)}
-${inputField({ name: 'password', label: LABELS.password, type: 'password', autocomplete: 'current-password' }, problems)}
-<button class="primary">Sign in</button>
+${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 'username', value: values['email'], hasFocus: !values['email'] && firstSteps === undefined }, problems)}
+${inputField({ name: 'password', label: LABELS.password, type: 'password', autocomplete: 'current-password', hasFocus: Boolean(values['email']) }, problems)}
+<button${firstSteps === undefined ? html` class="primary"` : ''}>Sign in</button>
 </form>${isEnabled.account ? accountLinks(root, area) : ''}`
     return { title: TITLES[area], content, isLone: true }
   }
@@ -70,5 +71,5 @@ ${inputField({ name: 'password', label: LABELS.password, type: 'password', autoc
 
 function accountLinks(root: string, area: PageArea): Html {
   const register = area === 'account' ? html`<a href="${root}/account/register">Create an account</a>` : ''
-  return html`\n<p class="ways">${register}<a href="${root}/account/forgot-password">Forgot your password?</a><a href="${root}/account/resend-verification">No verification mail?</a></p>`
+  return html`\n<p class="ways">${register}<a href="${root}/account/forgot-password">Forgot your password?</a><a href="${root}/account/resend-verification">No verification email?</a></p>`
 }

@@ -12,7 +12,7 @@ test('200: registering creates an unverified account without a session, mails a 
   const { app, services, mailbox } = service
   const done = await app.inject(submit('/account/register', MIA))
   assert.equal(done.statusCode, 200)
-  assert.match(textOf(done), /Check your mail Your account is created\. We have sent a mail to mia@example\.com \. Open the link/)
+  assert.match(textOf(done), /Check your email Your account has been created\. We have sent an email to mia@example\.com \. Open the link/)
   assert.equal(done.headers['set-cookie'], undefined)
   const user = await services.userAdministration.find(1)
   assert.deepEqual(
@@ -22,7 +22,7 @@ test('200: registering creates an unverified account without a session, mails a 
   assert.deepEqual(await services.userSessions.list(1), [])
   const early = await app.inject(submit('/account/sign-in', credentials(MIA)))
   assert.equal(early.statusCode, 401)
-  assert.match(textOf(early), /You need to verify your Email before logging in/)
+  assert.match(textOf(early), /Verify your email address before you sign in/)
   assert.equal((await app.inject(`/verify/?code=${await mailbox.codeFor(MIA.email)}`)).statusCode, 200)
   assert.equal((await app.inject(submit('/account/sign-in', credentials(MIA)))).statusCode, 303)
 })
@@ -32,12 +32,12 @@ test('400 and 422: the form comes back with what is wrong, and without the passw
   const { app } = service
   const { email } = await member(service)
   const cases: [Record<string, string>, number, RegExp][] = [
-    [{ ...MIA, email }, 400, /A User with this email already exists/],
-    [{ ...MIA, email: 'mia' }, 422, /value is not a valid email address/],
+    [{ ...MIA, email }, 400, /There is already an account with this email address/],
+    [{ ...MIA, email: 'mia' }, 422, /Enter a valid email address/],
     [{ ...MIA, password: 'short12' }, 422, /Password should have at least 8 characters/],
-    [{ ...MIA, first_name: ' ' }, 422, /First name should have at least 1 character/],
+    [{ ...MIA, first_name: ' ' }, 422, /First name is required/],
     [{ ...MIA, last_name: 'x'.repeat(101) }, 422, /Last name should have at most 100 characters/],
-    [{}, 422, /Field required/],
+    [{}, 422, /is required/],
   ]
   for (const [fields, status, message] of cases) {
     const response = await app.inject(submit('/account/register', fields))

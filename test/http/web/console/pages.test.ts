@@ -38,7 +38,7 @@ test('200: the overview counts users by status, new users by day, and mails', as
   const page = await look('/')
   assert.match(textOf(page), /Users 3 Active 1 Unverified 1 Banned 1 Admins 1/)
   assert.match(textOf(page), /New users 3 in 7 days, 3 in 30 days/)
-  assert.match(textOf(page), /1 mail could not be delivered/)
+  assert.match(textOf(page), /1 email could not be delivered/)
   assert.equal(page.body.split('<rect ').length - 1, 30)
   assert.match(textOf(page), /Checks/)
 })
@@ -59,13 +59,13 @@ test('400, 422: a form that cannot be accepted is shown again with its values, b
   const { press, services, boss } = await start(t, { PASSWORD_BLOCKLIST: 'common' })
   const fields = { email: 'new@example.com', first_name: 'New', last_name: 'User', password: 'correct horse battery' }
   const cases: [Record<string, string>, number, RegExp][] = [
-    [{ ...fields, email: boss.email }, 400, /A User with this email already exists/],
-    [{ ...fields, email: 'nonsense' }, 422, /value is not a valid email address/],
+    [{ ...fields, email: boss.email }, 400, /There is already an account with this email address/],
+    [{ ...fields, email: 'nonsense' }, 422, /Enter a valid email address/],
     [{ ...fields, password: 'shrt' }, 422, /Password should have at least 8 characters/],
     [{ ...fields, password: 'password1' }, 422, /This password is on a list of breached passwords/],
-    [{ ...fields, first_name: ' ' }, 422, /First name should have at least 1 character/],
+    [{ ...fields, first_name: ' ' }, 422, /First name is required/],
     [{ ...fields, last_name: MARKUP.repeat(5) }, 422, /Last name should have at most 100 characters/],
-    [{}, 422, /Field required/],
+    [{}, 422, /is required/],
   ]
   for (const [sent, status, message] of cases) {
     const response = await press('/users/new', sent)
@@ -84,7 +84,7 @@ test('200: a pasted key shows its owner and whether it works, and is not repeate
   const { key, keyId } = await keyHolder(service, mia, { expiresAt: clock.now() + 60_000 })
   const live = await press('/keys', { key: `  ${key} ` })
   assert.equal(live.statusCode, 200)
-  assert.match(textOf(live), new RegExp(`Owner mia@example\\.com Status Live Key ID ${keyId}`))
+  assert.match(textOf(live), new RegExp(`Owner mia@example\\.com Status Active Key ID ${keyId}`))
   assert.ok(!live.body.includes(key))
   clock.advance({ minutes: 2 })
   assert.match(textOf(await press('/keys', { key })), /Status Expired/)

@@ -87,15 +87,15 @@ test('400, 404, 422: a refusal is a page that says why, and nothing changes', as
   const before = events(stage).length
   const cases: [string, number, RegExp][] = [
     [`${boss.id}/ban`, 400, /You cannot ban yourself/],
-    [`${boss.id}/delete`, 400, /Cannot delete the last admin user/],
-    ['999999/ban', 404, /User not Found/],
-    ['999999/make-admin', 404, /User not Found/],
-    ['999999/delete', 404, /User not Found/],
+    [`${boss.id}/delete`, 400, /The last admin cannot be deleted/],
+    ['999999/ban', 404, /There is no such user/],
+    ['999999/make-admin', 404, /There is no such user/],
+    ['999999/delete', 404, /There is no such user/],
     ['x/ban', 422, /./],
     ['0x7/ban', 422, /./],
-    [`${mia.id}/keys/${keyId}/disable`, 404, /API key not found/],
-    [`${mia.id}/keys/${keyId}/revoke`, 404, /API key not found/],
-    [`${mia.id}/sessions/${session?.id}/revoke`, 404, /Session not found/],
+    [`${mia.id}/keys/${keyId}/disable`, 404, /There is no such API key/],
+    [`${mia.id}/keys/${keyId}/revoke`, 404, /There is no such API key/],
+    [`${mia.id}/sessions/${session?.id}/revoke`, 404, /There is no such session/],
   ]
   for (const [path, status, message] of cases) {
     const response = await press(path)
@@ -130,7 +130,7 @@ test('403: making an admin and deleting ask for the password again after ten min
 
   const wrong = await press('make-admin', { password: 'not the password' })
   assert.deepEqual([wrong.statusCode, await roleOf()], [400, 'user'])
-  assert.match(textOf(wrong), /Confirm your password Wrong email or password/)
+  assert.match(textOf(wrong), /Confirm your password Wrong password\. Nothing was changed/)
   assert.equal(wrong.headers['set-cookie'], undefined)
 
   const confirmed = await press('make-admin', { password: boss.password })

@@ -16,7 +16,7 @@ test('200: both sign-in pages have the fields Email and Password and the button 
     assert.equal(statusCode, 200)
     assert.match(body, /<label for="email">Email<\/label>/)
     assert.match(body, /<label for="password">Password<\/label>/)
-    assert.match(body, /<button class="primary">Sign in<\/button>/)
+    assert.match(body, /<button[^>]*>Sign in<\/button>/)
     assert.equal(headers['cache-control'], 'no-store')
   }
 })
@@ -61,7 +61,7 @@ test('303: below the path of BASE_URL, redirects and links stay below it', async
   )
 })
 
-test('400, 401: a refused sign-in shows the form again with the message of the API, and no cookie', async (t) => {
+test('400, 401: a refused sign-in shows the form again with a message, and no cookie', async (t) => {
   const service = await startApp(t)
   const { app, services } = service
   const mia = await member(service)
@@ -71,9 +71,9 @@ test('400, 401: a refused sign-in shows the form again with the message of the A
   const cases = [
     [{ email: mia.email, password: 'wrong password' }, 400, 'Wrong email or password'],
     [{ email: 'nobody@example.com', password: 'wrong password' }, 400, 'Wrong email or password'],
-    [{ email: banned.email, password: banned.password }, 401, 'This User is banned'],
-    [{ email: unverified.email, password: unverified.password }, 401, 'You need to verify your Email before logging in'],
-    [{ email: 'not an address', password: 'wrong password' }, 422, 'value is not a valid email address'],
+    [{ email: banned.email, password: banned.password }, 401, 'This account is banned'],
+    [{ email: unverified.email, password: unverified.password }, 401, 'Verify your email address before you sign in'],
+    [{ email: 'not an address', password: 'wrong password' }, 422, 'Enter a valid email address'],
   ] as const
   for (const [fields, status, message] of cases) {
     const response = await app.inject(submit('/account/sign-in', fields))
@@ -82,6 +82,8 @@ test('400, 401: a refused sign-in shows the form again with the message of the A
     assert.equal(response.headers['set-cookie'], undefined)
     assert.ok(response.body.includes(`value="${fields.email}"`), 'the address is kept')
     assert.ok(!response.body.includes(fields.password), 'the password is not')
+    const [, focused] = /<input id="(\w+)"[^>]* autofocus>/.exec(response.body) ?? []
+    assert.equal(focused, status === 422 ? 'email' : 'password', 'the focus is where the correction is')
   }
 })
 
@@ -93,7 +95,7 @@ test('429: sign-in is limited by account and by address, apart from POST /login/
   for (let n = 0; n < 10; n++) assert.equal((await attempt(mia.email)).statusCode, 400)
   const refused = await attempt(mia.email)
   assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '6'])
-  assert.match(textOf(refused), /Too many requests/)
+  assert.match(textOf(refused), /Too many requests\. Try again in 6 seconds\./)
   assert.equal((await app.inject(submit('/console/sign-in', credentials(mia)))).statusCode, 429, 'both sign-in pages count together')
   assert.equal((await app.inject(login({ email: mia.email }))).statusCode, 200)
   clock.advance({ seconds: 7 })
@@ -261,9 +263,20 @@ test('303: a session of the pages is listed like any other, and every revocation
     assert.equal((await services.userSessions.list(mia.id)).length, 2)
     assert.equal((await app.inject(visit('/account/', cookie))).statusCode, 200)
     await revoke(mia.id)
-    assert.equal((await app.inject(visit('/account/', cookie))).statusCode, 303, name)
+    const next = await app.inject(visit('/account/', cookie))
+    assert.equal(next.statusCode, 303, name)
+    assert.match(String(next.headers['set-cookie']), /^latchkey-notice=session-ended;/, name)
     assert.equal((await app.inject(submit('/account/sign-out', {}, cookie))).statusCode, 401, name)
   }
+})
+
+test('200: the sign-in page says that a session has ended, and does not praise it', async (t) => {
+  const service = await startApp(t)
+  const { app } = service
+  const first = await app.inject(visit('/account/'))
+  assert.equal(first.headers['set-cookie'], undefined, 'without a cookie no session has ended')
+  const shown = await app.inject(visit('/account/sign-in', 'latchkey-notice=session-ended'))
+  assert.match(shown.body, /<p class="notice" role="status">Your session has ended\. Sign in again\.<\/p>/)
 })
 
 test('403: signing in is refused for forms of other sites', async (t) => {
