@@ -40,9 +40,9 @@ import { readVersion } from './shared/version.ts'
 import type { MonitoredDatabase } from './storage/monitored.ts'
 import { measureOutbox as measureMails } from './storage/repositories/delivery/outbox.repository.ts'
 import { measureWebhooks } from './storage/repositories/delivery/webhook-inspection.repository.ts'
-import { findOldestUnsealed } from './storage/repositories/operations/event-seal.repository.ts'
 import { readInstanceId } from './storage/repositories/operations/instance.repository.ts'
 import { ping } from './storage/repositories/operations/ping.ts'
+import { findOldestUnsealed } from './storage/repositories/operations/unsealed-event.repository.ts'
 
 export type AppParts = Parts & {
   readonly db: MonitoredDatabase

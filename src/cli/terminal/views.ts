@@ -1,4 +1,4 @@
-import { parseEventDetail } from '../../domain/values/event-detail.ts'
+import { parseEventDetail, shownTime } from '../../domain/values/event-detail.ts'
 import type { ApiKey } from '../../model/api-key.ts'
 import type { StoredEvent } from '../../model/event.ts'
 import type { OutboxMail } from '../../model/mail.ts'
@@ -133,7 +133,7 @@ export const MAIL_FORMAT: Format<OutboxMail> = {
 export const EVENT_FORMAT: Format<StoredEvent> = {
   columns: {
     ID: ({ id }) => String(id),
-    AT: ({ at }) => timeText(at),
+    AT: ({ at }) => timeText(shownTime(at)),
     KIND: ({ kind }) => kind,
     ACTOR: ({ actor }) => String(actor ?? ''),
     VIA: ({ via }) => via,
@@ -144,7 +144,7 @@ export const EVENT_FORMAT: Format<StoredEvent> = {
   },
   json: ({ id, at, kind, actor, via, target, keyId, ip, requestId, detail }) => ({
     id,
-    at: timeText(at),
+    at: timeText(shownTime(at)),
     kind,
     actor,
     via,

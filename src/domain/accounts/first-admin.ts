@@ -4,6 +4,7 @@ import { findAnyAdmin, promoteByEmail } from '../../storage/repositories/account
 import { findUserByEmail, insertUser } from '../../storage/repositories/accounts/user.repository.ts'
 import type { DomainParts } from '../parts.ts'
 import { emailKey } from '../values/email.ts'
+import { recordCreation } from './user-creation.ts'
 
 type Parts = Pick<DomainParts, 'changes' | 'passwords' | 'now'>
 
@@ -26,7 +27,7 @@ export async function ensureAdmin(
   return changes.withoutCaller(origin, async (tx) => {
     const id = await insertUser(tx, { ...account, role: 'admin', verified: true, createdAt: now() })
     if (id !== undefined) {
-      tx.record({ kind: 'user.registered', target: id })
+      recordCreation(tx, id, 'admin')
       return { promoted: undefined }
     }
     const former = await findUserByEmail(tx, key)

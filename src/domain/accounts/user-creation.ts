@@ -29,10 +29,16 @@ export async function createUser(
   return changeAsAdmin(changes, by, (tx) => addAccount(tx, { ...profile, passwordHash, role, verified: true, createdAt: now() }))
 }
 
-/** Inserts an account and records the event. Returns its id; refuses an address that is taken. */
+/** Inserts an account and records its events. Returns its id; refuses an address that is taken. */
 export async function addAccount(tx: ChangeTransaction, account: NewAccount): Promise<number> {
   const userId = await insertUser(tx, { ...account, emailKey: emailKey(account.email) })
   if (userId === undefined) throw new Refusal('email_taken')
-  tx.record({ kind: 'user.registered', target: userId })
+  recordCreation(tx, userId, account.role)
   return userId
+}
+
+/** Who looks for new admins finds them by one kind of event, however they became one. */
+export function recordCreation(tx: ChangeTransaction, userId: number, role: Role): void {
+  tx.record({ kind: 'user.registered', target: userId })
+  if (role === 'admin') tx.record({ kind: 'user.promoted', target: userId })
 }

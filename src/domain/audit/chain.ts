@@ -1,6 +1,7 @@
 import type { AuditMark, AuditProblem, ChainPlace, EventSeal, WrittenEvent } from '../../model/audit.ts'
 import { type AuditSeals, erasableDigest, eventContent, linkHash, markContent, NO_HASH } from '../../security/audit-seals.ts'
-import type { ChainLink, MarkName, UnsealedEvent } from '../../storage/repositories/operations/event-seal.repository.ts'
+import type { ChainLink, MarkName } from '../../storage/repositories/operations/event-seal.repository.ts'
+import type { UnsealedEvent } from '../../storage/repositories/operations/unsealed-event.repository.ts'
 
 export const NOT_OURS = 'the link was not made with SECRET_KEY'
 export const CHAIN_START: ChainPlace = { position: 0, hash: NO_HASH }
@@ -70,6 +71,8 @@ export function followLink(
   if (!isDigestRight({ seal, event })) return { problem: 'the address or the details of the event were changed' }
   const state = seals.check('link', hash, seal)
   if (state === 'invalid') return { problem: NOT_OURS, isRebuilt: true }
+  const isEventOurs = seals.check('event', eventContent(event, seal.digest), event) !== 'invalid'
+  if (state === 'valid' && !isEventOurs) return { problem: 'the name of the key of the event was changed' }
   return { position: seal.position, hash, isKeyKnown: state === 'valid' }
 }
 

@@ -2,16 +2,10 @@ import type { ChainPlace, EventSeal } from '../../model/audit.ts'
 import { type AuditSeals, createAuditSeals } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import { type Database, readsOf, type Transaction } from '../../storage/database.ts'
-import {
-  addSeals,
-  findMark,
-  findOldestUnsealed,
-  findStrayLink,
-  findUnsealed,
-  type MarkName,
-  setMark,
-} from '../../storage/repositories/operations/event-seal.repository.ts'
+import { addSeals, findMark, findStrayLink, type MarkName, setMark } from '../../storage/repositories/operations/event-seal.repository.ts'
+import { findOldestUnsealed, findUnsealed } from '../../storage/repositories/operations/unsealed-event.repository.ts'
 import { appendLink, CHAIN_START, createMark, markProblem, unsealedProblem } from './chain.ts'
+import { findLostChain } from './lost-chain.ts'
 
 export type Sealer = {
   start(): void
@@ -81,6 +75,7 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
   async function sealBatch(tx: Transaction, afterId: number, isThorough: boolean): Promise<SealedBatch> {
     await tx.lock('audit-chain')
     const end = await readEnd(tx, seals, highest)
+    if (end.position === 0) await requireNewTrail(tx, seals, now())
     const events = await findUnsealed(tx, afterId, BATCH_SIZE, isThorough)
     // An event that is not genuine stays unsealed, and is reported by a verification.
     const genuine = events.filter((event) => unsealedProblem(seals, event) === undefined)
@@ -146,6 +141,12 @@ async function readEnd(tx: Transaction, seals: AuditSeals, highest: ChainPlace):
   // Its event would not be sealed, although it is not in the chain.
   if (stray !== undefined) throw broken(`the link at position ${stray.position} was added outside of the chain`)
   return head
+}
+
+/** Events that were sealed before must not be sealed again as if nothing had happened: some may be missing. */
+async function requireNewTrail(tx: Transaction, seals: AuditSeals, now: number): Promise<void> {
+  const problem = await findLostChain(tx, seals, now)
+  if (problem !== undefined) throw broken(`event ${problem.eventId}: ${problem.reason}`)
 }
 
 function broken(reason: string): BrokenChain {

@@ -1,5 +1,7 @@
 import type { AuditProblem, AuditVerification, WrittenEvent } from '../../model/audit.ts'
+import { erasableDigest } from '../../security/audit-seals.ts'
 import type { ChainLink } from '../../storage/repositories/operations/event-seal.repository.ts'
+import { ProblemFound } from './checked-chain.ts'
 import { createErasures } from './erasures.ts'
 
 /** Counts the events that a verification passes. Events that operators left behind explain what it finds. */
@@ -34,7 +36,8 @@ export function createTally(): Tally {
       if (event === undefined) return
       if (event.salt === null) {
         erased++
-        erasures.add(link)
+        if (event.kind === 'data.erased' && !wasErasedWhenSealed(link)) throw erasedErasure(link)
+        if (!wasErasedWhenSealed(link)) erasures.add(link)
       }
       if (seal.sealedAt - event.at > LATE_MS) late++
       noteExplanation(event)
@@ -48,4 +51,14 @@ export function createTally(): Tally {
     wasResealed: () => wasResealed,
     counts: () => ({ unsealed, erased, late }),
   }
+}
+
+/** An operator has accepted the event in this state and begun the chain anew. */
+function wasErasedWhenSealed({ seal, event }: ChainLink): boolean {
+  return event !== undefined && seal.digest === erasableDigest('', event)
+}
+
+/** The event of an erasure must not explain its own. */
+function erasedErasure({ seal: { eventId, position } }: ChainLink): ProblemFound {
+  return new ProblemFound({ eventId, position, reason: 'the address and the details were erased, which no command does to this event' })
 }

@@ -2,16 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditProblem, AuditVerification, VerifyOptions } from '../../model/audit.ts'
 import type { AuditSeals } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
-import {
-  findEventIds,
-  findMark,
-  findStrayLink,
-  findWindowEnd,
-  listUnsealed,
-} from '../../storage/repositories/operations/event-seal.repository.ts'
+import { findEventIds, findMark, findStrayLink } from '../../storage/repositories/operations/event-seal.repository.ts'
+import { findWindowEnd, listUnsealed } from '../../storage/repositories/operations/unsealed-event.repository.ts'
 import { CHAIN_START, unsealedProblem } from './chain.ts'
 import { createChainWalk } from './chain-walk.ts'
 import { ProblemFound } from './checked-chain.ts'
+import { findLostChain } from './lost-chain.ts'
 import { createTally, type Tally } from './tally.ts'
 
 const WINDOW_SIZE = 5000
@@ -25,6 +21,7 @@ export async function verifyTrail(reads: Reads, seals: AuditSeals, options: Veri
     await walk.toEnd()
     await checkLinks(reads)
     await checkUnsealed(reads, seals, tally, options.signal)
+    if (walk.counts().head.position === 0) await checkLostChain(reads, seals, options.now ?? Date.now)
     // What explains an erasure may have been sealed after the first walk, and before the unsealed events were read.
     if (tally.unexplainedErasure() !== undefined) await walk.toEnd()
     const removedBeginning = tally.wasResealed() ? undefined : await findRemovedBeginning(reads)
@@ -57,6 +54,12 @@ async function checkUnsealed(reads: Reads, seals: AuditSeals, tally: Tally, sign
       tally.addUnsealed(event)
     }
   }
+}
+
+async function checkLostChain(reads: Reads, seals: AuditSeals, now: () => number): Promise<void> {
+  const problem = await findLostChain(reads, seals, now())
+  // It may have begun since the walk.
+  if (problem !== undefined && (await findMark(reads, 'head')) === undefined) throw new ProblemFound(problem)
 }
 
 /** Ids show that there were events before the first one. An attacker who knows that can reset them too: see SECURITY.md. */

@@ -119,6 +119,7 @@ test('a change on the command line leaves an event', async (t) => {
     ]),
     [
       ['user.registered', null, 'cli', 1, null, null],
+      ['user.promoted', null, 'cli', 1, null, null],
       ['user.registered', null, 'cli', 2, null, null],
       ['user.promoted', null, 'cli', 2, null, null],
       ['user.demoted', null, 'cli', 2, null, null],
@@ -146,6 +147,7 @@ test('the admin of the settings, and another secret key, leave events of the sta
   const events = (await storedEvents(service.db)).map(({ kind, via, actor, target }) => ({ kind, via, actor, target }))
   assert.deepEqual(events, [
     { kind: 'user.registered', via: 'start', actor: null, target: 1 },
+    { kind: 'user.promoted', via: 'start', actor: null, target: 1 },
     { kind: 'secret.rotated', via: 'start', actor: null, target: null },
   ])
 })

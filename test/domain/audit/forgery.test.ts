@@ -27,6 +27,7 @@ const RENUMBER_FIFTH = [
 const HIDE_ORIGINAL = statement("update events set mac = 'hidden' where id = 5")
 const CHANGE_FIFTH = statement("update events set kind = 'user.verified' where id = 5")
 const CHANGE_ELEVENTH = statement("update events set kind = 'user.verified' where id = 11")
+const RENAME_KEY = statement('update events set mac_key = $1 where id = 5')
 const RELINK = statement("update event_seals set hash = $2, mac_key = 'unknown' where position = $1")
 const NOT_OURS = 'the link was not made with SECRET_KEY'
 
@@ -113,4 +114,12 @@ test('an erasure that is sealed during a verification is no alarm', async (t) =>
   }
   const { problem, erased } = await verifyTrail(reads, createAuditSeals(secretsOf(config)))
   assert.deepEqual([problem, erased, wasSealed], [undefined, 9, true])
+})
+
+test('a sealed event that names another key than it was written with is found', async (t) => {
+  const { db, config } = await sealedTrail(t)
+  const { currentKey } = createAuditSeals([OTHER_SECRET])
+  await db.run(RENAME_KEY, currentKey)
+  const { problem } = await verifyTrail(readsOf(db), createAuditSeals([...secretsOf(config), OTHER_SECRET]))
+  assert.deepEqual(problem, { eventId: 5, position: 5, reason: 'the name of the key of the event was changed' })
 })

@@ -39,7 +39,11 @@ test('303: the code of the terminal creates a verified admin, who is signed in',
   assert.deepEqual([created.statusCode, created.headers.location], [303, '/console/'], created.body)
   const { id, role, verified, email } = await services.userAdministration.findByEmail(FIELDS.email)
   assert.deepEqual({ role, verified, email }, { role: 'admin', verified: true, email: FIELDS.email })
-  assert.deepEqual(await db.all(EVENTS), [{ kind: 'user.registered', via: 'console', actor: null, target: id }])
+  const origin = { via: 'console', actor: null, target: id }
+  assert.deepEqual(await db.all(EVENTS), [
+    { kind: 'user.registered', ...origin },
+    { kind: 'user.promoted', ...origin },
+  ])
   assert.match(textOf(await app.inject(visit('/console/', sessionCookie(created)))), /Overview/)
   assert.ok(!service.logged.some((line) => line.includes(CODE) || line.includes(FIELDS.password)))
 })

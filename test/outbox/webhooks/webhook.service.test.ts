@@ -183,17 +183,18 @@ test('changes on the command line and at start are delivered too, and no secret 
   const settings = await settingsFor(t, receiver)
   const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: PASSWORD }
   const service = await startProcess(t, { ...settings, ...admin })
-  await untilReceived(receiver, 1)
+  await untilReceived(receiver, 2)
   const run = (...args: string[]) => runNode(t, LATCHKEY, args, { cwd: temporaryFolder(t), env: { ...settings, SECRET_KEY: TEST_SECRET } })
   const made = await run('key', 'create', 'ada@example.com', '--name', 'ci', '--json')
   assert.equal(made.code, 0, made.stderr)
   const dry = await run('user', 'delete', 'ada@example.com', '--dry-run')
   assert.equal(dry.code, 1, 'the last admin')
-  await untilReceived(receiver, 2)
+  await untilReceived(receiver, 3)
   assert.deepEqual(
     receiver.received.map(({ body: { type, data } }) => ({ type, data })),
     [
       { type: 'user.registered', data: { user_id: 1 } },
+      { type: 'user.promoted', data: { user_id: 1 } },
       { type: 'key.created', data: { user_id: 1, key_id: JSON.parse(made.stdout).id } },
     ],
   )

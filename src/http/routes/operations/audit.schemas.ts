@@ -1,6 +1,6 @@
 import { EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventPage } from '../../../domain/audit/audit.service.ts'
 import { eventCursor } from '../../../domain/values/event-cursor.ts'
-import { parseEventDetail } from '../../../domain/values/event-detail.ts'
+import { parseEventDetail, shownTime } from '../../../domain/values/event-detail.ts'
 import type { EventPlace } from '../../../model/audit.ts'
 import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
 import { nullable, type Static, Type } from '../../validation/schema.ts'
@@ -69,7 +69,7 @@ export const EventsView = Type.Object(
 export function eventView({ id, at, kind, actor, via, target, keyId, ip, requestId, detail }: StoredEvent): Static<typeof EventView> {
   return {
     id,
-    at: new Date(at).toISOString(),
+    at: new Date(shownTime(at)).toISOString(),
     kind,
     actor,
     // Written by this service, which knows no other way.

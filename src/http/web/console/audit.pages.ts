@@ -1,4 +1,4 @@
-import { parseEventDetail } from '../../../domain/values/event-detail.ts'
+import { parseEventDetail, shownTime } from '../../../domain/values/event-detail.ts'
 import type { EventFilter } from '../../../model/audit.ts'
 import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -38,7 +38,7 @@ export function eventsCard(root: string, events: readonly StoredEvent[], hidesTi
     hidesTitle,
     heads: ['Event', 'By', 'About', 'From', 'Details'],
     rows: events.map(({ at, kind, actor, target, via, ip, keyId, detail }) => [
-      mainCell(html`<code>${kind}</code>`, timeOf(at)),
+      mainCell(html`<code>${kind}</code>`, timeOf(shownTime(at))),
       userLink(root, actor),
       userLink(root, target),
       ip === null ? via : html`<span class="wrap">${via}, <span class="mono">${ip}</span></span>`,

@@ -1,9 +1,7 @@
 import type { AuditMark, EventSeal, WrittenEvent } from '../../../model/audit.ts'
-import { type Bit, type Reads, statement, type Transaction } from '../../database.ts'
-import { EVENT_COLUMNS, type EventRow, toStoredEvent } from './event.repository.ts'
+import { type Reads, statement, type Transaction } from '../../database.ts'
+import { toWrittenEvent, WRITTEN_COLUMNS, type WrittenRow } from './event.repository.ts'
 
-type WrittenRow = EventRow & { readonly salt: string | null; readonly mac: string; readonly mac_key: string }
-type UnsealedRow = WrittenRow & { readonly is_copy: Bit }
 type LinkRow = { [Column in keyof WrittenRow]: WrittenRow[Column] | null } & {
   readonly position: number
   readonly event_id: number
@@ -27,40 +25,11 @@ type MarkRow = {
   readonly mac_key: string
 }
 
-/** An event that is not in the chain yet. A copy repeats another event, and nobody but an intruder makes one. */
-export type UnsealedEvent = WrittenEvent & { readonly isCopy: boolean }
 /** A link of the chain with its event, unless that was removed. */
 export type ChainLink = { readonly seal: EventSeal; readonly event: WrittenEvent | undefined }
 export type MarkName = 'anchor' | 'head'
 export type StrayLink = Pick<EventSeal, 'position' | 'eventId'>
 
-const WRITTEN_COLUMNS = `${EVENT_COLUMNS}, events.salt, events.mac, events.mac_key`
-// `offset` keeps PostgreSQL from joining the whole tables: each event is looked up by the index.
-const IS_UNSEALED = 'not exists (select 1 from event_seals where event_id = events.id limit 1 offset 0)'
-// Transactions of PostgreSQL commit in another order than their ids, so a few ids below the highest one may not be sealed yet.
-const STRAGGLERS = 200
-const FAR_STRAGGLERS = 10_000
-// The id of the event at the end of the chain. An id that the database has not assigned yet was invented: it must not hide what follows.
-const LAST_SEALED_ID =
-  "coalesce((select event_id from event_seals where position = (select position from audit_marks where name = 'head')), 0)"
-const AFTER_SEALED = `events.id > (select least(${LAST_SEALED_ID}, pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)))`
-const AFTER_SEALED_SQLITE = `events.id > (select min(${LAST_SEALED_ID}, coalesce((select seq from sqlite_sequence where name = 'events'), 0)))`
-const UNSEALED_COLUMNS = `${WRITTEN_COLUMNS}, exists (
-  select 1 from events as other where other.at = events.at and other.mac = events.mac and other.id <> events.id
-    and (other.id < events.id or exists (select 1 from event_seals where event_id = other.id))) as is_copy`
-const FIND_UNSEALED = statement<UnsealedRow>(findUnsealedSql(AFTER_SEALED), findUnsealedSql(AFTER_SEALED_SQLITE))
-/** The time of the first event that waits to be sealed. SQLite commits in the order of the ids. */
-export const OLDEST_UNSEALED = {
-  postgres: `select events.at from events where ${AFTER_SEALED} - ${STRAGGLERS} and ${IS_UNSEALED} order by events.id limit 1`,
-  sqlite: `select events.at from events where ${AFTER_SEALED_SQLITE} and ${IS_UNSEALED} order by events.id limit 1`,
-}
-const FIND_OLDEST_UNSEALED = statement<{ at: number }>(OLDEST_UNSEALED.postgres, OLDEST_UNSEALED.sqlite)
-const FIND_WINDOW_END = statement<{ last: number | null }>(
-  'select max(id) as last from (select id from events where id > $1 order by id limit $2) as following',
-)
-const LIST_UNSEALED = statement<UnsealedRow>(
-  `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
-)
 // SQLite takes back the ids of a change that fails. PostgreSQL does not, and a crash of it skips up to 32. Events that are older than their
 // SQLite database were copied into it, perhaps from PostgreSQL.
 const FIND_IDS = statement<IdsRow>(
@@ -100,31 +69,6 @@ const DELETE_SOME_SEALS = statement(
   'delete from event_seals where position in (select position from event_seals order by position limit $1)',
 )
 const DELETE_MARKS = statement('delete from audit_marks')
-
-function findUnsealedSql(afterSealed: string): string {
-  return `select ${UNSEALED_COLUMNS} from events where events.id > $1 and ${afterSealed} - cast($2 as bigint) and ${IS_UNSEALED}
-    order by events.id limit $3`
-}
-
-/** Events that are not sealed yet, in order of id. Those far below the highest sealed id are looked for only by a thorough search. */
-export async function findUnsealed(tx: Transaction, afterId: number, limit: number, isThorough: boolean): Promise<UnsealedEvent[]> {
-  return (await tx.all(FIND_UNSEALED, afterId, isThorough ? FAR_STRAGGLERS : STRAGGLERS, limit)).map(toUnsealedEvent)
-}
-
-/** The time of the first event that waits to be sealed. */
-export async function findOldestUnsealed(db: Reads): Promise<number | undefined> {
-  return (await db.first(FIND_OLDEST_UNSEALED))?.at
-}
-
-/** The id of the last of the next events after an id; undefined if there are none. */
-export async function findWindowEnd(db: Reads, afterId: number, size: number): Promise<number | undefined> {
-  return (await db.first(FIND_WINDOW_END, afterId, size))?.last ?? undefined
-}
-
-/** Every unsealed event with an id in a range, wherever it is. */
-export async function listUnsealed(db: Reads, afterId: number, lastId: number): Promise<UnsealedEvent[]> {
-  return (await db.all(LIST_UNSEALED, afterId, lastId)).map(toUnsealedEvent)
-}
 
 export type EventIds = {
   readonly first: number | undefined
@@ -186,14 +130,6 @@ export function deleteSomeSeals(tx: Transaction, limit: number): Promise<number>
 
 export async function deleteMarks(tx: Transaction): Promise<void> {
   await tx.run(DELETE_MARKS)
-}
-
-function toUnsealedEvent(row: UnsealedRow): UnsealedEvent {
-  return { ...toWrittenEvent(row), isCopy: Boolean(row.is_copy) }
-}
-
-function toWrittenEvent(row: WrittenRow): WrittenEvent {
-  return { ...toStoredEvent(row), salt: row.salt, mac: row.mac, macKey: row.mac_key }
 }
 
 function toChainLink(row: LinkRow): ChainLink {

@@ -15,8 +15,11 @@ export type EventRow = {
   readonly detail: string | null
 }
 
+export type WrittenRow = EventRow & { readonly salt: string | null; readonly mac: string; readonly mac_key: string }
+
 export const EVENT_COLUMNS =
   'events.id, events.at, events.kind, events.actor, events.via, events.target, events.key_id, events.request_id, events.ip, events.detail'
+export const WRITTEN_COLUMNS = `${EVENT_COLUMNS}, events.salt, events.mac, events.mac_key`
 
 const INSERT = statement(`
   insert into events (at, kind, actor, via, target, key_id, request_id, ip, detail, salt, mac, mac_key)
@@ -86,4 +89,8 @@ export function eraseEvents(tx: Transaction, userId: number, limit: number): Pro
 export function toStoredEvent(row: EventRow): StoredEvent {
   const { id, at, kind, actor, via, target, key_id, request_id, ip, detail } = row
   return { id, at, kind, actor, via, target, keyId: key_id, requestId: request_id, ip, detail }
+}
+
+export function toWrittenEvent(row: WrittenRow): WrittenEvent {
+  return { ...toStoredEvent(row), salt: row.salt, mac: row.mac, macKey: row.mac_key }
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { AUDITED_KINDS } from '../../../../src/model/event.ts'
+import { statement } from '../../../../src/storage/database.ts'
 import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid } from '../../../support/app/assertions.ts'
 import { storedEvents } from '../../../support/app/audit.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+
+const MOVE_OUT_OF_CALENDAR = statement('update events set at = 9000000000000000')
 
 type Item = { readonly id: number; readonly kind: string; readonly actor: number | null; readonly target: number | null }
 type Page = { readonly items: readonly Item[]; readonly next: string | null }
@@ -118,4 +121,12 @@ test('a user gets 403, and an admin key that may read gets 200', async (t) => {
   assert.equal((await service.app.inject({ url: '/audit/', headers: mia.headers })).statusCode, 403)
   const key = await keyHolder(service, await admin(service), { access: 'read' })
   assert.equal((await service.app.inject({ url: '/audit', headers: key.headers })).statusCode, 200)
+})
+
+test('200: an event whose time somebody has moved out of the calendar does not break the list', async (t) => {
+  const service = await startApp(t)
+  const boss = await admin(service)
+  await service.db.run(MOVE_OUT_OF_CALENDAR)
+  const { items } = await listed(service, boss.headers)
+  assert.deepEqual(items[0], { ...items[0], kind: 'user.registered', at: '+275760-09-13T00:00:00.000Z' })
 })

@@ -1,0 +1,24 @@
+import type { AuditProblem } from '../../model/audit.ts'
+import { type AuditSeals, erasableDigest, eventContent } from '../../security/audit-seals.ts'
+import type { Reads } from '../../storage/database.ts'
+import { findLastOfKind, findServiceEvent } from '../../storage/repositories/operations/unsealed-event.repository.ts'
+
+const SEALED_AFTER_MS = 60_000
+
+/**
+ * Why a trail without a chain cannot be a new one; undefined if it can. A service seals its events within a second or two. Those of commands
+ * wait for the first start, and those that an operator has accepted with `audit reseal` are sealed again.
+ */
+export async function findLostChain(reads: Reads, seals: AuditSeals, now: number): Promise<AuditProblem | undefined> {
+  const eventId = await findServiceEvent(reads, await acceptedUntil(reads, seals), now - SEALED_AFTER_MS)
+  if (eventId === undefined) return undefined
+  const reason = 'the service wrote this event more than a minute ago, and there is no chain: it was removed, or never begun'
+  return { eventId, position: undefined, reason }
+}
+
+async function acceptedUntil(reads: Reads, seals: AuditSeals): Promise<number> {
+  const event = await findLastOfKind(reads, 'audit.resealed')
+  if (event === undefined) return 0
+  const isOurs = seals.check('event', eventContent(event, erasableDigest(event.salt ?? '', event)), event) === 'valid'
+  return isOurs ? event.at : 0
+}
