@@ -30,7 +30,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('status').filter({ hasText: 'The ban has been lifted.' }).waitFor()
     await page.getByText('Delete…').click()
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('status').filter({ hasText: 'The account is deleted' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'The account has been deleted' }).waitFor()
     await page.reload()
     assert.equal(await page.getByRole('status').count(), 0, 'a message is shown once')
     await page.getByLabel('Search').fill('boss')
