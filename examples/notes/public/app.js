@@ -116,7 +116,7 @@ onSubmit('reset', async ({ password }) => {
   await client.resetPassword({ code: new URLSearchParams(location.search).get('code'), password })
   history.replaceState(null, '', '/')
   showVisitor('log-in')
-  say('Your password is changed.')
+  say('Your password has been changed.')
 })
 onSubmit('write', async ({ text }) => {
   await api('', 'POST', { text })
