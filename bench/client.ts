@@ -57,3 +57,8 @@ export async function signIn(url: string, email: string, password: string): Prom
   if (response.status !== 303 || cookie === undefined) throw new Error(`signing in returned ${response.status}`)
   return cookie
 }
+
+/** For a request that the service gave up at its deadline. Other errors are thrown. */
+export function lateOnly(error: Error): undefined {
+  if (!error.message.includes('returned 503')) throw error
+}

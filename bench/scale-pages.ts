@@ -1,4 +1,4 @@
-import { ask, signIn } from './client.ts'
+import { ask, lateOnly, signIn } from './client.ts'
 import { FREQUENT_TERMS, ONE_PERCENT_TERM, personOf, RARE_TERMS, TERM_OF_EVERYONE } from './people.ts'
 import { createdAtOf, lastLoginOf } from './population.ts'
 import { type Compared, compare, type Populated } from './scale-hot-path.ts'
@@ -39,9 +39,10 @@ export async function measurePages(many: Populated, few: Populated, admin: { ema
     const compared: Compared[] = []
     for (const place of pagesOf(many.users).keys())
       compared.push(
-        await compare(rounds, many, few, (service) =>
-          ask(service.url, { path: pagesOf(service.users)[place] ?? '', cookie: cookies.get(service) }),
-        ),
+        await compare(rounds, many, few, async (service) => {
+          const asked = { path: pagesOf(service.users)[place] ?? '', cookie: cookies.get(service) }
+          return (await ask(service.url, asked).catch(lateOnly)) ?? { tookMs: Number.POSITIVE_INFINITY }
+        }),
       )
     return compared.reduce((one, other) => (other.latency.p50Ms > one.latency.p50Ms ? other : one))
   }

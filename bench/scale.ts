@@ -9,7 +9,7 @@ import { logIn } from './client.ts'
 import type { Report } from './figures.ts'
 import { rounded } from './latency.ts'
 import { populate } from './population.ts'
-import { type HotPathFigures, measureHotPath } from './scale-hot-path.ts'
+import { type HotPathFigures, measureHotPath, type Populated } from './scale-hot-path.ts'
 import { type ListFigures, measureList } from './scale-list.ts'
 import { measurePages, type PageFigures } from './scale-pages.ts'
 import { measureSearches, type SearchMeasures } from './scale-search.ts'
@@ -22,7 +22,7 @@ export type ScaleFigures = {
   readonly hotPath: HotPathFigures
   readonly list: ListFigures
   readonly search: SearchMeasures
-  /** The list of users in the console. */
+  /** The list of users in the console, with the largest number of users only. */
   readonly pages: PageFigures[]
 }
 
@@ -82,7 +82,8 @@ async function measureGrowth(
     const storage = { megabytes: await megabytesOf(many), usersPerSecond, migrateMs: await migrateMs(many) }
     const [service, reference] = [await serve(folder, many), await serve(folder, few)]
     try {
-      figures.push({ database: many.kind, users, storage, ...(await measureSize(service, reference, users, report)) })
+      const pages = size === sizes.at(-1) ? await measurePagesOf(service, reference, users, report) : []
+      figures.push({ database: many.kind, users, storage, ...(await measureSize(service, reference, users, report)), pages })
     } finally {
       await Promise.all([service.stop(), reference.stop()])
     }
@@ -109,20 +110,26 @@ function serve(folder: string, target: DatabaseTarget): Promise<BenchService> {
   return startService(folder, { ...SETTINGS, DATABASE_URL: databaseUrl })
 }
 
-type Measures = Pick<ScaleFigures, 'hotPath' | 'list' | 'search' | 'pages'>
+type Measures = Pick<ScaleFigures, 'hotPath' | 'list' | 'search'>
 
 async function measureSize(service: BenchService, reference: BenchService, users: number, report: Report): Promise<Measures> {
   const { token } = await logIn(service.url, ADMIN.email, ADMIN.password)
   report(`  login and /users/me with ${users} users`)
-  const [many, few] = [
-    { url: service.url, users },
-    { url: reference.url, users: FEW_USERS },
-  ]
-  const hotPath = await measureHotPath(many, few)
+  const hotPath = await measureHotPath(...populated(service, reference, users))
   report('  the whole list')
   const list = await measureList(service, token)
   report('  searches')
-  const search = await measureSearches(service.url, token, users)
-  report('  the list of users in the console')
-  return { hotPath, list, search, pages: await measurePages(many, few, ADMIN) }
+  return { hotPath, list, search: await measureSearches(service.url, token, users) }
+}
+
+function measurePagesOf(service: BenchService, reference: BenchService, users: number, report: Report): Promise<PageFigures[]> {
+  report(`  the list of ${users} users in the console`)
+  return measurePages(...populated(service, reference, users), ADMIN)
+}
+
+function populated(service: BenchService, reference: BenchService, users: number): [many: Populated, few: Populated] {
+  return [
+    { url: service.url, users },
+    { url: reference.url, users: FEW_USERS },
+  ]
 }
