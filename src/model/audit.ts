@@ -45,7 +45,6 @@ export type AuditVerification = {
 export type VerifyOptions = {
   readonly onProgress?: OnVerified | undefined
   readonly signal?: AbortSignal | undefined
-  readonly now?: (() => number) | undefined
   /** An end of the chain that was kept elsewhere. A chain without it was cut off, replaced or begun anew. */
   readonly expected?: ChainPlace | undefined
 }

@@ -61,7 +61,7 @@ export function createAudit({
       const last = items.length > size ? page.at(-1) : undefined
       return { items: page, next: last && { at: last.at, id: last.id } }
     },
-    verify: (options) => verifyTrail(reads, seals, { now, ...options }),
+    verify: (options) => verifyTrail(reads, seals, options),
     async erase({ origin }, userId) {
       let erased = 0
       for (let rows = ERASE_BATCH_SIZE; rows === ERASE_BATCH_SIZE; erased += rows)

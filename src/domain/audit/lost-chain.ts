@@ -6,13 +6,13 @@ import { findLastOfKind, findServiceEvent } from '../../storage/repositories/ope
 const SEALED_AFTER_MS = 60_000
 
 /**
- * Why a trail without a chain cannot be a new one; undefined if it can. A service seals its events within a second or two. Those of commands
- * wait for the first start, and those that an operator has accepted with `audit reseal` are sealed again.
+ * Why a trail without a chain cannot be a new one; undefined if it can. A service seals its events within a second or two, unless it is
+ * killed before. Those of commands wait for the first start, and those that an operator has accepted with `audit reseal` are sealed again.
  */
-export async function findLostChain(reads: Reads, seals: AuditSeals, now: number): Promise<AuditProblem | undefined> {
-  const eventId = await findServiceEvent(reads, await acceptedUntil(reads, seals), now - SEALED_AFTER_MS)
+export async function findLostChain(reads: Reads, seals: AuditSeals): Promise<AuditProblem | undefined> {
+  const eventId = await findServiceEvent(reads, await acceptedUntil(reads, seals), SEALED_AFTER_MS)
   if (eventId === undefined) return undefined
-  const reason = 'the service wrote this event more than a minute ago, and there is no chain: it was removed, or never begun'
+  const reason = 'the service wrote other events more than a minute after this one, and there is no chain: it was removed'
   return { eventId, position: undefined, reason }
 }
 

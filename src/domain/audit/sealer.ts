@@ -75,7 +75,7 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
   async function sealBatch(tx: Transaction, afterId: number, isThorough: boolean): Promise<SealedBatch> {
     await tx.lock('audit-chain')
     const end = await readEnd(tx, seals, highest)
-    if (end.position === 0) await requireNewTrail(tx, seals, now())
+    if (end.position === 0) await requireNewTrail(tx, seals)
     const events = await findUnsealed(tx, afterId, BATCH_SIZE, isThorough)
     // An event that is not genuine stays unsealed, and is reported by a verification.
     const genuine = events.filter((event) => unsealedProblem(seals, event) === undefined)
@@ -144,8 +144,8 @@ async function readEnd(tx: Transaction, seals: AuditSeals, highest: ChainPlace):
 }
 
 /** Events that were sealed before must not be sealed again as if nothing had happened: some may be missing. */
-async function requireNewTrail(tx: Transaction, seals: AuditSeals, now: number): Promise<void> {
-  const problem = await findLostChain(tx, seals, now)
+async function requireNewTrail(tx: Transaction, seals: AuditSeals): Promise<void> {
+  const problem = await findLostChain(tx, seals)
   if (problem !== undefined) throw broken(`event ${problem.eventId}: ${problem.reason}`)
 }
 

@@ -21,7 +21,7 @@ export async function verifyTrail(reads: Reads, seals: AuditSeals, options: Veri
     await walk.toEnd()
     await checkLinks(reads)
     await checkUnsealed(reads, seals, tally, options.signal)
-    if (walk.counts().head.position === 0) await checkLostChain(reads, seals, options.now ?? Date.now)
+    if (walk.counts().head.position === 0) await checkLostChain(reads, seals)
     // What explains an erasure may have been sealed after the first walk, and before the unsealed events were read.
     if (tally.unexplainedErasure() !== undefined) await walk.toEnd()
     const removedBeginning = tally.wasResealed() ? undefined : await findRemovedBeginning(reads)
@@ -56,8 +56,8 @@ async function checkUnsealed(reads: Reads, seals: AuditSeals, tally: Tally, sign
   }
 }
 
-async function checkLostChain(reads: Reads, seals: AuditSeals, now: () => number): Promise<void> {
-  const problem = await findLostChain(reads, seals, now())
+async function checkLostChain(reads: Reads, seals: AuditSeals): Promise<void> {
+  const problem = await findLostChain(reads, seals)
   // It may have begun since the walk.
   if (problem !== undefined && (await findMark(reads, 'head')) === undefined) throw new ProblemFound(problem)
 }

@@ -35,7 +35,9 @@ const LIST_UNSEALED = statement<UnsealedRow>(
   `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
 )
 const FIND_SERVICE_EVENT = statement<{ id: number }>(
-  "select id from events where via in ('http', 'console') and at > $1 and at < $2 order by at, id limit 1",
+  `select first.id from events as first where first.via in ('http', 'console') and first.at > $1
+    and exists (select 1 from events as later where later.via in ('http', 'console') and later.at > first.at + $2)
+  order by first.at, first.id limit 1`,
 )
 const FIND_LAST_OF_KIND = statement<WrittenRow>(`select ${WRITTEN_COLUMNS} from events where kind = $1 order by at desc, id desc limit 1`)
 
@@ -64,9 +66,9 @@ export async function listUnsealed(db: Reads, afterId: number, lastId: number): 
   return (await db.all(LIST_UNSEALED, afterId, lastId)).map(toUnsealedEvent)
 }
 
-/** The id of the first event that a service has written in a period, whose ends do not belong to it. */
-export async function findServiceEvent(db: Reads, after: number, before: number): Promise<number | undefined> {
-  return (await db.first(FIND_SERVICE_EVENT, after, before))?.id
+/** The id of the first event that a service has written after a time, if it has written another one so much later. */
+export async function findServiceEvent(db: Reads, after: number, laterByMs: number): Promise<number | undefined> {
+  return (await db.first(FIND_SERVICE_EVENT, after, laterByMs))?.id
 }
 
 export async function findLastOfKind(db: Reads, kind: AuditedKind): Promise<WrittenEvent | undefined> {
