@@ -35,7 +35,10 @@ export function createBatch<Entry>(size = BATCH_SIZE): Batch<Entry> {
 
 /** What only one account can have. */
 export function namesOf({ emailKey, keys }: ImportedUser): string[] {
-  return [emailKey, ...keys.flatMap(({ id, keyHash }) => [id, keyHash])]
+  return [
+    emailKey,
+    ...keys.flatMap(({ id, keyHash, retiringSecrets }) => [id, keyHash, ...retiringSecrets.map((secret) => secret.keyHash)]),
+  ]
 }
 
 export type WriteQueue = {
