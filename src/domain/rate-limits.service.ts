@@ -85,7 +85,9 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
 
   /** Takes a place in each limit, or in none. A refusal says when the last of the exceeded limits lets a request pass. */
   async function takeAll(counters: readonly Counter[]): Promise<Place> {
-    const settled = await Promise.allSettled(counters.map(take))
+    const remembered = counters.flatMap(readRefusal)
+    // A limit that is known to be exceeded refuses without a statement, so that a flood at one limit does not fill the others.
+    const settled = await Promise.allSettled(remembered.length > 0 ? remembered : counters.map(take))
     const outcomes = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     const place = placeOf(outcomes.filter(({ waitSeconds }) => waitSeconds === 0))
     const outage = settled.find((one) => one.status === 'rejected')
@@ -97,12 +99,16 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
     throw new TooManyRequests(longest.waitSeconds, longest.counter.name)
   }
 
-  async function take(counter: Counter): Promise<Outcome> {
-    const { key, tolerance } = counter
+  function readRefusal(counter: Counter): Outcome[] {
     const at = now() * MICROSECONDS
-    const refusedUntil = refusals.read(key, at)
-    const { freeAt, isTaken } = refusedUntil === undefined ? await takeAt(counter, at) : { freeAt: refusedUntil, isTaken: false }
-    return { counter, freeAt, waitSeconds: isTaken ? 0 : Math.max(1, Math.ceil((freeAt - tolerance - at) / SECOND)) }
+    const freeAt = refusals.read(counter.key, at)
+    return freeAt === undefined ? [] : [refusedOutcome(counter, freeAt, at)]
+  }
+
+  async function take(counter: Counter): Promise<Outcome> {
+    const at = now() * MICROSECONDS
+    const { freeAt, isTaken } = await takeAt(counter, at)
+    return isTaken ? { counter, freeAt, waitSeconds: 0 } : refusedOutcome(counter, freeAt, at)
   }
 
   async function takeAt(counter: Counter, at: number): Promise<{ readonly freeAt: number; readonly isTaken: boolean }> {
@@ -171,6 +177,10 @@ function isGuess(error: unknown): boolean {
 /** A client could otherwise have any number of passwords hashed by disconnecting meanwhile. An expired deadline has a refusal as its reason. */
 function hasDisconnected(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true && !(signal.reason instanceof Refusal)
+}
+
+function refusedOutcome(counter: Counter, freeAt: number, at: number): Outcome {
+  return { counter, freeAt, waitSeconds: Math.max(1, Math.ceil((freeAt - counter.tolerance - at) / SECOND)) }
 }
 
 /** What one request costs, and how much of that may be outstanding when another one passes, in microseconds. */

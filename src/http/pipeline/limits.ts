@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Limiter, Place } from '../../domain/rate-limits.service.ts'
 import type { AccountLimit, AddressLimit } from '../../domain/values/rate-limits.ts'
+import { TooManyRequests } from '../../model/refusal.ts'
 import type { Declared } from './declarations.ts'
 import type { Hook } from './steps.ts'
 
@@ -45,7 +46,10 @@ export function createLimitSteps(apiLimiter: Limiter | undefined, pageLimiter: L
   }
 }
 
-/** The time that a step takes counts for the deadline. A request that one limit refuses does not count for the others. */
+/**
+ * The time that a step takes counts for the deadline. A request that the limit of an account refuses still counts for its address: a flood
+ * of them has to end there, without a statement. A request that fails counts for nothing.
+ */
 function counting(count: (request: FastifyRequest) => Promise<Place>): Hook {
   return async (request) => {
     const startedAtMs = performance.now()
@@ -53,7 +57,7 @@ function counting(count: (request: FastifyRequest) => Promise<Place>): Hook {
     try {
       request.places = [...places, await count(request)]
     } catch (error) {
-      await Promise.all(places.map((place) => place.giveBack()))
+      if (!(error instanceof TooManyRequests)) await Promise.all(places.map((place) => place.giveBack()))
       throw error
     }
     request.guardedMs += performance.now() - startedAtMs

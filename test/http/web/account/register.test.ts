@@ -81,7 +81,7 @@ plainTest('429: the limits of the settings count the forms as well', async (t) =
   }
   const people = [1, 2, 3].map((n) => ({ ...MIA, email: `mia${n}@example.com` }))
   assert.deepEqual(await statuses('/account/register', people), [200, 200, 429])
-  // A request that the account limit refuses does not count for the address.
+  // The form takes a place in both limits or in none.
   assert.deepEqual(
     await statuses('/account/forgot-password', [people[0] ?? {}, people[0] ?? {}, people[1] ?? {}, people[2] ?? {}]),
     [200, 429, 200, 429],
