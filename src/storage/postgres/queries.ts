@@ -29,7 +29,7 @@ export const POSITION_NOT_REACHED = '22012'
 
 /**
  * The same read, and an error on a server that has not replayed the log up to the position in the parameter with this number. A server that
- * was promoted keeps the position up to which it had replayed, and has rows of its own.
+ * was promoted keeps the position that it had reached, and may have rows that the primary does not have.
  */
 export function demandingPosition(sql: string, parameter: number): string {
   const hasReached = `coalesce(pg_is_in_recovery() and pg_last_wal_replay_lsn() >= $${parameter}::text::pg_lsn, false)`

@@ -61,30 +61,31 @@ test('a removed chain is found, and its events are not sealed again until an ope
   await requireFound((await storedEvents(db)).at(-2)?.id ?? assert.fail())
 })
 
+/** The events are in order before a sealer has seen them, and all of them are sealed afterwards. */
+async function requireInOrder(service: TestApp): Promise<void> {
+  const { audit } = service.services
+  const before = await audit.verify()
+  assert.equal(before.problem, undefined)
+  await sealerOf(service).run()
+  const { problem, sealed, unsealed } = await audit.verify()
+  assert.deepEqual([problem, sealed, unsealed], [undefined, before.unsealed, 0])
+}
+
 test('events of commands before the first start of the service are in order, and are sealed by it', async (t) => {
   const service = await startApp(t)
   const { clock, services } = service
   await services.signingKeys.maintain({ via: 'start' })
   await services.signingKeys.rotate(OPERATOR.origin)
   clock.advance({ days: 3 })
-  const before = await services.audit.verify()
-  assert.equal(before.problem, undefined)
-  await sealerOf(service).run()
-  const { problem, sealed, unsealed } = await services.audit.verify()
-  assert.deepEqual([problem, sealed, unsealed], [undefined, before.unsealed, 0])
+  await requireInOrder(service)
 })
 
 test('a first event that a crash has left unsealed is in order days later, and is sealed by the next start', async (t) => {
   const service = await startApp(t)
-  const { clock, services } = service
   const [boss, mia] = [await admin(service), await member(service)]
   await change(service, boss, mia, 'ban')
-  clock.advance({ days: 3 })
-  const before = await services.audit.verify()
-  assert.equal(before.problem, undefined)
-  await sealerOf(service).run()
-  const { problem, sealed, unsealed } = await services.audit.verify()
-  assert.deepEqual([problem, sealed, unsealed], [undefined, before.unsealed, 0])
+  service.clock.advance({ days: 3 })
+  await requireInOrder(service)
 })
 
 test('events that a crash has left unsealed are in order days later, if there is a chain', async (t) => {

@@ -112,7 +112,7 @@ ${notice}${content}
 function shellPage(site: Site, view: View, user: User, { title, content, badges, actions, back }: Page): Html {
   const { root } = site
   const { label, entries } = NAVIGATION[view.area]
-  // A form that is shown again may have a path of its own: it belongs to the first page.
+  // A form that is shown again may have another path: it belongs to the first page.
   const current = entries.slice(1).find(([to]) => view.path === to || view.path.startsWith(`${to}/`)) ?? entries[0]
   return html`<body>
 <a class="skip" href="#content">Skip to content</a>
