@@ -112,7 +112,7 @@ test('a refresh ends with the last call that waits for it, and the next call sta
   const calls = [client.me({ signal: controller.signal }), client.me({ signal: controller.signal })]
   const signal = await refresh.arrived
   controller.abort(new Error('left'))
-  for (const call of calls) await assert.rejects(call, /left/)
+  await Promise.all(calls.map((call) => assert.rejects(call, /left/)))
   assert.ok(signal.aborted)
   refresh.release()
   await client.me()
@@ -134,7 +134,8 @@ test('an outage keeps the tokens, and is not reported as a logout', async (t) =>
   const api = await startProductApi(t, () => 401)
   service.clock.advance({ hours: 3 })
   await service.app.close()
-  for (const call of [client.me(), client.fetch(api.url)]) await assert.rejects(call, { code: 'unreachable' })
+  const calls = [client.me(), client.fetch(api.url)]
+  await Promise.all(calls.map((call) => assert.rejects(call, { code: 'unreachable' })))
   assert.equal(storage.kept, before)
 })
 
