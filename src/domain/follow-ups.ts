@@ -2,8 +2,8 @@ import { createAuditSeals } from '../security/audit-seals.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createEventStore } from './audit/event-store.ts'
 import type { FollowUp } from './changes.ts'
-import { queueNotices } from './security-notices.ts'
-import { createWebhookQueue, type WebhookSubscription } from './webhook-queue.ts'
+import { queueNotices } from './delivery/security-notices.ts'
+import { createWebhookQueue, type WebhookSubscription } from './delivery/webhook-queue.ts'
 
 export type FollowUpParts = {
   readonly secrets: Secrets

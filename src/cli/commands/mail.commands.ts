@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createMailAdministration } from '../../domain/mail-administration.service.ts'
+import { createMailAdministration } from '../../domain/delivery/mail-administration.service.ts'
 import type { OutboxMail } from '../../model/mail.ts'
 import { type Outbox, outboxCommands } from '../bulk/outbox-commands.ts'
 import { printable } from '../terminal/text.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
-import type { Limiter } from '../../domain/rate-limits.service.ts'
+import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { Blocklist } from '../../security/blocklist.ts'

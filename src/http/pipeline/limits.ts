@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Limiter, Place } from '../../domain/rate-limits.service.ts'
+import type { Place } from '../../domain/limits/places.ts'
+import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { AccountLimit, AddressLimit } from '../../domain/values/rate-limits.ts'
 import { TooManyRequests } from '../../model/refusal.ts'
 import type { Declared } from './declarations.ts'

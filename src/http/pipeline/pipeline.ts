@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
-import type { Limiter } from '../../domain/rate-limits.service.ts'
+import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'

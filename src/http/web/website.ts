@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { FirstAdmin } from '../../domain/accounts/first-admin.service.ts'
-import type { Limiter } from '../../domain/rate-limits.service.ts'
+import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Sessions } from '../../domain/sessions/sessions.service.ts'
 import { deriveKeys, type Secrets } from '../../security/derived-keys.ts'
 import { COMMAND } from '../../shared/command.ts'

@@ -1,5 +1,5 @@
 import type { Accounts } from '../../../domain/accounts/accounts.service.ts'
-import type { Limiter } from '../../../domain/rate-limits.service.ts'
+import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'

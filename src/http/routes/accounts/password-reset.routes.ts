@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { PasswordReset } from '../../../domain/accounts/password-reset.service.ts'
-import type { Limiter } from '../../../domain/rate-limits.service.ts'
+import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { isTokenShaped } from '../../../security/token.ts'
 import type { Html } from '../../../shared/html.ts'

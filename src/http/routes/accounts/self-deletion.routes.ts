@@ -1,5 +1,5 @@
 import type { SelfDeletion } from '../../../domain/accounts/self-deletion.service.ts'
-import type { Limiter } from '../../../domain/rate-limits.service.ts'
+import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import { Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { OwnPasswordBody } from './user.schemas.ts'

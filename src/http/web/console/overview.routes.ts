@@ -1,6 +1,6 @@
 import type { CountedUsers } from '../../../domain/accounts/user-counting.ts'
 import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
-import type { MailAdministration } from '../../../domain/mail-administration.service.ts'
+import type { MailAdministration } from '../../../domain/delivery/mail-administration.service.ts'
 import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

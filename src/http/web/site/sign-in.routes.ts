@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Limiter } from '../../../domain/rate-limits.service.ts'
+import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

@@ -1,14 +1,14 @@
-import type { Actor, Operator } from '../model/caller.ts'
-import type { OutboxWebhook } from '../model/webhook.ts'
-import { discardWebhook, resumeWebhooks, retryWebhook } from '../storage/repositories/delivery/webhook.repository.ts'
+import type { Actor, Operator } from '../../model/caller.ts'
+import type { OutboxWebhook } from '../../model/webhook.ts'
+import { discardWebhook, resumeWebhooks, retryWebhook } from '../../storage/repositories/delivery/webhook.repository.ts'
 import {
   findWebhook,
   listWebhooks,
   measureWebhooks,
   type WebhookState,
-} from '../storage/repositories/delivery/webhook-inspection.repository.ts'
-import { changeAsAdmin } from './admin-change.ts'
-import type { DomainParts } from './parts.ts'
+} from '../../storage/repositories/delivery/webhook-inspection.repository.ts'
+import { changeAsAdmin } from '../admin-change.ts'
+import type { DomainParts } from '../parts.ts'
 
 export type WebhookListPage = {
   readonly items: readonly OutboxWebhook[] /** Undefined on the last page. */

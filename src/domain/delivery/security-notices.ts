@@ -1,9 +1,9 @@
-import type { Event } from '../model/event.ts'
-import type { User } from '../model/user.ts'
-import type { FinalStatement } from '../storage/database.ts'
-import { queueNotice, queueNoticeOfKey, queueNoticeOfNewAddress } from '../storage/repositories/delivery/notice.repository.ts'
-import type { FollowUp } from './changes.ts'
-import { emailKey } from './values/email.ts'
+import type { Event } from '../../model/event.ts'
+import type { User } from '../../model/user.ts'
+import type { FinalStatement } from '../../storage/database.ts'
+import { queueNotice, queueNoticeOfKey, queueNoticeOfNewAddress } from '../../storage/repositories/delivery/notice.repository.ts'
+import type { FollowUp } from '../changes.ts'
+import { emailKey } from '../values/email.ts'
 
 /** Queues mails that tell the owner of an account about a change of its security, in the transaction of the change. */
 export const queueNotices: FollowUp = (events, before) => events.flatMap((event) => noticesOf(event, before))

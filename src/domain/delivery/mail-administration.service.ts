@@ -1,9 +1,9 @@
-import type { Actor, Operator } from '../model/caller.ts'
-import type { OutboxMail } from '../model/mail.ts'
-import { discardMail, retryMail } from '../storage/repositories/delivery/outbox.repository.ts'
-import { countMails, findMail, listMailsAfter, listMailsBefore } from '../storage/repositories/delivery/outbox-inspection.repository.ts'
-import { changeAsAdmin } from './admin-change.ts'
-import type { DomainParts } from './parts.ts'
+import type { Actor, Operator } from '../../model/caller.ts'
+import type { OutboxMail } from '../../model/mail.ts'
+import { discardMail, retryMail } from '../../storage/repositories/delivery/outbox.repository.ts'
+import { countMails, findMail, listMailsAfter, listMailsBefore } from '../../storage/repositories/delivery/outbox-inspection.repository.ts'
+import { changeAsAdmin } from '../admin-change.ts'
+import type { DomainParts } from '../parts.ts'
 
 /** What an operator or an admin may do with the mails in the outbox. */
 export type MailAdministration = {

@@ -1,0 +1,86 @@
+import type { Origin } from '../../model/caller.ts'
+import type { LimitKeys } from '../../security/limit-keys.ts'
+import { emailKey } from '../values/email.ts'
+import { networkOf } from '../values/network.ts'
+import type { AccountLimit, AddressLimit, LimitName, RateLimits } from '../values/rate-limits.ts'
+import { isGuess } from './guesses.ts'
+import type { KnownNetworks } from './known-networks.ts'
+import { type Counter, counterOf, createPlaces, type Place, type PlacesParts } from './places.ts'
+
+/** The limits of the settings, shared by all processes of one database (docs/decisions/0025-rate-limits.md). */
+export type Limiter = {
+  has(name: LimitName): boolean
+  /** Counts a request from an address, or refuses it. */
+  countAddress(name: AddressLimit, ip: string | undefined): Promise<Place>
+  /** Counts a request about an e-mail address, or refuses it. Costs the same whether or not the address has an account. */
+  countAccount(name: AccountLimit, email: string, ip: string | undefined): Promise<Place>
+  /** Counts a request that sends a mail, by its address and by the address of the mail. */
+  countMail(email: string, ip: string | undefined): Promise<void>
+  /** Counts and runs work that compares a password. It counts like a login: by its failure. */
+  attempt<Result>(email: string, origin: Origin, work: () => Promise<Result>): Promise<Result>
+  /**
+   * Runs a login that has counted already. The places are given back unless a password was compared and refused, or the client has
+   * disconnected. The right password makes the network of the client known to the account.
+   */
+  settle<Result>(places: readonly Place[] | undefined, email: string, origin: Origin, work: () => Promise<Result>): Promise<Result>
+  /** Makes the network of a client known to an account: a password reset shows who owns it. */
+  recognise(email: string, ip: string | undefined): Promise<void>
+}
+
+/** Limits, and the names of their counts. */
+export type LimitRules = { readonly limits: RateLimits; readonly keyOf: LimitKeys }
+
+export type LimiterParts = PlacesParts & {
+  /** A request passes if all of them let it pass. */
+  readonly rules: readonly LimitRules[]
+  readonly known: KnownNetworks
+}
+
+export function createLimiter({ db, rules, known, observer, now }: LimiterParts): Limiter {
+  const takeAll = createPlaces({ db, observer, now })
+  const has = (name: LimitName) => rules.some(({ limits }) => limits[name] !== undefined)
+
+  function countersOf(name: LimitName, ...about: readonly string[]): readonly Counter[] {
+    return rules.flatMap(({ limits, keyOf }) => {
+      const limit = limits[name]
+      return limit === undefined ? [] : [counterOf(name, keyOf(name, ...about), limit)]
+    })
+  }
+
+  /**
+   * Guesses from anywhere count together. A network that the account was used from counts apart, so that an attacker elsewhere cannot
+   * keep the owner out.
+   */
+  async function accountCounters(name: AccountLimit, email: string, ip: string | undefined): Promise<readonly Counter[]> {
+    if (!has(name)) return []
+    const isApart = name === 'login:account' && (await known.has(email, ip))
+    return countersOf(name, emailKey(email), ...(isApart ? [networkOf(ip)] : []))
+  }
+
+  async function settle<Result>(places: readonly Place[] = [], email: string, { ip, signal }: Origin, work: () => Promise<Result>) {
+    try {
+      const result = await work()
+      await Promise.all([...places.map((place) => place.giveBack()), known.add(email, ip)])
+      return result
+    } catch (error) {
+      if (!isGuess(error, signal)) await Promise.all(places.map((place) => place.giveBack()))
+      throw error
+    }
+  }
+
+  return {
+    has,
+    countAddress: (name, ip) => takeAll(countersOf(name, networkOf(ip))),
+    countAccount: async (name, email, ip) => takeAll(await accountCounters(name, email, ip)),
+    async countMail(email, ip) {
+      await takeAll([...countersOf('mail:ip', networkOf(ip)), ...(await accountCounters('mail:account', email, ip))])
+    },
+    async attempt(email, origin, work) {
+      const { ip } = origin
+      const place = await takeAll([...countersOf('login:ip', networkOf(ip)), ...(await accountCounters('login:account', email, ip))])
+      return settle([place], email, origin, work)
+    },
+    settle,
+    recognise: known.add,
+  }
+}
