@@ -22,20 +22,36 @@ export type KnownNetworksParts = {
 const MICROSECONDS = 1000
 const DAY_MS = 24 * 60 * 60_000
 const KNOWN_FOR_MS = 30 * DAY_MS
+const MAX_REMEMBERED = 10_000
 
 export function createKnownNetworks({ db, keyOf, now, isUsed }: KnownNetworksParts): KnownNetworks {
-  async function knownFor(key: string): Promise<number> {
-    return ((await readFreeAt(db, key)) ?? 0) / MICROSECONDS - now()
-  }
+  /** Until when networks are known, by key. Most logins come from a network that became known on the same day: they need no statement. */
+  const remembered = new Map<string, number>()
   const keyFor = (email: string, ip: string | undefined) => keyOf('known', emailKey(email), networkOf(ip))
+  const isRecent = (until: number | undefined) => until !== undefined && until - now() >= KNOWN_FOR_MS - DAY_MS
+
+  function remember(key: string, until: number): void {
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    remembered.set(key, until)
+  }
+
+  async function readUntil(key: string): Promise<number> {
+    const until = ((await readFreeAt(db, key)) ?? 0) / MICROSECONDS
+    if (isRecent(until)) remember(key, until)
+    return until
+  }
 
   async function renew(key: string): Promise<void> {
-    // A read costs less than a write, and most logins come from a network that became known on the same day.
-    if ((await knownFor(key)) < KNOWN_FOR_MS - DAY_MS) await keepUntil(db, key, (now() + KNOWN_FOR_MS) * MICROSECONDS)
+    // A read costs less than a write, and another process may have written it.
+    if (isRecent(remembered.get(key)) || isRecent(await readUntil(key))) return
+    const until = now() + KNOWN_FOR_MS
+    await keepUntil(db, key, until * MICROSECONDS)
+    remember(key, until)
   }
 
   return {
-    has: async (email, ip) => isUsed && (await knownFor(keyFor(email, ip))) > 0,
+    // Always reads, so that the time of a guess does not depend on what this process remembers.
+    has: async (email, ip) => isUsed && (await readUntil(keyFor(email, ip))) > now(),
     async add(email, ip) {
       if (isUsed) await renew(keyFor(email, ip)).catch(() => undefined)
     },

@@ -137,6 +137,41 @@ test('an account is limited over all networks, and apart from these on a network
   assert.deepEqual([await guess('192.0.2.1'), await guess('192.0.2.1'), await guess('198.51.100.7')], [0, 0, 1800])
 })
 
+test('without limits, only the first login of a day from a network needs the database', async (t) => {
+  const { db, clock } = await startApp(t)
+  const statements = { reads: 0, writes: 0 }
+  const counting: Database = {
+    ...db,
+    first(...query) {
+      statements.reads++
+      return db.first(...query)
+    },
+    run(...query) {
+      statements.writes++
+      return db.run(...query)
+    },
+  }
+  const [limiter, ofOtherProcess] = [limiterOf(counting, clock.now, 'off'), limiterOf(counting, clock.now, 'off')]
+  const logIn = async (by: Limiter, email: string, ip: string) => {
+    Object.assign(statements, { reads: 0, writes: 0 })
+    await by.settle(undefined, email, from(ip), async () => undefined)
+    return { ...statements }
+  }
+  assert.deepEqual(await logIn(limiter, 'mia@example.com', '192.0.2.1'), { reads: 1, writes: 1 })
+  assert.deepEqual(await logIn(limiter, 'Mia@example.com', '192.0.2.1'), { reads: 0, writes: 0 })
+  assert.deepEqual(await logIn(limiter, 'mia@example.com', '192.0.2.2'), { reads: 1, writes: 1 })
+  assert.deepEqual(await logIn(limiter, 'ann@example.com', '192.0.2.1'), { reads: 1, writes: 1 })
+  assert.deepEqual(await logIn(ofOtherProcess, 'mia@example.com', '192.0.2.1'), { reads: 1, writes: 0 })
+  assert.deepEqual(await logIn(ofOtherProcess, 'mia@example.com', '192.0.2.1'), { reads: 0, writes: 0 })
+  clock.advance({ hours: 25 })
+  assert.deepEqual(await logIn(limiter, 'mia@example.com', '192.0.2.1'), { reads: 1, writes: 1 })
+  // Known for 30 days since then, and a network without that login is not.
+  clock.advance({ days: 29, hours: 12 })
+  const limited = limiterOf(db, clock.now, 'login:account=1/h')
+  const guess = (ip: string) => attempt(limited.countAccount('login:account', 'mia@example.com', ip))
+  assert.deepEqual([await guess('192.0.2.2'), await guess('192.0.2.3'), await guess('192.0.2.1')], [0, 3600, 0])
+})
+
 test('a successful login does not count', async (t) => {
   const { db, clock } = await startApp(t)
   const limiter = limiterOf(db, clock.now, 'login:ip=2/h,login:account=2/h')
