@@ -5,6 +5,7 @@ import { deleteFreeLimits } from '../storage/repositories/operations/rate-limit.
 import { deleteEndedSecrets } from '../storage/repositories/sessions/retiring-secret.repository.ts'
 import { deleteExpiredSessions } from '../storage/repositories/sessions/session.repository.ts'
 import { ACTIVITY_KEPT_MS } from './activity.ts'
+import { roundForeignKinds } from './moving/round-kinds.ts'
 
 export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
 
@@ -16,7 +17,8 @@ const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
 
 /**
  * Deletes expired sessions, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
- * the status page that are over a day old, and does other periodic work, every ten minutes. After an error, the next run does what is left.
+ * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
+ * error, the next run does what is left.
  */
 export function createHousekeeping(
   db: Database,
@@ -33,6 +35,7 @@ export function createHousekeeping(
       while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteOldEmailChanges(db, now() - EMAIL_CHANGES_KEPT_MS, BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);
+    await roundForeignKinds(db, () => isStopped)
     if (isStopped) return
     await deleteActivityBefore(db, now() - ACTIVITY_KEPT_MS)
     await otherWork()

@@ -12,6 +12,15 @@ const ADD_SESSIONS = statement(`
   insert into sessions (id, user_id, created_at, expires_at)
   with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $2)
   select cast(n as text), cast($1 as bigint), 0, cast($3 as bigint) from numbers`)
+const ADD_FOREIGN = statement(`
+  insert into users (email, email_key, password_hash, first_name, last_name, first_name_folded, last_name_folded, role, created_at, foreign_kind)
+  with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $1)
+  select email, email, '!', '-', '-', '-', '-', 'user', 0, case when first > 0 then kind || cast(first + n as text) else kind end from (
+    select n, 'user-' || cast(n + cast($2 as bigint) as text) || '@example.com' as email, cast($3 as text) as kind, cast($4 as bigint) as first
+    from numbers
+  ) as given`)
+const FOREIGN_COUNTS = statement<{ foreign_kind: string; count: number }>(`
+  select foreign_kind, count(*) as count from users where foreign_kind is not null group by foreign_kind`)
 const SESSION_IDS = statement<{ id: string }>('select id from sessions order by id')
 
 test('housekeeping deletes every expired session, however many there are, and no other', async (t) => {
@@ -38,4 +47,20 @@ test('housekeeping deletes requests for another address whose link has ended, an
   await createHousekeeping(service.db, service.clock.now, (error) => assert.fail(String(error))).run()
   assert.equal(await findEmailChange(service.db, old.id), undefined)
   assert.notEqual(await findEmailChange(service.db, recent.id), undefined)
+})
+
+test('housekeeping rounds the kinds of foreign hashes that release 0.8.0 has stored, however many there are, and leaves others alone', async (t) => {
+  const { db, clock } = await startApp(t)
+  await db.run(ADD_FOREIGN, 1234, 0, 'pbkdf2-sha256/600000', 0)
+  await db.run(ADD_FOREIGN, 1100, 10_000, 'pbkdf2-sha256/', 700_000)
+  await db.run(ADD_FOREIGN, 3, 20_000, 'bcrypt/1024', 0)
+  await db.run(ADD_FOREIGN, 3, 30_000, 'bcrypt/x', 0)
+  await createHousekeeping(db, clock.now, (error) => assert.fail(String(error))).run()
+  const left = await db.all(FOREIGN_COUNTS)
+  assert.deepEqual(Object.fromEntries(left.map(({ foreign_kind, count }) => [foreign_kind, Number(count)])), {
+    'bcrypt/1024': 3,
+    'bcrypt/x': 3,
+    'pbkdf2-sha256/622592': 1234,
+    'pbkdf2-sha256/720896': 1100,
+  })
 })

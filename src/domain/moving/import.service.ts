@@ -1,5 +1,5 @@
 import type { Origin } from '../../model/caller.ts'
-import { MAX_FOREIGN_KINDS } from '../../security/foreign/foreign-hash.ts'
+import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { createForeignKinds, type ForeignKinds } from '../../security/foreign/kinds.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import { listForeignKinds } from '../../storage/repositories/accounts/foreign-hash.repository.ts'
@@ -118,7 +118,7 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
       const found = await findUsersByEmail(reads, keysOf(users))
       return new Set(found.map(({ emailKey }) => emailKey))
     },
-    foreignKinds: async () => createForeignKinds(await listForeignKinds(reads, MAX_FOREIGN_KINDS)),
+    foreignKinds: async () => createForeignKinds(await listForeignKinds(reads, MAX_LISTED_KINDS)),
     begin: () => changes.inBulk(origin, expectManyRows),
     write: (users) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
   }

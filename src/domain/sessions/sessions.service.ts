@@ -1,6 +1,6 @@
 import type { Actor, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import { MAX_FOREIGN_KINDS } from '../../security/foreign/foreign-hash.ts'
+import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import type { Tokens } from '../../security/token.ts'
 import { listForeignKinds } from '../../storage/repositories/accounts/foreign-hash.repository.ts'
 import { findUserByEmail, findUserById, recordLogin } from '../../storage/repositories/accounts/user.repository.ts'
@@ -53,7 +53,7 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
   ): Promise<Opened> {
     if (codePointLength(password) > PASSWORD_MAX_LENGTH)
       throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any valid one')
-    const [user, foreignKinds] = await Promise.all([findUserByEmail(reads, emailKey(email)), listForeignKinds(reads, MAX_FOREIGN_KINDS)])
+    const [user, foreignKinds] = await Promise.all([findUserByEmail(reads, emailKey(email)), listForeignKinds(reads, MAX_LISTED_KINDS)])
     const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal, foreignKinds)
     if (user === undefined) throw loginRefused('invalid_password', 'wrong_credentials', 'no such account')
     // Counted after the password was compared, in memory: an attempt takes as long whether or not the account exists.

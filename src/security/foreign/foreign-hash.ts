@@ -18,6 +18,9 @@ export class UnusableHash extends Error {
 /** How many kinds of foreign hashes accounts may have. Django alone has raised its iterations more than twenty times. */
 export const MAX_FOREIGN_KINDS = 64
 
+/** How many kinds are read at a time. Release 0.8.0 did not bound their number, so there may be more until housekeeping has rounded them. */
+export const MAX_LISTED_KINDS = 1000
+
 // The longest that is accepted, a hash of Firebase, has about 350 characters.
 const MAX_LENGTH = 1000
 const MAX_SALT_BYTES = 256

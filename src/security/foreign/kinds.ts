@@ -23,9 +23,18 @@ const MAX_ROUNDING = 1 / 2 ** (KEPT_DIGITS - 1)
  */
 const MAX_SHARES = 2 * (1 + MAX_ROUNDING)
 
+/** No hash that is accepted costs more. */
+const MAX_SHARE = 1 + MAX_ROUNDING
+
 /** The kind of a hash, as it is stored beside it: its family and the amount of work, or a little more. */
 export function kindOf({ family, amount }: HashCost): string {
   return family + SEPARATOR + roundedUp(amount)
+}
+
+/** The kind that is stored now in place of one that release 0.8.0 has stored, with the exact amount. */
+export function roundedKind(kind: string): string {
+  const cost = parseKind(kind)
+  return Number.isSafeInteger(cost.amount) && cost.amount > 0 ? kindOf(cost) : kind
 }
 
 export function parseKind(kind: string): HashCost {
@@ -50,14 +59,21 @@ export function createForeignKinds(kinds: readonly string[] = []): ForeignKinds 
     return true
   }
 
-  for (const kind of kinds) admits(kind)
+  for (const kind of kinds) admits(roundedKind(kind))
   return { admits }
 }
 
-/** Leaves out kinds beyond the bounds. An import brings none; a row that was changed by hand must not make every login slow. */
+/**
+ * The dearest kind of each family, without kinds beyond the bounds. An import brings none of those; a row that was changed by hand must
+ * not make every login slow.
+ */
 export function boundedKinds(kinds: readonly string[]): string[] {
   const { admits } = createForeignKinds()
-  return kinds.filter(admits)
+  const possible = [...new Set(kinds.map(roundedKind))].filter((kind) => shareOf(kind) <= MAX_SHARE)
+  const highest = new Map<string, number>()
+  for (const { family, amount } of possible.map(parseKind)) if (amount > (highest.get(family) ?? 0)) highest.set(family, amount)
+  const isDearest = ({ family, amount }: HashCost) => !(amount < (highest.get(family) ?? 0))
+  return possible.filter((kind) => isDearest(parseKind(kind))).filter(admits)
 }
 
 /** The work of a kind, where 1 is the dearest hash of its algorithm that is accepted. No work for a kind that nothing computes. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { remainingWork } from '../../../src/security/foreign/equal-work.ts'
 import { type HashCost, MAX_FOREIGN_KINDS } from '../../../src/security/foreign/foreign-hash.ts'
-import { boundedKinds, createForeignKinds, kindOf, parseKind } from '../../../src/security/foreign/kinds.ts'
+import { boundedKinds, createForeignKinds, kindOf, parseKind, roundedKind } from '../../../src/security/foreign/kinds.ts'
 
 const pbkdf2 = (amount: number): HashCost => ({ family: 'pbkdf2-sha256', amount })
 const kindsOf = (...costs: HashCost[]) => [...new Set(costs.map(kindOf))]
@@ -76,4 +76,21 @@ test('a login computes no kinds beyond the bounds, which only a row that was cha
   assert.deepEqual(boundedKinds(huge), ['bcrypt/16'])
   // A kind that nothing computes costs nothing, and does not keep others out.
   assert.deepEqual(boundedKinds(['bcrypt/x', 'unknown/9', 'bcrypt/16384']), ['bcrypt/x', 'unknown/9', 'bcrypt/16384'])
+})
+
+test('a kind that release 0.8.0 has stored with its exact amount is rounded, and nothing else is', () => {
+  assert.equal(roundedKind('pbkdf2-sha256/600001'), kindOf(pbkdf2(600_001)))
+  for (const kind of ['bcrypt/1024', 'scrypt 16384 8 1/1', 'bcrypt/x', 'bcrypt/0', 'pbkdf2-sha256/1e300', 'pbkdf2-sha256/1.5', 'unknown'])
+    assert.equal(roundedKind(kind), kind)
+})
+
+test('of many kinds that release 0.8.0 has stored, a login computes the dearest of each family', () => {
+  const exact = Array.from({ length: 900 }, (_, n) => `pbkdf2-sha256/${600_000 + n}`)
+  const kinds = ['bcrypt/1024', ...exact, 'pbkdf2-sha256/99999', 'pbkdf2-sha512/210000', 'scrypt 16384 8 1/1']
+  assert.deepEqual(boundedKinds(kinds), ['bcrypt/1024', kindOf(pbkdf2(600_899)), 'pbkdf2-sha512/212992', 'scrypt 16384 8 1/1'])
+})
+
+test('kinds that release 0.8.0 has stored do not keep an import from bringing others', () => {
+  const kinds = createForeignKinds(Array.from({ length: 900 }, (_, n) => `pbkdf2-sha256/${600_000 + n}`))
+  assert.deepEqual(['bcrypt/1024', kindOf(pbkdf2(600_500))].map(kinds.admits), [true, true])
 })

@@ -1,4 +1,4 @@
-import { type Reads, statement } from '../../database.ts'
+import { type Queries, type Reads, statement } from '../../database.ts'
 
 // Jumps through the index from one kind to the next, however many accounts there are of each.
 const LIST_KINDS = statement<{ kind: string }>(
@@ -12,7 +12,15 @@ const LIST_KINDS = statement<{ kind: string }>(
   ) as found`,
 )
 
+const RENAME_KIND = statement(`
+  update users set foreign_kind = $2 where foreign_kind = $1 and id in (select id from users where foreign_kind = $1 limit $3)`)
+
 /** The kinds of password hashes of other systems that accounts have, up to a number. Empty unless accounts were imported. */
 export async function listForeignKinds(db: Reads, limit: number): Promise<string[]> {
   return (await db.all(LIST_KINDS, limit)).map(({ kind }) => kind)
+}
+
+/** Gives at most `limit` accounts of one kind another one. Returns how many there were. */
+export async function renameForeignKind(db: Queries, kind: string, newKind: string, limit: number): Promise<number> {
+  return db.run(RENAME_KIND, kind, newKind, limit)
 }

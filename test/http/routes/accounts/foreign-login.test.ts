@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { secretsOf } from '../../../../src/process/secrets.ts'
+import { remainingWork } from '../../../../src/security/foreign/equal-work.ts'
 import { createPasswords } from '../../../../src/security/password.ts'
 import { createServices } from '../../../../src/services.ts'
 import { statement } from '../../../../src/storage/database.ts'
@@ -8,7 +9,7 @@ import { findUserByEmail } from '../../../../src/storage/repositories/accounts/u
 import { member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
 import { importUser } from '../../../support/app/imported.ts'
-import { startApp } from '../../../support/app/start-app.ts'
+import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
 import { forgotPassword, login, newEmail, PASSWORD, resetPassword } from '../../../support/http/requests.ts'
@@ -19,6 +20,22 @@ const PBKDF2 = 'pbkdf2_sha256$1500$abcdefgh$IrrbhJgwmeEBRVPfgycAUVlpDL4jPRk4oaW0
 const FOREIGN_ROW = statement<{ password_hash: string; foreign_kind: string | null }>(
   'select password_hash, foreign_kind from users where email_key = $1',
 )
+const SET_KIND = statement('update users set foreign_kind = $2 where email_key = $1')
+
+/** The kinds of foreign hashes that logins to these accounts are compared with. */
+async function comparedKinds({ db, config, clock }: TestApp, ...emails: string[]): Promise<(readonly string[])[]> {
+  const compared: (readonly string[])[] = []
+  const passwords = {
+    ...createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 }),
+    async matches(_password: string, _hash: string | undefined, _signal?: AbortSignal, kinds: readonly string[] = []) {
+      compared.push(kinds)
+      return false
+    },
+  }
+  const { sessions } = createServices({ db, secrets: secretsOf(config), now: clock.now, passwords })
+  for (const email of emails) await assert.rejects(sessions.login(ORIGIN, email, PASSWORD))
+  return compared
+}
 
 test('200: the first login with a hash of another system replaces it, and later logins use the new hash', async (t) => {
   const { app, db } = await startApp(t)
@@ -89,20 +106,28 @@ test('200: a reset by mail replaces a foreign hash', async (t) => {
   assert.deepEqual(await listForeignKinds(db, 64), [])
 })
 
+test('a login computes the dearest hash of each algorithm, however many kinds release 0.8.0 has stored', async (t) => {
+  const service = await startApp(t)
+  for (let n = 0; n < 100; n++) {
+    await importUser(service.db, { email: `user${n}@example.com`, password_hash: PBKDF2 })
+    // As text, the dearest is the last but one.
+    await service.db.run(SET_KIND, `user${n}@example.com`, `pbkdf2-sha256/${n === 98 ? 990_000 : 90_000 + n}`)
+  }
+  await importUser(service.db, { email: 'ada@example.com', password_hash: BCRYPT })
+  const [kinds = []] = await comparedKinds(service, 'ada@example.com')
+  const work = remainingWork(undefined, kinds)
+  assert.deepEqual(
+    work.toSorted((one, other) => one.amount - other.amount),
+    [
+      { family: 'bcrypt', amount: 16 },
+      { family: 'pbkdf2-sha256', amount: 1_015_808 },
+    ],
+  )
+})
+
 test('while foreign hashes exist, every login is compared with their kinds: native, foreign and unknown', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   await importUser(service.db, { email: 'ada@example.com', password_hash: BCRYPT })
-  const compared: (readonly string[] | undefined)[] = []
-  const cheap = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const passwords = {
-    ...cheap,
-    async matches(_password: string, _hash: string | undefined, _signal?: AbortSignal, kinds?: readonly string[]) {
-      compared.push(kinds)
-      return false
-    },
-  }
-  const { sessions } = createServices({ db: service.db, secrets: secretsOf(service.config), now: service.clock.now, passwords })
-  for (const email of [mia.email, 'ada@example.com', newEmail()]) await assert.rejects(sessions.login(ORIGIN, email, PASSWORD))
-  assert.deepEqual(compared, [['bcrypt/16'], ['bcrypt/16'], ['bcrypt/16']])
+  assert.deepEqual(await comparedKinds(service, mia.email, 'ada@example.com', newEmail()), [['bcrypt/16'], ['bcrypt/16'], ['bcrypt/16']])
 })
