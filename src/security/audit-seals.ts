@@ -56,6 +56,11 @@ export function erasableDigest(salt: string, { ip, detail }: Pick<StoredEvent, '
   return sha256([salt, ip, detail])
 }
 
+/** The digest of a stored event. Without a salt, its address and details were erased. */
+export function digestOf(event: Pick<WrittenEvent, 'salt' | 'ip' | 'detail'>): string {
+  return erasableDigest(event.salt ?? '', event)
+}
+
 /** What the process that writes an event vouches for. */
 export function eventContent(event: UnnumberedEvent, digest: string): string {
   const { at, kind, actor, via, target, keyId, requestId } = event

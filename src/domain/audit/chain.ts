@@ -1,5 +1,5 @@
 import type { AuditMark, AuditProblem, ChainPlace, EventSeal, WrittenEvent } from '../../model/audit.ts'
-import { type AuditSeals, erasableDigest, eventContent, linkHash, markContent, NO_HASH } from '../../security/audit-seals.ts'
+import { type AuditSeals, digestOf, eventContent, linkHash, markContent, NO_HASH } from '../../security/audit-seals.ts'
 import type { ChainLink, MarkName } from '../../storage/repositories/operations/event-seal.repository.ts'
 import type { UnsealedEvent } from '../../storage/repositories/operations/unsealed-event.repository.ts'
 
@@ -20,8 +20,8 @@ export function parsePlace(text: string): ChainPlace | undefined {
 }
 
 /** Links an event to the end of the chain. */
-export function appendLink(seals: AuditSeals, end: ChainPlace, event: WrittenEvent, sealedAt: number): EventSeal {
-  const link = { position: end.position + 1, sealedAt, digest: erasableDigest(event.salt ?? '', event) }
+export function appendLink(seals: AuditSeals, end: ChainPlace, event: WrittenEvent, digest: string, sealedAt: number): EventSeal {
+  const link = { position: end.position + 1, sealedAt, digest }
   const hash = linkHash(end.hash, link, event)
   return { ...link, eventId: event.id, hash, ...seals.seal('link', hash) }
 }
@@ -44,10 +44,10 @@ export function markProblem(seals: AuditSeals, name: MarkName, mark: AuditMark):
 }
 
 /** Why an event that is not sealed yet cannot be genuine; undefined if it is. */
-export function unsealedProblem(seals: AuditSeals, event: UnsealedEvent): AuditProblem | undefined {
+export function unsealedProblem(seals: AuditSeals, event: UnsealedEvent, digest: string): AuditProblem | undefined {
   const problem = (reason: string) => ({ eventId: event.id, position: undefined, reason })
   if (event.isCopy) return problem('the event is a copy of another one')
-  const state = seals.check('event', eventContent(event, erasableDigest(event.salt ?? '', event)), event)
+  const state = seals.check('event', eventContent(event, digest), event)
   if (state === 'unknown') return problem('the event was written with a secret that is neither SECRET_KEY nor one of its fallbacks')
   return state === 'invalid' ? problem('the event was inserted or changed before it was sealed') : undefined
 }
@@ -84,5 +84,5 @@ function isGenuine(seals: AuditSeals, seal: EventSeal, event: WrittenEvent): boo
 function isDigestRight({ seal, event }: ChainLink): boolean {
   if (event === undefined) return false
   if (event.salt === null) return event.ip === null && event.detail === null
-  return erasableDigest(event.salt, event) === seal.digest
+  return digestOf(event) === seal.digest
 }

@@ -1,5 +1,5 @@
 import type { AuditProblem } from '../../model/audit.ts'
-import { type AuditSeals, erasableDigest, eventContent } from '../../security/audit-seals.ts'
+import { type AuditSeals, digestOf, eventContent } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
 import { findLastOfKind, findServiceEvent } from '../../storage/repositories/operations/unsealed-event.repository.ts'
 
@@ -19,6 +19,6 @@ export async function findLostChain(reads: Reads, seals: AuditSeals): Promise<Au
 async function acceptedUntil(reads: Reads, seals: AuditSeals): Promise<number> {
   const event = await findLastOfKind(reads, 'audit.resealed')
   if (event === undefined) return 0
-  const isOurs = seals.check('event', eventContent(event, erasableDigest(event.salt ?? '', event)), event) === 'valid'
+  const isOurs = seals.check('event', eventContent(event, digestOf(event)), event) === 'valid'
   return isOurs ? event.at : 0
 }

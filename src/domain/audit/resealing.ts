@@ -1,8 +1,9 @@
 import type { Origin } from '../../model/caller.ts'
-import { createAuditSeals, erasableDigest, eventContent } from '../../security/audit-seals.ts'
+import { createAuditSeals, digestOf, eventContent } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import { listWrittenEvents, signEvent } from '../../storage/repositories/operations/event.repository.ts'
 import { deleteMarks, deleteSomeSeals } from '../../storage/repositories/operations/event-seal.repository.ts'
+import type { ChangeTransaction } from '../changes.ts'
 import type { DomainParts } from '../parts.ts'
 
 const BATCH_SIZE = 500
@@ -23,8 +24,7 @@ export async function acceptTrail(
     const events = await listWrittenEvents(reads, lastId, BATCH_SIZE)
     await changes.withoutCaller(origin, async (tx) => {
       for (const event of events) {
-        const content = eventContent(event, erasableDigest(event.salt ?? '', event))
-        await signEvent(tx, event.id, seals.seal('event', content))
+        await signEvent(tx, event.id, seals.seal('event', eventContent(event, digestOf(event))))
       }
     })
     count += events.length
@@ -32,10 +32,16 @@ export async function acceptTrail(
     if (events.length < BATCH_SIZE) break
     lastId = events.at(-1)?.id ?? lastId
   }
-  while ((await changes.withoutCaller(origin, (tx) => deleteSomeSeals(tx, BATCH_SIZE))) === BATCH_SIZE);
-  await changes.withoutCaller(origin, async (tx) => {
-    await deleteMarks(tx)
-    tx.record({ kind: 'audit.resealed', count })
-  })
+  while (!(await changes.withoutCaller(origin, (tx) => removeChain(tx, count))));
   return count
+}
+
+/** Removes a part of the chain. Returns whether that was the last one. */
+async function removeChain(tx: ChangeTransaction, count: number): Promise<boolean> {
+  // A service that seals at the same time would otherwise continue the chain between the last link and its end.
+  await tx.lock('audit-chain')
+  if ((await deleteSomeSeals(tx, BATCH_SIZE)) === BATCH_SIZE) return false
+  await deleteMarks(tx)
+  tx.record({ kind: 'audit.resealed', count })
+  return true
 }

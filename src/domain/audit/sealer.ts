@@ -1,5 +1,5 @@
 import type { ChainPlace, EventSeal } from '../../model/audit.ts'
-import { type AuditSeals, createAuditSeals } from '../../security/audit-seals.ts'
+import { type AuditSeals, createAuditSeals, digestOf } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import { type Database, readsOf, type Transaction } from '../../storage/database.ts'
 import { addSeals, findMark, findStrayLink, type MarkName, setMark } from '../../storage/repositories/operations/event-seal.repository.ts'
@@ -77,10 +77,12 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
     const end = await readEnd(tx, seals, highest)
     if (end.position === 0) await requireNewTrail(tx, seals)
     const events = await findUnsealed(tx, afterId, BATCH_SIZE, isThorough)
-    // An event that is not genuine stays unsealed, and is reported by a verification.
-    const genuine = events.filter((event) => unsealedProblem(seals, event) === undefined)
     const links: EventSeal[] = []
-    for (const event of genuine) links.push(appendLink(seals, links.at(-1) ?? end, event, now()))
+    for (const event of events) {
+      const digest = digestOf(event)
+      // An event that is not genuine stays unsealed, and is reported by a verification.
+      if (unsealedProblem(seals, event, digest) === undefined) links.push(appendLink(seals, links.at(-1) ?? end, event, digest, now()))
+    }
     const nextId = events.length < BATCH_SIZE ? undefined : events.at(-1)?.id
     const last = links.at(-1)
     if (last === undefined) return { end, nextId }

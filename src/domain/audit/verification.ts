@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditProblem, AuditVerification, VerifyOptions } from '../../model/audit.ts'
-import type { AuditSeals } from '../../security/audit-seals.ts'
+import { type AuditSeals, digestOf } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
 import { findEventIds, findMark, findStrayLink } from '../../storage/repositories/operations/event-seal.repository.ts'
 import { findWindowEnd, listUnsealed } from '../../storage/repositories/operations/unsealed-event.repository.ts'
@@ -49,7 +49,7 @@ async function checkUnsealed(reads: Reads, seals: AuditSeals, tally: Tally, sign
     last = await findWindowEnd(reads, afterId, WINDOW_SIZE)
     if (last === undefined) return
     for (const event of await listUnsealed(reads, afterId, last)) {
-      const problem = unsealedProblem(seals, event)
+      const problem = unsealedProblem(seals, event, digestOf(event))
       if (problem !== undefined) throw new ProblemFound(problem)
       tally.addUnsealed(event)
     }

@@ -1,5 +1,6 @@
 import type { AuditMark, EventSeal, WrittenEvent } from '../../../model/audit.ts'
 import { type Reads, statement, type Transaction } from '../../database.ts'
+import { insertRows } from '../../many-rows.ts'
 import { toWrittenEvent, WRITTEN_COLUMNS, type WrittenRow } from './event.repository.ts'
 
 type LinkRow = { [Column in keyof WrittenRow]: WrittenRow[Column] | null } & {
@@ -38,13 +39,8 @@ const FIND_IDS = statement<IdsRow>(
   `select min(id) as first, max(id) as last, (select seq from sqlite_sequence where name = 'events') as last_used,
     iif((select at from events order by id limit 1) < (select min(applied_at) from schema_migrations), 100, 0) as max_unused from events`,
 )
-const ADD_SEALS = statement(
-  `insert into event_seals (position, event_id, sealed_at, digest, hash, mac, mac_key)
-  select position, event_id, sealed_at, digest, hash, mac, mac_key from json_populate_recordset(null::event_seals, $1::text::json)`,
-  `insert into event_seals (position, event_id, sealed_at, digest, hash, mac, mac_key)
-  select value ->> 'position', value ->> 'event_id', value ->> 'sealed_at', value ->> 'digest', value ->> 'hash', value ->> 'mac',
-    value ->> 'mac_key' from json_each($1)`,
-)
+const INSERT_SEALS = insertRows('event_seals', { keepsIds: true })
+const ADD_SEALS = statement(INSERT_SEALS.postgres, INSERT_SEALS.sqlite)
 const LIST_LINKS = statement<LinkRow>(`
   select position, event_id, sealed_at, digest, hash, event_seals.mac as link_mac, event_seals.mac_key as link_mac_key, ${WRITTEN_COLUMNS}
   from event_seals left join events on events.id = event_id where position > $1 order by position limit $2`)

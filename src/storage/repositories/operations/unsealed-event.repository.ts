@@ -16,16 +16,22 @@ const FAR_STRAGGLERS = 10_000
 // The id of the event at the end of the chain. An id that the database has not assigned yet was invented: it must not hide what follows.
 const LAST_SEALED_ID =
   "coalesce((select event_id from event_seals where position = (select position from audit_marks where name = 'head')), 0)"
-const AFTER_SEALED = `events.id > (select least(${LAST_SEALED_ID}, pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)))`
-const AFTER_SEALED_SQLITE = `events.id > (select min(${LAST_SEALED_ID}, coalesce((select seq from sqlite_sequence where name = 'events'), 0)))`
+const SEALED_UP_TO = {
+  postgres: `(select least(${LAST_SEALED_ID}, pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)))`,
+  sqlite: `(select min(${LAST_SEALED_ID}, coalesce((select seq from sqlite_sequence where name = 'events'), 0)))`,
+}
 const UNSEALED_COLUMNS = `${WRITTEN_COLUMNS}, exists (
   select 1 from events as other where other.at = events.at and other.mac = events.mac and other.id <> events.id
     and (other.id < events.id or exists (select 1 from event_seals where event_id = other.id))) as is_copy`
-const FIND_UNSEALED = statement<UnsealedRow>(findUnsealedSql(AFTER_SEALED), findUnsealedSql(AFTER_SEALED_SQLITE))
+// One bound: given two, SQLite takes the first one and reads every event above it.
+const FIND_UNSEALED = statement<UnsealedRow>(
+  findUnsealedSql(`greatest($1::bigint, ${SEALED_UP_TO.postgres} - $2::bigint)`),
+  findUnsealedSql(`max($1, ${SEALED_UP_TO.sqlite} - $2)`),
+)
 /** The time of the first event that waits to be sealed. SQLite commits in the order of the ids. */
 export const OLDEST_UNSEALED = {
-  postgres: `select events.at from events where ${AFTER_SEALED} - ${STRAGGLERS} and ${IS_UNSEALED} order by events.id limit 1`,
-  sqlite: `select events.at from events where ${AFTER_SEALED_SQLITE} and ${IS_UNSEALED} order by events.id limit 1`,
+  postgres: `select events.at from events where events.id > ${SEALED_UP_TO.postgres} - ${STRAGGLERS} and ${IS_UNSEALED} order by events.id limit 1`,
+  sqlite: `select events.at from events where events.id > ${SEALED_UP_TO.sqlite} and ${IS_UNSEALED} order by events.id limit 1`,
 }
 const FIND_OLDEST_UNSEALED = statement<{ at: number }>(OLDEST_UNSEALED.postgres, OLDEST_UNSEALED.sqlite)
 const FIND_WINDOW_END = statement<{ last: number | null }>(
@@ -41,9 +47,8 @@ const FIND_SERVICE_EVENT = statement<{ id: number }>(
 )
 const FIND_LAST_OF_KIND = statement<WrittenRow>(`select ${WRITTEN_COLUMNS} from events where kind = $1 order by at desc, id desc limit 1`)
 
-function findUnsealedSql(afterSealed: string): string {
-  return `select ${UNSEALED_COLUMNS} from events where events.id > $1 and ${afterSealed} - cast($2 as bigint) and ${IS_UNSEALED}
-    order by events.id limit $3`
+function findUnsealedSql(after: string): string {
+  return `select ${UNSEALED_COLUMNS} from events where events.id > ${after} and ${IS_UNSEALED} order by events.id limit $3`
 }
 
 /** Events that are not sealed yet, in order of id. Those far below the highest sealed id are looked for only by a thorough search. */
