@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTransport } from 'nodemailer'
+import { createTransport, type NodemailerError } from 'nodemailer'
 import { parseSmtpServer } from '../config/smtp-url.ts'
-import { MailError, type MailErrorScope, type MailTransport, toSendOptions } from './transport.ts'
+import { MailError, type MailErrorScope, type MailProblem, type MailTransport, toSendOptions } from './transport.ts'
 
 export type SmtpTimeouts = {
   /** For each of: connecting, the greeting, and any later pause of the server. */
@@ -98,20 +98,42 @@ async function expire(ms: number, signal: AbortSignal): Promise<never> {
   throw new TimeoutError(`timeout after ${ms} ms`)
 }
 
-type SmtpError = { readonly message?: string; readonly command?: string; readonly responseCode?: number; readonly response?: string }
+/** Fields that nodemailer adds to its errors; each may be missing. `originalCode` is the code of Node.js. */
+type SmtpError = Pick<NodemailerError, 'message' | 'originalCode' | 'command' | 'responseCode' | 'response'>
 
 function toMailError(error: unknown): MailError {
-  if (error instanceof TimeoutError) return new MailError('server', error.message)
-  // nodemailer adds these fields to its errors; each may be missing.
-  const { message = '', command = '', responseCode = 0, response = '' } = error as SmtpError
-  if (message.includes('wrong version number'))
-    return new MailError('server', 'the port does not speak TLS from the start: use smtp:// in SMTP_URL, or the port for smtps://')
-  if ((command === 'STARTTLS' && responseCode > 0) || message.startsWith('EHLO failed but HELO'))
-    return new MailError('server', `${command} was answered: ${redacted(response)}; ${NO_TLS}`)
-  if (responseCode === 0) return new MailError('server', `no answer: ${redacted(message)}`)
+  if (error instanceof TimeoutError) return new MailError('server', error.message, { problem: 'connection' })
+  const { message = '', originalCode = '', command = '', responseCode = 0, response = '' } = error as Partial<SmtpError>
+  if (originalCode === NO_TLS_FROM_THE_START) {
+    const reason = 'the port does not speak TLS from the start: use smtp:// in SMTP_URL, or the port for smtps://'
+    return new MailError('server', reason, { problem: 'connection' })
+  }
+  if (isWithoutEncryption(command, responseCode))
+    return new MailError('server', `${command} was answered: ${redacted(response)}; ${NO_TLS}`, { problem: 'clear_text' })
+  if (responseCode === 0)
+    return new MailError('server', `no answer: ${redacted(message)}`, {
+      problem: CERTIFICATE_CODE.test(originalCode) ? 'certificate' : 'connection',
+    })
   // The reply to a wrong password may contain the user name.
   const answer = command.startsWith('AUTH') ? String(responseCode) : redacted(response)
-  return new MailError(scopeOf(command, responseCode, response), `${command} was answered: ${answer}`)
+  const problem = problemOf(command, responseCode)
+  return new MailError(scopeOf(command, responseCode, response), `${command} was answered: ${answer}`, { problem })
+}
+
+const NO_TLS_FROM_THE_START = 'ERR_SSL_WRONG_VERSION_NUMBER'
+// The codes of Node.js for certificates, such as DEPTH_ZERO_SELF_SIGNED_CERT and ERR_TLS_CERT_ALTNAME_INVALID.
+const CERTIFICATE_CODE = /CERT|^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/
+const CLOSING = 421
+const WRONG_PASSWORD = 535
+
+/** A server that knows no EHLO cannot encrypt either. nodemailer reports it only where encryption is required. */
+function isWithoutEncryption(command: string, responseCode: number): boolean {
+  return responseCode > 0 && (command === 'STARTTLS' || (command === 'EHLO' && responseCode !== CLOSING))
+}
+
+function problemOf(command: string, responseCode: number): MailProblem | undefined {
+  if (command.startsWith('AUTH') || responseCode === WRONG_PASSWORD) return 'login'
+  return command === 'MAIL FROM' || command === 'RCPT TO' ? 'envelope' : undefined
 }
 
 const NO_TLS =
@@ -122,8 +144,8 @@ const NO_SUCH_MAILBOX = new Set([550, 551, 553])
 const POLICY = /^\d{3}[ -]5\.7\./
 
 function scopeOf(command: string, responseCode: number, response: string): MailErrorScope {
-  // 421 closes the connection, whichever command it replies to.
-  if (responseCode === 421) return 'server'
+  // It closes the connection, whichever command it replies to.
+  if (responseCode === CLOSING) return 'server'
   if (command === 'RCPT TO' && NO_SUCH_MAILBOX.has(responseCode) && !POLICY.test(response)) return 'recipient'
   return command === 'RCPT TO' || command === 'DATA' ? 'message' : 'server'
 }

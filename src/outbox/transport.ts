@@ -36,14 +36,24 @@ export type MailTransport = {
  */
 export type MailErrorScope = 'server' | 'message' | 'recipient'
 
+/**
+ * What an operator can fix, where the error shows it. `connection`: host, port or network. `login`: user or password. `clear_text`: the server does not encrypt, and
+ * SMTP_URL demands it. `certificate`: that of the server is not trusted. `envelope`: the sender or the recipient was rejected.
+ */
+export type MailProblem = 'connection' | 'login' | 'clear_text' | 'certificate' | 'envelope'
+
+type MailErrorOptions = ErrorOptions & { readonly problem?: MailProblem | undefined }
+
 export class MailError extends Error {
   override readonly name = 'MailError'
   readonly scope: MailErrorScope
+  readonly problem: MailProblem | undefined
 
   /** The reason is stored and logged: it must not contain an address, a link, a user name or a password. */
-  constructor(scope: MailErrorScope, reason: string, options?: ErrorOptions) {
+  constructor(scope: MailErrorScope, reason: string, { problem, ...options }: MailErrorOptions = {}) {
     super(reason, options)
     this.scope = scope
+    this.problem = problem
   }
 }
 

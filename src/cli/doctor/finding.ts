@@ -38,7 +38,7 @@ export function reasonOf(error: unknown): string {
   // The reason why a request failed is the cause of its error.
   const cause = error.cause instanceof Error ? error.cause : error
   const code = 'code' in cause ? String(cause.code) : ''
-  if (/wrong version number/.test(cause.message)) return 'the server does not use TLS on this port'
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'the server does not use TLS on this port'
   return (cause.message || code).replace(/\s*\n\s*/g, ' ')
 }
 

@@ -3,6 +3,7 @@ import type { Config } from '../../config/load.ts'
 import { parseSmtpServer } from '../../config/smtp-url.ts'
 import { parseMailbox } from '../../outbox/messages.ts'
 import { createSmtpTransport } from '../../outbox/smtp.transport.ts'
+import { MailError, type MailProblem } from '../../outbox/transport.ts'
 import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
 
 // A check takes at most half of the total, which is longer than a silence, so that the reason is reported and not the timeout.
@@ -39,7 +40,7 @@ export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config
     })
     findings.push(ok('smtp', `the server accepted a test mail to ${sendTo}; check that it arrives, and not as spam`))
   } catch (error) {
-    findings.push(failure('smtp', `the mail server cannot be used: ${reasonOf(error)}`, adviceFor(reasonOf(error))))
+    findings.push(failure('smtp', `the mail server cannot be used: ${reasonOf(error)}`, adviceFor(error)))
   } finally {
     await transport.close()
   }
@@ -68,10 +69,14 @@ async function canEncrypt(smtpUrl: string): Promise<boolean> {
   }
 }
 
-function adviceFor(reason: string): string {
-  if (/^AUTH|\b535\b/.test(reason)) return 'Check user and password in SMTP_URL; special characters are percent-encoded.'
-  if (/does not encrypt/.test(reason)) return 'Use another port or smtps:// in SMTP_URL, or add ?tls=none to send in clear text.'
-  if (/certificate|self-signed|altname/i.test(reason)) return 'Use the name that is in the certificate of the server.'
-  if (/MAIL FROM|RCPT TO/.test(reason)) return 'Check that the server lets MAIL_FROM send, and the address of the recipient.'
-  return 'Check host and port in SMTP_URL, and that this machine may connect to it: many providers close port 25.'
+const ADVICE: Readonly<Record<MailProblem, string>> = {
+  connection: 'Check host and port in SMTP_URL, and that this machine may connect to it: many providers close port 25.',
+  login: 'Check user and password in SMTP_URL; special characters are percent-encoded.',
+  clear_text: 'Use another port or smtps:// in SMTP_URL, or add ?tls=none to send in clear text.',
+  certificate: 'Use the name that is in the certificate of the server.',
+  envelope: 'Check that the server lets MAIL_FROM send, and the address of the recipient.',
+}
+
+function adviceFor(error: unknown): string {
+  return ADVICE[(error instanceof MailError ? error.problem : undefined) ?? 'connection']
 }

@@ -7,6 +7,7 @@ import { examine } from '../../../src/cli/doctor/examine.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { problems, validSettings } from '../../support/processes/doctor.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
+import { makeCertificate } from '../../support/servers/certificates.ts'
 import { closedPort, startRawPeer, startSmtpPeer } from '../../support/servers/smtp-peer.ts'
 
 plainTest('doctor reports a mail server that is down, silent or rejects the login, and never prints the password', async (t) => {
@@ -30,6 +31,34 @@ plainTest('doctor reports a mail server that is down, silent or rejects the logi
   assert.deepEqual(problems(none, 'smtp'), ['error: SMTP_URL is not set: no mail can be sent'])
   const local = await examine({ ...env, SMTP_URL: `smtp://me:right@localhost:${strict.port}?tls=none` })
   assert.deepEqual(problems(local, 'smtp')[0], 'warning: MAIL_FROM is noreply@localhost, which most servers refuse')
+})
+
+plainTest('doctor gives the advice that belongs to the problem of the mail server', async (t) => {
+  const { env } = await validSettings(t)
+  const advice = async (SMTP_URL: string, sendTo?: string) => {
+    const findings = await examine({ ...env, MAIL_FROM: 'us@example.com', BASE_URL: 'https://localhost:1', SMTP_URL }, { sendTo })
+    return findings.find(({ check, verdict }) => check === 'smtp' && verdict === 'error')?.advice ?? ''
+  }
+  const strict = await startSmtpPeer(t, { login: { user: 'me', password: 'right' }, refuseRecipient: () => '550 no such user' })
+  assert.match(await advice(`smtp://localhost:${await closedPort(t)}`), /^Check host and port in SMTP_URL/)
+  assert.match(await advice(`smtps://localhost:${strict.port}`), /^Check host and port in SMTP_URL/)
+  assert.match(await advice(`smtp://me:wrong@localhost:${strict.port}?tls=none`), /^Check user and password in SMTP_URL/)
+  assert.match(await advice(`smtp://me:right@localhost:${strict.port}`), /^Use another port or smtps:/)
+  assert.match(
+    await advice(`smtp://me:right@localhost:${strict.port}?tls=none`, 'nobody@example.com'),
+    /^Check that the server lets MAIL_FROM/,
+  )
+  const withoutEhlo = await startRawPeer(t, (socket) => {
+    socket.write('220 old\r\n')
+    socket.on('data', () => socket.write('502 5.5.1 unknown command\r\n'))
+  })
+  assert.match(await advice(withoutEhlo.url.replace('//', '//me:right@')), /^Use another port or smtps:/)
+  const certificate = makeCertificate(t)
+  if (certificate === undefined) return
+  for (const fromTheStart of [false, true]) {
+    const peer = await startSmtpPeer(t, { tls: { ...certificate, fromTheStart } })
+    assert.match(await advice(peer.url), /^Use the name that is in the certificate/)
+  }
 })
 
 plainTest('doctor warns when mail travels in clear text', async (t) => {

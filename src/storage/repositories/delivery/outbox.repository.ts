@@ -30,7 +30,10 @@ export const {
   forgetFailed: forgetFailedMails,
 } = leasedRows('outbox')
 
-/** Prefixes the error of a mail that waits because of an outage, which is the same for every address, with or without an account. */
+/**
+ * Marks the error of a mail that waits because of an outage, which is the same for every address, with or without an account. It is stored:
+ * rows of other versions have it too. No other reason begins with it.
+ */
 const OUTAGE = 'away: '
 // A pending mail is not queued twice and keeps its due time, so that repeated requests cause neither more mail nor an earlier one.
 // A mail that was given up is tried again.
