@@ -7,7 +7,7 @@ import type { App } from '../pipeline/app-type.ts'
 import { Email, FirstName, LastName, NewPassword } from '../validation/fields.ts'
 import { Type } from '../validation/schema.ts'
 import { PASSWORD_HINT } from './account/texts.ts'
-import { formProblem, inputField, NO_PROBLEMS, type Problems } from './site/fields.ts'
+import { formProblem, inputField, NO_PROBLEMS, type Problems } from './site/elements/fields.ts'
 import { createPageRoutes, type PageParts, type Redirect } from './site/page-routes.ts'
 import type { Page } from './site/shell.ts'
 

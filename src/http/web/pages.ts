@@ -4,7 +4,7 @@ import { type Html, html, renderHtml } from '../../shared/html.ts'
 import type { Answer } from '../answers/answers.ts'
 import { answerError, type ErrorPage, sendError } from '../answers/errors.ts'
 import { PASSWORD_HINT } from './account/texts.ts'
-import { inputField } from './site/fields.ts'
+import { inputField } from './site/elements/fields.ts'
 import { PUBLIC_HEADERS, renderPublicPage } from './site/shell.ts'
 import type { Site } from './site/site.ts'
 

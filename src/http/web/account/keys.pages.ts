@@ -1,11 +1,11 @@
 import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { keyBadge } from '../console/user.pages.ts'
-import { actionForm, formProblem, inputField, type Problems } from '../site/fields.ts'
-import { ageOf, dateOf, shortText, timeOf } from '../site/format.ts'
+import { actionForm, formProblem, inputField, type Problems } from '../site/elements/fields.ts'
+import { ageOf, dateOf, shortText, timeOf } from '../site/elements/format.ts'
+import { emptyState, fact, type ListPage, mainCell, NEVER, pagesFooter, tableCard } from '../site/elements/tables.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { emptyState, fact, type ListPage, mainCell, NEVER, pagesFooter, tableCard } from '../site/tables.ts'
 import { KEY_LABELS } from './new-key.ts'
 
 const ACCESS: readonly (readonly [KeyAccess, string])[] = [

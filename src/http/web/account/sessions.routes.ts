@@ -3,11 +3,11 @@ import type { ListedSession } from '../../../model/session.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
-import { actionForm } from '../site/fields.ts'
-import { ageOf, clientOf } from '../site/format.ts'
+import { actionForm } from '../site/elements/fields.ts'
+import { ageOf, clientOf } from '../site/elements/format.ts'
+import { badge, emptyState, type ListPage, mainCell, pageOf, pagesFooter, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import { badge, emptyState, type ListPage, mainCell, pageOf, pagesFooter, tableCard } from '../site/tables.ts'
 
 export type SessionsParts = PageParts & { readonly userSessions: UserSessions }
 

@@ -2,11 +2,11 @@ import { parseEventDetail, shownTime } from '../../../domain/values/event-detail
 import type { EventFilter } from '../../../model/audit.ts'
 import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { actionForm } from '../site/fields.ts'
-import { shortText, timeOf } from '../site/format.ts'
+import { actionForm } from '../site/elements/fields.ts'
+import { shortText, timeOf } from '../site/elements/format.ts'
+import { emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { emptyState, mainCell, tableCard } from '../site/tables.ts'
 
 export type AuditView = {
   readonly filter: EventFilter

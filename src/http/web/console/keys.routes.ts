@@ -4,10 +4,10 @@ import type { OwnedApiKey } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
-import { ageOf, dateOf, shortText } from '../site/format.ts'
+import { ageOf, dateOf, shortText } from '../site/elements/format.ts'
+import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
 import { keyBadge } from './user.pages.ts'
 
 export type ConsoleKeysParts = PageParts & { readonly keyDirectory: KeyDirectory; readonly leakedKeys: LeakedKeys }

@@ -2,11 +2,11 @@ import type { KeptMail, KeptMails } from '../../../model/mail.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
-import { ageOf, shortText, timeOf } from '../site/format.ts'
+import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
+import { emptyState, mainCell, pagesFooter, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { emptyState, mainCell, pagesFooter, tableCard } from '../site/tables.ts'
 
 export type ConsoleMailboxParts = PageParts & {
   /** The mails that are kept as files; undefined where a mail server sends them. */

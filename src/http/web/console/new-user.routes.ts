@@ -3,7 +3,7 @@ import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Email, FirstName, LastName, NewPassword } from '../../validation/fields.ts'
-import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/fields.ts'
+import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/elements/fields.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 

@@ -4,11 +4,11 @@ import type { MailAdministration } from '../../../domain/delivery/mail-administr
 import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
-import { barChart } from '../site/charts.ts'
-import { ageOf, numberOf } from '../site/format.ts'
+import { barChart } from '../site/elements/charts.ts'
+import { ageOf, numberOf } from '../site/elements/format.ts'
+import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Site } from '../site/site.ts'
-import { badge, emptyState, mainCell, tableCard } from '../site/tables.ts'
 
 /** What a check of `latchkey doctor` found. */
 export type CheckResult = {

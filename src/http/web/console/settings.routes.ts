@@ -1,7 +1,7 @@
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
+import { badge, emptyState, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
-import { badge, emptyState, tableCard } from '../site/tables.ts'
 
 /** A setting as admins see it. A secret has no value here, only whether it is set. */
 export type SettingView = { readonly name: string; readonly value: string | undefined; readonly isSecret: boolean; readonly isSet: boolean }

@@ -2,10 +2,10 @@ import { type ActivityLog, sumOf } from '../../../domain/activity.ts'
 import type { Activity, ActivityPeriod } from '../../../model/activity.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
-import { type TimeChart, timeChart } from '../site/charts.ts'
-import { momentText, numberOf } from '../site/format.ts'
+import { type TimeChart, timeChart } from '../site/elements/charts.ts'
+import { momentText, numberOf } from '../site/elements/format.ts'
+import { emptyState } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
-import { emptyState } from '../site/tables.ts'
 
 export type ConsoleStatusParts = PageParts & { readonly activity: Pick<ActivityLog, 'lastDay'> }
 

@@ -6,9 +6,9 @@ import type { UserSessions } from '../../../domain/sessions/user-sessions.servic
 import type { Actor } from '../../../model/caller.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
+import { pageFrom, pageOf } from '../site/elements/tables.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
-import { pageFrom, pageOf } from '../site/tables.ts'
 import { userPage } from './user.pages.ts'
 
 export type ConsoleUserParts = PageParts & {

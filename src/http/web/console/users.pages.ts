@@ -1,9 +1,9 @@
 import type { ListedUser, User, UserPage, UserPlace, UserSort, UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { ageOf, dateOf, shortText } from '../site/format.ts'
+import { ageOf, dateOf, shortText } from '../site/elements/format.ts'
+import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/elements/tables.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/tables.ts'
 
 export type UsersQuery = { readonly q: string; readonly status: UserStatus | undefined; readonly sort: UserSort }
 

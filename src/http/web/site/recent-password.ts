@@ -5,7 +5,7 @@ import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
 import type { Hook } from '../../pipeline/steps.ts'
 import type { Cookies } from './cookies.ts'
-import { formProblem, inputField } from './fields.ts'
+import { formProblem, inputField } from './elements/fields.ts'
 import type { Page } from './shell.ts'
 import type { Site } from './site.ts'
 

@@ -1,4 +1,4 @@
-import { type Html, html, renderHtml } from '../../../shared/html.ts'
+import { type Html, html, renderHtml } from '../../../../shared/html.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const UNITS: readonly (readonly [seconds: number, name: string])[] = [

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../shared/html.ts'
+import { type Html, html } from '../../../../shared/html.ts'
 import { dateText, momentText, numberOf } from './format.ts'
 
 export type BarChart = {

@@ -1,6 +1,6 @@
-import { type Html, html } from '../../../shared/html.ts'
-import type { Answer } from '../../answers/answers.ts'
-import { fieldMessage, personalMessage } from './messages.ts'
+import { type Html, html } from '../../../../shared/html.ts'
+import type { Answer } from '../../../answers/answers.ts'
+import { fieldMessage, personalMessage } from '../messages.ts'
 
 /** What is wrong with a form: by field, or with the whole of it. */
 export type Problems = {
