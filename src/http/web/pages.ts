@@ -12,22 +12,26 @@ export type Pages = {
   /** Confirms a result and leads on: to the frontend, or to signing in. */
   done(title: string, text: string): Html
   /** Explains a problem and what to do next. */
-  problem(title: string, message: string, advice: string, way?: Way): Html
+  problem(problem: Problem): Html
   readonly error: ErrorPage
   resetForm(code: string, problem?: string): Html
 }
 
-/** The account page that helps with a problem. */
-export type Way = 'forgot-password' | 'resend-verification' | 'sign-in' | 'register'
+type Texts = { readonly title: string; readonly message: string; readonly advice: string }
 
-const WAYS: Readonly<Record<Way, string>> = {
+export type Problem = Texts & {
+  /** The account page that helps. */
+  readonly helpPage?: HelpPage
+}
+
+type HelpPage = 'forgot-password' | 'resend-verification' | 'sign-in' | 'register'
+
+const HELP_LABELS: Readonly<Record<HelpPage, string>> = {
   'forgot-password': 'Request a new email',
   'resend-verification': 'Request a new email',
   'sign-in': 'Sign in',
   register: 'Create an account',
 }
-
-type Texts = { readonly title: string; readonly message: string; readonly advice: string }
 
 const ERROR_TEXTS: Readonly<Record<number, Texts>> = {
   404: { title: 'Page not found', message: 'There is no page at this address.', advice: 'Check the address for typos.' },
@@ -57,8 +61,8 @@ export function createPages(site: Site): Pages {
 
   return {
     done: (title, text) => page(title, html`<p class="notice good" role="status">${text}</p>${toFrontend ?? toSignIn}`),
-    problem(title, message, advice, way) {
-      const toAccount = way && isEnabled.account ? primary(`${root}/account/${way}`, WAYS[way]) : undefined
+    problem({ title, message, advice, helpPage }) {
+      const toAccount = helpPage && isEnabled.account ? primary(`${root}/account/${helpPage}`, HELP_LABELS[helpPage]) : undefined
       return page(title, html`<p class="notice bad" role="alert">${message}</p>\n<p>${advice}</p>${toFrontend ?? toAccount}`)
     },
     error(status, requestId) {

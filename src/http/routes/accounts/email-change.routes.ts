@@ -46,9 +46,13 @@ export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: P
 
   function failedPage(answer: Answer): Html {
     if (answer === ANSWERS.already_verified) return pages.done('Your new address is already confirmed', 'Use it to sign in.')
-    if (answer === ANSWERS.email_taken) return pages.problem('This address is taken', messageOf(answer), TAKEN_ADVICE, 'sign-in')
-    if (answer === ANSWERS.token_expired) return pages.problem('This link has expired', messageOf(answer), ADVICE, 'sign-in')
-    if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE, 'register')
-    return pages.problem('This link does not work', messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer), ADVICE, 'sign-in')
+    const message = messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer)
+    if (answer === ANSWERS.email_taken)
+      return pages.problem({ title: 'This address is taken', message, advice: TAKEN_ADVICE, helpPage: 'sign-in' })
+    if (answer === ANSWERS.token_expired)
+      return pages.problem({ title: 'This link has expired', message, advice: ADVICE, helpPage: 'sign-in' })
+    if (answer === ANSWERS.user_not_found)
+      return pages.problem({ title: 'This account no longer exists', message, advice: GONE_ADVICE, helpPage: 'register' })
+    return pages.problem({ title: 'This link does not work', message, advice: ADVICE, helpPage: 'sign-in' })
   }
 }

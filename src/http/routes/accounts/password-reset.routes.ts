@@ -69,7 +69,7 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
       },
       // A mail scanner that sends HEAD must not test the token.
       exposeHeadRoute: false,
-      errorHandler: pageErrors(wantsHtml, (answer) => pages.problem(FAILED, messageOf(answer), ADVICE, 'forgot-password')),
+      errorHandler: pageErrors(wantsHtml, (answer) => problemPage(messageOf(answer))),
     },
     async (request, reply) => {
       const code = request.query.code ?? ''
@@ -111,7 +111,7 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
 
   /** The form for a valid token, otherwise a page that explains the problem. Both have status 200 (spec 4.2). */
   async function resetPage(code: string, request: FastifyRequest): Promise<Html> {
-    if (code === '') return pages.problem(FAILED, CODE_REQUIRED, ADVICE, 'forgot-password')
+    if (code === '') return problemPage(CODE_REQUIRED)
     try {
       await passwordReset.check(code)
       return pages.resetForm(code)
@@ -119,18 +119,21 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
       if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
       // A deleted user is shown as an invalid token.
       const shown = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
-      return pages.problem(FAILED, messageOf(answerError(shown, request)), ADVICE, 'forgot-password')
+      return problemPage(messageOf(answerError(shown, request)))
     }
+  }
+
+  function problemPage(message: string): Html {
+    return pages.problem({ title: FAILED, message, advice: ADVICE, helpPage: 'forgot-password' })
   }
 
   /** An invalid password can be corrected in the form; an invalid token cannot. */
   function failedFormPage(answer: Answer, { body }: FastifyRequest): Html {
     const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
-    if (answer.status === ANSWERS.too_many_requests.status) return pages.problem(FAILED, personalMessage(answer), LIMITED_ADVICE)
+    if (answer.status === ANSWERS.too_many_requests.status)
+      return pages.problem({ title: FAILED, message: personalMessage(answer), advice: LIMITED_ADVICE })
     const isCorrectable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
-    return isCorrectable
-      ? pages.resetForm(code, formMessage(answer))
-      : pages.problem(FAILED, formMessage(answer), ADVICE, 'forgot-password')
+    return isCorrectable ? pages.resetForm(code, formMessage(answer)) : problemPage(formMessage(answer))
   }
 }
 

@@ -45,15 +45,12 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
 
   function failedPage(answer: Answer): Html {
     if (answer === ANSWERS.already_verified) return pages.done('Your address is already verified', 'You can sign in.')
+    const message = messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer)
     if (answer === ANSWERS.token_expired)
-      return pages.problem('This link has expired', messageOf(answer), EXPIRED_ADVICE, 'resend-verification')
-    if (answer === ANSWERS.user_not_found) return pages.problem('This account no longer exists', messageOf(answer), GONE_ADVICE, 'register')
-    return pages.problem(
-      'This link does not work',
-      messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer),
-      INVALID_ADVICE,
-      'resend-verification',
-    )
+      return pages.problem({ title: 'This link has expired', message, advice: EXPIRED_ADVICE, helpPage: 'resend-verification' })
+    if (answer === ANSWERS.user_not_found)
+      return pages.problem({ title: 'This account no longer exists', message, advice: GONE_ADVICE, helpPage: 'register' })
+    return pages.problem({ title: 'This link does not work', message, advice: INVALID_ADVICE, helpPage: 'resend-verification' })
   }
 
   app.post(
