@@ -14,6 +14,7 @@ import { type Page, renderPage, SITE_HEADERS } from './shell.ts'
 import type { Site } from './site.ts'
 
 export type Retry = (answer: Answer, request: FastifyRequest) => Page | Promise<Page>
+type Fields = Readonly<Record<string, { readonly maxLength?: number }>>
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** Turns the errors of a page into pages, with the same statuses as in the API. */
@@ -23,6 +24,8 @@ const SIGNED_OUT: ReadonlySet<string> = new Set(['not_authenticated', 'token_inv
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 // What can be corrected in the form.
 const RETRIED: ReadonlySet<number> = new Set([400, 401, 422, 429])
+/** For a field whose schema names no length, such as one of several words. */
+const OTHER_MAX_LENGTH = 100
 const ABOUT_PASSWORD: ReadonlySet<string> = new Set(['wrong_credentials', 'too_many_requests'])
 
 export function createPageErrors(
@@ -70,14 +73,27 @@ function passwordPage(site: Site, error: Error, answer: Answer, request: Fastify
 export function retryOf(options: {
   readonly retry?: (problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest) => Page | Promise<Page>
   readonly labels?: Readonly<Record<string, string>>
+  readonly body?: Fields
 }): Retry | undefined {
-  const { retry, labels } = options
-  return retry && ((answer, request) => retry(problemsOf(answer, labels), textsOf(request), request))
+  const { retry, labels, body = {} } = options
+  return retry && ((answer, request) => retry(problemsOf(answer, labels), textsOf(request, body), request))
 }
 
-function textsOf({ body }: FastifyRequest): Record<string, string> {
-  const values = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) ? Object.entries(body) : []
-  return Object.fromEntries(values.filter(([name, value]) => typeof value === 'string' && !name.includes('password')))
+/** The fields as they were sent, each no longer than it may be, so that the page stays small whatever was sent. */
+function textsOf({ body }: FastifyRequest, fields: Fields): Record<string, string> {
+  const given = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) ? (body as Readonly<Record<string, unknown>>) : {}
+  const texts = Object.entries(fields).flatMap(([name, { maxLength = OTHER_MAX_LENGTH }]) => {
+    const value = given[name]
+    return typeof value === 'string' && !name.includes('password') ? [[name, beginningOf(value, maxLength)]] : []
+  })
+  return Object.fromEntries(texts)
+}
+
+/** The first characters of a text. A character has one or two units. */
+function beginningOf(text: string, maxLength: number): string {
+  return Array.from(text.slice(0, 2 * maxLength))
+    .slice(0, maxLength)
+    .join('')
 }
 
 function signedOutPage({ root }: Site, area: PageArea): Page {

@@ -1,28 +1,24 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Statement, statement } from '../../../../src/storage/database.ts'
+import type { LightMyRequestResponse } from 'fastify'
+import type { App } from '../../../../src/http/pipeline/app-type.ts'
 import { admin } from '../../../support/app/actors.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { insertMany, ROW_ID } from '../../../support/databases/rows.ts'
 import { insertUsers } from '../../../support/databases/users.ts'
-import { signIn, visit } from '../../../support/http/pages.ts'
+import { signIn, submit, visit } from '../../../support/http/pages.ts'
 
 const MAX_BYTES = 60_000
 const COUNT = 130
 // A quote takes six bytes in HTML, more than any other character.
 const QUOTES = '"'.repeat(200)
 
-/** Inserts many rows. `n` is the number of the row, from 1. */
-function insertMany(table: string, columns: string, values: string): Statement<unknown> {
-  return statement(`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${COUNT})
-    insert into ${table} (${columns}) select ${values} from numbers`)
-}
-
-const ID = "'00000000-0000-4000-8000-' || cast(100000000000 + n as text)"
-const USER = 'cast($1 as bigint)'
-const NOW = 'cast($2 as bigint)'
-const TEXT = 'cast($3 as text)'
+const ID = ROW_ID
+const USER = 'cast($2 as bigint)'
+const NOW = 'cast($3 as bigint)'
+const TEXT = 'cast($4 as text)'
 const HOUR_MS = 3_600_000
 const ROWS = [
   insertMany(
@@ -57,12 +53,19 @@ const ROWS = [
   ),
 ]
 
+/** The bytes of a page with its stylesheet, its script and its logo. */
+async function weightOf(app: App, page: LightMyRequestResponse): Promise<number> {
+  let bytes = page.rawPayload.length
+  for (const [, url = ''] of page.body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)) bytes += (await app.inject(url)).rawPayload.length
+  return bytes
+}
+
 test('a page weighs less than 60 KB with its stylesheet and its script, whatever it shows', async (t) => {
   const service = await startApp(t)
   const { app, db, clock, services, mailFolder } = service
   const boss = await admin(service)
   const cookie = await signIn(app, boss)
-  for (const rows of ROWS) await db.run(rows, boss.id, clock.now(), QUOTES)
+  for (const rows of ROWS) await db.run(rows, COUNT, boss.id, clock.now(), QUOTES)
   const names = { firstName: QUOTES.slice(0, 100), lastName: QUOTES.slice(0, 100) }
   await insertUsers(
     service,
@@ -101,10 +104,45 @@ test('a page weighs less than 60 KB with its stylesheet and its script, whatever
   for (const path of paths) {
     const page = await app.inject(visit(path, cookie))
     assert.equal(page.statusCode, 200, path)
-    let bytes = page.rawPayload.length
-    for (const [, url = ''] of page.body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)) bytes += (await app.inject(url)).rawPayload.length
-    weights[path] = bytes
+    weights[path] = await weightOf(app, page)
   }
   const heavy = Object.entries(weights).filter(([, bytes]) => bytes >= MAX_BYTES)
   assert.deepEqual(heavy, [], JSON.stringify(weights))
+})
+
+/** The fields that each form repeats when it is refused. */
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  '/account/sign-in': ['email', 'next'],
+  '/console/sign-in': ['email', 'next'],
+  '/account/register': ['email', 'first_name', 'last_name'],
+  '/account/forgot-password': ['email'],
+  '/account/resend-verification': ['email'],
+  '/account/': ['first_name', 'last_name'],
+  '/account/email': ['email'],
+  '/account/keys': ['name', 'scopes', 'access', 'expires_at'],
+  '/console/users/new': ['email', 'first_name', 'last_name'],
+  '/console/keys': ['key'],
+  '/console/first-admin': ['code', 'email', 'first_name', 'last_name'],
+  '/reset-password/': ['code', 'new_password'],
+}
+const FORM_BYTES = 60_000
+
+test('401 or 422: a refused form stays small, however long its fields are, and repeats their beginnings', async (t) => {
+  const service = await startApp(t)
+  const { app } = service
+  const cookie = await signIn(app, await admin(service))
+  const weights: Record<string, number> = {}
+  for (const [path, names] of Object.entries(FORMS)) {
+    const text = "'".repeat(FORM_BYTES / names.length)
+    const payload = names.map((name) => `${name}=${text}`).join('&')
+    const page = await app.inject({ ...submit(path, {}, cookie), payload })
+    assert.ok([401, 404, 422].includes(page.statusCode), `${path}: ${page.statusCode}`)
+    weights[path] = await weightOf(app, page)
+  }
+  const heavy = Object.entries(weights).filter(([, bytes]) => bytes >= MAX_BYTES)
+  assert.deepEqual(heavy, [], JSON.stringify(weights))
+  const refused = await app.inject(submit('/account/', { first_name: `Mia ${'😀'.repeat(200)}`, last_name: 'Meier' }, cookie))
+  assert.equal(refused.statusCode, 422)
+  assert.ok(refused.body.includes(` value="Mia ${'😀'.repeat(96)}"`), 'the first hundred characters')
+  assert.ok(refused.body.includes(' value="Meier"'))
 })
