@@ -67,7 +67,7 @@ export type KeptMail = {
 export type KeptMails = {
   /** The newest mails, newest first, to everyone or to one address. */
   list(to: string | undefined): Promise<readonly KeptMail[]>
-  /** One page of all mails, newest first. The first page is number 1. */
-  page(page: number, size: number): Promise<{ readonly mails: readonly KeptMail[]; readonly hasMore: boolean }>
+  /** One page of all mails, newest first. The first page is number 1. In place of a page beyond the end it is the last page. */
+  page(requested: number, size: number): Promise<{ readonly mails: readonly KeptMail[]; readonly page: number; readonly hasMore: boolean }>
   find(id: string): Promise<KeptMail | undefined>
 }

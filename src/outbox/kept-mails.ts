@@ -22,10 +22,11 @@ export function createKeptMails(folder: string): KeptMails {
       }
       return mails
     },
-    async page(page, size) {
+    async page(requested, size) {
       const names = await fileNames(folder)
+      const page = Math.min(requested, Math.max(1, Math.ceil(names.length / size)))
       const mails = await Promise.all(names.slice((page - 1) * size, page * size).map((name) => readMail(folder, name)))
-      return { mails: mails.filter((mail) => mail !== undefined), hasMore: names.length > page * size }
+      return { mails: mails.filter((mail) => mail !== undefined), page, hasMore: names.length > page * size }
     },
     // Only a name of this form is looked up, so that no other file can be read.
     find: async (id) => (FILE_NAME.test(id) && !/[/\\]/.test(id) ? readMail(folder, id) : undefined),

@@ -17,12 +17,12 @@ export type UserSessions = {
 }
 
 // Far more than an account has, unless an older version opened them.
-const MAX_LISTED = 1000
+export const MAX_LISTED_SESSIONS = 1000
 
 export function createUserSessions({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): UserSessions {
   return {
     async list(userId) {
-      const sessions = await listSessions(reads, userId, now(), MAX_LISTED)
+      const sessions = await listSessions(reads, userId, now(), MAX_LISTED_SESSIONS)
       if (sessions.length === 0 && (await findUserById(reads, userId)) === undefined) throw new Refusal('user_not_found')
       return sessions
     },

@@ -3,7 +3,8 @@ import { type Html, html } from '../../../shared/html.ts'
 import { keyBadge } from '../console/user.pages.ts'
 import { actionForm, formProblem, inputField, type Problems } from '../site/elements/fields.ts'
 import { ageOf, dateOf, shortText, timeOf } from '../site/elements/format.ts'
-import { emptyState, fact, type ListPage, mainCell, NEVER, pagesFooter, tableCard } from '../site/elements/tables.ts'
+import { type ListPage, laterPage, pagesFooter, queryText } from '../site/elements/paging.ts'
+import { emptyState, fact, mainCell, NEVER, tableCard } from '../site/elements/tables.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { KEY_LABELS } from './new-key.ts'
@@ -22,6 +23,7 @@ const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
 
 export function keysPage(site: Site, list: ListPage<ApiKey>): Page {
   const now = site.now()
+  const place = queryText({ page: laterPage(list.page) })
   const create = html`<a class="button primary" href="${site.root}/account/keys/new">Create API key</a>`
   const table = tableCard({
     title: 'Your API keys',
@@ -30,13 +32,13 @@ export function keysPage(site: Site, list: ListPage<ApiKey>): Page {
     rows: list.items.map((key) => {
       const href = `${site.root}/account/keys/${key.id}`
       return [
-        mainCell(shortText(key.name), html`<span class="mono">${prefixOf(key)}</span>`, href),
+        mainCell(shortText(key.name), html`<span class="mono">${prefixOf(key)}</span>`, href + place),
         keyBadge(key, now),
         key.access,
         dateOf(key.createdAt),
         key.expiresAt === undefined ? NEVER : dateOf(key.expiresAt),
         key.lastUsedAt === undefined ? NEVER : ageOf(key.lastUsedAt, now),
-        html`<div class="actions">${switchForm(href, key, 'small')}<a class="button small" href="${href}">Manage</a></div>`,
+        html`<div class="actions">${switchForm(href, place, key, 'small')}<a class="button small" href="${href}${place}">Manage</a></div>`,
       ]
     }),
     hasActions: true,
@@ -63,23 +65,29 @@ ${inputField({ name: 'expires_at', label: KEY_LABELS.expires_at, type: 'date', v
   return { title: 'Create an API key', content, back: { path: '/account/keys', text: 'API keys' } }
 }
 
-/** One key. `secret` is there only on the visit that follows its creation. */
-export function keyPage(site: Site, key: ApiKey, secret: string | undefined): Page {
+export type KeyView = {
+  /** Only on the visit that follows its creation. */
+  readonly secret: string | undefined
+  /** The place in the list that the page leads back to, as the query of an address. */
+  readonly place: string
+}
+
+export function keyPage(site: Site, key: ApiKey, { secret, place }: KeyView): Page {
   const base = `${site.root}/account/keys/${key.id}`
   const content = html`${secret === undefined ? undefined : secretCard(secret)}
 ${factsCard(key, site.now())}
-${rotateCard(base)}
+${rotateCard(base, place)}
 <section class="card split" aria-labelledby="deletion"><header><h2 id="deletion">Delete this key</h2>
 <p class="quiet">Programs that use this key stop working at once. This cannot be undone. To stop them for a while, disable the key.</p></header>
 <details class="confirm"><summary>Delete…</summary>
-<form method="post" action="${base}/delete"><p>Delete <strong>${key.name}</strong> for good?</p><button class="danger">Delete</button></form>
+<form method="post" action="${base}/delete${place}"><p>Delete <strong>${key.name}</strong> for good?</p><button class="danger">Delete</button></form>
 </details></section>`
   return {
     title: key.name,
     content,
     badges: keyBadge(key, site.now()),
-    actions: switchForm(base, key, ''),
-    back: { path: '/account/keys', text: 'API keys' },
+    actions: switchForm(base, place, key, ''),
+    back: { path: `/account/keys${place}`, text: 'API keys' },
   }
 }
 
@@ -103,18 +111,18 @@ ${retiringUntil === undefined ? undefined : fact('Former secret', html`works unt
 </dl></section>`
 }
 
-function rotateCard(base: string): Html {
+function rotateCard(base: string, place: string): Html {
   const options = OVERLAPS.map(([seconds, text]) => html`<option value="${seconds}">${text}</option>`)
   return html`<section class="card split" aria-labelledby="rotation"><header><h2 id="rotation">Rotate this key</h2>
 <p class="quiet">The key gets a new secret. Everything else stays the same.</p></header>
-<form class="form" method="post" action="${base}/rotate">
+<form class="form" method="post" action="${base}/rotate${place}">
 <div class="field"><label for="overlap_seconds">Current secret</label><select id="overlap_seconds" name="overlap_seconds">${options}</select></div>
 <div class="actions"><button>Rotate</button></div>
 </form></section>`
 }
 
-function switchForm(base: string, { isActive }: ApiKey, kind: '' | 'small'): Html {
-  return isActive ? actionForm(`${base}/disable`, 'Disable', kind) : actionForm(`${base}/enable`, 'Enable', kind)
+function switchForm(base: string, place: string, { isActive }: ApiKey, kind: '' | 'small'): Html {
+  return isActive ? actionForm(`${base}/disable${place}`, 'Disable', kind) : actionForm(`${base}/enable${place}`, 'Enable', kind)
 }
 
 function prefixOf({ prefix, id }: ApiKey): string {

@@ -1,10 +1,11 @@
 import { type ApiKeys, type KeyWithSecret, MAX_KEYS } from '../../../domain/sessions/api-keys.service.ts'
 import { MAX_OVERLAP_SECONDS } from '../../../domain/values/limits.ts'
+import type { ApiKeyChanges } from '../../../model/api-key.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { nameField } from '../../validation/fields.ts'
 import { Type } from '../../validation/schema.ts'
 import { NO_PROBLEMS } from '../site/elements/fields.ts'
-import { pageFrom } from '../site/elements/tables.ts'
+import { laterPage, pageFrom, pageNumber, pagingOf, queryText } from '../site/elements/paging.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes, type PageParts, type PageRequest, type Redirect } from '../site/page-routes.ts'
 import type { SecretFlash } from '../site/secret-flash.ts'
@@ -14,8 +15,10 @@ import { KEY_LABELS, parseExpiry, parseScopes } from './new-key.ts'
 export type KeysParts = PageParts & { readonly apiKeys: ApiKeys; readonly secretFlash: SecretFlash }
 
 const Key = { key_id: Type.String({ format: 'uuid' }) }
-const PAGE_SIZE = 25
-const Query = { page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_KEYS / PAGE_SIZE })) }
+const PAGING = pagingOf({ size: 25, maxItems: MAX_KEYS })
+/** The page of the list that is shown, or that the page of a key leads back to. */
+const Query = { page: pageNumber(PAGING) }
+type KeyRequest = PageRequest<typeof Key, typeof Query, Record<never, never>>
 const KeyName = nameField('What the key is for.', 'Nightly export')
 
 /**
@@ -27,7 +30,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   const { get, post } = createPageRoutes(app, parts, 'account')
 
   get('/keys', { query: Query }, async ({ query, actor }) =>
-    keysPage(site, await pageFrom(await apiKeys.list(actor, actor.caller.user.id), query.page ?? 1, PAGE_SIZE)),
+    keysPage(site, await pageFrom(await apiKeys.list(actor, actor.caller.user.id), query.page, PAGING)),
   )
 
   get('/keys/new', {}, () => newKeyPage(site, NO_PROBLEMS, {}))
@@ -53,9 +56,9 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
     },
   )
 
-  get('/keys/:key_id', { params: Key }, async ({ params, actor, request, reply }) => {
+  get('/keys/:key_id', { params: Key, query: Query }, async ({ params, query, actor, request, reply }) => {
     const key = await apiKeys.find(actor.caller.user.id, params.key_id)
-    return keyPage(site, key, secretFlash.take(request, reply, key.id))
+    return keyPage(site, key, { secret: secretFlash.take(request, reply, key.id), place: placeOf(query) })
   })
 
   post(
@@ -63,31 +66,39 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
     {
       recentPassword: 'admins',
       params: Key,
+      query: Query,
       body: { overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) },
     },
     async (input) => {
-      const { actor, params, body } = input
-      return showOnce(input, await apiKeys.rotate(actor, actor.caller.user.id, params.key_id, body.overlap_seconds))
+      const { actor, params, query, body } = input
+      return showOnce(input, await apiKeys.rotate(actor, actor.caller.user.id, params.key_id, body.overlap_seconds), placeOf(query))
     },
   )
 
-  switchTo('disable', false, 'key-disabled')
-  switchTo('enable', true, 'key-enabled')
-  function switchTo(name: string, isActive: boolean, notice: Notice): void {
-    post(`/keys/:key_id/${name}`, { params: Key, recentPassword: isActive && 'admins' }, async ({ params, actor }) => {
-      await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { isActive })
-      return { to: `/account/keys/${params.key_id}`, notice }
-    })
+  post('/keys/:key_id/disable', { params: Key, query: Query }, (input) => edit(input, { isActive: false }, 'key-disabled'))
+
+  post('/keys/:key_id/enable', { params: Key, query: Query, recentPassword: 'admins' }, (input) =>
+    edit(input, { isActive: true }, 'key-enabled'),
+  )
+
+  async function edit({ actor, params, query }: KeyRequest, changes: ApiKeyChanges, notice: Notice): Promise<Redirect> {
+    await apiKeys.edit(actor, actor.caller.user.id, params.key_id, changes)
+    return { to: `/account/keys/${params.key_id}${placeOf(query)}`, notice }
   }
 
-  post('/keys/:key_id/delete', { params: Key }, async ({ params, actor }) => {
+  post('/keys/:key_id/delete', { params: Key, query: Query }, async ({ params, query, actor }) => {
     await apiKeys.remove(actor, actor.caller.user.id, params.key_id)
-    return { to: '/account/keys', notice: 'key-revoked' }
+    return { to: `/account/keys${placeOf(query)}`, notice: 'key-revoked' }
   })
 
   /** Leads to the page of the key, so that a reload repeats nothing. The secret travels in a sealed cookie. */
-  function showOnce({ request, reply }: Pick<PageRequest<never, never, never>, 'request' | 'reply'>, key: KeyWithSecret): Redirect {
+  function showOnce({ request, reply }: Pick<KeyRequest, 'request' | 'reply'>, key: KeyWithSecret, place = ''): Redirect {
     secretFlash.set(request, reply, key.id, key.secret)
-    return { to: `/account/keys/${key.id}` }
+    return { to: `/account/keys/${key.id}${place}` }
   }
+}
+
+/** The place in the list, as the query of an address. */
+function placeOf({ page }: { readonly page?: number | undefined }): string {
+  return queryText({ page: laterPage(page) })
 }

@@ -1,18 +1,19 @@
-import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
+import { MAX_LISTED_SESSIONS, type UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, clientOf } from '../site/elements/format.ts'
-import { badge, emptyState, type ListPage, mainCell, pageOf, pagesFooter, tableCard } from '../site/elements/tables.ts'
+import { type ListPage, laterPage, pageNumber, pageOf, pagesFooter, pagingOf, queryText } from '../site/elements/paging.ts'
+import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 
 export type SessionsParts = PageParts & { readonly userSessions: UserSessions }
 
-const PAGE_SIZE = 25
-const Query = { page: Type.Optional(Type.Integer({ minimum: 1, maximum: 40 })) }
+const PAGING = pagingOf({ size: 25, maxItems: MAX_LISTED_SESSIONS })
+const Query = { page: pageNumber(PAGING) }
 
 /** Where the caller is signed in, and ending it. */
 export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
@@ -23,7 +24,7 @@ export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
     const { user, sessionId } = actor.caller
     const sessions = await userSessions.list(user.id)
     const hasOthers = sessions.some(({ id }) => id !== sessionId)
-    return sessionsPage(pageOf(sessions, query.page ?? 1, PAGE_SIZE), sessionId, hasOthers)
+    return sessionsPage(pageOf(sessions, query.page, PAGING), sessionId, hasOthers)
   })
 
   post('/sessions/revoke-others', {}, async ({ actor }) => {
@@ -31,14 +32,16 @@ export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
     return { to: '/account/sessions', notice: 'sessions-revoked' }
   })
 
-  post('/sessions/:session_id/revoke', { params: { session_id: Type.String() } }, async ({ params, actor }) => {
+  post('/sessions/:session_id/revoke', { params: { session_id: Type.String() }, query: Query }, async ({ params, query, actor }) => {
     await userSessions.revoke(actor, actor.caller.user.id, params.session_id)
-    return { to: '/account/sessions', notice: 'session-revoked' }
+    return { to: `/account/sessions${queryText({ page: laterPage(query.page) })}`, notice: 'session-revoked' }
   })
 
   function sessionsPage(page: ListPage<ListedSession>, own: string | undefined, hasOthers: boolean): Page {
     const base = `${site.root}/account/sessions`
     const now = site.now()
+    // Revoking leads back to the page that has the button.
+    const place = queryText({ page: laterPage(page.page) })
     const table = tableCard({
       title: 'Your sessions',
       hidesTitle: true,
@@ -47,7 +50,7 @@ export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
         mainCell(clientOf(userAgent), ip ?? 'Unknown address'),
         ageOf(createdAt, now),
         ageOf(lastSeenAt, now),
-        html`<div class="actions">${id === own ? badge('good', 'This session') : actionForm(`${base}/${id}/revoke`, 'Revoke', 'small')}</div>`,
+        html`<div class="actions">${id === own ? badge('good', 'This session') : actionForm(`${base}/${id}/revoke${place}`, 'Revoke', 'small')}</div>`,
       ]),
       hasActions: true,
       empty: emptyState('No sessions', 'You are not signed in anywhere.'),

@@ -4,35 +4,44 @@ import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { shortText, timeOf } from '../site/elements/format.ts'
-import { emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
+import { nextLink, queryText, startLink, stepsFooter } from '../site/elements/paging.ts'
+import { emptyState, mainCell, type Table, tableCard } from '../site/elements/tables.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 
 export type AuditView = {
   readonly filter: EventFilter
   readonly items: readonly StoredEvent[]
+  /** Whether newer events come before these. */
+  readonly isLater: boolean
   /** The cursor of the next page. */
   readonly next: string | undefined
   /** What a verification found. */
   readonly result?: Html | undefined
 }
 
-export function auditPage({ root }: Site, { filter, items, next, result }: AuditView): Page {
-  const query = new URLSearchParams(
-    Object.entries({ ...filter, cursor: next }).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
-  )
+export function auditPage({ root }: Site, { filter, items, isLater, next, result }: AuditView): Page {
+  const list = (cursor?: string) => `${root}/console/audit${queryText({ ...filter, cursor })}`
+  const footer = stepsFooter({
+    back: isLater ? startLink(list(), 'Newest') : undefined,
+    on: next === undefined ? undefined : nextLink(list(next), 'Older →'),
+  })
   const content = html`${result}<form class="filters" role="search" action="${root}/console/audit">
 <div class="field wide"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">All kinds</option>${AUDITED_KINDS.map((kind) => html`<option${kind === filter.kind ? html` selected` : ''}>${kind}</option>`)}</select></div>
 ${idField('actor', 'By user ID', filter.actor)}${idField('target', 'About user ID', filter.target)}
 <button>Filter</button>
 </form>
-${eventsCard(root, items, true, next === undefined ? undefined : html`<footer class="pages"><a class="button small" href="${root}/console/audit">Newest</a><a class="button small" rel="next" href="${root}/console/audit?${query.toString()}">Older →</a></footer>`)}`
+${eventsCard(root, items, { hidesTitle: true, footer })}`
   const actions = html`${actionForm(`${root}/console/audit/verify`, 'Verify')}<form method="post" action="${root}/console/audit/download" data-download><button>Download</button></form>`
   return { title: 'Audit', content, actions }
 }
 
 /** A table of events, newest first. */
-export function eventsCard(root: string, events: readonly StoredEvent[], hidesTitle: boolean, footer?: Html): Html {
+export function eventsCard(
+  root: string,
+  events: readonly StoredEvent[],
+  { hidesTitle = false, footer }: Pick<Table, 'hidesTitle' | 'footer'>,
+): Html {
   return tableCard({
     title: 'Events',
     hidesTitle,

@@ -32,7 +32,7 @@ export function consoleAuditRoutes(app: App, parts: ConsoleAuditParts): void {
 
   async function page(shown: EventFilter, cursor?: EventPlace, result?: Html): Promise<Page> {
     const { items, next } = await audit.list({ ...shown, cursor, size: EVENT_PAGE_SIZE })
-    return auditPage(site, { filter: shown, items, next: next && eventCursor(next), result })
+    return auditPage(site, { filter: shown, items, isLater: cursor !== undefined, next: next && eventCursor(next), result })
   }
 
   get('/audit', { query: Query }, ({ query }) =>

@@ -6,7 +6,8 @@ import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, shortText, waitOf } from '../site/elements/format.ts'
-import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
+import { laterPage, nextLink, queryText, startLink, stepsFooter } from '../site/elements/paging.ts'
+import { badge, emptyState, mainCell, tableCard, tabs } from '../site/elements/tables.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes } from '../site/page-routes.ts'
 import { type ConsoleMailboxParts, mailboxCard } from './mailbox.routes.ts'
@@ -17,8 +18,10 @@ const PAGE_SIZE = 15
 const Query = {
   status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
   before: Type.Optional(Type.Integer({ minimum: 1 })),
-  kept: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  kept: Type.Optional(Type.Integer({ minimum: 1 })),
 }
+/** Which part of the two lists is shown. */
+type Place = { readonly status?: '' | 'failed' | undefined; readonly before?: number | undefined; readonly kept?: number | undefined }
 const Mail = { mail_id: Type.Integer() }
 
 /** The outbox: mails that wait, and mails that could not be delivered. */
@@ -30,38 +33,43 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
   get('/mail', { query: Query }, async ({ query }) => {
     const isFailedOnly = query.status === 'failed'
     const mails = await mailAdministration.page(isFailedOnly ? 'failed' : 'all', query.before, PAGE_SIZE + 1)
+    // The last mail of a later page may have left the outbox.
+    if (mails.length === 0 && query.before !== undefined) return { to: mailPath({ ...query, before: undefined }) }
     const shown = mails.slice(0, PAGE_SIZE)
     const next = mails.length > PAGE_SIZE ? shown.at(-1)?.id : undefined
-    const tab = (status: '' | 'failed', text: string) =>
-      html`<li><a href="${root}/console/mail${status === '' ? '' : '?status=failed'}"${isFailedOnly === (status === 'failed') ? html` aria-current="page"` : ''}>${text}</a></li>`
-    const more = `${root}/console/mail?${isFailedOnly ? 'status=failed&' : ''}before=${next}`
+    const list = (place: Place) => root + mailPath({ ...query, ...place })
     const outbox = tableCard({
       title: 'Outbox',
       heads: ['Mail', 'Status', 'Requested', 'Attempts', 'Last error'],
-      rows: shown.map((mail) => rowOf(mail)),
+      rows: shown.map((mail) => rowOf(mail, query)),
       hasActions: true,
-      header: html`<nav aria-label="Status"><ul class="tabs">${tab('', 'All')}${tab('failed', 'Failed')}</ul></nav>`,
+      header: tabs('Status', [
+        { to: list({ status: '', before: undefined }), text: 'All', isShown: !isFailedOnly },
+        { to: list({ status: 'failed', before: undefined }), text: 'Failed', isShown: isFailedOnly },
+      ]),
       empty: isFailedOnly
         ? emptyState('No failed mail', 'Every email was delivered or is still being retried.')
         : emptyState('The outbox is empty', 'Emails that are waiting or could not be delivered appear here.'),
-      footer:
-        next === undefined
-          ? undefined
-          : html`<footer class="pages"><span></span><a class="button small" rel="next" href="${more}">Next →</a></footer>`,
+      footer: stepsFooter({
+        back: query.before === undefined ? undefined : startLink(list({ before: undefined }), 'Newest'),
+        on: next === undefined ? undefined : nextLink(list({ before: next })),
+      }),
     })
-    return { title: 'Mail', content: html`${outbox}\n${await mailboxCard(site, keptMails, query.kept ?? 1)}` }
+    const mailbox = await mailboxCard(site, keptMails, { page: query.kept ?? 1, to: (kept) => `${list({ kept })}#mailbox` })
+    return { title: 'Mail', content: html`${outbox}\n${mailbox}` }
   })
 
-  function rowOf(mail: OutboxMail): readonly (Html | string)[] {
+  function rowOf(mail: OutboxMail, shown: Place): readonly (Html | string)[] {
     const { id, kind, recipient, requestedAt, attempts, lastError } = mail
     const now = site.now()
+    const place = placeText(shown)
     return [
       mainCell(shortText(recipient), kind),
       deliveryStatus(mail, now),
       ageOf(requestedAt, now),
       String(attempts),
       lastError === undefined ? '' : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
-      html`<div class="actions">${actionForm(`${root}/console/mail/${id}/retry`, 'Send again', 'small')}${actionForm(`${root}/console/mail/${id}/discard`, 'Discard', 'small danger')}</div>`,
+      html`<div class="actions">${actionForm(`${root}/console/mail/${id}/retry${place}`, 'Send again', 'small')}${actionForm(`${root}/console/mail/${id}/discard${place}`, 'Discard', 'small danger')}</div>`,
     ]
   }
 
@@ -70,11 +78,19 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
 
   /** A mail that was delivered meanwhile, or that is being sent, is left alone. */
   function action(name: string, notice: Notice, change: (actor: Actor, mailId: number) => Promise<boolean>): void {
-    post(`/mail/:mail_id/${name}`, { params: Mail }, async ({ params, actor }) => ({
-      to: '/console/mail',
+    post(`/mail/:mail_id/${name}`, { params: Mail, query: Query }, async ({ params, query, actor }) => ({
+      to: mailPath(query),
       notice: (await change(actor, params.mail_id)) ? notice : 'mail-gone',
     }))
   }
+}
+
+function mailPath(shown: Place): string {
+  return `/console/mail${placeText(shown)}`
+}
+
+function placeText({ status, before, kept }: Place): string {
+  return queryText({ status, before, kept: laterPage(kept) })
 }
 
 /** The state of a delivery: of a mail or a webhook. */

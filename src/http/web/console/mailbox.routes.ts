@@ -3,7 +3,8 @@ import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
-import { emptyState, mainCell, pagesFooter, tableCard } from '../site/elements/tables.ts'
+import { pagesFooter } from '../site/elements/paging.ts'
+import { emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
@@ -47,9 +48,13 @@ export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void
 }
 
 /** The kept mails, newest first, as a part of the page of the outbox. */
-export async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined, page: number): Promise<Html | undefined> {
+export async function mailboxCard(
+  { root, now }: Site,
+  keptMails: KeptMails | undefined,
+  requested: { readonly page: number; readonly to: (page: number) => string },
+): Promise<Html | undefined> {
   if (keptMails === undefined) return undefined
-  const { mails, hasMore } = await keptMails.page(page, PAGE_SIZE)
+  const { mails, page, hasMore } = await keptMails.page(requested.page, PAGE_SIZE)
   return tableCard({
     title: 'Mailbox',
     heads: ['Mail', 'Written'],
@@ -61,7 +66,7 @@ export async function mailboxCard({ root, now }: Site, keptMails: KeptMails | un
     footer:
       mails.length === 0
         ? undefined
-        : html`${pagesFooter({ page, hasMore }, (number) => `${root}/console/mail?kept=${number}#mailbox`)}<footer class="hint">SMTP_URL is not set, so these emails are kept as files and not sent.</footer>`,
+        : html`${pagesFooter({ page, hasMore }, requested.to)}<footer class="hint">SMTP_URL is not set, so these emails are kept as files and not sent.</footer>`,
   })
 }
 

@@ -5,7 +5,8 @@ import type { ListedUser, User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, clientOf, dateOf, shortText, timeOf } from '../site/elements/format.ts'
-import { badge, emptyState, fact, type ListPage, mainCell, NEVER, pagesFooter, tableCard } from '../site/elements/tables.ts'
+import { type ListPage, laterPage, pagesFooter, queryText, stepsFooter } from '../site/elements/paging.ts'
+import { badge, emptyState, fact, mainCell, NEVER, tableCard } from '../site/elements/tables.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { eventsCard } from './audit.pages.ts'
@@ -25,10 +26,11 @@ export type Viewer = { readonly user: User; readonly sessionId: string | undefin
 export function userPage(site: Site, viewer: Viewer, { user, sessions, keys, events }: UserDetails): Page {
   const base = `${site.root}/console/users/${user.id}`
   const now = site.now()
+  const allEvents = html`<a href="${site.root}/console/audit?target=${user.id}">All events about this user</a>`
   const content = html`${profile(user, now)}
-${sessionsCard(base, sessions, viewer.sessionId, now, (page) => `${base}?sessions=${page}&keys=${keys.page}#sessions`)}
-${keysCard(base, keys, now, (page) => `${base}?sessions=${sessions.page}&keys=${page}#api-keys`)}
-${eventsCard(site.root, events, false, html`<footer class="pages"><span></span><a href="${site.root}/console/audit?target=${user.id}">All events about this user</a></footer>`)}
+${sessionsCard({ base, sessions, keys, now }, viewer.sessionId)}
+${keysCard({ base, sessions, keys, now })}
+${eventsCard(site.root, events, { footer: stepsFooter({ on: allEvents }) })}
 ${danger(base, user)}`
   return {
     title: user.email,
@@ -65,15 +67,21 @@ function danger(base: string, { email }: User): Html {
 </details></section>`
 }
 
-/** The address of a page of a list. */
-type PageLink = (page: number) => string
+type Lists = Pick<UserDetails, 'sessions' | 'keys'> & { readonly base: string; readonly now: number }
 
-function sessionsCard(base: string, list: ListPage<ListedSession>, own: string | undefined, now: number, to: PageLink): Html {
-  const rows = list.items.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
+/** The pages of both lists that are shown, as the query of an address: their buttons lead back to them. */
+function placeIn({ sessions, keys }: Lists): string {
+  return queryText({ sessions: laterPage(sessions.page), keys: laterPage(keys.page) })
+}
+
+function sessionsCard(lists: Lists, own: string | undefined): Html {
+  const { base, sessions, keys, now } = lists
+  const place = placeIn(lists)
+  const rows = sessions.items.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
     mainCell(clientOf(userAgent), ip ?? ''),
     ageOf(createdAt, now),
     ageOf(lastSeenAt, now),
-    html`<div class="actions">${id === own ? badge('', 'This session') : ''}${actionForm(`${base}/sessions/${id}/revoke`, 'Revoke', 'small')}</div>`,
+    html`<div class="actions">${id === own ? badge('', 'This session') : ''}${actionForm(`${base}/sessions/${id}/revoke${place}`, 'Revoke', 'small')}</div>`,
   ])
   const empty = emptyState('No sessions', 'This user is not signed in anywhere.')
   return tableCard({
@@ -82,14 +90,16 @@ function sessionsCard(base: string, list: ListPage<ListedSession>, own: string |
     rows,
     hasActions: true,
     empty,
-    footer: pagesFooter(list, to),
+    footer: pagesFooter(sessions, (page) => `${base}${queryText({ sessions: page, keys: keys.page })}#sessions`),
   })
 }
 
-function keysCard(base: string, list: ListPage<ApiKey>, now: number, to: PageLink): Html {
-  const rows = list.items.map((key) => {
+function keysCard(lists: Lists): Html {
+  const { base, sessions, keys, now } = lists
+  const place = placeIn(lists)
+  const rows = keys.items.map((key) => {
     const { id, name, prefix, access, createdAt, expiresAt, lastUsedAt, isActive } = key
-    const disable = isActive ? actionForm(`${base}/keys/${id}/disable`, 'Disable', 'small') : ''
+    const disable = isActive ? actionForm(`${base}/keys/${id}/disable${place}`, 'Disable', 'small') : ''
     return [
       mainCell(shortText(name), html`<span class="mono">${prefix === undefined ? id.slice(0, 8) : `${prefix}…`}</span>`),
       keyBadge(key, now),
@@ -97,7 +107,7 @@ function keysCard(base: string, list: ListPage<ApiKey>, now: number, to: PageLin
       dateOf(createdAt),
       expiresAt === undefined ? NEVER : dateOf(expiresAt),
       lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now),
-      html`<div class="actions">${disable}${actionForm(`${base}/keys/${id}/revoke`, 'Revoke', 'small danger')}</div>`,
+      html`<div class="actions">${disable}${actionForm(`${base}/keys/${id}/revoke${place}`, 'Revoke', 'small danger')}</div>`,
     ]
   })
   return tableCard({
@@ -106,7 +116,7 @@ function keysCard(base: string, list: ListPage<ApiKey>, now: number, to: PageLin
     rows,
     hasActions: true,
     empty: emptyState('No API keys', 'This user has not created any.'),
-    footer: pagesFooter(list, to),
+    footer: pagesFooter(keys, (page) => `${base}${queryText({ sessions: sessions.page, keys: page })}#api-keys`),
   })
 }
 

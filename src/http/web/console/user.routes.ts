@@ -2,11 +2,11 @@ import type { UserAdministration } from '../../../domain/accounts/user-administr
 import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
 import type { Audit } from '../../../domain/audit/audit.service.ts'
 import { type ApiKeys, MAX_KEYS } from '../../../domain/sessions/api-keys.service.ts'
-import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
+import { MAX_LISTED_SESSIONS, type UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
 import type { Actor } from '../../../model/caller.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
-import { pageFrom, pageOf } from '../site/elements/tables.ts'
+import { laterPage, pageFrom, pageNumber, pageOf, pagingOf, queryText } from '../site/elements/paging.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import { userPage } from './user.pages.ts'
@@ -22,10 +22,17 @@ export type ConsoleUserParts = PageParts & {
 const User = { user_id: Type.Integer() }
 const Session = { ...User, session_id: Type.String() }
 const Key = { ...User, key_id: Type.String({ format: 'uuid' }) }
-const ROWS_SHOWN = 10
-const Place = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_KEYS / ROWS_SHOWN }))
-const Query = { sessions: Place, keys: Place }
+const SESSIONS = pagingOf({ size: 10, maxItems: MAX_LISTED_SESSIONS })
+const KEYS = pagingOf({ size: 10, maxItems: MAX_KEYS })
+/** The pages of the two lists that are shown. */
+const Query = { sessions: pageNumber(SESSIONS), keys: pageNumber(KEYS) }
 const MAX_EVENTS_SHOWN = 10
+
+type Action = {
+  readonly change: (actor: Actor, userId: number) => Promise<unknown>
+  readonly notice: Notice
+  readonly recentPassword?: boolean
+}
 
 /** One account, and everything that an admin may do with it. */
 export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
@@ -36,42 +43,50 @@ export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
     const user = await userDirectory.find(params.user_id)
     const [sessions, keys, events] = await Promise.all([
       userSessions.list(user.id),
-      apiKeys.list(actor, user.id).then((all) => pageFrom(all, query.keys ?? 1, ROWS_SHOWN)),
+      apiKeys.list(actor, user.id).then((all) => pageFrom(all, query.keys, KEYS)),
       audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
     ])
-    return userPage(site, actor.caller, { user, sessions: pageOf(sessions, query.sessions ?? 1, ROWS_SHOWN), keys, events: events.items })
+    return userPage(site, actor.caller, { user, sessions: pageOf(sessions, query.sessions, SESSIONS), keys, events: events.items })
   })
 
   /** A button that changes the account and leads back to its page. */
-  function action(name: string, notice: Notice, recentPassword: boolean, change: (actor: Actor, userId: number) => Promise<unknown>): void {
+  function action(name: string, { change, notice, recentPassword = false }: Action): void {
     post(`/users/:user_id/${name}`, { params: User, recentPassword }, async ({ params, actor }) => {
       await change(actor, params.user_id)
       return { to: `/console/users/${params.user_id}`, notice }
     })
   }
-  action('verify', 'user-verified', false, userAdministration.verify)
-  action('ban', 'user-banned', false, userAdministration.ban)
-  action('unban', 'user-unbanned', false, userAdministration.unban)
-  action('make-admin', 'user-promoted', true, userAdministration.makeAdmin)
-  action('send-reset', 'reset-sent', false, userAdministration.sendPasswordReset)
+  action('verify', { change: userAdministration.verify, notice: 'user-verified' })
+  action('ban', { change: userAdministration.ban, notice: 'user-banned' })
+  action('unban', { change: userAdministration.unban, notice: 'user-unbanned' })
+  action('make-admin', { change: userAdministration.makeAdmin, notice: 'user-promoted', recentPassword: true })
+  action('send-reset', { change: userAdministration.sendPasswordReset, notice: 'reset-sent' })
 
   post('/users/:user_id/delete', { params: User, recentPassword: true }, async ({ params, actor }) => {
     await userAdministration.remove(actor, params.user_id)
     return { to: '/console/users', notice: 'user-deleted' }
   })
 
-  post('/users/:user_id/sessions/:session_id/revoke', { params: Session }, async ({ params, actor }) => {
+  post('/users/:user_id/sessions/:session_id/revoke', { params: Session, query: Query }, async ({ params, query, actor }) => {
     await userSessions.revoke(actor, params.user_id, params.session_id)
-    return { to: `/console/users/${params.user_id}`, notice: 'session-revoked' }
+    return { to: userPath(params.user_id, query), notice: 'session-revoked' }
   })
 
-  post('/users/:user_id/keys/:key_id/disable', { params: Key }, async ({ params, actor }) => {
+  post('/users/:user_id/keys/:key_id/disable', { params: Key, query: Query }, async ({ params, query, actor }) => {
     await apiKeys.edit(actor, params.user_id, params.key_id, { isActive: false })
-    return { to: `/console/users/${params.user_id}`, notice: 'key-disabled' }
+    return { to: userPath(params.user_id, query), notice: 'key-disabled' }
   })
 
-  post('/users/:user_id/keys/:key_id/revoke', { params: Key }, async ({ params, actor }) => {
+  post('/users/:user_id/keys/:key_id/revoke', { params: Key, query: Query }, async ({ params, query, actor }) => {
     await apiKeys.remove(actor, params.user_id, params.key_id)
-    return { to: `/console/users/${params.user_id}`, notice: 'key-revoked' }
+    return { to: userPath(params.user_id, query), notice: 'key-revoked' }
   })
+}
+
+/** The page of a user, with the pages of its lists that were shown. */
+function userPath(
+  userId: number,
+  { sessions, keys }: { readonly sessions?: number | undefined; readonly keys?: number | undefined },
+): string {
+  return `/console/users/${userId}${queryText({ sessions: laterPage(sessions), keys: laterPage(keys) })}`
 }

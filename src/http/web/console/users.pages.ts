@@ -1,7 +1,8 @@
 import type { ListedUser, User, UserPage, UserPlace, UserSort, UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { ageOf, dateOf, shortText } from '../site/elements/format.ts'
-import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/elements/tables.ts'
+import { nextLink, previousLink, queryText, stepsFooter } from '../site/elements/paging.ts'
+import { badge, emptyState, mainCell, NEVER, tableCard, tabs } from '../site/elements/tables.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 
@@ -19,7 +20,7 @@ export const STATUS_NAMES = Object.keys(STATUSES) as UserStatus[]
 export const SORT_NAMES = Object.keys(SORTS) as UserSort[]
 
 export function usersPage({ root, now }: Site, query: UsersQuery, { users, previous, next, stopped }: UserPage): Page {
-  const list = (place?: UserPlace) => `${root}/console/users${textOf(query, place)}`
+  const list = (place: UserPlace) => `${root}/console/users${textOf(query, place)}`
   const content = html`<form class="filters" role="search" action="${root}/console/users">
 <div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${query.q}" placeholder="Name or email" autocomplete="off"></div>
 <div class="field"><label for="sort">Sort by</label><select id="sort" name="sort">${SORT_NAMES.map((name) => option(name, SORTS[name], query.sort))}</select></div>
@@ -32,10 +33,8 @@ ${stopped && stopNotice(stopped)}${tableCard({
   heads: ['User', 'Status', 'Created', 'Signed in'],
   rows: users.map((user) => userRow(root, user, now())),
   empty: stopped ? nobodyYet(query, stopped) : noUsers(query, `${root}/console/users`),
-  header: html`<nav aria-label="Status"><ul class="tabs">${[undefined, ...STATUS_NAMES].map((status) => statusTab(root, query, status))}</ul></nav>`,
-  footer:
-    (previous ?? next) &&
-    html`<footer class="pages">${pageLink(previous && list(previous), '← Previous', 'prev')}${pageLink(next && list(next), 'Next →', 'next')}</footer>`,
+  header: statusTabs(root, query),
+  footer: stepsFooter({ back: previous && previousLink(list(previous)), on: next && nextLink(list(next)) }),
 })}`
   const actions = html`<a class="button primary" href="${root}/console/users/new">New user</a>`
   return { title: 'Users', content, actions }
@@ -57,9 +56,13 @@ export function badgesOf({ role, banned, verified }: User): Html {
   return html`${status}${role === 'admin' ? html` ${badge('', 'Admin')}` : ''}`
 }
 
-function statusTab(root: string, query: UsersQuery, status: UserStatus | undefined): Html {
-  const to = `${root}/console/users${textOf({ ...query, status })}`
-  return html`<li><a href="${to}"${query.status === status ? html` aria-current="page"` : ''}>${status === undefined ? 'All' : STATUSES[status]}</a></li>`
+function statusTabs(root: string, query: UsersQuery): Html {
+  const entries = [undefined, ...STATUS_NAMES].map((status) => ({
+    to: `${root}/console/users${textOf({ ...query, status })}`,
+    text: status === undefined ? 'All' : STATUSES[status],
+    isShown: query.status === status,
+  }))
+  return tabs('Status', entries)
 }
 
 function noUsers({ q, status }: UsersQuery, all: string): Html {
@@ -86,21 +89,16 @@ function nobodyYet({ q }: UsersQuery, { after }: Stopped): Html {
   return emptyState('No matching users here', `Nobody among these ${after.toLocaleString('en')} users matches “${q}”.`)
 }
 
-function pageLink(to: string | undefined, text: string, rel: 'prev' | 'next'): Html {
-  return to === undefined ? html`<span></span>` : html`<a class="button small" rel="${rel}" href="${to}">${text}</a>`
-}
-
 function option(value: string, text: string, chosen: string): Html {
   return html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`
 }
 
 /** The query of a list, without what is at its default. */
 function textOf({ q, status, sort }: UsersQuery, place?: UserPlace): string {
-  const parameters = new URLSearchParams({
-    ...(q !== '' && { q }),
-    ...(status && { status }),
-    ...(sort !== 'newest' && { sort }),
+  return queryText({
+    q,
+    status,
+    sort: sort === 'newest' ? undefined : sort,
     ...(place && { [place.direction]: Buffer.from(JSON.stringify([place.key, place.id])).toString('base64url') }),
-  }).toString()
-  return parameters === '' ? '' : `?${parameters}`
+  })
 }

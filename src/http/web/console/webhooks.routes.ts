@@ -6,7 +6,8 @@ import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
-import { emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
+import { nextLink, queryText, startLink, stepsFooter } from '../site/elements/paging.ts'
+import { emptyState, mainCell, tableCard, tabs } from '../site/elements/tables.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import { deliveryStatus } from './mail.routes.ts'
@@ -18,6 +19,8 @@ const Query = {
   status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
   after: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
 }
+/** Which part of the list is shown. */
+type Place = { readonly status?: '' | 'failed' | undefined; readonly after?: number | undefined }
 const Webhook = { webhook_id: Type.Integer() }
 
 /** Webhooks that wait, and webhooks that could not be delivered. */
@@ -26,28 +29,32 @@ export function consoleWebhooksRoutes(app: App, parts: ConsoleWebhooksParts): vo
   const { root } = site
   const { get, post } = createPageRoutes(app, parts, 'console')
 
-  get('/webhooks', { query: Query }, async ({ query: { status = '', after = 0 } }) => {
+  get('/webhooks', { query: Query }, async ({ query }) => {
+    const { status = '', after = 0 } = query
     const failedOnly = status === 'failed'
     const [{ items, next }, state] = await Promise.all([webhooks.page({ failedOnly, after, size: PAGE_SIZE }), webhooks.state()])
-    const tab = (isShown: boolean, to: string, text: string) =>
-      html`<li><a href="${root}/console/webhooks${to}"${isShown ? html` aria-current="page"` : ''}>${text}</a></li>`
-    const more = `${root}/console/webhooks?${failedOnly ? 'status=failed&' : ''}after=${next}`
+    // The last webhook of a later page may have been delivered.
+    if (items.length === 0 && after > 0) return { to: listPath({ status }) }
+    const list = (place: Place) => root + listPath(place)
     const content = html`${state.stoppedAt === undefined ? '' : stopped(state.stoppedAt)}${tableCard({
       title: 'Deliveries',
       heads: ['Event', 'About', 'Status', 'Attempts', 'Last error'],
-      rows: items.map(rowOf),
+      rows: items.map((webhook) => rowOf(webhook, query)),
       hasActions: true,
-      header: html`<nav aria-label="Status"><ul class="tabs">${tab(!failedOnly, '', 'All')}${tab(failedOnly, '?status=failed', 'Failed')}</ul></nav>`,
+      header: tabs('Status', [
+        { to: list({}), text: 'All', isShown: !failedOnly },
+        { to: list({ status: 'failed' }), text: 'Failed', isShown: failedOnly },
+      ]),
       empty: failedOnly
         ? emptyState('No failed webhooks', 'Every webhook was delivered or is still being retried.')
         : emptyState(
             'Nothing is waiting',
             'Webhooks that are waiting or could not be delivered appear here. WEBHOOK_URL names their receiver.',
           ),
-      footer:
-        next === undefined
-          ? undefined
-          : html`<footer class="pages"><span></span><a class="button small" rel="next" href="${more}">Next →</a></footer>`,
+      footer: stepsFooter({
+        back: after > 0 ? startLink(list({ status }), 'Oldest') : undefined,
+        on: next === undefined ? undefined : nextLink(list({ status, after: next })),
+      }),
     })}`
     return { title: 'Webhooks', content }
   })
@@ -57,7 +64,7 @@ export function consoleWebhooksRoutes(app: App, parts: ConsoleWebhooksParts): vo
 ${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
   }
 
-  function rowOf(webhook: OutboxWebhook): readonly (Html | string)[] {
+  function rowOf(webhook: OutboxWebhook, shown: Place): readonly (Html | string)[] {
     const { id, type, userId, occurredAt, attempts, lastError } = webhook
     return [
       mainCell(html`<code>${type}</code>`, timeOf(occurredAt)),
@@ -65,7 +72,7 @@ ${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
       deliveryStatus(webhook, site.now()),
       String(attempts),
       lastError === undefined ? '' : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
-      html`<div class="actions">${actionForm(`${root}/console/webhooks/${id}/retry`, 'Send again', 'small')}${actionForm(`${root}/console/webhooks/${id}/discard`, 'Discard', 'small danger')}</div>`,
+      html`<div class="actions">${actionForm(`${root}/console/webhooks/${id}/retry${placeText(shown)}`, 'Send again', 'small')}${actionForm(`${root}/console/webhooks/${id}/discard${placeText(shown)}`, 'Discard', 'small danger')}</div>`,
     ]
   }
 
@@ -74,8 +81,8 @@ ${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
 
   /** A webhook that was delivered meanwhile, or that is being sent, is left alone. */
   function action(name: string, notice: Notice, change: (actor: Actor, webhookId: number) => Promise<boolean>): void {
-    post(`/webhooks/:webhook_id/${name}`, { params: Webhook }, async ({ params, actor }) => ({
-      to: '/console/webhooks',
+    post(`/webhooks/:webhook_id/${name}`, { params: Webhook, query: Query }, async ({ params, query, actor }) => ({
+      to: listPath(query),
       notice: (await change(actor, params.webhook_id)) ? notice : 'webhook-gone',
     }))
   }
@@ -84,4 +91,12 @@ ${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
     await webhooks.resume(actor)
     return { to: '/console/webhooks', notice: 'webhooks-resumed' }
   })
+}
+
+function listPath(shown: Place): string {
+  return `/console/webhooks${placeText(shown)}`
+}
+
+function placeText({ status, after }: Place): string {
+  return queryText({ status, after: after === 0 ? undefined : after })
 }

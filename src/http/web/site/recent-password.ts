@@ -6,6 +6,7 @@ import { html } from '../../../shared/html.ts'
 import type { Hook } from '../../pipeline/steps.ts'
 import type { Cookies } from './cookies.ts'
 import { formProblem, inputField } from './elements/fields.ts'
+import { queryText } from './elements/paging.ts'
 import type { Page } from './shell.ts'
 import type { Site } from './site.ts'
 
@@ -44,12 +45,13 @@ export function createRecentPassword({ site, sessions, limiter, cookies }: Recen
 /** Repeats the form that was sent, with a field for the password. */
 export function confirmPasswordPage({ root }: Site, request: FastifyRequest, problem: string | undefined): Page {
   const [path = ''] = request.url.split('?')
+  const place = queryText((request.query ?? {}) as Readonly<Record<string, string | number | undefined>>)
   const fields = Object.entries((request.body ?? {}) as Record<string, unknown>).filter(([name]) => name !== 'password')
   const content = html`${formProblem({ fields: {}, message: problem })}<p>You entered your password more than ten minutes ago. Enter it again to continue.</p>
-<form class="form" method="post" action="${root}${path}"${request.routeOptions.config.isDownload ? html` data-download` : ''}>
+<form class="form" method="post" action="${root}${path}${place}"${request.routeOptions.config.isDownload ? html` data-download` : ''}>
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
 ${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: true })}
-<div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${parentOf(path)}">Cancel</a></div>
+<div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${parentOf(path)}${place}">Cancel</a></div>
 </form>`
   return { title: 'Confirm your password', content, isLone: true }
 }

@@ -62,26 +62,9 @@ export function fact(label: string, value: Cell): Html {
 
 export const NEVER: Html = html`<span class="quiet">never</span>`
 
-/** One page of a list. The first page is number 1. */
-export type ListPage<Item> = { readonly items: readonly Item[]; readonly page: number; readonly hasMore: boolean }
-
-export function pageOf<Item>(items: readonly Item[], page: number, size: number): ListPage<Item> {
-  return { items: items.slice((page - 1) * size, page * size), page, hasMore: items.length > page * size }
-}
-
-/** Like pageOf(), for a list that is read piece by piece. Reads no further than the page needs. */
-export async function pageFrom<Item>(pieces: AsyncIterable<readonly Item[]>, page: number, size: number): Promise<ListPage<Item>> {
-  const items: Item[] = []
-  for await (const piece of pieces) {
-    items.push(...piece)
-    if (items.length > page * size) break
-  }
-  return pageOf(items, page, size)
-}
-
-/** Links to the pages before and after this one; nothing for a list that has one page only. */
-export function pagesFooter({ page, hasMore }: Omit<ListPage<unknown>, 'items'>, to: (page: number) => string): Html | undefined {
-  if (page === 1 && !hasMore) return undefined
-  const previous = page > 1 ? html`<a class="button small" rel="prev" href="${to(page - 1)}">← Previous</a>` : html`<span></span>`
-  return html`<footer class="pages">${previous}${hasMore ? html`<a class="button small" rel="next" href="${to(page + 1)}">Next →</a>` : ''}</footer>`
+/** Links to the parts of a list, one of which is shown. */
+export function tabs(label: string, entries: readonly { readonly to: string; readonly text: string; readonly isShown: boolean }[]): Html {
+  const tab = ({ to, text, isShown }: (typeof entries)[number]) =>
+    html`<li><a href="${to}"${isShown ? html` aria-current="page"` : ''}>${text}</a></li>`
+  return html`<nav aria-label="${label}"><ul class="tabs">${entries.map(tab)}</ul></nav>`
 }

@@ -1,0 +1,74 @@
+import { type Html, html } from '../../../../shared/html.ts'
+import { Type } from '../../../validation/schema.ts'
+
+/** How a list is divided into pages with numbers. The first page is number 1. */
+export type Paging = { readonly size: number; readonly maxPage: number }
+
+export type ListPage<Item> = { readonly items: readonly Item[]; readonly page: number; readonly hasMore: boolean }
+
+export function pagingOf({ size, maxItems }: { readonly size: number; readonly maxItems: number }): Paging {
+  return { size, maxPage: Math.ceil(maxItems / size) }
+}
+
+/** The number of a page in an address. */
+export function pageNumber({ maxPage }: Paging) {
+  return Type.Optional(Type.Integer({ minimum: 1, maximum: maxPage }))
+}
+
+/**
+ * One page of a list. In place of a page beyond the end it is the last page, because a change may have removed the only item of the page
+ * that it leads back to. The highest page that an address may name has no next one.
+ */
+export function pageOf<Item>(items: readonly Item[], requested = 1, { size, maxPage }: Paging): ListPage<Item> {
+  const last = Math.min(maxPage, Math.max(1, Math.ceil(items.length / size)))
+  const page = Math.min(requested, last)
+  return { items: items.slice((page - 1) * size, page * size), page, hasMore: page < last }
+}
+
+/** Like pageOf(), for a list that is read piece by piece. Reads no further than the page needs. */
+export async function pageFrom<Item>(
+  pieces: AsyncIterable<readonly Item[]>,
+  requested: number | undefined,
+  paging: Paging,
+): Promise<ListPage<Item>> {
+  const items: Item[] = []
+  for await (const piece of pieces) {
+    items.push(...piece)
+    if (items.length > (requested ?? 1) * paging.size) break
+  }
+  return pageOf(items, requested, paging)
+}
+
+/** The number of a page for an address that needs none for the first page. */
+export function laterPage(page: number | undefined): number | undefined {
+  return page === 1 ? undefined : page
+}
+
+/** Links to the pages before and after this one; nothing for a list that has one page only. */
+export function pagesFooter({ page, hasMore }: Omit<ListPage<unknown>, 'items'>, to: (page: number) => string): Html | undefined {
+  return stepsFooter({ back: page > 1 ? previousLink(to(page - 1)) : undefined, on: hasMore ? nextLink(to(page + 1)) : undefined })
+}
+
+/** The links below a list: to what comes before the part that is shown, and to what comes after it. */
+export function stepsFooter({ back, on }: { readonly back?: Html | undefined; readonly on?: Html | undefined }): Html | undefined {
+  return (back ?? on) && html`<footer class="pages">${back ?? html`<span></span>`}${on}</footer>`
+}
+
+export function previousLink(to: string): Html {
+  return html`<a class="button small" rel="prev" href="${to}">← Previous</a>`
+}
+
+export function nextLink(to: string, text = 'Next →'): Html {
+  return html`<a class="button small" rel="next" href="${to}">${text}</a>`
+}
+
+/** Leads to the beginning of a list that continues from a place, such as an ID, and has no numbers. */
+export function startLink(to: string, text: string): Html {
+  return html`<a class="button small" href="${to}">${text}</a>`
+}
+
+/** The query of an address, with its question mark. A value that is undefined or empty is left out. */
+export function queryText(values: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(values).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, String(value)]]))
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
