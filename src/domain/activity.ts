@@ -9,7 +9,7 @@ export type ActivityLog = {
   countLogin(isSuccessful: boolean): void
   /** The last 24 hours of all processes in quarters of an hour, the current one last. At most a minute behind. */
   lastDay(): Promise<readonly ActivityPeriod[]>
-  /** Writes what was counted since the last time. If this fails, it is tried again with the next minute. */
+  /** Writes what was counted since the last time. What could not be written is tried again with the next minute. */
   flush(): Promise<void>
   start(): void
   stop(): Promise<void>
@@ -61,13 +61,24 @@ export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts):
     for (const [startsAt, counts] of [...pending]) {
       pending.delete(startsAt)
       // A row that nobody would see any more.
-      if (startsAt < now() - ACTIVITY_KEPT_MS) continue
-      try {
-        await addActivity(db, startsAt, counts)
-      } catch (error) {
-        pending.set(startsAt, sumOf([counts, pending.get(startsAt) ?? NO_ACTIVITY]))
-        throw error
-      }
+      if (startsAt >= now() - ACTIVITY_KEPT_MS) await write(startsAt, counts)
+    }
+  }
+
+  /**
+   * Adds the counts once or, if the answer to the commit is lost, perhaps not at all: a chart with a minute that is missing misleads less
+   * than one with a minute that counts twice. An error before the commit means that nothing was written.
+   */
+  async function write(startsAt: number, counts: Counts): Promise<void> {
+    let isCommitSent = false
+    const onCommitSent = () => {
+      isCommitSent = true
+    }
+    try {
+      await db.transaction((tx) => addActivity(tx, startsAt, counts), { onCommitSent })
+    } catch (error) {
+      if (!isCommitSent) pending.set(startsAt, sumOf([counts, pending.get(startsAt) ?? NO_ACTIVITY]))
+      throw error
     }
   }
 

@@ -57,6 +57,11 @@ export type TransactionOptions = {
   readonly finalStatements?: (() => readonly FinalStatement[]) | undefined
   /** Nothing is committed once the signal has aborted. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Called right before the commit is sent to a server. An error after that does not say whether the work was committed: the answer may have
+   * been lost. SQLite has no server, so its errors always mean that nothing was committed.
+   */
+  readonly onCommitSent?: (() => void) | undefined
   /** Called as soon as the work is committed, even if the client has disconnected. */
   readonly onCommit?: (() => void) | undefined
   /** The account whose changes run one at a time. They wait for each other without occupying a connection. */

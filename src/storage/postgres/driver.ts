@@ -95,7 +95,7 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
   const takeTurn = createTurns()
 
   function transact<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions): Promise<Result> {
-    const { signal, onCommit, finalStatements, isLong } = options
+    const { signal, onCommit, finalStatements, onCommitSent, isLong } = options
     const deadlineMs = isLong ? LONG_TRANSACTION_MS : undefined
     return trying(
       writes,
@@ -105,7 +105,9 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
           requireTime()
         }
         requireClient()
-        const result = await client.begin((tx) => unlessLost(() => within(tx, ask, work, requireClient, { finalStatements, deadlineMs })))
+        const result = await client.begin((tx) =>
+          unlessLost(() => within(tx, ask, work, requireClient, { finalStatements, onCommitSent, deadlineMs })),
+        )
         // PostgreSQL answers a commit after a failed statement with a rollback, which is not an error to the driver.
         await result.final
         onCommit?.()
@@ -137,6 +139,8 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
 
 type Ask = (client: Client | Tx, statement: Statement<unknown>, values: Value[]) => ReturnType<typeof asked>
 
+type Closing = Pick<TransactionOptions, 'finalStatements' | 'onCommitSent'> & { readonly deadlineMs: number | undefined }
+
 /** The result of the work, and the outcome of the final statements, which is awaited after the commit was sent. */
 type Worked<Result> = { readonly value: Result; readonly final: Promise<unknown> }
 
@@ -145,7 +149,7 @@ async function within<Result>(
   ask: Ask,
   work: (tx: Transaction) => Promise<Result>,
   requireClient: () => void,
-  { finalStatements = () => [], deadlineMs }: Pick<TransactionOptions, 'finalStatements'> & { readonly deadlineMs: number | undefined },
+  { finalStatements = () => [], onCommitSent, deadlineMs }: Closing,
 ): Promise<Worked<Result>> {
   requireClient()
   const inTime = <Result>(statement: () => PromiseLike<Result>) => answered(statement, { deadlineMs })
@@ -157,6 +161,7 @@ async function within<Result>(
   const final = Promise.all(finalStatements().map(({ statement, values }) => inTime(() => ask(tx, statement, [...values]))))
   // If the commit fails too, nobody awaits this one.
   final.catch(() => undefined)
+  onCommitSent?.()
   return { value, final }
 }
 
