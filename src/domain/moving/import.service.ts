@@ -80,8 +80,7 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
     for (const user of others) if (!found.has(user)) reject(user, `id: ${user.id} belongs to another account`)
     const updated = await treatConflicts(tx, found, reject)
     await writeKeys(tx, new Map([...created, ...updated]))
-    const count = created.size + updated.size
-    if (count > 0) tx.record({ kind: 'user.imported', count })
+    recordImport(tx, created, updated)
     const skipped = onConflict === 'skip' ? [...found.keys()] : []
     return { created: [...created.keys()], updated: [...updated.keys()], skipped, rejected }
   }
@@ -122,6 +121,13 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
     begin: () => changes.inBulk(origin, expectManyRows),
     write: (users) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
   }
+}
+
+/** The new accounts share one event; those of admins have another one, like every new admin. */
+function recordImport(tx: ChangeTransaction, created: UserIds, updated: UserIds): void {
+  const count = created.size + updated.size
+  if (count > 0) tx.record({ kind: 'user.imported', count })
+  for (const [{ role }, target] of created) if (role === 'admin') tx.record({ kind: 'user.promoted', target })
 }
 
 /** Rejects users without an id that can be kept. */

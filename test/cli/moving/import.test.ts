@@ -119,6 +119,25 @@ test('an update leaves the events of what it changes in each account, and none f
   ])
 })
 
+test('an account that is imported as an admin leaves user.promoted, and a dry run leaves no event', async (t) => {
+  const line = await commandLine(t)
+  const file = writeLines(
+    t,
+    { email: 'ada@example.com', role: 'admin' },
+    { email: 'bob@example.com', role: 'user' },
+    { email: 'cem@example.com' },
+    { email: 'dan@example.com', role: 'admin', banned: true },
+  )
+  const db = await line.database()
+  done(await importing(line, file, '--dry-run'), `dry run: nothing was imported\n${counts(4, 4, 0, 0, 0)}`)
+  assert.deepEqual(await storedEvents(db), [])
+  done(await importing(line, file), counts(4, 4, 0, 0, 0))
+  assert.deepEqual(
+    (await storedEvents(db)).map(({ kind, via, target, detail }) => `${kind} ${via} ${target} ${detail}`),
+    ['user.imported cli null {"count":4}', 'user.promoted cli 1 null', 'user.promoted cli 4 null'],
+  )
+})
+
 test('--dry-run counts as the import would, and imports nothing', async (t) => {
   const line = await commandLine(t)
   await importing(line, writeLines(t, { email: 'ada@example.com' }))
