@@ -41,14 +41,20 @@ function booleanOf(text: string): boolean | undefined {
   return parseBooleanWord(text) ?? BOOLEAN_LETTERS.get(text)
 }
 
+// Date reads the years 0 to 99 as 1900 to 1999. Four centuries later the calendar is the same.
+const FIRST_CENTURY = /^00(?=\d\d-)/
+
+/** A time before 1970, such as the zero time of Go (0001-01-01), becomes the first one that is stored. */
 export function checkTime(name: string, value: unknown): number | undefined {
   const text = checkText(name, value)
   if (text === undefined) return undefined
   const time = parseInstant(
-    text.replace(DATABASE_TIME, (_, day, clock, hours = '+00', minutes = '00') => `${day}T${clock}${hours}:${minutes}`),
+    text
+      .replace(DATABASE_TIME, (_, day, clock, hours = '+00', minutes = '00') => `${day}T${clock}${hours}:${minutes}`)
+      .replace(FIRST_CENTURY, '04'),
   )
-  if (time === undefined || time < 0) throw new Rejected(`${name}: should be a date with time and offset, such as 2026-01-31T09:30:00Z`)
-  return time
+  if (time === undefined) throw new Rejected(`${name}: should be a date with time and offset, such as 2026-01-31T09:30:00Z`)
+  return Math.max(time, 0)
 }
 
 export function checkChoice<Choice extends string>(name: string, value: unknown, choices: readonly Choice[]): Choice | undefined {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { isInFuture } from '../../../src/cli/moving/sources/source.ts'
+import { fromTimestamp, isInFuture } from '../../../src/cli/moving/sources/source.ts'
+import type { SourceName } from '../../../src/cli/moving/sources/source-names.ts'
+import { createSource } from '../../../src/cli/moving/sources/sources.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { checkTime } from '../../../src/domain/moving/field-checks.ts'
-import { Rejected } from '../../../src/domain/moving/imported-user.ts'
+import { type JsonObject, Rejected } from '../../../src/domain/moving/imported-user.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { createServices } from '../../../src/services.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
@@ -31,11 +33,14 @@ const WITHOUT = '; --without-passwords imports the user for a reset by mail'
 const CASES: Readonly<Record<string, Case>> = {
   'supabase, CSV': {
     args: ['--from', 'supabase', fixture('supabase.csv')],
-    counts: 'read 3 = created 2 + updated 0 + skipped 0 + rejected 1',
-    rejections: ['line 4: the account is marked as deleted'],
+    // The last one has the address of the first one: accounts of single sign-on may.
+    counts: 'read 6 = created 3 + updated 0 + skipped 1 + rejected 2',
+    rejections: ['line 5: email: is missing', 'line 6: the account is marked as deleted'],
     users: [
-      { ...ADA, email: 'Ada@example.com', last_name: 'King Lovelace' },
+      { ...ADA, last_name: 'King Lovelace' },
       { ...BOB, first_name: '-' },
+      // Only the phone number was confirmed, and the ban ended before 1970.
+      { ...ADA, email: 'cem@example.com', first_name: 'Cem', last_name: 'Can', verified: false },
     ],
     logins: { 'ada@example.com': PASSWORD },
   },
@@ -43,7 +48,7 @@ const CASES: Readonly<Record<string, Case>> = {
     args: ['--from', 'supabase', fixture('supabase.json')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
     users: [
-      { ...ADA, email: 'Ada@example.com', last_name: 'King Lovelace' },
+      { ...ADA, last_name: 'King Lovelace' },
       { ...BOB, first_name: '-' },
     ],
     logins: { 'ada@example.com': PASSWORD },
@@ -66,14 +71,14 @@ const CASES: Readonly<Record<string, Case>> = {
   firebase: {
     args: ['--from', 'firebase', '--hash-config', fixture('firebase-hash-config.txt'), fixture('firebase-users.json')],
     counts: 'read 3 = created 2 + updated 0 + skipped 0 + rejected 1',
-    rejections: ['line 29: email: is missing'],
+    rejections: ['line 44: email: is missing'],
     users: [ADA, { ...BOB, first_name: '-' }],
     logins: { 'ada@example.com': 'user1password' },
   },
   keycloak: {
     args: ['--from', 'keycloak', fixture('keycloak-realm.json')],
     counts: 'read 4 = created 3 + updated 0 + skipped 0 + rejected 1',
-    rejections: ['line 103: email: is missing'],
+    rejections: ['line 95: email: is missing'],
     users: [ADA, { ...BOB, last_name: 'Byrne', verified: true }, { ...ADA, email: 'cem@example.com', first_name: 'Cem', last_name: 'Can' }],
     logins: { 'ada@example.com': PASSWORD, 'cem@example.com': PASSWORD },
   },
@@ -197,6 +202,31 @@ test('the two exports of Auth0 are merged by importing the second with --on-conf
   await assertLogins(line, { 'ada@example.com': PASSWORD })
 })
 
+const convert = (from: SourceName, record: JsonObject) => createSource(from, undefined).convert(record)
+
+nodeTest('names that are empty or missing are taken from the full name, if there is one', () => {
+  for (const empty of [undefined, null, '']) {
+    const [first, last] = [
+      { first_name: empty, last_name: empty },
+      { given_name: empty, family_name: empty },
+    ]
+    const supabase = convert('supabase', { raw_user_meta_data: { ...first, name: 'Ada Lovelace' } })
+    const auth0 = convert('auth0', { ...last, name: 'Ada Lovelace' })
+    for (const { first_name, last_name } of [supabase, auth0]) assert.deepEqual([first_name, last_name], ['Ada', 'Lovelace'])
+  }
+  const given = convert('auth0', { given_name: 'Ada', family_name: null, name: 'Somebody Else' })
+  assert.deepEqual([given['first_name'], given['last_name']], ['Ada', null])
+})
+
+nodeTest('an address of Supabase is verified if it was confirmed, also in old tables, and not if only a phone number was', () => {
+  const confirmed = '2024-03-01 10:20:30+00'
+  const verified = (record: JsonObject) => convert('supabase', record)['verified']
+  assert.equal(verified({ email_confirmed_at: confirmed, confirmed_at: confirmed }), true)
+  assert.equal(verified({ email_confirmed_at: null, confirmed_at: confirmed }), false)
+  assert.equal(verified({ confirmed_at: confirmed }), true)
+  assert.equal(verified({ confirmed_at: null }), false)
+})
+
 nodeTest('times are read in the forms that databases and products write; without an offset they are UTC', () => {
   const expected = Date.UTC(2026, 0, 31, 9, 30, 5, 120)
   const forms = [
@@ -213,11 +243,51 @@ nodeTest('times are read in the forms that databases and products write; without
     assert.throws(() => checkTime('created_at', wrong), Rejected, wrong)
 })
 
+nodeTest('a time before 1970 is read as 1970: some products store one where a time is missing', () => {
+  for (const early of [
+    '0001-01-01 00:00:00+00',
+    '0001-01-01T00:00:00Z',
+    '0096-02-29T00:00:00Z',
+    '1969-12-31T23:59:59.999Z',
+    '1900-01-01T00:00:00',
+  ])
+    assert.equal(checkTime('created_at', early), 0, early)
+  assert.throws(() => checkTime('created_at', '0097-02-29T00:00:00Z'), Rejected)
+})
+
+nodeTest('numbers are times in milliseconds or in seconds, within the years that the format has', () => {
+  for (const value of [1_735_787_045_000, '1735787045000', 1_735_787_045, '1735787045', 1_735_787_045.0004])
+    assert.equal(fromTimestamp(value), '2025-01-02T03:04:05.000Z', String(value))
+  for (const value of [0, '0', -1, '-1', -62_135_596_800_000]) assert.equal(fromTimestamp(value), '1970-01-01T00:00:00.000Z', String(value))
+  for (const value of [9e15, 1e300, '99999999999999999']) assert.equal(fromTimestamp(value), '9999-12-31T23:59:59.999Z', String(value))
+  for (const value of [undefined, null, '', 'soon', '1e9', Number.NaN, Number.POSITIVE_INFINITY, {}, true])
+    assert.equal(fromTimestamp(value), undefined, String(value))
+})
+
 nodeTest('a ban that has expired is not imported, one without an end is, and one with an unreadable end is rejected', () => {
   const bannedUntil = (value: unknown) => isInFuture('banned_until', value)
-  for (const future of ['infinity', '2999-01-01 00:00:00+00', '2999-01-01T00:00:00', 32_503_680_000_000, '32503680000000'])
+  for (const future of [
+    'infinity',
+    '2999-01-01 00:00:00+00',
+    '2999-01-01T00:00:00',
+    32_503_680_000_000,
+    '32503680000000',
+    32_503_680_000,
+    9e15,
+  ])
     assert.equal(bannedUntil(future), true, String(future))
-  for (const past of [undefined, null, '', '2020-01-01 00:00:00+00', '2020-01-01T00:00:00', 0])
+  for (const past of [
+    undefined,
+    null,
+    '',
+    '2020-01-01 00:00:00+00',
+    '2020-01-01T00:00:00',
+    0,
+    -1,
+    '0001-01-01 00:00:00+00',
+    '1969-12-31 23:59:59+00',
+    1_735_787_045,
+  ])
     assert.equal(bannedUntil(past), false, String(past))
   for (const unreadable of ['soon', '-infinity', true, {}]) assert.throws(() => bannedUntil(unreadable), Rejected)
 })

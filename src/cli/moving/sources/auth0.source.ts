@@ -11,7 +11,7 @@ export const AUTH0: Source = {
     const identifier = emailIdentifier(record)
     const created = record['created_at']
     const given = { first_name: record['given_name'], last_name: record['family_name'] }
-    const names = given.first_name === undefined && given.last_name === undefined ? splitName(fullName(record)) : given
+    const names = given.first_name || given.last_name ? given : splitName(fullName(record))
     return {
       email: record['email'] ?? identifier['value'],
       ...names,

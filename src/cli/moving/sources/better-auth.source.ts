@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../domain/moving/imported-user.ts'
 import { snakeCase } from '../../../shared/snake-case.ts'
-import { FOREVER, fromMilliseconds, isInFuture, isTrue, type Source, splitName } from './source.ts'
+import { FOREVER, fromTimestamp, isInFuture, isTrue, type Source, splitName } from './source.ts'
 
 /**
  * Rows of the table user, each with the `password` of its row in the table account; or both tables in one object, as `user` and `account`,
@@ -28,7 +28,7 @@ export function createBetterAuth(): Source {
         verified: isTrue(either(record, 'emailVerified')),
         // A ban that has expired stays in the table until the user logs in again.
         banned: isTrue(record['banned']) && isInFuture('banExpires', either(record, 'banExpires') ?? FOREVER),
-        created_at: fromMilliseconds(created) ?? created,
+        created_at: fromTimestamp(created) ?? created,
         password_hash: record['password'] ?? passwords.get(record['id']),
       }
     },

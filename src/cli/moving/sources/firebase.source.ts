@@ -1,5 +1,5 @@
 import { type JsonObject, Rejected } from '../../../domain/moving/imported-user.ts'
-import { fromMilliseconds, isTrue, type Source, splitName } from './source.ts'
+import { fromTimestamp, isTrue, type Source, splitName } from './source.ts'
 
 /** The parameters of the project, which its hashes cannot be verified without. */
 export type HashConfig = {
@@ -31,8 +31,8 @@ export function createFirebase(config: HashConfig | undefined): Source {
       ...splitName(record['displayName']),
       verified: isTrue(record['emailVerified']),
       banned: isTrue(record['disabled']),
-      created_at: fromMilliseconds(record['createdAt']),
-      last_login_at: fromMilliseconds(record['lastSignedInAt']),
+      created_at: fromTimestamp(record['createdAt']),
+      last_login_at: fromTimestamp(record['lastSignedInAt']),
       password_hash: hashOf(record, config),
     }),
   }

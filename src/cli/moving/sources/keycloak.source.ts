@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../domain/moving/imported-user.ts'
-import { fromMilliseconds, isTrue, objectOf, type Source } from './source.ts'
+import { fromTimestamp, isTrue, objectOf, type Source } from './source.ts'
 
 const ARGON2_VERSIONS: Readonly<Record<string, number>> = { '1.0': 16, '1.3': 19 }
 
@@ -9,13 +9,15 @@ export const KEYCLOAK: Source = {
   listName: 'users',
   mark: 'username',
   isUser: (record) => 'username' in record,
+  // The account of a client, which nobody logs in to.
+  isOther: (record) => 'serviceAccountClientId' in record,
   convert: (record) => ({
     email: record['email'],
     first_name: record['firstName'],
     last_name: record['lastName'],
     verified: isTrue(record['emailVerified']),
     banned: 'enabled' in record && !isTrue(record['enabled']),
-    created_at: fromMilliseconds(record['createdTimestamp']),
+    created_at: fromTimestamp(record['createdTimestamp']),
     password_hash: hashOf(record),
   }),
 }

@@ -28,10 +28,16 @@ export function splitName(fullName: unknown): { readonly first_name?: string; re
   return { first_name: first, last_name: rest.join(' ') }
 }
 
-/** A time in milliseconds since 1970, as a number or as digits. */
-export function fromMilliseconds(value: unknown): string | undefined {
-  const time = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
-  return typeof time === 'number' && Number.isSafeInteger(time) && time >= 0 ? new Date(time).toISOString() : undefined
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+// As milliseconds, this is a day of 1973; as seconds, of the year 5138.
+const FIRST_MILLISECONDS = 10 ** 11
+
+/** A time since 1970, as a number or as digits: in milliseconds or, as some adapters of better-auth store it, in seconds. */
+export function fromTimestamp(value: unknown): string | undefined {
+  const time = typeof value === 'string' && /^-?\d{1,17}$/.test(value) ? Number(value) : value
+  if (typeof time !== 'number' || !Number.isFinite(time)) return undefined
+  const milliseconds = Math.abs(time) < FIRST_MILLISECONDS ? time * 1000 : time
+  return new Date(Math.min(Math.max(milliseconds, 0), LAST_TIME)).toISOString()
 }
 
 /** PostgreSQL has this time. */
@@ -40,7 +46,7 @@ export const FOREVER = 'infinity'
 /** Whether a time is still to come. Rejects what is not a time: an account that cannot be understood must not lose its ban. */
 export function isInFuture(name: string, value: unknown): boolean {
   if (value === FOREVER) return true
-  const time = checkTime(name, fromMilliseconds(value) ?? value)
+  const time = checkTime(name, fromTimestamp(value) ?? value)
   return time !== undefined && time > Date.now()
 }
 

@@ -1,4 +1,4 @@
-import { Rejected } from '../../../domain/moving/imported-user.ts'
+import { type JsonObject, Rejected } from '../../../domain/moving/imported-user.ts'
 import { isInFuture, objectOf, type Source, splitName } from './source.ts'
 
 /** Rows of the table auth.users. */
@@ -11,16 +11,20 @@ export const SUPABASE: Source = {
     if (typeof record['deleted_at'] === 'string') throw new Rejected('the account is marked as deleted')
     const metadata = objectOf(record['raw_user_meta_data'])
     const named = { first_name: metadata['first_name'], last_name: metadata['last_name'] }
-    const names =
-      named.first_name === undefined && named.last_name === undefined ? splitName(metadata['full_name'] ?? metadata['name']) : named
+    const names = named.first_name || named.last_name ? named : splitName(metadata['full_name'] ?? metadata['name'])
     return {
       email: record['email'],
       ...names,
-      verified: typeof (record['email_confirmed_at'] ?? record['confirmed_at']) === 'string',
+      verified: typeof confirmedAt(record) === 'string',
       banned: isInFuture('banned_until', record['banned_until']),
       created_at: record['created_at'],
       last_login_at: record['last_sign_in_at'],
       password_hash: record['encrypted_password'],
     }
   },
+}
+
+/** `confirmed_at` is also set if only the phone number was confirmed. Old versions of the table have no other column. */
+function confirmedAt(record: JsonObject): unknown {
+  return 'email_confirmed_at' in record ? record['email_confirmed_at'] : record['confirmed_at']
 }
