@@ -28,6 +28,18 @@ test('200: both explorers show the name of the service and load nothing from oth
   }
 })
 
+test('200: an explorer belongs to no origin while a cookie opens pages, so that its scripts cannot use it', async (t) => {
+  const enabled = await startApp(t)
+  const oneEnabled = await startApp(t, { env: { CONSOLE_ENABLED: 'false' } })
+  for (const { app } of [enabled, oneEnabled]) {
+    for (const page of PAGES) {
+      const policy = String((await app.inject(page)).headers['content-security-policy'])
+      assert.match(policy, /; sandbox allow-scripts /, page)
+      assert.doesNotMatch(policy, /allow-same-origin|allow-top-navigation/, page)
+    }
+  }
+})
+
 test('200: the files of a page exist, with or without a trailing slash and under /api/v1, and stay under it', async (t) => {
   const service = await startApp(t)
   for (const page of PAGES) {
