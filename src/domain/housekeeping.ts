@@ -1,3 +1,4 @@
+import { reportingOnce } from '../shared/reporting-once.ts'
 import type { Database } from '../storage/database.ts'
 import { deleteOldEmailChanges } from '../storage/repositories/accounts/email-change.repository.ts'
 import { deleteActivityBefore } from '../storage/repositories/operations/activity.repository.ts'
@@ -44,9 +45,9 @@ export function createHousekeeping(
   return {
     run,
     start() {
-      const runSafely = () => void run().catch(onFailure)
-      runSafely()
-      timer = setInterval(runSafely, INTERVAL_MS).unref()
+      const runSafely = reportingOnce(run, onFailure)
+      void runSafely()
+      timer = setInterval(() => void runSafely(), INTERVAL_MS).unref()
     },
     stop() {
       isStopped = true

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fingerprints, type Secrets } from '../security/derived-keys.ts'
 import { LIFETIME_MINUTES } from '../security/token.ts'
+import { reportingOnce } from '../shared/reporting-once.ts'
 import {
   forgetHoldersBefore,
   hasOtherSecret,
@@ -46,13 +47,10 @@ export function createSecretUse({ changes, now, secrets, onFailure, retryMs = RE
     })
   }
 
+  const runSafely = reportingOnce(run, onFailure)
+
   async function runInBackground(): Promise<void> {
-    try {
-      await run()
-      isRecorded = true
-    } catch (error) {
-      onFailure(error)
-    }
+    if (await runSafely()) isRecorded = true
     if (!isStopped) timer = setTimeout(runNext, isRecorded ? INTERVAL_MS : retryMs).unref()
   }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHousekeeping } from '../../src/domain/housekeeping.ts'
-import { statement } from '../../src/storage/database.ts'
+import { type Database, statement } from '../../src/storage/database.ts'
 import { findEmailChange } from '../../src/storage/repositories/accounts/email-change.repository.ts'
 import { insertSession } from '../../src/storage/repositories/sessions/session.repository.ts'
 import { member } from '../support/app/actors.ts'
 import { emailChangeCode } from '../support/app/email-changes.ts'
+import { until } from '../support/app/eventually.ts'
 import { startApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 
@@ -63,4 +64,26 @@ test('housekeeping rounds the kinds of foreign hashes that release 0.8.0 has sto
     'pbkdf2-sha256/622592': 1234,
     'pbkdf2-sha256/720896': 1100,
   })
+})
+
+test('housekeeping that fails again and again is reported once', async (t) => {
+  const { db, clock } = await startApp(t)
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const failures: string[] = []
+  let runs = 0
+  const full: Database = {
+    ...db,
+    run: async () => {
+      runs++
+      throw new Error('the disk is full')
+    },
+  }
+  const housekeeping = createHousekeeping(full, clock.now, (error) => void failures.push(String(error)))
+  housekeeping.start()
+  for (const expected of [1, 2, 3]) {
+    await until('housekeeping has run', () => runs === expected, 30_000)
+    t.mock.timers.tick(10 * 60_000)
+  }
+  housekeeping.stop()
+  assert.deepEqual(failures, ['Error: the disk is full'])
 })
