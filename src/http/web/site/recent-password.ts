@@ -45,7 +45,7 @@ export function createRecentPassword({ site, sessions, limiter, cookies }: Recen
 /** Repeats the form that was sent, with a field for the password. */
 export function confirmPasswordPage({ root }: Site, request: FastifyRequest, problem: string | undefined): Page {
   const [path = ''] = request.url.split('?')
-  const place = queryText((request.query ?? {}) as Readonly<Record<string, string | number | undefined>>)
+  const place = queryText(declaredQuery(request))
   const fields = Object.entries((request.body ?? {}) as Record<string, unknown>).filter(([name]) => name !== 'password')
   const content = html`${formProblem({ fields: {}, message: problem })}<p>You entered your password more than ten minutes ago. Enter it again to continue.</p>
 <form class="form" method="post" action="${root}${path}${place}"${request.routeOptions.config.isDownload ? html` data-download` : ''}>
@@ -54,6 +54,11 @@ ${inputField({ name: 'password', label: 'Password', type: 'password', autocomple
 <div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${parentOf(path)}${place}">Cancel</a></div>
 </form>`
   return { title: 'Confirm your password', content, isLone: true }
+}
+
+/** The parsed query; nothing of a query that the route does not declare. */
+function declaredQuery({ routeOptions, query }: FastifyRequest): Readonly<Record<string, string | number | undefined>> {
+  return routeOptions.schema?.querystring === undefined ? {} : (query as Readonly<Record<string, string | number | undefined>>)
 }
 
 /** An action is one segment below the page that has its button. */

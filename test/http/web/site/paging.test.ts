@@ -90,6 +90,9 @@ test('303: the question for the password leads back to the same page of the list
   assert.match(asked.body, new RegExp(`href="${manage.replace('?', '\\?')}">Cancel<`))
   const done = await app.inject(submit(formOf(asked, '/rotate'), { password: boss.password }, await signIn(app, boss)))
   assert.equal(done.headers.location, manage)
+  const undeclared = await press(`/console/users/${boss.id}/make-admin?x=y`)
+  assert.equal(undeclared.statusCode, 403)
+  assert.equal(formOf(undeclared, '/make-admin'), `/console/users/${boss.id}/make-admin`, 'only declared parameters are repeated')
 })
 
 test('303: a button on a later page of failed mails or webhooks leads back to that page', async (t) => {
