@@ -4,15 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 // The pipe to this script closes when its owner has ended, however it ended. SIGQUIT makes PostgreSQL stop at once and release its
-// shared memory, which SIGKILL does not.
+// shared memory, which SIGKILL does not. The script holds a lock on its folder: a folder that has no lock holder was left by a run that was
+// killed together with its script, and the next run removes it.
 const CLEAN_UP = `
-  inside() { find /proc/[0-9]*/cwd -maxdepth 0 -lname "$0*" 2> /dev/null | cut -d / -f 3; }
+  inside() { find /proc/[0-9]*/cwd -maxdepth 0 -lname "$1*" 2> /dev/null | cut -d / -f 3; }
+  clean_up() {
+    for signal in QUIT CONT; do inside "$1" | xargs -r kill -s $signal 2> /dev/null; done
+    tries=0
+    while [ -n "$(inside "$1")" ] && [ $((tries += 1)) -lt 100 ]; do sleep 0.1; done
+    inside "$1" | xargs -r kill -s KILL 2> /dev/null
+    rm -rf "$1"
+  }
+  exec 9> "$0/.new-lock" && flock 9 && mv "$0/.new-lock" "$0/.lock"
+  for lock in "\${0%/*}"/latchkey-run-*/.lock; do
+    (flock -n 8 && clean_up "\${lock%/*}") 8> "$lock"
+  done &
   cat > /dev/null
-  for signal in QUIT CONT; do inside | xargs -r kill -s $signal 2> /dev/null; done
-  tries=0
-  while [ -n "$(inside)" ] && [ $((tries += 1)) -lt 100 ]; do sleep 0.1; done
-  inside | xargs -r kill -s KILL 2> /dev/null
-  rm -rf "$0"`
+  clean_up "$0"`
 
 /**
  * The folder of everything temporary of a test run, shared with the processes that it starts. Even if the run is killed, the folder is
