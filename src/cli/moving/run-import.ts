@@ -107,7 +107,8 @@ async function announceHashing(count: number, passwords: Passwords): Promise<voi
   process.stderr.write(`hashing ${count} passwords takes about ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`}\n`)
 }
 
-function report(counts: Counts, isDryRun: boolean, isJson: boolean): void {
+/** Prints the counts. Throws if they do not add up, or if a user was rejected: the exit code is 1 then. */
+export function report(counts: Counts, isDryRun: boolean, isJson: boolean): void {
   const { read, created, updated, skipped, rejected } = counts
   const addsUp = read === created + updated + skipped + rejected
   if (isJson) print(JSON.stringify({ ...counts, ...(isDryRun && { dry_run: true }) }))
