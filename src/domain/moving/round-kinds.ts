@@ -9,12 +9,12 @@ const BATCH_SIZE = 500
  * are rounded whenever they are read, so that the accounts of a usual import are not all written again.
  */
 export async function roundForeignKinds(db: Database, isStopped: () => boolean): Promise<void> {
-  for (;;) {
+  while (!isStopped()) {
     const kinds = await listForeignKinds(db, MAX_LISTED_KINDS)
     if (kinds.length <= MAX_FOREIGN_KINDS) return
     const { roundedKind } = await import('../../security/foreign/kinds.ts')
     const unrounded = kinds.filter((kind) => roundedKind(kind) !== kind)
     for (const kind of unrounded) while (!isStopped() && (await renameForeignKind(db, kind, roundedKind(kind), BATCH_SIZE)) === BATCH_SIZE);
-    if (unrounded.length === 0 || isStopped()) return
+    if (unrounded.length === 0) return
   }
 }
