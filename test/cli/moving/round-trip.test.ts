@@ -158,7 +158,7 @@ test('without hashes, accounts and keys come back, and neither a password nor a 
 test('an import leaves an event with the number of accounts for each batch, an export one before it begins, a dry run none', async (t) => {
   const line = await commandLine(t)
   const file = join(temporaryFolder(t), 'users.jsonl')
-  const users = Array.from({ length: 2001 }, (_, n) => `${JSON.stringify({ email: `user-${n}@example.com` })}\n`)
+  const users = Array.from({ length: 5001 }, (_, n) => `${JSON.stringify({ email: `user-${n}@example.com` })}\n`)
   writeFileSync(file, users.join(''))
   await line.run(['user', 'import', file, '--from', 'latchkey', '--dry-run'])
   await line.run(['user', 'import', file, '--from', 'latchkey'])
@@ -166,7 +166,7 @@ test('an import leaves an event with the number of accounts for each batch, an e
   await line.run(['user', 'export'])
   const { items } = json(await line.run(['audit', 'list', '--json'])) as { items: { kind: string; via: string; detail: object }[] }
   const [exported, ...imported] = items.map(({ kind, via, detail }) => JSON.stringify([kind, via, detail]))
-  assert.equal(exported, '["data.exported","cli",{"count":2001}]')
+  assert.equal(exported, '["data.exported","cli",{"count":5001}]')
   // Written at the same time, so in any order.
-  assert.deepEqual(imported.toSorted(), ['["user.imported","cli",{"count":1}]', '["user.imported","cli",{"count":2000}]'])
+  assert.deepEqual(imported.toSorted(), ['["user.imported","cli",{"count":1}]', '["user.imported","cli",{"count":5000}]'])
 })

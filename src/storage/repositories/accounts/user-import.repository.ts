@@ -26,8 +26,8 @@ const CONTINUE_IDS = statement(
   'select 1',
 )
 // SQLite would copy the log into the database after nearly every batch, with most pages of the indexes in it. For this connection only.
-const RARE_CHECKPOINTS = statement('select 1', 'pragma wal_autocheckpoint = 16000')
-const LARGE_CACHE = statement('select 1', 'pragma cache_size = -16000')
+const RARE_CHECKPOINTS = statement('select 1', 'pragma wal_autocheckpoint = 32000')
+const LARGE_CACHE = statement('select 1', 'pragma cache_size = -48000')
 const FIND = statement<Found>(
   'select id, email_key from users where email_key in (select json_array_elements_text($1::text::json))',
   'select id, email_key from users where email_key in (select value from json_each($1))',
