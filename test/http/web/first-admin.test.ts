@@ -4,7 +4,7 @@ import type { InjectOptions } from 'fastify'
 import { generateFirstAdminCode, isSameCode } from '../../../src/security/first-admin-code.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { admin, member } from '../../support/app/actors.ts'
-import { until } from '../../support/app/eventually.ts'
+import { eventually, until } from '../../support/app/eventually.ts'
 import { type StartOptions, startApp, type TestApp } from '../../support/app/start-app.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { OPERATOR } from '../../support/http/origins.ts'
@@ -208,24 +208,29 @@ for (const WORKERS of ['1', '2']) {
     const [, code = '', url = ''] = /or with code {3}(\S+) at (\S+)\n/.exec(first.output()) ?? []
     assert.ok(url.endsWith(PATH), first.output())
     const { payload, headers } = submit(PATH, { ...FIELDS, code })
-    // Each on its own connection, so that the workers take turns.
-    const send = (body: string) =>
-      fetch(url, { method: 'POST', redirect: 'manual', headers: { ...(headers as Record<string, string>), connection: 'close' }, body })
+    let unavailable = 0
+    // Each on its own connection, so that the workers take turns. A busy machine may hash too slowly for a request: it is sent again.
+    const send = (to: string, body: string) =>
+      eventually('the service is available', async () => {
+        const sent = { ...(headers as Record<string, string>), connection: 'close' }
+        const response = await fetch(to, { method: 'POST', redirect: 'manual', headers: sent, body })
+        if (response.status !== 503) return response
+        unavailable++
+        return undefined
+      })
     const wrong = new URLSearchParams({ ...FIELDS, code: 'wrong' }).toString()
-    for (let n = 0; n < 4; n++) assert.equal((await send(wrong)).status, 400)
+    for (let n = 0; n < 4; n++) assert.equal((await send(url, wrong)).status, 400)
+    unavailable = 0
     const locations: (string | null)[] = []
-    for (let n = 0; n < 4; n++) locations.push((await send(String(payload))).headers.get('location'))
-    assert.deepEqual(locations, ['/console/', '/console/sign-in', '/console/sign-in', '/console/sign-in'])
+    for (let n = 0; n < 4; n++) locations.push((await send(url, String(payload))).headers.get('location'))
+    // The request that has created the admin signs in as well, and may have been too slow for that.
+    const accepted = unavailable > 0 && locations[0] !== '/console/' ? '/console/sign-in' : '/console/'
+    assert.deepEqual(locations, [accepted, '/console/sign-in', '/console/sign-in', '/console/sign-in'])
     first.process.kill('SIGTERM')
     await until('it has stopped', () => first.process.exitCode !== null, 30_000)
     const second = await startProcess(t, { WORKERS }, folder)
     assert.doesNotMatch(second.output(), /with code/)
-    const signedIn = await fetch(`${second.url}/console/sign-in`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: headers as Record<string, string>,
-      body: new URLSearchParams(credentials(FIELDS)).toString(),
-    })
+    const signedIn = await send(`${second.url}/console/sign-in`, new URLSearchParams(credentials(FIELDS)).toString())
     assert.deepEqual([signedIn.status, signedIn.headers.get('location')], [303, '/console/'])
   })
 }
