@@ -16,7 +16,7 @@ declare module 'fastify' {
 }
 
 // Every client gets a response within three seconds. The margin allows for a busy machine and the network.
-const LIMIT_MS = 2500
+const LIMIT_MS = 2400
 
 /*
  * One deadline for everything that a request waits for: authentication, the password queue, statements, a transaction. Each of these
