@@ -7,6 +7,8 @@ const PLANNED_EACH_TIME = { prepare: false }
 type Rows = unknown[] & { readonly count: number }
 type Asked = Pick<Statement<unknown>, 'sql' | 'hot' | 'isLong'>
 type Ask = (statement: Statement<unknown>, values: Value[]) => Promise<Rows>
+/** Sends a statement over a connection, or inside a transaction. */
+export type AskOn = (client: Client | Tx, statement: Statement<unknown>, values: Value[]) => PromiseLike<Rows>
 
 /** The best plan of a search depends on its term, so long reads are planned with their values: a rare term uses the index, a common one a scan. */
 export function asked(client: Client | Tx, { sql, hot, isLong }: Asked, values: Value[]): PromiseLike<Rows> {
