@@ -15,7 +15,8 @@ import {
   requeueMail,
 } from '../storage/repositories/delivery/outbox.repository.ts'
 import { retryDelayMs } from './backoff.ts'
-import type { Delivery, DispatcherLogger, Outcome } from './dispatcher.ts'
+import type { Delivery, Outcome } from './delivery.ts'
+import type { DispatcherLogger } from './dispatcher.ts'
 import { createMailServerStatus, type Operation } from './mail-server-status.ts'
 import { type Letterhead, writeMail, writeNotice } from './messages.ts'
 import { isNotice } from './notices.ts'

@@ -12,7 +12,8 @@ import {
   removeWebhook,
   stopWebhooks,
 } from '../../storage/repositories/delivery/webhook.repository.ts'
-import type { Delivery, DispatcherLogger, Outcome } from '../dispatcher.ts'
+import type { Delivery, Outcome } from '../delivery.ts'
+import type { DispatcherLogger } from '../dispatcher.ts'
 import { WebhookError, type WebhookTransport } from './webhook.transport.ts'
 import { writeWebhook } from './webhook-message.ts'
 
