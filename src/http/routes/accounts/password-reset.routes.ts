@@ -30,7 +30,13 @@ export type PasswordResetParts = {
   readonly frontendUrl: string | undefined
 }
 
-export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, frontendUrl }: PasswordResetParts): void {
+export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
+  requestRoute(app, parts)
+  pageRoute(app, parts)
+  resetRoute(app, parts)
+}
+
+function requestRoute(app: App, { passwordReset }: PasswordResetParts): void {
   app.post(
     '/forgot-password/',
     {
@@ -49,7 +55,10 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
       return { message: REQUESTED }
     },
   )
+}
 
+function pageRoute(app: App, parts: PasswordResetParts): void {
+  const { pages, frontendUrl } = parts
   app.get(
     '/reset-password/',
     {
@@ -69,16 +78,32 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
       },
       // A mail scanner that sends HEAD must not test the token.
       exposeHeadRoute: false,
-      errorHandler: pageErrors(wantsHtml, (answer) => problemPage(messageOf(answer))),
+      errorHandler: pageErrors(wantsHtml, (answer) => problemPage(pages, messageOf(answer))),
     },
     async (request, reply) => {
       const code = request.query.code ?? ''
       if (frontendUrl !== undefined && isTokenShaped(code))
         return reply.redirect(`${frontendUrl}/reset-password?code=${encodeURIComponent(code)}`, 302)
-      return sendPage(reply, 200, await resetPage(code, request))
+      return sendPage(reply, 200, await resetPage(parts, code, request))
     },
   )
+}
 
+/** The form for a valid token, otherwise a page that explains the problem. Both have status 200 (spec 4.2). */
+async function resetPage({ passwordReset, pages }: PasswordResetParts, code: string, request: FastifyRequest): Promise<Html> {
+  if (code === '') return problemPage(pages, CODE_REQUIRED)
+  try {
+    await passwordReset.check(code)
+    return pages.resetForm(code)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
+    // A deleted user is shown as an invalid token.
+    const shown = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
+    return problemPage(pages, messageOf(answerError(shown, request)))
+  }
+}
+
+function resetRoute(app: App, { passwordReset, limiter, pages }: PasswordResetParts): void {
   app.post(
     '/reset-password/',
     {
@@ -96,7 +121,7 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
           ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 429, 503),
         },
       },
-      errorHandler: pageErrors(isForm, failedFormPage),
+      errorHandler: pageErrors(isForm, (answer, request) => failedFormPage(pages, answer, request)),
     },
     async (request, reply) => {
       // Each accepted content type has its own schema, and both parse to this type.
@@ -108,33 +133,19 @@ export function passwordResetRoutes(app: App, { passwordReset, limiter, pages, f
       return { message: RESET }
     },
   )
+}
 
-  /** The form for a valid token, otherwise a page that explains the problem. Both have status 200 (spec 4.2). */
-  async function resetPage(code: string, request: FastifyRequest): Promise<Html> {
-    if (code === '') return problemPage(CODE_REQUIRED)
-    try {
-      await passwordReset.check(code)
-      return pages.resetForm(code)
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
-      // A deleted user is shown as an invalid token.
-      const shown = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
-      return problemPage(messageOf(answerError(shown, request)))
-    }
-  }
+/** An invalid password can be corrected in the form; an invalid token cannot. */
+function failedFormPage(pages: Pages, answer: Answer, { body }: FastifyRequest): Html {
+  const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+  if (answer.status === ANSWERS.too_many_requests.status)
+    return pages.problem({ title: FAILED, message: personalMessage(answer), advice: LIMITED_ADVICE })
+  const isCorrectable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
+  return isCorrectable ? pages.resetForm(code, formMessage(answer)) : problemPage(pages, formMessage(answer))
+}
 
-  function problemPage(message: string): Html {
-    return pages.problem({ title: FAILED, message, advice: ADVICE, helpPage: 'forgot-password' })
-  }
-
-  /** An invalid password can be corrected in the form; an invalid token cannot. */
-  function failedFormPage(answer: Answer, { body }: FastifyRequest): Html {
-    const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
-    if (answer.status === ANSWERS.too_many_requests.status)
-      return pages.problem({ title: FAILED, message: personalMessage(answer), advice: LIMITED_ADVICE })
-    const isCorrectable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
-    return isCorrectable ? pages.resetForm(code, formMessage(answer)) : problemPage(formMessage(answer))
-  }
+function problemPage(pages: Pages, message: string): Html {
+  return pages.problem({ title: FAILED, message, advice: ADVICE, helpPage: 'forgot-password' })
 }
 
 /** The message of the first issue. It names the field as the form does. */

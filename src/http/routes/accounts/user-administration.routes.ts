@@ -15,6 +15,12 @@ import {
 
 /** Account management for admins. */
 export function userAdministrationRoutes(app: App, administration: UserAdministration): void {
+  listRoutes(app, administration)
+  statusRoutes(app, administration)
+  deletionRoute(app, administration)
+}
+
+function listRoutes(app: App, administration: UserAdministration): void {
   app.get(
     '/users/',
     {
@@ -55,7 +61,10 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       return foundUsersView(await administration.search(search), search)
     },
   )
+}
 
+/** What a user is: admin or not, banned or not. */
+function statusRoutes(app: App, administration: UserAdministration): void {
   app.post(
     '/users/:user_id/make-admin',
     {
@@ -112,7 +121,9 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
       return reply.code(204).send()
     },
   )
+}
 
+function deletionRoute(app: App, administration: UserAdministration): void {
   app.delete(
     '/users/:user_id',
     {
