@@ -24,7 +24,7 @@ import { keyLifecycleRoutes } from './http/routes/sessions/key-lifecycle.routes.
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { explorerRoutes } from './http/web/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
-import { createPages } from './http/web/pages.ts'
+import { createPages, type Pages } from './http/web/pages.ts'
 import { createWebsite } from './http/web/website.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/webhook-metrics.ts'
@@ -32,7 +32,7 @@ import type { KeptMails } from './model/mail.ts'
 import { createServiceChecks } from './process/service-checks.ts'
 import { openBlocklist } from './security/blocklist.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
-import { createServices, type Parts } from './services.ts'
+import { createServices, type Parts, type Services } from './services.ts'
 import { type Brand, NO_BRAND } from './shared/brand.ts'
 import { isLocalService } from './shared/loopback.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
@@ -84,9 +84,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     onEvent,
     firstAdminCode,
   })
-  const { authentication, accounts, sessions, passwordReset, users, emailChanges, userAdministration, userSessions } = services
-  const { apiKeys, leakedKeys, limiter } = services
-  const { corsOrigins, trustProxy, frontendUrl, apiTitle } = config
+  const { corsOrigins, trustProxy, apiTitle } = config
   const { brand = NO_BRAND } = parts
   const keptMails = config.smtpUrl === undefined ? parts.keptMails : undefined
   // Loaded with the first visit: most services are never asked.
@@ -112,12 +110,12 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   return createHttpApp(
     {
       logger: parts.logger,
-      authentication,
+      authentication: services.authentication,
       corsOrigins,
       trustProxy,
       metrics,
       activity: counted,
-      limiter,
+      limiter: services.limiter,
       pageLimiter: services.pageLimiter,
       pageSteps: website.steps,
       blocklist,
@@ -130,20 +128,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
       const version = readVersion()
       const about = () => ({ apiTitle, version, baseUrl: publicUrl.get() })
-      accountRoutes(app, accounts, sessions, limiter)
-      verificationRoutes(app, accounts, pages)
-      passwordResetRoutes(app, { passwordReset, limiter, pages, frontendUrl })
-      userRoutes(app, users, config.confirmEmailChanges)
-      emailChangeRoutes(app, emailChanges, pages)
-      // Without it, the path answers as it does to any method that it does not have (405).
-      if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)
-      sessionRoutes(app, userSessions)
-      userAdministrationRoutes(app, userAdministration)
-      apiKeyRoutes(app, apiKeys)
-      keyLifecycleRoutes(app, apiKeys, leakedKeys)
-      identityRoutes(app, services.introspection)
-      offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, parts.publicUrl.get)
-      auditRoutes(app, services.audit)
+      addApiRoutes(app, services, { config, pages, publicUrl })
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
       devMailRoutes(app, isLocalService(config) ? keptMails : undefined)
@@ -152,6 +137,27 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))
     },
   )
+}
+
+type ApiParts = { readonly config: Config; readonly pages: Pages; readonly publicUrl: PublicUrl }
+
+/** The routes of accounts, sessions, keys, other services and the audit trail, in the order of the documentation. */
+function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }: ApiParts): void {
+  const { accounts, sessions, passwordReset, apiKeys, limiter } = services
+  accountRoutes(app, accounts, sessions, limiter)
+  verificationRoutes(app, accounts, pages)
+  passwordResetRoutes(app, { passwordReset, limiter, pages, frontendUrl: config.frontendUrl })
+  userRoutes(app, services.users, config.confirmEmailChanges)
+  emailChangeRoutes(app, services.emailChanges, pages)
+  // Without it, the path answers as it does to any method that it does not have (405).
+  if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)
+  sessionRoutes(app, services.userSessions)
+  userAdministrationRoutes(app, services.userAdministration)
+  apiKeyRoutes(app, apiKeys)
+  keyLifecycleRoutes(app, apiKeys, services.leakedKeys)
+  identityRoutes(app, services.introspection)
+  offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, publicUrl.get)
+  auditRoutes(app, services.audit)
 }
 
 /** Logins count for the status page too. */

@@ -6,7 +6,7 @@ import { createActivityLog } from '../domain/activity.ts'
 import { placeText } from '../domain/audit/chain.ts'
 import { pruneEvents } from '../domain/audit/retention.ts'
 import { createSealer } from '../domain/audit/sealer.ts'
-import { createChanges } from '../domain/changes.ts'
+import { type Changes, createChanges } from '../domain/changes.ts'
 import { createFollowUps } from '../domain/follow-ups.ts'
 import { createHousekeeping } from '../domain/housekeeping.ts'
 import { createSigningKeys } from '../domain/identity/signing-keys.ts'
@@ -81,35 +81,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     keptMails: config.smtpUrl === undefined ? createKeptMails(mailFolder(config.database)) : undefined,
     peers,
   })
-  const changes = createChanges({ db, now: Date.now, followUps, onEvent })
-  const secretUse = createSecretUse({
-    changes,
-    now: Date.now,
-    secrets,
-    onFailure: (error) => logger.warn({ err: error }, 'the use of the secret key could not be recorded and is recorded later'),
-  })
-  const signingKeys = createSigningKeys({
-    reads: readsOf(db),
-    changes,
-    now: Date.now,
-    secrets,
-  })
-  const housekeeping = createHousekeeping(
-    db,
-    Date.now,
-    (error) => logger.warn({ err: error }, 'housekeeping failed and is tried again'),
-    async () => {
-      await signingKeys.maintain({ via: 'start' })
-      await pruneEvents(db, secrets, config.auditRetentionDays, Date.now)
-    },
-  )
-  const sealer = createSealer({
-    db,
-    secrets,
-    now: Date.now,
-    onFailure: (error) => logger.error({ err: error }, 'the audit trail could not be sealed and is sealed later'),
-    onHead: (head) => logger.info({ end: placeText(head) }, 'audit chain'),
-  })
+  const { secretUse, housekeeping, sealer } = createBackgroundWork(config, parts, createChanges({ db, now: Date.now, followUps, onEvent }))
   await listen(app, config)
   // Do not await below: once the service listens, a stop may arrive, and the shutdown needs the parts that are returned.
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
@@ -120,6 +92,32 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   sealer.start()
   activity.start()
   return { app, dispatchers: webhooks ? [mail, webhooks] : [mail], housekeeping, secretUse, sessionUse, activity, sealer, db }
+}
+
+/** The work of the service that no request waits for, besides mails and webhooks. */
+function createBackgroundWork({ auditRetentionDays }: Config, { db, secrets, logger }: ServeParts, changes: Changes) {
+  const now = Date.now
+  const signingKeys = createSigningKeys({ reads: readsOf(db), changes, now, secrets })
+  const maintain = async () => {
+    await signingKeys.maintain({ via: 'start' })
+    await pruneEvents(db, secrets, auditRetentionDays, now)
+  }
+  return {
+    secretUse: createSecretUse({
+      changes,
+      now,
+      secrets,
+      onFailure: (error) => logger.warn({ err: error }, 'the use of the secret key could not be recorded and is recorded later'),
+    }),
+    housekeeping: createHousekeeping(db, now, (error) => logger.warn({ err: error }, 'housekeeping failed and is tried again'), maintain),
+    sealer: createSealer({
+      db,
+      secrets,
+      now,
+      onFailure: (error) => logger.error({ err: error }, 'the audit trail could not be sealed and is sealed later'),
+      onHead: (head) => logger.info({ end: placeText(head) }, 'audit chain'),
+    }),
+  }
 }
 
 /** Loaded only where WEBHOOK_URL is set. */
