@@ -1,7 +1,7 @@
 import type { Config } from '../../config/load.ts'
 import { explainDatabaseErrors } from '../../process/open-database.ts'
 import { COMMAND } from '../../shared/command.ts'
-import { counted } from '../../shared/counted.ts'
+import { counted, countedTime } from '../../shared/counted.ts'
 import { type Inspection, inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { checkAudit } from './audit.checks.ts'
 import { type Finding, failure, ok, reasonOf, undelivered, warning } from './finding.ts'
@@ -141,7 +141,7 @@ function checkMails({ pendingMails, failedMails, oldestMailAt }: Inspection, now
     findings.push(
       failure(
         'outbox',
-        `${counted(pendingMails, 'mail')} ${pendingMails === 1 ? 'is' : 'are'} pending, the oldest for ${Math.round(ageMs / 60_000)} minutes`,
+        `${counted(pendingMails, 'mail')} ${pendingMails === 1 ? 'is' : 'are'} pending, the oldest for ${countedTime(ageMs)}`,
         `Check that the service runs, and see the reason with: ${COMMAND} mail list`,
       ),
     )

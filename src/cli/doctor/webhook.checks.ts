@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Config } from '../../config/load.ts'
 import { COMMAND } from '../../shared/command.ts'
-import { counted } from '../../shared/counted.ts'
+import { counted, countedTime } from '../../shared/counted.ts'
 import type { Inspection } from '../../storage/maintenance/inspection.ts'
 import { type Finding, failure, ok, undelivered, warning } from './finding.ts'
 
@@ -45,7 +45,7 @@ function stopped(stoppedAt: number, pending: number): Finding {
 function late(pending: number, lateMs: number): Finding {
   return failure(
     'webhooks',
-    `${counted(pending, 'webhook')} pending, the oldest due for ${Math.round(lateMs / 60_000)} minutes`,
+    `${counted(pending, 'webhook')} pending, the oldest due for ${countedTime(lateMs)}`,
     `Check that the service runs with WEBHOOK_URL. ${LIST}`,
   )
 }

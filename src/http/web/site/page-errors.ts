@@ -121,7 +121,7 @@ function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, 
     ? html`${isEnabled.account ? html`<a class="button primary" href="${root}/account/">Go to your account</a>` : ''}<a class="button" href="${root}/console/sign-in">Sign in as an admin</a>`
     : html`<a class="button" href="${root}/${area}/">${area === 'console' ? 'Go to the console' : 'Go to your account'}</a>`
   const requestId = status >= 500 ? html`\n<p class="hint">Request ID: ${id}</p>` : undefined
-  const content = html`<p class="notice bad" role="alert">${message}</p>\n<p class="actions">${ways}</p>${requestId}`
+  const content = html`<div class="message"><p class="notice bad" role="alert">${message}</p>\n<p class="actions">${ways}</p>${requestId}</div>`
   return { title: TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'This was refused'), content }
 }
 
