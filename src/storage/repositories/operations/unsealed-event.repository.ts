@@ -13,9 +13,11 @@ const IS_UNSEALED = 'not exists (select 1 from event_seals where event_id = even
 // Transactions of PostgreSQL commit in another order than their ids, so a few ids below the highest one may not be sealed yet.
 const STRAGGLERS = 200
 const FAR_STRAGGLERS = 10_000
-// The id of the event at the end of the chain. An id that the database has not assigned yet was invented: it must not hide what follows.
-const LAST_SEALED_ID =
-  "coalesce((select event_id from event_seals where position = (select position from audit_marks where name = 'head')), 0)"
+// The highest id at the end of the chain. The last one may belong to a commit that took very long: everything above it would be read again.
+// An id that the database has not assigned yet was invented, and so was a link before the chain: they must not hide what follows.
+const LAST_SEALED_ID = `coalesce((select max(event_id) from (
+  select event_id from event_seals where position <= ${positionOf('head')} and position > ${positionOf('anchor')} order by position desc limit 100
+) as latest), 0)`
 const SEALED_UP_TO = {
   postgres: `(select least(${LAST_SEALED_ID}, pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)))`,
   sqlite: `(select min(${LAST_SEALED_ID}, coalesce((select seq from sqlite_sequence where name = 'events'), 0)))`,
@@ -46,6 +48,10 @@ const FIND_SERVICE_EVENT = statement<{ id: number }>(
   order by first.at, first.id limit 1`,
 )
 const FIND_LAST_OF_KIND = statement<WrittenRow>(`select ${WRITTEN_COLUMNS} from events where kind = $1 order by at desc, id desc limit 1`)
+
+function positionOf(mark: 'head' | 'anchor'): string {
+  return `coalesce((select position from audit_marks where name = '${mark}'), 0)`
+}
 
 function findUnsealedSql(after: string): string {
   return `select ${UNSEALED_COLUMNS} from events where events.id > ${after} and ${IS_UNSEALED} order by events.id limit $3`
