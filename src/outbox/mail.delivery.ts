@@ -35,6 +35,7 @@ export type MailDeliveryParts = {
 
 const RETRIED_FOR_MS = 24 * 60 * 60_000
 const FAILED_KEPT_MS = 30 * 24 * 60 * 60_000
+const FORGET_EVERY_MS = 10 * 60_000
 // Longer than the longest delay between two attempts that meet the same outage.
 const OUTAGE_OVER_MS = 60_000
 // Small enough not to delay a request, large enough to remove a flood quickly.
@@ -44,6 +45,7 @@ const PRUNE_BATCH = 250
 export function createMailDelivery({ db, tokens, transport, letterhead, now, random, logger }: MailDeliveryParts): Delivery<ClaimedMail> {
   const server = createMailServerStatus({ transport, now, logger })
   let lookUpFailedAt = Number.NEGATIVE_INFINITY
+  let forgetsAt = Number.NEGATIVE_INFINITY
 
   async function attempt(mail: ClaimedMail): Promise<Outcome> {
     let write: (() => MailMessage) | undefined
@@ -123,7 +125,14 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
   async function giveUp(mail: ClaimedMail, error: MailError): Promise<void> {
     if (!(await giveUpMail(db, mail, now(), error.message))) return requeueMail(db, mail, now())
     logger.error(describe(mail, error), 'a mail could not be delivered and is given up')
-    await forgetFailedMails(db, now() - FAILED_KEPT_MS)
+  }
+
+  /** Removes the addresses of old failed mails. True when there may be more. */
+  async function forgetFailed(): Promise<boolean> {
+    if (now() < forgetsAt) return false
+    const hasMore = (await forgetFailedMails(db, now() - FAILED_KEPT_MS, PRUNE_BATCH).catch(() => 0)) === PRUNE_BATCH
+    if (!hasMore) forgetsAt = now() + FORGET_EVERY_MS
+    return hasMore
   }
 
   return {
@@ -133,6 +142,7 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
     release: (mail) => releaseMail(db, mail, now()),
     /** Keeps a flood of unwanted mails from delaying others. Errors are ignored here: sending a mail meets them again and logs them. */
     async prune() {
+      if (await forgetFailed()) return true
       if (!server.isTrusted()) return false
       return (await removeUnwantedMails(db, now(), PRUNE_BATCH).catch(() => 0)) === PRUNE_BATCH
     },

@@ -1,3 +1,4 @@
+import { type Statement, statement } from './database.ts'
 import { NUMBERED_TABLES, TABLES, type TableName } from './tables.ts'
 
 type Texts = { readonly postgres: string; readonly sqlite: string }
@@ -30,4 +31,12 @@ export function insertRows(table: TableName, { keepsIds, suffix = '' }: InsertOp
   const into = `insert into ${table} (${columns.join(', ')})`
   const overriding = keepsIds && idColumn !== undefined ? 'overriding system value' : ''
   return { postgres: `${into} ${overriding} ${postgres} ${suffix}`, sqlite: `${into} ${sqlite} ${suffix}` }
+}
+
+/**
+ * Deletes the rows whose keys a subquery lists, such as a batch in the order of an index. PostgreSQL looks up each key: it would take the
+ * batch for a large part of the table, and read all of it.
+ */
+export function deleteListed(table: string, key: string, list: string): Statement<unknown> {
+  return statement(`delete from ${table} where ${key} = any (array(${list}))`, `delete from ${table} where ${key} in (${list})`)
 }

@@ -13,6 +13,7 @@ import { test } from '../support/databases/databases.ts'
 import { createHeldTransport, createInstantTransport, openPostOffice, outboxRows } from '../support/servers/post-office.ts'
 
 const BAN = statement('update users set banned = true where id = $1')
+const INSERT_FAILED = statement("insert into outbox (kind, recipient, requested_at, due_at, failed_at) values ('verify', $1, $2, $2, $2)")
 const HOUR_MS = 3_600_000
 const SERVER_DOWN = new MailError('server', 'no answer: ECONNREFUSED')
 const REJECTED = new MailError('message', 'RCPT TO was answered: 451 later')
@@ -260,6 +261,19 @@ test('an address whose mail was given up is deleted after 30 days', async (t) =>
     (await outboxRows(testApp)).map(({ recipient }) => recipient),
     [zoe.email],
   )
+})
+
+test('addresses whose mails were given up are deleted after 30 days, however many, without another mail', async (t) => {
+  const testApp = await startApp(t)
+  const { dispatcher } = openPostOffice(testApp, createInstantTransport())
+  const now = testApp.clock.now()
+  await Promise.all(Array.from({ length: 300 }, (_, n) => testApp.db.run(INSERT_FAILED, `${n}@example.com`, now)))
+  testApp.clock.advance({ days: 29 })
+  await dispatcher.drain()
+  assert.equal((await outboxRows(testApp)).length, 300)
+  testApp.clock.advance({ days: 1 })
+  await dispatcher.drain()
+  assert.deepEqual(await outboxRows(testApp), [])
 })
 
 test('at most four mails are sent at once, and one that hangs delays no other', async (t) => {

@@ -123,9 +123,9 @@ export function createWebhookDelivery(parts: WebhookDeliveryParts): Delivery<Cla
     if (now() < prunesAt) return false
     const limits = { before: now() - RETRIED_FOR_MS, now: now(), batch: PRUNE_BATCH, endpoint, reason: STOPPED }
     const expired = await expireStoppedWebhooks(db, limits).catch(() => 0)
-    if (expired === PRUNE_BATCH) return true
+    const forgotten = await forgetFailedWebhooks(db, now() - FAILED_KEPT_MS, PRUNE_BATCH).catch(() => 0)
+    if (expired === PRUNE_BATCH || forgotten === PRUNE_BATCH) return true
     prunesAt = now() + PRUNE_EVERY_MS
-    await forgetFailedWebhooks(db, now() - FAILED_KEPT_MS).catch(() => undefined)
     return false
   }
 

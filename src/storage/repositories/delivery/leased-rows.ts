@@ -1,5 +1,6 @@
 import type { OutboxEntry } from '../../../model/mail.ts'
 import { type Queries, type Statement, statement } from '../../database.ts'
+import { deleteListed } from '../../many-rows.ts'
 
 export type Claim = {
   readonly lease: string
@@ -51,7 +52,7 @@ export function leasedRows(table: 'outbox' | 'webhook_deliveries') {
     update ${table} set requested_at = $2, due_at = $2, attempts = 0, lease = null, last_error = null, failed_at = null
     where id = $1 and (lease is null or due_at <= $2)`)
   const discard = statement(`delete from ${table} where id = $1 and (lease is null or due_at <= $2)`)
-  const forgetFailed = statement(`delete from ${table} where failed_at <= $1`)
+  const forgetFailed = deleteListed(table, 'id', `select id from ${table} where failed_at <= $1 order by id limit $2`)
   return {
     async extendLease(db: Queries, { id, lease }: Leased, leaseEndsAt: number): Promise<void> {
       await db.run(extend, id, lease, leaseEndsAt)
@@ -72,9 +73,9 @@ export function leasedRows(table: 'outbox' | 'webhook_deliveries') {
     async discard(db: Queries, id: number, now: number): Promise<boolean> {
       return (await db.run(discard, id, now)) === 1
     },
-    /** Deletes rows that failed before the given time. */
-    async forgetFailed(db: Queries, before: number): Promise<void> {
-      await db.run(forgetFailed, before)
+    /** Deletes at most `limit` rows that failed before the given time. Returns how many. It reads the whole table: call it rarely. */
+    forgetFailed(db: Queries, before: number, limit: number): Promise<number> {
+      return db.run(forgetFailed, before, limit)
     },
   }
 }
