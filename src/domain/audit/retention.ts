@@ -1,7 +1,7 @@
 import { type AuditSeals, createAuditSeals } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import type { Database, Transaction } from '../../storage/database.ts'
-import { deleteSealedUpTo, findMark, listLinks, setMark } from '../../storage/repositories/operations/event-seal.repository.ts'
+import { deleteSealed, findMark, listLinks, setMark } from '../../storage/repositories/operations/event-seal.repository.ts'
 import { CHAIN_START, createMark, followLink, markProblem } from './chain.ts'
 import { BrokenChain } from './sealer.ts'
 
@@ -37,6 +37,6 @@ async function pruneBatch(tx: Transaction, seals: AuditSeals, sealedBefore: numb
   }
   if (old.length === 0) return 0
   await setMark(tx, 'anchor', createMark(seals, 'anchor', place, now))
-  await deleteSealedUpTo(tx, place.position)
+  await deleteSealed(tx, start.position, place.position)
   return old.length
 }

@@ -1,4 +1,5 @@
 import { type Queries, type Reads, statement, type Transaction } from '../../database.ts'
+import { deleteListed } from '../../many-rows.ts'
 
 /** A new address that an account has asked for. */
 export type EmailChange = {
@@ -29,8 +30,11 @@ const MARK_CONFIRMED = statement('update email_changes set confirmed_at = $2 whe
 const CHANGE_EMAIL = statement(`
   update users set email = $2, email_key = $3, verified = true, email_version = email_version + 1, reset_version = reset_version + 1
   where id = $1`)
-const DELETE_OLD = statement(`
-  delete from email_changes where user_id in (select user_id from email_changes where requested_at <= $1 limit $2)`)
+const DELETE_OLD = deleteListed(
+  'email_changes',
+  'user_id',
+  'select user_id from email_changes where requested_at <= $1 order by requested_at limit $2',
+)
 
 /** Replaces an earlier request of the account. */
 export async function saveEmailChange(tx: Transaction, userId: number, email: string, version: number, now: number): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MailKind, OutboxMail } from '../../../model/mail.ts'
-import { type Reads, statement } from '../../database.ts'
+import { longRead, type Reads, statement } from '../../database.ts'
 import { ENTRY_COLUMNS, type EntryRow, toOutboxEntry } from './leased-rows.ts'
 
 type MailRow = EntryRow & { readonly kind: MailKind; readonly recipient: string; readonly address: string | null }
@@ -8,10 +8,11 @@ const COLUMNS = `${ENTRY_COLUMNS}, kind, recipient, address`
 
 const LIST = statement<MailRow>(`select ${COLUMNS} from outbox where id > $1 order by id limit $2`)
 const LIST_NEWEST = statement<MailRow>(`select ${COLUMNS} from outbox where id < $1 order by id desc limit $2`)
-const LIST_FAILED = statement<MailRow>(`
+// Passes those that wait.
+const LIST_FAILED = longRead<MailRow>(`
   select ${COLUMNS} from outbox where failed_at is not null and id < $1 order by id desc limit $2`)
 const FIND = statement<MailRow>(`select ${COLUMNS} from outbox where id = $1`)
-const COUNT = statement<{ pending: number; failed: number }>(
+const COUNT = longRead<{ pending: number; failed: number }>(
   'select count(*) - count(failed_at) as pending, count(failed_at) as failed from outbox',
 )
 

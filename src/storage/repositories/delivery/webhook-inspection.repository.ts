@@ -1,5 +1,5 @@
 import type { OutboxWebhook } from '../../../model/webhook.ts'
-import { type Reads, statement } from '../../database.ts'
+import { longRead, type Reads, statement } from '../../database.ts'
 import { type EntryRow, toOutboxEntry } from './leased-rows.ts'
 import { EVENT_COLUMNS, toWebhookEvent, type WebhookEventRow } from './webhook.repository.ts'
 
@@ -16,9 +16,10 @@ export type WebhookState = {
 }
 
 const COLUMNS = `${EVENT_COLUMNS}, due_at, lease, last_error, failed_at`
-const LIST = statement<WebhookRow>(
-  `select ${COLUMNS} from webhook_deliveries where id > $1 and (failed_at is not null or not $3) order by id limit $2`,
-)
+const LIST = statement<WebhookRow>(`select ${COLUMNS} from webhook_deliveries where id > $1 order by id limit $2`)
+// Passes those that wait.
+const LIST_FAILED = longRead<WebhookRow>(`
+  select ${COLUMNS} from webhook_deliveries where id > $1 and failed_at is not null order by id limit $2`)
 const FIND = statement<WebhookRow>(`select ${COLUMNS} from webhook_deliveries where id = $1`)
 const MEASURE = statement<{ pending: number; failed: number; oldest: number | null; stopped: number | null }>(`
   select count(*) - count(failed_at) as pending, count(failed_at) as failed,
@@ -30,7 +31,7 @@ export type WebhookPage = { readonly after: number; readonly size: number; reado
 
 /** One page of webhooks in order of id, starting after the given id. */
 export async function listWebhooks(db: Reads, { after, size, failedOnly }: WebhookPage): Promise<OutboxWebhook[]> {
-  return (await db.all(LIST, after, size, failedOnly)).map(toOutboxWebhook)
+  return (await db.all(failedOnly ? LIST_FAILED : LIST, after, size)).map(toOutboxWebhook)
 }
 
 export async function findWebhook(db: Reads, id: number): Promise<OutboxWebhook | undefined> {

@@ -65,11 +65,12 @@ const GIVE_UP = statement(`
   update webhook_deliveries set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2`)
 const STOP = statement('insert into webhook_stops (endpoint, stopped_at) values ($1, $2) on conflict (endpoint) do nothing')
 const RESUME = statement('delete from webhook_stops')
+// In the order of the index of those that wait: batches do not pass what earlier ones have marked.
 const EXPIRE = statement(`
   update webhook_deliveries set failed_at = $2, last_error = $5 where id in (
     select id from webhook_deliveries
     where failed_at is null and lease is null and requested_at <= $1 and exists (select 1 from webhook_stops where endpoint = $4)
-    order by id limit $3)`)
+    order by due_at, id limit $3)`)
 
 /** Queues a webhook, in the transaction of the change that it reports. */
 export function insertWebhook(event: WebhookEvent): FinalStatement {

@@ -1,6 +1,6 @@
 import type { AuditMark, EventSeal, WrittenEvent } from '../../../model/audit.ts'
 import { type Reads, statement, type Transaction } from '../../database.ts'
-import { insertRows } from '../../many-rows.ts'
+import { deleteListed, insertRows } from '../../many-rows.ts'
 import { toWrittenEvent, WRITTEN_COLUMNS, type WrittenRow } from './event.repository.ts'
 
 type LinkRow = { [Column in keyof WrittenRow]: WrittenRow[Column] | null } & {
@@ -33,11 +33,13 @@ export type StrayLink = Pick<EventSeal, 'position' | 'eventId'>
 
 // SQLite takes back the ids of a change that fails. PostgreSQL does not, and a crash of it skips up to 32. Events that are older than their
 // SQLite database were copied into it, perhaps from PostgreSQL.
+// One value per subquery: given min and max together, SQLite reads the whole table.
 const FIND_IDS = statement<IdsRow>(
-  `select min(id) as first, max(id) as last, 100 as max_unused,
-    (select pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)) as last_used from events`,
-  `select min(id) as first, max(id) as last, (select seq from sqlite_sequence where name = 'events') as last_used,
-    iif((select at from events order by id limit 1) < (select min(applied_at) from schema_migrations), 100, 0) as max_unused from events`,
+  `select (select min(id) from events) as first, (select max(id) from events) as last, 100 as max_unused,
+    (select pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)) as last_used`,
+  `select (select min(id) from events) as first, (select max(id) from events) as last,
+    (select seq from sqlite_sequence where name = 'events') as last_used,
+    iif((select at from events order by id limit 1) < (select min(applied_at) from schema_migrations), 100, 0) as max_unused`,
 )
 const INSERT_SEALS = insertRows('event_seals', { keepsIds: true })
 const ADD_SEALS = statement(INSERT_SEALS.postgres, INSERT_SEALS.sqlite)
@@ -59,11 +61,10 @@ const SET_MARK = statement(`
   insert into audit_marks (name, position, hash, marked_at, mac, mac_key) values ($1, $2, $3, $4, $5, $6)
   on conflict (name) do update set position = excluded.position, hash = excluded.hash, marked_at = excluded.marked_at,
     mac = excluded.mac, mac_key = excluded.mac_key`)
-const DELETE_EVENTS = statement('delete from events where id in (select event_id from event_seals where position <= $1)')
-const DELETE_SEALS = statement('delete from event_seals where position <= $1')
-const DELETE_SOME_SEALS = statement(
-  'delete from event_seals where position in (select position from event_seals order by position limit $1)',
-)
+// With a lower bound, PostgreSQL neither passes what earlier batches have removed nor expects to find it again and reads all events.
+const DELETE_EVENTS = deleteListed('events', 'id', 'select event_id from event_seals where position > $1 and position <= $2')
+const DELETE_SEALS = statement('delete from event_seals where position > $1 and position <= $2')
+const DELETE_SOME_SEALS = deleteListed('event_seals', 'position', 'select position from event_seals order by position limit $1')
 const DELETE_MARKS = statement('delete from audit_marks')
 
 export type EventIds = {
@@ -113,10 +114,10 @@ export async function setMark(tx: Transaction, name: MarkName, { position, hash,
   await tx.run(SET_MARK, name, position, hash, markedAt, mac, macKey)
 }
 
-/** Deletes the beginning of the chain with its events. */
-export async function deleteSealedUpTo(tx: Transaction, position: number): Promise<void> {
-  await tx.run(DELETE_EVENTS, position)
-  await tx.run(DELETE_SEALS, position)
+/** Deletes links of the chain with their events: after the first position, up to the last. */
+export async function deleteSealed(tx: Transaction, afterPosition: number, lastPosition: number): Promise<void> {
+  await tx.run(DELETE_EVENTS, afterPosition, lastPosition)
+  await tx.run(DELETE_SEALS, afterPosition, lastPosition)
 }
 
 /** Deletes the first links of the chain, without their events. Returns how many. */

@@ -1,4 +1,5 @@
 import { type Queries, type Reads, statement } from '../../database.ts'
+import { deleteListed } from '../../many-rows.ts'
 
 /** One request against a limit. All times are microseconds since 1970, so that a limit of many requests a second loses no precision. */
 export type Arrival = {
@@ -25,7 +26,7 @@ const READ = statement<LimitRow>('select free_at from rate_limits where key = $1
 const GIVE_BACK = statement('update rate_limits set free_at = free_at - $2 where key = $1')
 const KEEP_UNTIL = statement(`
   insert into rate_limits (key, free_at) values ($1, $2) on conflict (key) do update set free_at = $2`)
-const DELETE_FREE = statement('delete from rate_limits where key in (select key from rate_limits where free_at <= $1 limit $2)')
+const DELETE_FREE = deleteListed('rate_limits', 'key', 'select key from rate_limits where free_at <= $1 order by free_at limit $2')
 
 /** When the limit is fully available again, if the request passes. One that does not changes nothing. */
 export async function takePlace(db: Queries, { key, now, interval, latest, implausible }: Arrival): Promise<number | undefined> {

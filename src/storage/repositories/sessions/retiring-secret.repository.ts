@@ -1,12 +1,16 @@
 import { type Queries, statement, type Transaction } from '../../database.ts'
+import { deleteListed } from '../../many-rows.ts'
 
 const INSERT = statement('insert into retiring_secrets (key_hash, key_id, retired_at, expires_at) values ($1, $2, $3, $4)')
 const DELETE_OF_KEY = statement('delete from retiring_secrets where key_id = $1')
 const DELETE_OLDEST = statement(`
   delete from retiring_secrets where key_hash in (
     select key_hash from retiring_secrets where key_id = $1 order by retired_at desc, key_hash limit 1000 offset $2)`)
-const DELETE_ENDED = statement(`
-  delete from retiring_secrets where key_hash in (select key_hash from retiring_secrets where expires_at <= $1 limit $2)`)
+const DELETE_ENDED = deleteListed(
+  'retiring_secrets',
+  'key_hash',
+  'select key_hash from retiring_secrets where expires_at <= $1 order by expires_at limit $2',
+)
 
 /** A secret that a rotation has replaced, and that works until it expires. */
 export type RetiringSecret = {

@@ -1,6 +1,7 @@
 import type { ListedSession, Session } from '../../../model/session.ts'
 import type { User } from '../../../model/user.ts'
 import { hotRead, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
+import { deleteListed } from '../../many-rows.ts'
 import { readUser, USER_COLUMNS } from '../accounts/user.repository.ts'
 
 type SessionRow = {
@@ -33,7 +34,7 @@ const COUNT = statement<{ count: number }>('select count(*) as count from sessio
 const DELETE_OLDEST = statement(`
   delete from sessions where id in (
     select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 offset $3)`)
-const DELETE_EXPIRED = statement('delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)')
+const DELETE_EXPIRED = deleteListed('sessions', 'id', 'select id from sessions where expires_at <= $1 order by expires_at limit $2')
 
 export async function insertSession(tx: Transaction, session: Session): Promise<void> {
   const { id, userId, createdAt, expiresAt, ip = null, userAgent = null } = session
