@@ -29,7 +29,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     printed: ['Exported 0 users to users.jsonl. It contains password hashes: keep it secret.', ''],
   },
   CSV: { files: { 'users.csv': 'users.csv' }, printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0'] },
-  Supabase: { files: { 'users.csv': 'supabase.csv' }, printed: ['read 3 = created 2 + updated 0 + skipped 0 + rejected 1'] },
+  Supabase: { files: { 'users.csv': 'supabase.csv' }, printed: ['read 6 = created 3 + updated 0 + skipped 1 + rejected 2'] },
   Auth0: {
     files: { 'auth0-users.ndjson': 'auth0-users.ndjson', 'auth0-hashes.ndjson': 'auth0-hashes.ndjson' },
     printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0', 'read 2 = created 0 + updated 2 + skipped 0 + rejected 0'],
