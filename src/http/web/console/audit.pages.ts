@@ -22,6 +22,7 @@ export type AuditView = {
 
 export function auditPage({ root }: Site, { filter, items, isLater, next, result }: AuditView): Page {
   const list = (cursor?: string) => `${root}/console/audit${queryText({ ...filter, cursor })}`
+  const isFiltered = Object.values(filter).some((value) => value !== undefined)
   const footer = stepsFooter({
     back: isLater ? startLink(list(), 'Newest') : undefined,
     on: next === undefined ? undefined : nextLink(list(next), 'Older →'),
@@ -31,16 +32,22 @@ export function auditPage({ root }: Site, { filter, items, isLater, next, result
 ${idField('actor', 'By user ID', filter.actor)}${idField('target', 'About user ID', filter.target)}
 <button>Filter</button>
 </form>
-${eventsCard(root, items, { hidesTitle: true, footer })}`
+${eventsCard(root, items, { hidesTitle: true, empty: isFiltered ? noMatch(root) : NO_EVENTS, footer })}`
   const actions = html`${actionForm(`${root}/console/audit/verify`, 'Verify')}<form method="post" action="${root}/console/audit/download" data-download><button>Download</button></form>`
   return { title: 'Audit', content, actions }
+}
+
+const NO_EVENTS = emptyState('No events', 'Changes to accounts, sessions and API keys appear here.')
+
+function noMatch(root: string): Html {
+  return emptyState('No matching events', 'No event matches this filter.', html`<p><a href="${root}/console/audit">Show all events</a></p>`)
 }
 
 /** A table of events, newest first. */
 export function eventsCard(
   root: string,
   events: readonly StoredEvent[],
-  { hidesTitle = false, footer }: Pick<Table, 'hidesTitle' | 'footer'>,
+  { hidesTitle = false, empty = NO_EVENTS, footer }: Partial<Pick<Table, 'hidesTitle' | 'empty' | 'footer'>>,
 ): Html {
   return tableCard({
     title: 'Events',
@@ -53,7 +60,7 @@ export function eventsCard(
       ip === null ? via : html`<span class="wrap">${via}, <span class="mono">${ip}</span></span>`,
       detailText(keyId, detail),
     ]),
-    empty: emptyState('No events', 'Changes to accounts, sessions and API keys appear here.'),
+    empty,
     footer,
   })
 }

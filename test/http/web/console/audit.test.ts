@@ -30,6 +30,7 @@ test('200: events are listed newest first, by kind, actor and target, with pages
   assert.deepEqual(kinds(await look(`?target=${mia.id}&kind=user.banned&actor=${boss.id}`)), ['user.banned'])
   assert.deepEqual(kinds(await look(`?target=${mia.id}&actor=${mia.id}`)), [])
   assert.deepEqual(kinds(await look('?actor=nobody')), [])
+  assert.match(textOf(await look('?actor=nobody')), /No matching events No event matches this filter\. Show all events/)
   assert.match(textOf(await look('?kind=user.banned')), new RegExp(`user\\.banned .* user ${boss.id} user ${mia.id} console`))
   assert.equal((await look('?kind=nonsense')).statusCode, 422)
   await db.run(INVADE)

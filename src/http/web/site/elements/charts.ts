@@ -23,8 +23,8 @@ export function barChart({ label, unit, bars }: BarChart): Html {
   })
   return html`<figure class="chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${shapes}</svg>
 <figcaption><span>${dateText(bars[0]?.at ?? 0)}</span><span>highest: ${numberOf(Math.max(0, ...bars.map(({ value }) => value)))}</span><span>${dateText(bars.at(-1)?.at ?? 0)}</span></figcaption></figure>
-<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr><th scope="col">Day</th><th class="number" scope="col">Number</th></tr></thead><tbody>
-${bars.toReversed().map(({ at, value }) => html`<tr><td>${dateText(at)}</td><td class="number">${numberOf(value)}</td></tr>`)}
+<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr><th scope="col">Day</th><th scope="col">Number</th></tr></thead><tbody>
+${bars.toReversed().map(({ at, value }) => html`<tr><td>${dateText(at)}</td><td>${numberOf(value)}</td></tr>`)}
 </tbody></table></div></details>`
 }
 
