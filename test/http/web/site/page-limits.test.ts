@@ -114,9 +114,12 @@ test('429: Retry-After is that of the longest limit, and a request that an accou
   const service = await startApp(t, { env: { RATE_LIMITS: 'standard', METRICS_ENABLED: 'true' } })
   const mia = await member(service)
   const guess = (email: string) => service.app.inject(from(ATTACKER, submit('/account/sign-in', { email, password: 'a wrong guess' })))
-  const responses = await Promise.all(Array.from({ length: 16 }, () => guess(mia.email)))
-  const limited = responses.filter(({ statusCode }) => statusCode === 429)
-  assert.equal(limited.length, 6)
+  const passed = await Promise.all(Array.from({ length: 10 }, () => guess(mia.email)))
+  assert.deepEqual([...new Set(passed.map(({ statusCode }) => statusCode))], [400])
+  // One after the other: of two requests at once, each may take the last place of another limit, and then both are refused.
+  const limited: Awaited<ReturnType<typeof guess>>[] = []
+  for (let round = 0; round < 6; round++) limited.push(await guess(mia.email))
+  assert.deepEqual([...new Set(limited.map(({ statusCode }) => statusCode))], [429])
   assert.deepEqual([...new Set(limited.map(({ headers }) => headers['retry-after']))], ['360'])
   // Each is one refused request, though two limits of this name refuse it.
   const { body } = await service.app.inject('/metrics')
