@@ -3,7 +3,6 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { eventually, until } from '../support/app/eventually.ts'
-import { TEST_SECRET } from '../support/app/start-app.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
 import { newEmail } from '../support/http/requests.ts'
@@ -23,10 +22,8 @@ import {
   WITH_MEMBER,
   withEverything,
 } from '../support/load/outage.ts'
-import { assertRecorded, assertReported } from '../support/load/reported-events.ts'
+import { assertRecorded, assertReported, assertSealed } from '../support/load/reported-events.ts'
 import { ask, registration, startTraffic, tally } from '../support/load/traffic.ts'
-import { json } from '../support/processes/command-line.ts'
-import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type BrokenProxy, startBrokenProxy } from '../support/servers/broken-proxy.ts'
@@ -116,15 +113,8 @@ test('connections terminated repeatedly while everything that is off by default 
   // A webhook whose attempt was interrupted stays leased for a while.
   await rows('update webhook_deliveries set due_at = 0, lease = null returning id')
   const reported = await assertReported(receiver, rows, DELIVERY_MS)
-  const settings = { SECRET_KEY: TEST_SECRET, DATABASE_URL: scene.server.url }
-  const trail = await eventually('a sealed event', async () => {
-    // The sealer runs every second, and its last attempt may have been cut too.
-    const verified = await runNode(t, LATCHKEY, ['audit', 'verify', '--json'], { cwd: temporaryFolder(t), env: settings })
-    const found = json(verified) as { valid: boolean; sealed: number }
-    assert.ok(found.valid, verified.stdout)
-    return found.sealed > 0 ? found : undefined
-  })
-  t.diagnostic(`${trail.sealed} sealed events; ${reported} events in ${receiver.received.length} webhooks`)
+  const sealed = await assertSealed(t, temporaryFolder(t), { DATABASE_URL: scene.server.url })
+  t.diagnostic(`${sealed} sealed events; ${reported} events in ${receiver.received.length} webhooks`)
 })
 
 test('503: other clients use all connections of the server, and release them', async (t) => {

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
-import { until } from '../app/eventually.ts'
+import type { TestContext } from 'node:test'
+import { eventually, until } from '../app/eventually.ts'
+import { TEST_SECRET } from '../app/start-app.ts'
+import { json } from '../processes/command-line.ts'
+import { LATCHKEY, runNode } from '../processes/processes.ts'
 import type { Receiver } from '../servers/webhook-receiver.ts'
 
 export type Rows = (sql: string) => Promise<Record<string, unknown>[]>
@@ -26,4 +30,16 @@ const UNRECORDED = `
 /** Asserts that every account and every session has its event. */
 export async function assertRecorded(rows: Rows): Promise<void> {
   assert.deepEqual(await rows(UNRECORDED), [], 'every account and session has its event')
+}
+
+type Trail = { readonly valid: boolean; readonly sealed: number }
+
+/** Asserts that the audit trail verifies and that events are sealed, and returns how many. The sealer of the service runs every second. */
+export async function assertSealed(t: TestContext, cwd: string, env: Readonly<Record<string, string>> = {}): Promise<number> {
+  return eventually('a sealed event', async () => {
+    const verified = await runNode(t, LATCHKEY, ['audit', 'verify', '--json'], { cwd, env: { SECRET_KEY: TEST_SECRET, ...env } })
+    const { valid, sealed } = json(verified) as Trail
+    assert.ok(valid, verified.stdout)
+    return sealed > 0 ? sealed : undefined
+  })
 }
