@@ -1,3 +1,4 @@
+import type { Transaction } from '../../../src/storage/database.ts'
 import { insertUser } from '../../../src/storage/repositories/accounts/user.repository.ts'
 import type { TestApp } from '../app/start-app.ts'
 
@@ -5,7 +6,7 @@ export type Person = { readonly email: string; readonly firstName: string; reado
 
 /** Inserts many verified users without a usable password. Returns their ids in order. */
 export function insertUsers({ db, clock }: TestApp, people: readonly Person[]): Promise<number[]> {
-  return db.transaction(async (tx) => {
+  const insertAll = async (tx: Transaction) => {
     const ids: number[] = []
     for (const person of people) {
       const rest = { emailKey: person.email.toLowerCase(), passwordHash: 'none', createdAt: clock.now() }
@@ -14,7 +15,9 @@ export function insertUsers({ db, clock }: TestApp, people: readonly Person[]): 
       ids.push(id)
     }
     return ids
-  })
+  }
+  // Many take longer than a request may, on a slow machine.
+  return db.transaction(insertAll, { isLong: true })
 }
 
 export function numberedUsers(count: number): Person[] {
