@@ -59,7 +59,7 @@ test('a mail is sent from MAIL_FROM to exactly one recipient', async (t) => {
 
 test('a mail waits while the connection is refused', async (t) => {
   const { testApp } = await askedForReset(t)
-  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort(t)}`)
+  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort()}`)
   await waits(testApp, /^no answer: .*ECONNREFUSED/)
 })
 
@@ -177,7 +177,7 @@ test('all mail is sent within 30 seconds after a server that was down for minute
   const { testApp } = await askedForReset(t)
   const actors = [await member(testApp), await member(testApp), await member(testApp), await member(testApp), await member(testApp)]
   for (const { email } of actors) await enqueueMail(testApp.db, 'reset', email, testApp.clock.now())
-  const port = await closedPort(t)
+  const port = await closedPort()
   const transport = createSmtpTransport(`smtp://localhost:${port}`, SHORT)
   t.after(() => transport.close())
   const { dispatcher } = openPostOffice(testApp, transport)
@@ -219,7 +219,7 @@ test('a stop aborts a sending that hangs, and the mail is due again', async (t) 
 
 test('a stop aborts a check that hangs, and the mail is due again', async (t) => {
   const { testApp } = await askedForReset(t)
-  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort(t)}`)
+  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort()}`)
   testApp.clock.advance({ seconds: 2 })
   const row = await stopDuringSilence(t, testApp)
   assert.deepEqual({ lease: row?.lease, attempts: row?.attempts }, { lease: null, attempts: 2 })

@@ -114,7 +114,7 @@ test('data of the previous release: logins, sessions, keys, mailed links and wai
   const id = await userId(old.url, banned.email, bearer(boss['token']))
   await expectStatus(old.url, 204, ['POST', `/users/${id}/ban`, undefined, bearer(boss['token'])])
   await stop(old)
-  const silent = await start(release.main, { SMTP_URL: `smtp://127.0.0.1:${await closedPort(t)}` })
+  const silent = await start(release.main, { SMTP_URL: `smtp://127.0.0.1:${await closedPort()}` })
   const waiting = await registered(silent.url)
   await stop(silent)
 

@@ -157,7 +157,7 @@ test('webhook test sends a signed event past the outbox and reports the answer',
   const { webhook_id, ...answer } = JSON.parse(refused.stdout)
   assert.deepEqual({ code: refused.code, answer }, { code: 1, answer: { accepted: false, status: 302 } })
   assert.match(webhook_id, /^msg_/)
-  const down = { ...settings, WEBHOOK_URL: `http://127.0.0.1:${await closedPort(t)}/` }
+  const down = { ...settings, WEBHOOK_URL: `http://127.0.0.1:${await closedPort()}/` }
   refusedWith(await line.run(['webhook', 'test'], '', down), 1, 'the receiver did not accept the test event: no answer: ECONNREFUSED')
   refusedWith(await line.run(['webhook', 'test']), 1, 'WEBHOOK_URL: is not set')
 })

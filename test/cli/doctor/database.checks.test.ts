@@ -84,7 +84,7 @@ plainTest('doctor reports a database that is damaged, unreachable or read-only',
   const { file, env } = await validSettings(t)
   writeFileSync(file, 'nonsense'.repeat(2000))
   assert.match(problems(await examine(env), 'database')[0] ?? '', /^error: DATABASE_URL: the SQLite file .* file is not a database$/)
-  const away = { ...env, DATABASE_URL: `postgres://me:hunter22@127.0.0.1:${await closedPort(t)}/x` }
+  const away = { ...env, DATABASE_URL: `postgres://me:hunter22@127.0.0.1:${await closedPort()}/x` }
   const [refused = ''] = problems(await examine(away), 'database')
   assert.match(refused, /^error: DATABASE_URL: the PostgreSQL database cannot be used: nothing is listening at its address/)
   assert.doesNotMatch(refused, /hunter22/)

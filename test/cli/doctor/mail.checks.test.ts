@@ -15,7 +15,7 @@ plainTest('doctor reports a mail server that is down, silent or rejects the logi
   const smtp = async (url: string, sendTo?: string) =>
     problems(await examine({ ...env, MAIL_FROM: 'us@example.com', BASE_URL: 'https://localhost:1', SMTP_URL: url }, { sendTo }), 'smtp')
   assert.match(
-    (await smtp(`smtp://localhost:${await closedPort(t)}`))[0] ?? '',
+    (await smtp(`smtp://localhost:${await closedPort()}`))[0] ?? '',
     /^error: the mail server cannot be used: no answer: connect/,
   )
   const silent = await startRawPeer(t, () => undefined)
@@ -40,7 +40,7 @@ plainTest('doctor gives the advice that belongs to the problem of the mail serve
     return findings.find(({ check, verdict }) => check === 'smtp' && verdict === 'error')?.advice ?? ''
   }
   const strict = await startSmtpPeer(t, { login: { user: 'me', password: 'right' }, refuseRecipient: () => '550 no such user' })
-  assert.match(await advice(`smtp://localhost:${await closedPort(t)}`), /^Check host and port in SMTP_URL/)
+  assert.match(await advice(`smtp://localhost:${await closedPort()}`), /^Check host and port in SMTP_URL/)
   assert.match(await advice(`smtps://localhost:${strict.port}`), /^Check host and port in SMTP_URL/)
   assert.match(await advice(`smtp://me:wrong@localhost:${strict.port}?tls=none`), /^Check user and password in SMTP_URL/)
   assert.match(await advice(`smtp://me:right@localhost:${strict.port}`), /^Use another port or smtps:/)

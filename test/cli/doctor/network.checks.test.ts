@@ -8,7 +8,7 @@ import { closedPort } from '../../support/servers/smtp-peer.ts'
 plainTest('doctor reports a port that another program uses, and addresses that lead nowhere or elsewhere', async (t) => {
   const { env } = await validSettings(t)
   const other = await webServer(t, (_request, response) => response.writeHead(404).end('not here'))
-  const closed = await closedPort(t)
+  const closed = await closedPort()
   const taken = await examine({ ...env, PORT: String(other.port), BASE_URL: other.url })
   assert.deepEqual(problems(taken, 'port'), [`error: another program listens on 127.0.0.1, port ${other.port}`])
   assert.deepEqual(problems(taken, 'base url'), [`error: ${other.url} leads somewhere else: /heartbeat was answered with 404`])
@@ -33,7 +33,7 @@ plainTest('doctor reports a frontend that is down or has no page for a new passw
   assert.deepEqual(await frontend(`${page.url}/app`), [])
   assert.deepEqual(await frontend(page.url), [`error: ${page.url}/reset-password was answered with 404`])
   assert.match(
-    (await frontend(`http://127.0.0.1:${await closedPort(t)}`))[0] ?? '',
+    (await frontend(`http://127.0.0.1:${await closedPort()}`))[0] ?? '',
     /^error: .* cannot be reached from here: connect ECONNREFUSED/,
   )
 })

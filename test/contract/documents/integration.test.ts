@@ -20,7 +20,7 @@ const PAGE = read('docs/integration.md')
 /** A service that listens, and its URL. */
 async function listening(t: TestContext): Promise<TestApp & { url: string }> {
   const service = await startApp(t)
-  return { ...service, url: await service.app.listen({ host: '127.0.0.1', port: 0 }) }
+  return { ...service, url: await service.app.listen({ host: '127.0.0.1', port: await freePort() }) }
 }
 
 test('every command of docs/integration.md prints what the page shows', async (t) => {

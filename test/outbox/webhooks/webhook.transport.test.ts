@@ -41,7 +41,7 @@ test('the request arrives whole, with the path and query of the URL', async (t) 
 })
 
 test('a receiver that is down, unknown or no web server is an error with a reason, and without the address', async (t) => {
-  const port = await closedPort(t)
+  const port = await closedPort()
   await assert.rejects(transportTo(t, `http://127.0.0.1:${port}/`).post(MESSAGE), failsWith('no answer: ECONNREFUSED'))
   await assert.rejects(transportTo(t, 'http://receiver.invalid/').post(MESSAGE), /^WebhookError: no answer: (ENOTFOUND|EAI_AGAIN)$/)
   const noise = await rawReceiver(t, (socket) => void socket.end('220 mail.example ESMTP\r\n'))

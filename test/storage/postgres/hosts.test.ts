@@ -51,7 +51,7 @@ async function deafPort(t: TestContext): Promise<number> {
 }
 
 test('a host that refuses connections is skipped within the same request', async (t) => {
-  const db = await behind(t, await closedPort(t), await closedPort(t))
+  const db = await behind(t, await closedPort(), await closedPort())
   await ping(db)
 })
 

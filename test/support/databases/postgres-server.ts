@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, chownSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -30,7 +31,8 @@ export type PostgresServer = {
 // PostgreSQL refuses to run as root, so it runs as nobody.
 const NOBODY: Account = { uid: 65_534, gid: 65_534 }
 export const SERVER_ACCOUNT = process.getuid?.() === 0 ? NOBODY : undefined
-const START_DEADLINE_MS = 30_000
+const START_DEADLINE_MS = 180_000
+const CONNECT_TIMEOUT_S = 30
 const FOR_SPEED = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'shared_buffers=64MB', 'max_connections=200']
 
 let server: PostgresServer | undefined
@@ -134,19 +136,29 @@ async function usableBinaries(account: Account | undefined, folder: string): Pro
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
 }
 
+// Below the ports that systems choose for connections and for servers that listen on port 0: nobody takes one of these by chance.
+const [FIRST_PORT, LAST_PORT] = [11_000, 30_000]
+
+/** A port on which nothing listens, for a server that the test starts, or for nothing at all. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  if (typeof address !== 'object' || address === null) throw new Error('no free port')
-  return address.port
+  for (;;) {
+    const port = randomInt(FIRST_PORT, LAST_PORT)
+    const probe = createServer()
+    const isFree = once(probe, 'listening').then(
+      () => true,
+      () => false,
+    )
+    probe.listen(port, '127.0.0.1')
+    if (!(await isFree)) continue
+    probe.close()
+    return port
+  }
 }
 
 async function untilReady(url: string, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + START_DEADLINE_MS
   while (Date.now() < deadline && child.exitCode === null) {
-    const sql = postgres(url, { max: 1, connect_timeout: 1, onnotice: () => undefined })
+    const sql = postgres(url, { max: 1, connect_timeout: CONNECT_TIMEOUT_S, onnotice: () => undefined })
     const isReady = await sql`select 1`.then(
       () => true,
       () => false,

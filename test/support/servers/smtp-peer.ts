@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { type ReceivedMail, readMail } from '../app/mailbox.ts'
+import { freePort } from '../databases/postgres-server.ts'
 
 export type Delivery = {
   readonly from: string
@@ -119,10 +120,8 @@ export async function startRawPeer(
 }
 
 /** Returns a port on which nothing listens. */
-export async function closedPort(t: TestContext): Promise<number> {
-  const { port, stop } = await startRawPeer(t, () => undefined)
-  await stop()
-  return port
+export function closedPort(): Promise<number> {
+  return freePort()
 }
 
 function portOf(address: ReturnType<Socket['address']> | string | null): number {
