@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LightMyRequestResponse } from 'fastify'
 import { Type } from 'typebox'
 import { Empty, refusals } from '../../../src/http/answers/replies.ts'
 import { sendList } from '../../../src/http/answers/send-list.ts'
@@ -51,14 +52,20 @@ nodeTest('503: work that misses the deadline is aborted, and its later outcome i
 })
 
 nodeTest('503: the time to identify the caller counts', async (t) => {
-  let guardEndedAt = 0
+  const answered: string[] = []
+  const note = (name: string) => (response: LightMyRequestResponse) => {
+    answered.push(name)
+    return response
+  }
+  // Begins with the handler, whose deadline would come later than this one if the caller had taken no time.
+  const half = startLimited(t, () => undefined, { answerWithinMs: LIMIT_MS / 2 })
+  let inHalfTheTime: Promise<unknown> | undefined
   const authentication = {
     byToken: () => NEVER,
     byPageToken: () => NEVER,
     // As long as the whole limit.
     async byKey() {
       refused(await app.inject('/never'), 503, 'Service Unavailable')
-      guardEndedAt = performance.now()
       return { user: {} as User, sessionId: undefined, key: undefined, expiresAt: undefined }
     },
   }
@@ -68,13 +75,16 @@ nodeTest('503: the time to identify the caller counts', async (t) => {
       void routes.get(
         '/guarded',
         { config: { access: 'user', acceptedKeys: 'read', writes: false }, schema: { response: MAY_WAIT } },
-        () => NEVER,
+        () => {
+          inHalfTheTime = half.inject('/never').then(note('half the time'))
+          return NEVER
+        },
       ),
     { authentication },
   )
-  refused(await app.inject({ url: '/guarded', headers: { 'x-api-key': 'any' } }), 503, 'Service Unavailable')
-  const tookMs = performance.now() - guardEndedAt
-  assert.ok(tookMs < LIMIT_MS / 2, `no time was left for the handler, but it took ${tookMs} ms`)
+  refused(await app.inject({ url: '/guarded', headers: { 'x-api-key': 'any' } }).then(note('no time')), 503, 'Service Unavailable')
+  await inHalfTheTime
+  assert.deepEqual(answered, ['no time', 'half the time'], 'no time was left for the handler')
 })
 
 nodeTest('503: a list that has not started; 200: one that has started is sent completely', async (t) => {
@@ -128,21 +138,32 @@ nodeTest('200: the time that a client takes to send its body does not count', as
 /** Real hashes, each of which takes about a second on this machine. */
 async function slowPasswords(): Promise<Passwords> {
   const cheap = { memoryKiB: 64, passes: 2000, maxWaitMs: 60_000 }
-  const startedAt = performance.now()
-  await createPasswords(cheap).hash('how long does it take?')
-  return createPasswords({ ...cheap, passes: Math.ceil((cheap.passes * 1000) / (performance.now() - startedAt)) })
+  let fastestMs = Number.POSITIVE_INFINITY
+  // The machine may be busy with something else during some of them.
+  for (let round = 0; round < 5; round++) {
+    const startedAt = performance.now()
+    await createPasswords(cheap).hash('how long does it take?')
+    fastestMs = Math.min(fastestMs, performance.now() - startedAt)
+  }
+  return createPasswords({ ...cheap, passes: Math.ceil((cheap.passes * 1000) / fastestMs) })
 }
 
 test('503: registrations that wait too long for their hash leave the queue and create no account', async (t) => {
-  const passwords = await slowPasswords()
-  const { app, services } = await startApp(t, { passwords })
+  const slow = await slowPasswords()
+  let hashed = 0
+  const hash: Passwords['hash'] = async (...given) => {
+    const passwordHash = await slow.hash(...given)
+    hashed++
+    return passwordHash
+  }
+  const { app, services } = await startApp(t, { passwords: { ...slow, hash } })
   const cores = availableParallelism()
   const startedAt = performance.now()
   // Forty seconds of work.
   const answers = await Promise.all(Array.from({ length: 40 * cores }, () => app.inject(register())))
   const tookMs = performance.now() - startedAt
   assert.ok(tookMs < 30_000, `the last was answered after ${tookMs} ms`)
-  assert.equal(passwords.waiting(), 0)
+  assert.equal(slow.waiting(), 0)
   const late = answers.filter(({ statusCode }) => statusCode === 503)
   assert.ok(late.length > 0)
   for (const response of late) {
@@ -150,8 +171,11 @@ test('503: registrations that wait too long for their hash leave the queue and c
     assert.equal(response.headers['retry-after'], '2')
   }
   // Hashes that were running when the responses were sent have ended by then.
-  await Promise.all(Array.from({ length: cores }, () => passwords.hash('the next')))
+  await Promise.all(Array.from({ length: cores }, () => slow.hash('the next')))
   let users = 0
   for await (const page of services.userAdministration.list(OPERATOR)) users += page.length
-  assert.equal(users, answers.filter(({ statusCode }) => statusCode === 201).length)
+  const created = answers.filter(({ statusCode }) => statusCode === 201).length
+  // A registration whose hash was ready in time may be answered with 503 while its commit is on the way.
+  assert.ok(created <= users && users <= hashed, `${created} were created, ${users} accounts exist, ${hashed} hashes were ready in time`)
+  assert.ok(hashed < answers.length)
 })

@@ -19,6 +19,9 @@ export type SkeletonOptions = {
   readonly errorPage?: ErrorPage
 }
 
+// A busy machine may stop for seconds. The deadline of requests has its own tests.
+const PATIENCE_MS = 60_000
+
 // The routes that a test adds are public, so every credential is refused.
 const NO_CALLERS: Authentication = {
   byToken: () => Promise.reject(new Refusal('token_invalid')),
@@ -34,7 +37,7 @@ export function startSkeleton(t: TestContext, addRoutes: Parameters<typeof creat
     logger = pino({ level: 'silent' }),
     limits,
     authentication = NO_CALLERS,
-    answerWithinMs,
+    answerWithinMs = PATIENCE_MS,
     errorPage,
   } = options
   const app = createHttpApp(
