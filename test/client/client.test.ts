@@ -174,7 +174,7 @@ test('an aborted call ends with the reason of its signal', async (t) => {
     client.sessions.revokeOthers({ signal }),
     client.logout({ signal }),
   ]
-  for (const call of calls) await assert.rejects(call, (error) => error === reason)
+  await Promise.all(calls.map((call) => assert.rejects(call, (error) => error === reason)))
 })
 
 test('logout removes the tokens even if the service is not reachable, and says that it was not', async (t) => {

@@ -22,7 +22,7 @@ type Question = { readonly headers: Readonly<Record<string, string>>; readonly r
 const CHECK = `
 import json, sys
 from latchkey import Latchkey, LatchkeyError
-latchkey = Latchkey(sys.argv[1], timeout=1)
+latchkey = Latchkey(sys.argv[1], timeout=float(sys.argv[2]))
 for question in json.load(sys.stdin):
     try:
         print(json.dumps(vars(latchkey.check(**question))))
@@ -36,7 +36,7 @@ import asyncio, json, sys
 from fastapi import Depends, FastAPI
 from latchkey import Identity, Latchkey
 app = FastAPI()
-latchkey = Latchkey(sys.argv[1])
+latchkey = Latchkey(sys.argv[1], timeout=float(sys.argv[2]))
 
 @app.get("/notes")
 def notes(caller: Identity = Depends(latchkey.requires(scope="notes:read"))):
@@ -60,9 +60,15 @@ for question in json.load(sys.stdin):
 `
 
 /** Runs a Python program with the client beside it. Returns the values that it prints. */
-async function runPython(t: TestContext, program: string, url: string, questions: readonly Question[]): Promise<unknown[]> {
+async function runPython(
+  t: TestContext,
+  program: string,
+  url: string,
+  questions: readonly Question[],
+  timeoutSeconds = 60,
+): Promise<unknown[]> {
   const env = { PATH: process.env['PATH'], PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1' }
-  const child = spawn(PYTHON, ['-W', 'error', '-c', program, url], { env })
+  const child = spawn(PYTHON, ['-W', 'error', '-c', program, url, String(timeoutSeconds)], { env })
   t.after(() => child.kill('SIGKILL'))
   child.stdin.end(JSON.stringify(questions))
   const { code, stdout, stderr } = await finished(child)
@@ -135,7 +141,7 @@ test('latchkey.py lets nobody in while Latchkey is down, hangs or is replaced by
   const reason = missing()
   if (reason !== undefined) return t.skip(reason)
   const headers = { 'x-api-key': 'any' }
-  const ask = async (url: string) => (await runPython(t, CHECK, url, [{ headers }]))[0]
+  const ask = async (url: string) => (await runPython(t, CHECK, url, [{ headers }], 1))[0]
   assert.equal(await ask(`http://127.0.0.1:${await freePort()}`), '503 unavailable')
   const answers: [number, string][] = [
     [200, '<h1>Welcome</h1>'],
