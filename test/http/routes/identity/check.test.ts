@@ -8,6 +8,7 @@ import { boundPort } from '../../../../src/shared/public-url.ts'
 import { statement } from '../../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
+import { until } from '../../../support/app/eventually.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { payloadOf } from '../../../support/http/forged-tokens.ts'
@@ -188,7 +189,7 @@ test('200: a check is one read and no write', async (t) => {
   const mia = await member(service)
   const holder = await keyHolder(service, mia)
   await check(service, holder)
-  await new Promise((resolve) => setImmediate(resolve))
+  await until('the first use is recorded', async () => (await service.services.apiKeys.find(mia.id, holder.keyId)).lastUsedAt !== undefined)
   const calls: string[] = []
   for (const name of ['first', 'all', 'run', 'transaction'] as const) {
     const original = service.db[name] as (...args: unknown[]) => unknown
