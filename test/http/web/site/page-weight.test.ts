@@ -8,6 +8,7 @@ import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { insertMany, ROW_ID } from '../../../support/databases/rows.ts'
 import { insertUsers } from '../../../support/databases/users.ts'
+import { FORMS } from '../../../support/http/forms.ts'
 import { signIn, submit, visit } from '../../../support/http/pages.ts'
 
 const MAX_BYTES = 60_000
@@ -110,21 +111,6 @@ test('a page weighs less than 60 KB with its stylesheet and its script, whatever
   assert.deepEqual(heavy, [], JSON.stringify(weights))
 })
 
-/** The fields that each form repeats when it is refused. */
-const FORMS: Readonly<Record<string, readonly string[]>> = {
-  '/account/sign-in': ['email', 'next'],
-  '/console/sign-in': ['email', 'next'],
-  '/account/register': ['email', 'first_name', 'last_name'],
-  '/account/forgot-password': ['email'],
-  '/account/resend-verification': ['email'],
-  '/account/': ['first_name', 'last_name'],
-  '/account/email': ['email'],
-  '/account/keys': ['name', 'scopes', 'access', 'expires_at'],
-  '/console/users/new': ['email', 'first_name', 'last_name'],
-  '/console/keys': ['key'],
-  '/console/first-admin': ['code', 'email', 'first_name', 'last_name'],
-  '/reset-password/': ['code', 'new_password'],
-}
 const FORM_BYTES = 60_000
 
 test('401 or 422: a refused form stays small, however long its fields are, and repeats their beginnings', async (t) => {
