@@ -160,7 +160,7 @@ test('the Dockerfile builds a service that runs unprivileged on a read-only file
   t.after(() => service.kill('SIGKILL'))
   let said = ''
   for (const stream of [service.stdout, service.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
-  await until('the service listens', () => /listens on/.test(said) || service.exitCode !== null, 30_000)
+  await until('the service listens', () => /listens on/.test(said) || service.exitCode !== null)
   assert.equal(service.exitCode, null, said)
   assert.ok(
     said.includes(`  First admin    node ${join(root, 'app/dist/cli/latchkey.js')} user create --admin `),

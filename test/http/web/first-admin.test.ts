@@ -204,7 +204,7 @@ for (const WORKERS of ['1', '2']) {
   plainTest(`the terminal shows a code only while there is no admin, and ${WORKERS} workers accept it once`, async (t) => {
     const folder = temporaryFolder(t)
     const first = await startProcess(t, { WORKERS }, folder)
-    await until('every worker listens', () => first.output().split('"msg":"listening"').length === Number(WORKERS) + 1, 30_000)
+    await until('every worker listens', () => first.output().split('"msg":"listening"').length === Number(WORKERS) + 1)
     const [, code = '', url = ''] = /or with code {3}(\S+) at (\S+)\n/.exec(first.output()) ?? []
     assert.ok(url.endsWith(PATH), first.output())
     const { payload, headers } = submit(PATH, { ...FIELDS, code })
@@ -227,7 +227,7 @@ for (const WORKERS of ['1', '2']) {
     const accepted = unavailable > 0 && locations[0] !== '/console/' ? '/console/sign-in' : '/console/'
     assert.deepEqual(locations, [accepted, '/console/sign-in', '/console/sign-in', '/console/sign-in'])
     first.process.kill('SIGTERM')
-    await until('it has stopped', () => first.process.exitCode !== null, 30_000)
+    await until('it has stopped', () => first.process.exitCode !== null)
     const second = await startProcess(t, { WORKERS }, folder)
     assert.doesNotMatch(second.output(), /with code/)
     const signedIn = await send(`${second.url}/console/sign-in`, new URLSearchParams(credentials(FIELDS)).toString())

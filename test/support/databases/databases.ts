@@ -49,7 +49,8 @@ export async function migrateFresh(target: DatabaseTarget): Promise<void> {
 
 export function temporaryFolder(t: TestContext): string {
   const folder = newFolder('test')
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  // A process that the test has started may still write to it.
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
   return folder
 }
 

@@ -4,7 +4,7 @@ import { text as readAll } from 'node:stream/consumers'
 import { LATCHKEY } from './processes.ts'
 
 // A command that never ends is stopped after this time, together with the shell.
-const SHELL_DEADLINE_MS = 90_000
+const SHELL_DEADLINE_MS = 600_000
 const END_OF_OUTPUT = '--- end of output ---'
 
 export type Step = { readonly command: string; readonly shown: string }
