@@ -166,7 +166,8 @@ test('ADMIN_PASSWORD on a list of breached passwords stops the start if it would
   first.child.kill('SIGTERM')
   await first.ended
   const second = await startMain(t, { cwd, env: listed })
-  assert.ok(second.stdout().includes(`"msg":"${line}"`))
+  // The log is written in the background.
+  await second.untilSaid(new RegExp(RegExp.escape(`"msg":"${line}"`)))
   const body = JSON.stringify({ email: 'ada@example.com', password: 'correct horse' })
   assert.equal((await fetch(`${second.url}/login/`, { method: 'POST', headers: JSON_TYPE, body })).status, 200)
 })
