@@ -233,16 +233,24 @@ test('restore refuses a folder, and changes nothing when the previous database c
   assert.deepEqual(readdirSync(join(folder, 'data')), ['latchkey.db'])
 })
 
+const PAGE_BY_PAGE = `
+  import sqlite from 'node:sqlite'
+  import { syncBuiltinESMExports } from 'node:module'
+  const { backup } = sqlite
+  sqlite.backup = (source, path, options) => backup(source, path, { ...options, rate: 1 })
+  syncBuiltinESMExports()`
+
 test('an interrupted backup leaves no file behind, and exits like an interrupted command', async (t) => {
   const { folder, file } = await place(t)
   const large = new DatabaseSync(file)
-  // Enough that the copy is not finished before the signal arrives.
-  large.exec('create table ballast (content blob); insert into ballast values (zeroblob(400000000))')
+  large.exec('create table ballast (content blob); insert into ballast values (zeroblob(100000000))')
   large.close()
-  const child = startNode(t, LATCHKEY, ['backup', 'one.db'], { cwd: folder })
+  // Slow enough that the copy is not finished before the signal arrives.
+  const nodeFlags = ['--import', `data:text/javascript,${encodeURIComponent(PAGE_BY_PAGE)}`]
+  const child = startNode(t, LATCHKEY, ['backup', 'one.db'], { cwd: folder, nodeFlags })
   const ended = finished(child)
   const isBegun = () => readdirSync(folder).some((name) => name.endsWith('.part') && statSync(join(folder, name)).size > 0)
-  await until('the copy has begun', isBegun, 20_000)
+  await until('the copy has begun', isBegun)
   child.kill('SIGINT')
   const { code, stdout, stderr } = await ended
   assert.deepEqual([code, stdout, stderr], [130, '', 'latchkey: interrupted; nothing was changed\n'])
