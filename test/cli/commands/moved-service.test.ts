@@ -61,7 +61,7 @@ async function assertWorks({ url }: ServiceProcess, { session, former, current, 
     const { status, body } = await ask(url, 'GET', '/auth/check', undefined, { 'x-api-key': key })
     assert.deepEqual([status, (body as { key_id: string }).key_id], [200, keyId])
   }
-  const keySet = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`))
+  const keySet = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`), { timeoutDuration: 60_000 })
   const expected = { audience: 'reports', issuer: SETTINGS.BASE_URL, typ: 'at+jwt', algorithms: ['ES256'] }
   await jwtVerify(token, keySet, expected)
   const { token: next } = await answered<{ token: string }>(url, '/auth/token', session, { audience: 'reports' })
@@ -74,9 +74,17 @@ async function assertWorks({ url }: ServiceProcess, { session, former, current, 
   )
 }
 
+function usesIn(file: string): object[] {
+  const connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+  const rows = connection.prepare('select fingerprint, first_used_at from secret_uses order by fingerprint').all()
+  connection.close()
+  return rows.map((row) => ({ ...row }))
+}
+
 test('what a service has issued works after backup and restore, with its fallbacks, former secrets and signing keys', async (t) => {
   const [folder, elsewhere] = [temporaryFolder(t), temporaryFolder(t)]
   const { service, issued } = await used(t, folder)
+  await until('the use of both secrets is recorded', () => usesIn(join(folder, 'data', 'latchkey.db')).length === 2)
   const copy = join(folder, 'copy.db')
   const backedUp = await runNode(t, LATCHKEY, ['backup', copy], { cwd: folder, env: SETTINGS })
   assert.equal(backedUp.code, 0, backedUp.stderr)
@@ -85,14 +93,8 @@ test('what a service has issued works after backup and restore, with its fallbac
   copyFileSync(copy, join(elsewhere, 'copy.db'))
   const restored = await runNode(t, LATCHKEY, ['restore', 'copy.db'], { cwd: elsewhere, env: SETTINGS })
   assert.equal(restored.code, 0, restored.stderr)
-  const uses = (file: string) => {
-    const connection = new DatabaseSync(file, { readOnly: true })
-    const rows = connection.prepare('select fingerprint, first_used_at from secret_uses order by fingerprint').all()
-    connection.close()
-    return rows.map((row) => ({ ...row }))
-  }
-  assert.equal(uses(copy).length, 2)
-  assert.deepEqual(uses(join(elsewhere, 'data', 'latchkey.db')), uses(copy))
+  assert.equal(usesIn(copy).length, 2)
+  assert.deepEqual(usesIn(join(elsewhere, 'data', 'latchkey.db')), usesIn(copy))
   await assertWorks(await startProcess(t, { ...SETTINGS, SECRET_KEY_FALLBACKS: OLD_SECRET }, elsewhere), issued)
 })
 
