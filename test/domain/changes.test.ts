@@ -5,6 +5,7 @@ import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { secondApp } from '../support/app/second-app.ts'
 import { startApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
+import { injectPatiently } from '../support/http/patience.ts'
 
 test('a revocation during a change is acknowledged after the change, never before', async (t) => {
   const service = await startApp(t)
@@ -50,7 +51,7 @@ test('a flood of changes by one user does not delay the writes of another', asyn
   const service = await startApp(t)
   const [mia, ada] = [await member(service), await member(service)]
   const create = (headers: Readonly<Record<string, string>>) =>
-    service.app.inject({ method: 'POST', url: '/users/keys', headers, payload: { name: 'key' } })
+    injectPatiently(service.app, { method: 'POST', url: '/users/keys', headers, payload: { name: 'key' } })
   let done = 0
   const flood = Promise.all(
     Array.from({ length: 60 }, async () => {

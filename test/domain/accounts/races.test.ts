@@ -12,6 +12,7 @@ import { eventually } from '../../support/app/eventually.ts'
 import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
 import { freshDatabase, test } from '../../support/databases/databases.ts'
 import { actorOf } from '../../support/http/origins.ts'
+import { injectPatiently } from '../../support/http/patience.ts'
 import { confirmEmail, login, newEmail, PASSWORD, register, resetPassword, verify } from '../../support/http/requests.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 
@@ -28,7 +29,7 @@ test('exactly one of 50 parallel verifications with one code succeeds', async (t
   const service = await startApp(t)
   const mia = await member(service, { verified: false })
   const request = verify(service.services.tokens.forMail('verify', mia.id, mia.emailVersion))
-  const responses = await Promise.all(Array.from({ length: 50 }, () => service.app.inject(request)))
+  const responses = await Promise.all(Array.from({ length: 50 }, () => injectPatiently(service.app, request)))
   assert.deepEqual(tally(responses.map(({ statusCode }) => statusCode)), { 200: 1, 401: 49 })
 })
 
@@ -37,7 +38,7 @@ test('exactly one of 50 parallel resets with one code succeeds, and its password
   const mia = await member(service)
   const code = service.services.tokens.forMail('reset', mia.id, mia.resetVersion)
   const passwords = Array.from({ length: 50 }, (_, index) => `new password ${index}`)
-  const responses = await Promise.all(passwords.map((new_password) => service.app.inject(resetPassword({ code, new_password }))))
+  const responses = await Promise.all(passwords.map((new_password) => injectPatiently(service.app, resetPassword({ code, new_password }))))
   const statuses = responses.map(({ statusCode }) => statusCode)
   assert.deepEqual(tally(statuses), { 200: 1, 401: 49 })
   const winner = passwords[statuses.indexOf(200)]
@@ -49,7 +50,7 @@ test('exactly one of 50 parallel confirmations of one new address succeeds', asy
   const mia = await member(service)
   const email = newEmail()
   const request = confirmEmail(await emailChangeCode(service, mia, email))
-  const responses = await Promise.all(Array.from({ length: 50 }, () => service.app.inject(request)))
+  const responses = await Promise.all(Array.from({ length: 50 }, () => injectPatiently(service.app, request)))
   assert.deepEqual(tally(responses.map(({ statusCode }) => statusCode)), { 200: 1, 401: 49 })
   assert.equal((await findUserById(service.db, mia.id))?.email, email)
 })
@@ -60,7 +61,7 @@ test('exactly one of several accounts that confirm the same new address at once 
   const people = await Promise.all(Array.from({ length: 10 }, () => member(service)))
   const codes: string[] = []
   for (const person of people) codes.push(await emailChangeCode(service, person, email))
-  const responses = await Promise.all(codes.map((code) => service.app.inject(confirmEmail(code))))
+  const responses = await Promise.all(codes.map((code) => injectPatiently(service.app, confirmEmail(code))))
   const statuses = responses.map(({ statusCode }) => statusCode)
   assert.deepEqual(tally(statuses), { 200: 1, 400: 9 })
   assert.equal((await findUserByEmail(service.db, email))?.id, people[statuses.indexOf(200)]?.id)
@@ -84,7 +85,9 @@ test('exactly one of 100 parallel registrations of one address, in any case, suc
   const service = await startApp(t)
   const spell = (index: number) =>
     Array.from('mia@example.com', (letter, place) => ((index >> (place % 7)) & 1 ? letter.toUpperCase() : letter)).join('')
-  const responses = await Promise.all(Array.from({ length: 100 }, (_, index) => service.app.inject(register({ email: spell(index) }))))
+  const responses = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => injectPatiently(service.app, register({ email: spell(index) }))),
+  )
   assert.deepEqual(tally(responses.map(({ statusCode }) => statusCode)), { 201: 1, 400: 99 })
   assert.equal((await service.db.first(COUNT_USERS))?.count, 1)
   assert.equal((await service.db.first(COUNT_SESSIONS))?.count, 1)
