@@ -22,7 +22,7 @@ export async function atTerminal(
   child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
   for (const [prompt, typed] of dialogue) {
     const from = shown.length
-    await until(`the terminal shows ${prompt}`, () => shown.slice(Math.max(0, from - prompt.length)).includes(prompt), 30_000)
+    await until(`the terminal shows ${prompt}`, () => shown.slice(Math.max(0, from - prompt.length)).includes(prompt))
     child.stdin.write(typed)
   }
   const [code] = await closed
