@@ -13,6 +13,15 @@ export type AcceptedKeys = KeyAccess | 'any'
 /** The pages of admins, and those of every user. */
 export type PageArea = 'console' | 'account'
 
+export type PasswordQuestion = {
+  /** What the password allows, as the end of the sentence "Enter it again to …". */
+  readonly to: string
+  /** Only admins are asked. */
+  readonly isForAdmins?: boolean
+  /** The page that Cancel leads to. Without it, the page is one segment above the form's address. */
+  readonly cancel?: string
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
@@ -27,8 +36,8 @@ declare module 'fastify' {
      * A route below /console or /account that does not declare this stops the start.
      */
     page?: PageArea
-    /** A page that asks for the password again if it was given over ten minutes ago: everybody, or admins only. */
-    recentPassword?: boolean | 'admins'
+    /** A form that asks for the password again if it was given over ten minutes ago. */
+    recentPassword?: PasswordQuestion
     /** The form of a page to which the response is a file. */
     isDownload?: boolean
     /** Only programs on this machine may know of the path: others get 404, and no response has CORS headers. */

@@ -38,7 +38,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   post(
     '/keys',
     {
-      recentPassword: 'admins',
+      recentPassword: { to: 'create this key', isForAdmins: true, cancel: '/account/keys' },
       body: {
         name: KeyName,
         scopes: Type.Optional(Type.String({ maxLength: 2000 })),
@@ -64,7 +64,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   post(
     '/keys/:key_id/rotate',
     {
-      recentPassword: 'admins',
+      recentPassword: { to: 'rotate this key', isForAdmins: true },
       params: Key,
       query: Query,
       body: { overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) },
@@ -77,7 +77,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
 
   post('/keys/:key_id/disable', { params: Key, query: Query }, (input) => edit(input, { isActive: false }, 'key-disabled'))
 
-  post('/keys/:key_id/enable', { params: Key, query: Query, recentPassword: 'admins' }, (input) =>
+  post('/keys/:key_id/enable', { params: Key, query: Query, recentPassword: { to: 'enable this key', isForAdmins: true } }, (input) =>
     edit(input, { isActive: true }, 'key-enabled'),
   )
 

@@ -44,7 +44,7 @@ export function consoleAuditRoutes(app: App, parts: ConsoleAuditParts): void {
     page({}, undefined, resultOf(await audit.verify({ signal: request.origin.signal }))),
   )
 
-  post('/audit/download', { recentPassword: true, isDownload: true }, async ({ actor, reply }) => {
+  post('/audit/download', { recentPassword: { to: 'download the audit trail' }, isDownload: true }, async ({ actor, reply }) => {
     const pages = await audit.export(actor)
     reply.header('content-disposition', 'attachment; filename="audit.ndjson"').type('application/x-ndjson; charset=utf-8')
     await reply.send(Readable.from(linesOf(pages), { objectMode: false }))

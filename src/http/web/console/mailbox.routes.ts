@@ -3,7 +3,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
-import { pagesFooter } from '../site/elements/paging.ts'
+import { laterPage, pagesFooter, queryText } from '../site/elements/paging.ts'
 import { emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
@@ -15,6 +15,8 @@ export type ConsoleMailboxParts = PageParts & {
 }
 
 const PAGE_SIZE = 15
+/** The page of the mailbox that a mail leads back to. */
+const Query = { kept: Type.Optional(Type.Integer({ minimum: 1 })) }
 const Mail = { mail_id: Type.String({ maxLength: 300 }) }
 
 /**
@@ -34,9 +36,11 @@ export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void
   const { get } = createPageRoutes(app, parts, 'console')
   if (keptMails === undefined) return
 
-  get('/mail/kept/:mail_id', { params: Mail }, async ({ params }) => {
+  get('/mail/kept/:mail_id', { params: Mail, query: Query }, async ({ params, query }) => {
     const mail = await keptMails.find(params.mail_id)
-    return mail === undefined ? { to: '/console/mail', notice: 'mail-gone' } : keptMailPage(site, mail)
+    return mail === undefined
+      ? { to: `/console/mail${placeOf(query.kept)}`, notice: 'mail-gone' }
+      : keptMailPage(site, mail, placeOf(query.kept))
   })
 
   get('/mail/kept/:mail_id/frame', { params: Mail }, async ({ params, reply }) => {
@@ -59,7 +63,7 @@ export async function mailboxCard(
     title: 'Mailbox',
     heads: ['Mail', 'Written'],
     rows: mails.map(({ id, to, subject, at }) => [
-      mainCell(shortText(subject), shortText(to), `${root}/console/mail/kept/${encodeURIComponent(id)}`),
+      mainCell(shortText(subject), shortText(to), `${root}/console/mail/kept/${encodeURIComponent(id)}${placeOf(page)}`),
       ageOf(at, now()),
     ]),
     empty: emptyState('No mail yet', 'SMTP_URL is not set, so emails are kept as files and appear here.'),
@@ -70,7 +74,11 @@ export async function mailboxCard(
   })
 }
 
-function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail): Page {
+function placeOf(page: number | undefined): string {
+  return queryText({ kept: laterPage(page) })
+}
+
+function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail, place: string): Page {
   const content = html`<section class="card" aria-label="Mail"><dl class="facts">
 <dt>To</dt><dd>${to}</dd>
 <dt>Written</dt><dd>${timeOf(at)}</dd>
@@ -78,5 +86,5 @@ ${links.map((link) => html`<dt>Link</dt><dd class="clip"><a href="${link}" rel="
 </dl></section>
 <iframe class="mail" title="The mail, as its reader sees it" sandbox src="${root}/console/mail/kept/${encodeURIComponent(id)}/frame"></iframe>
 <details class="numbers"><summary>Text part</summary><pre>${text}</pre></details>`
-  return { title: subject, content, back: { path: '/console/mail', text: 'Mail' } }
+  return { title: subject, content, back: { path: `/console/mail${place}#mailbox`, text: 'Mail' } }
 }

@@ -5,6 +5,7 @@ import { type ApiKeys, MAX_KEYS } from '../../../domain/sessions/api-keys.servic
 import { MAX_LISTED_SESSIONS, type UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
 import type { Actor } from '../../../model/caller.ts'
 import type { App } from '../../pipeline/app-type.ts'
+import type { PasswordQuestion } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
 import { laterPage, pageFrom, pageNumber, pageOf, pagingOf, queryText } from '../site/elements/paging.ts'
 import type { Notice } from '../site/notices.ts'
@@ -31,7 +32,7 @@ const MAX_EVENTS_SHOWN = 10
 type Action = {
   readonly change: (actor: Actor, userId: number) => Promise<unknown>
   readonly notice: Notice
-  readonly recentPassword?: boolean
+  readonly recentPassword?: PasswordQuestion
 }
 
 /** One account, and everything that an admin may do with it. */
@@ -50,7 +51,7 @@ export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
   })
 
   /** A button that changes the account and leads back to its page. */
-  function action(name: string, { change, notice, recentPassword = false }: Action): void {
+  function action(name: string, { change, notice, recentPassword }: Action): void {
     post(`/users/:user_id/${name}`, { params: User, recentPassword }, async ({ params, actor }) => {
       await change(actor, params.user_id)
       return { to: `/console/users/${params.user_id}`, notice }
@@ -59,10 +60,10 @@ export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
   action('verify', { change: userAdministration.verify, notice: 'user-verified' })
   action('ban', { change: userAdministration.ban, notice: 'user-banned' })
   action('unban', { change: userAdministration.unban, notice: 'user-unbanned' })
-  action('make-admin', { change: userAdministration.makeAdmin, notice: 'user-promoted', recentPassword: true })
+  action('make-admin', { change: userAdministration.makeAdmin, notice: 'user-promoted', recentPassword: { to: 'make this user an admin' } })
   action('send-reset', { change: userAdministration.sendPasswordReset, notice: 'reset-sent' })
 
-  post('/users/:user_id/delete', { params: User, recentPassword: true }, async ({ params, actor }) => {
+  post('/users/:user_id/delete', { params: User, recentPassword: { to: 'delete this user' } }, async ({ params, actor }) => {
     await userAdministration.remove(actor, params.user_id)
     return { to: '/console/users', notice: 'user-deleted' }
   })

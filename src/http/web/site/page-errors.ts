@@ -63,10 +63,11 @@ function viewerOf(area: PageArea, { caller }: FastifyRequest): User | undefined 
 
 /** The question for the password, if the error is that it is missing or wrong. */
 function passwordPage(site: Site, error: Error, answer: Answer, request: FastifyRequest): Page | undefined {
-  if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, undefined)
-  const isAsked = request.routeOptions.config.recentPassword !== undefined && ABOUT_PASSWORD.has(answer.code)
+  const { recentPassword } = request.routeOptions.config
+  if (recentPassword === undefined) return undefined
+  if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, recentPassword, undefined)
   const message = answer.code === 'wrong_credentials' ? 'Wrong password. Nothing was changed.' : personalMessage(answer)
-  return isAsked ? confirmPasswordPage(site, request, message) : undefined
+  return ABOUT_PASSWORD.has(answer.code) ? confirmPasswordPage(site, request, recentPassword, message) : undefined
 }
 
 /** The form again, with its problems and its values. Passwords are never sent back. */

@@ -3,7 +3,7 @@ import type { Actor } from '../../../model/caller.ts'
 import { renderHtml } from '../../../shared/html.ts'
 import { HtmlView, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
-import type { Access, PageArea } from '../../pipeline/declarations.ts'
+import type { Access, PageArea, PasswordQuestion } from '../../pipeline/declarations.ts'
 import { GivenPassword } from '../../validation/fields.ts'
 import { type Static, type TSchema, Type } from '../../validation/schema.ts'
 import type { Cookies } from './cookies.ts'
@@ -42,7 +42,7 @@ export type PageOptions<Params extends Fields, Query extends Fields, Body extend
   readonly isLocal?: boolean
   /** False for a form that only reads. */
   readonly writes?: boolean
-  readonly recentPassword?: boolean | 'admins'
+  readonly recentPassword?: PasswordQuestion | undefined
   /** The response is a file, so that the page with the form stays and its button can be pressed again. */
   readonly isDownload?: boolean
   /** For a page that may take longer than others. */

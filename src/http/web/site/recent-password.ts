@@ -3,6 +3,7 @@ import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
+import type { PasswordQuestion } from '../../pipeline/declarations.ts'
 import type { Hook } from '../../pipeline/steps.ts'
 import type { Cookies } from './cookies.ts'
 import { formProblem, inputField } from './elements/fields.ts'
@@ -32,7 +33,7 @@ export type RecentPasswordParts = {
  */
 export function createRecentPassword({ site, sessions, limiter, cookies }: RecentPasswordParts): Hook {
   return async (request, reply) => {
-    if (request.routeOptions.config.recentPassword === 'admins' && request.caller.user.role !== 'admin') return
+    if (request.routeOptions.config.recentPassword?.isForAdmins && request.caller.user.role !== 'admin') return
     if (site.now() - request.passwordAt < RECENT_MS) return
     const { password } = request.body as { password?: string }
     if (password === undefined) throw new PasswordRequired()
@@ -43,15 +44,20 @@ export function createRecentPassword({ site, sessions, limiter, cookies }: Recen
 }
 
 /** Repeats the form that was sent, with a field for the password. */
-export function confirmPasswordPage({ root }: Site, request: FastifyRequest, problem: string | undefined): Page {
+export function confirmPasswordPage(
+  { root }: Site,
+  request: FastifyRequest,
+  { to, cancel }: PasswordQuestion,
+  problem: string | undefined,
+): Page {
   const [path = ''] = request.url.split('?')
   const place = queryText(declaredQuery(request))
   const fields = Object.entries((request.body ?? {}) as Record<string, unknown>).filter(([name]) => name !== 'password')
-  const content = html`${formProblem({ fields: {}, message: problem })}<p>You entered your password more than ten minutes ago. Enter it again to continue.</p>
+  const content = html`${formProblem({ fields: {}, message: problem })}<p>You entered your password more than ten minutes ago. Enter it again to ${to}.</p>
 <form class="form" method="post" action="${root}${path}${place}"${request.routeOptions.config.isDownload ? html` data-download` : ''}>
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
 ${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: true })}
-<div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${parentOf(path)}${place}">Cancel</a></div>
+<div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${cancel ?? parentOf(path)}${place}">Cancel</a></div>
 </form>`
   return { title: 'Confirm your password', content, isLone: true }
 }

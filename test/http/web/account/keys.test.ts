@@ -113,15 +113,16 @@ test('403: an admin who gave the password over ten minutes ago gives it again to
   await services.apiKeys.edit(OPERATOR, boss.id, keyId, { isActive: false })
   const before = await signIn(app, boss)
   clock.advance({ minutes: 11 })
-  const forms: [path: string, fields: Record<string, string>][] = [
-    ['', { name: 'nightly', access: 'read', scopes: 'a b', expires_at: '2999-01-31' }],
-    [`/${keyId}/rotate`, { overlap_seconds: '60' }],
-    [`/${keyId}/enable`, {}],
+  const forms: [path: string, fields: Record<string, string>, action: string][] = [
+    ['', { name: 'nightly', access: 'read', scopes: 'a b', expires_at: '2999-01-31' }, 'create this key'],
+    [`/${keyId}/rotate`, { overlap_seconds: '60' }, 'rotate this key'],
+    [`/${keyId}/enable`, {}, 'enable this key'],
   ]
-  for (const [path, fields] of forms) {
+  for (const [path, fields, action] of forms) {
     const asked = await app.inject(submit(`/account/keys${path}`, fields, before))
     assert.equal(asked.statusCode, 403, path)
-    assert.match(textOf(asked), /Confirm your password/)
+    assert.match(textOf(asked), new RegExp(`Confirm your password .* Enter it again to ${action}\\.`))
+    assert.ok(asked.body.includes(`href="/account/keys${path && `/${keyId}`}">Cancel</a>`), 'Cancel leads back')
     for (const [name, value] of Object.entries(fields)) assert.ok(asked.body.includes(`name="${name}" value="${value}"`), name)
     const wrong = await app.inject(submit(`/account/keys${path}`, { ...fields, password: 'not the password' }, before))
     assert.deepEqual([wrong.statusCode, wrong.headers['set-cookie']], [400, undefined])

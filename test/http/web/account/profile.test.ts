@@ -60,6 +60,7 @@ test('403: the password is asked for again before the address changes, ten minut
   clock.advance({ minutes: 11 })
   const asked = await send('email', { email: 'evil@example.com' })
   assert.equal(asked.statusCode, 403)
+  assert.match(textOf(asked), /Enter it again to change your address\./)
   assert.match(asked.body, /<input type="hidden" name="email" value="evil@example.com">/)
   assert.equal((await send('email', { email: 'evil@example.com', password: 'wrong' })).statusCode, 400)
   assert.equal(await mailbox.countFor('evil@example.com'), 0)

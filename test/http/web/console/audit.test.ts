@@ -68,7 +68,7 @@ test('200: a download has every event, is an event itself, and asks for the pass
   clock.advance({ minutes: 11 })
   const asked = await press('/download')
   assert.equal(asked.statusCode, 403)
-  assert.match(textOf(asked), /Confirm your password/)
+  assert.match(textOf(asked), /Confirm your password .* Enter it again to download the audit trail\./)
   assert.match(asked.body, /action="\/console\/audit\/download" data-download>/)
   assert.equal((await db.first(COUNT_EXPORTS))?.count, 1)
   assert.equal((await press('/download', { password: boss.password })).statusCode, 200)

@@ -122,6 +122,7 @@ test('403: making an admin and deleting ask for the password again after ten min
   const asked = await press('make-admin')
   assert.equal(asked.statusCode, 403)
   assert.match(asked.body, new RegExp(`<form class="form" method="post" action="/console/users/${mia.id}/make-admin">`))
+  assert.match(textOf(asked), /Enter it again to make this user an admin\./)
   assert.match(asked.body, /<label for="password">Password<\/label>/)
   assert.equal(await roleOf(), 'user')
   // Other actions do not ask.
@@ -138,7 +139,9 @@ test('403: making an admin and deleting ask for the password again after ten min
   // The new cookie names the same session and need not ask again; the former one still has to.
   const renewed = sessionCookie(confirmed)
   assert.equal((await services.userSessions.list(boss.id)).length, 2)
-  assert.equal((await press('delete')).statusCode, 403)
+  const stale = await press('delete')
+  assert.equal(stale.statusCode, 403)
+  assert.match(textOf(stale), /Enter it again to delete this user\./)
   assert.equal((await press('delete', {}, renewed)).statusCode, 303)
 })
 
