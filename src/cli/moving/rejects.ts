@@ -16,16 +16,25 @@ export type Rejects = {
  * so that it can be imported with the same command. Only its owner may read it: it contains password hashes.
  */
 export function createRejects(file: string | undefined): Rejects {
-  const descriptor = file === undefined ? undefined : open(file)
+  const descriptor = file === undefined ? undefined : writing(file, () => open(file))
   return {
     add(record, reason) {
       process.stderr.write(`latchkey: line ${record.line}: ${reason}\n`)
-      if (descriptor === undefined) return
-      writeSync(descriptor, `${textOf(record, `line ${record.line}: ${reason}`)}\n`)
+      if (file === undefined || descriptor === undefined) return
+      const text = textOf(record, `line ${record.line}: ${reason}`)
+      writing(file, () => writeSync(descriptor, `${text}\n`))
     },
     close() {
       if (descriptor !== undefined) closeSync(descriptor)
     },
+  }
+}
+
+function writing<Result>(file: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw new Error(`--rejects: ${file} cannot be written: ${explainSystemError(error)}`, { cause: error })
   }
 }
 
@@ -39,12 +48,8 @@ function textOf(record: FileRecord, reason: string): string {
 }
 
 function open(file: string): number {
-  try {
-    const descriptor = openSync(file, 'w', FILE_MODE)
-    // A file that exists keeps its mode when it is opened.
-    fchmodSync(descriptor, FILE_MODE)
-    return descriptor
-  } catch (error) {
-    throw new Error(`--rejects: ${file} cannot be written: ${explainSystemError(error)}`, { cause: error })
-  }
+  const descriptor = openSync(file, 'w', FILE_MODE)
+  // A file that exists keeps its mode when it is opened.
+  fchmodSync(descriptor, FILE_MODE)
+  return descriptor
 }

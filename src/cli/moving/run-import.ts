@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { createImport } from '../../domain/moving/import.service.ts'
-import { Refusal } from '../../model/refusal.ts'
+import { explain } from '../../process/startup-errors.ts'
 import { openBlocklist } from '../../security/blocklist.ts'
 import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
@@ -42,11 +42,12 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
     try {
       const checkAll = { ...check, foreignKinds: await target.foreignKinds() }
       const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
-      const counts = await importFile(db, run)
+      const counts = await importFile(db, run).catch((error: unknown) => {
+        const [message] = explain(error)
+        const state = isDryRun ? 'nothing was imported' : 'the import is incomplete: run the same command again to complete it'
+        throw new Error(`${message}; ${state}`, { cause: error })
+      })
       report(counts, isDryRun, given.json === true)
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      throw new Error(`${error.message}; the import is incomplete: run the same command again to complete it`, { cause: error })
     } finally {
       rejects.close()
       await blocklist?.close()
