@@ -17,7 +17,7 @@ export function tableOf(machine: Machine, sections: readonly Section[]): string 
 }
 
 function sectionTable({ title, how, figures }: Section): string {
-  const rows = figures.map((figure) => [figure.name, `${shown(figure.value)} ${figure.unit}`.trim(), target(figure), verdict(figure)])
+  const rows = figures.map((figure) => [figure.name, measured(figure), target(figure), verdict(figure)])
   const cells = [['Metric', 'Measured', 'Target', 'Met'], ...rows]
   const widths = [0, 1, 2, 3].map((place) => Math.max(...cells.map((row) => row[place]?.length ?? 0)))
   const lines = cells.map((row) => `| ${row.map((cell, place) => cell.padEnd(widths[place] ?? 0)).join(' | ')} |`)
@@ -25,8 +25,13 @@ function sectionTable({ title, how, figures }: Section): string {
   return [`## ${title}`, '', how, '', lines[0], rule, ...lines.slice(1)].join('\n')
 }
 
+function measured({ value, unit }: Figure): string {
+  // A request that is answered with 503 at its deadline has taken endlessly.
+  if (value === Number.POSITIVE_INFINITY) return '503'
+  return Number.isNaN(value) ? 'unknown' : `${shown(value)} ${unit}`.trim()
+}
+
 function shown(value: number): string {
-  if (!Number.isFinite(value)) return 'unknown'
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
   return value.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits })
 }
