@@ -44,7 +44,7 @@ export function accountProfileRoutes(app: App, parts: ProfileParts): void {
   post(
     '/email',
     {
-      recentPassword: { to: 'change your address' },
+      recentPassword: { to: 'change your address', cancel: '/account/' },
       body: { email: Email },
       labels: EMAIL_LABELS,
       retry: (problems, values, { caller }) => profilePage(caller.user, { email: { problems, values } }),

@@ -33,14 +33,21 @@ export type RecentPasswordParts = {
  */
 export function createRecentPassword({ site, sessions, limiter, cookies }: RecentPasswordParts): Hook {
   return async (request, reply) => {
-    if (request.routeOptions.config.recentPassword?.isForAdmins && request.caller.user.role !== 'admin') return
-    if (site.now() - request.passwordAt < RECENT_MS) return
+    if (!needsPassword(site, request)) return
     const { password } = request.body as { password?: string }
     if (password === undefined) throw new PasswordRequired()
     const { user } = request.caller
     const token = await limiter.attempt(user.email, request.origin, () => sessions.confirmPassword(request.actor, password))
     cookies.setSession(reply, token)
+    request.passwordAt = site.now()
   }
+}
+
+/** Whether the form asks the caller for the password before anything else happens. */
+export function needsPassword({ now }: Pick<Site, 'now'>, { routeOptions, caller, passwordAt }: FastifyRequest): boolean {
+  const { recentPassword } = routeOptions.config
+  if (recentPassword === undefined || (recentPassword.isForAdmins && caller.user.role !== 'admin')) return false
+  return now() - passwordAt >= RECENT_MS
 }
 
 /** Repeats the form that was sent, with a field for the password. */

@@ -68,6 +68,19 @@ test('403: the password is asked for again before the address changes, ten minut
   assert.equal(await mailbox.countFor('evil@example.com'), 1)
 })
 
+test('429: a limit on mails is explained by the form of the address, which does not ask for a password that was given', async (t) => {
+  const { send, clock, mia } = await start(t, { RATE_LIMITS: 'mail:ip=1/h' })
+  assert.equal((await send('email', { email: 'one@example.com' })).statusCode, 303)
+  const limited = await send('email', { email: 'two@example.com' })
+  assert.equal(limited.statusCode, 429)
+  assert.match(textOf(limited), /Too many requests\. Try again in/)
+  assert.doesNotMatch(textOf(limited), /Confirm your password/)
+  clock.advance({ minutes: 11 })
+  const confirmed = await send('email', { email: 'two@example.com', password: mia.password })
+  assert.equal(confirmed.statusCode, 429)
+  assert.doesNotMatch(textOf(confirmed), /Confirm your password/)
+})
+
 test('303: a new password needs the current one, ends all other sessions and keeps this one', async (t) => {
   const { app, send, look, mia, services } = await start(t)
   const other = await signIn(app, mia)
