@@ -6,22 +6,15 @@ import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, shortText, waitOf } from '../site/elements/format.ts'
-import { laterPage, nextLink, queryText, startLink, stepsFooter } from '../site/elements/paging.ts'
+import { nextLink, startLink, stepsFooter } from '../site/elements/paging.ts'
 import { badge, emptyState, mainCell, tableCard, tabs } from '../site/elements/tables.ts'
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes } from '../site/page-routes.ts'
-import { type ConsoleMailboxParts, mailboxCard } from './mailbox.routes.ts'
+import { type ConsoleMailboxParts, MailPlace, mailboxCard, mailPath, type Place, placeText } from './mailbox.routes.ts'
 
 export type ConsoleMailParts = ConsoleMailboxParts & { readonly mailAdministration: MailAdministration }
 
 const PAGE_SIZE = 15
-const Query = {
-  status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
-  before: Type.Optional(Type.Integer({ minimum: 1 })),
-  kept: Type.Optional(Type.Integer({ minimum: 1 })),
-}
-/** Which part of the two lists is shown. */
-type Place = { readonly status?: '' | 'failed' | undefined; readonly before?: number | undefined; readonly kept?: number | undefined }
 const Mail = { mail_id: Type.Integer() }
 
 /** The outbox: mails that wait, and mails that could not be delivered. */
@@ -30,7 +23,7 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
   const { root } = site
   const { get, post } = createPageRoutes(app, parts, 'console')
 
-  get('/mail', { query: Query }, async ({ query }) => {
+  get('/mail', { query: MailPlace }, async ({ query }) => {
     const isFailedOnly = query.status === 'failed'
     const mails = await mailAdministration.page(isFailedOnly ? 'failed' : 'all', query.before, PAGE_SIZE + 1)
     // The last mail of a later page may have left the outbox.
@@ -55,7 +48,7 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
         on: next === undefined ? undefined : nextLink(list({ before: next })),
       }),
     })
-    const mailbox = await mailboxCard(site, keptMails, { page: query.kept ?? 1, to: (kept) => `${list({ kept })}#mailbox` })
+    const mailbox = await mailboxCard(site, keptMails, query)
     return { title: 'Mail', content: html`${outbox}\n${mailbox}` }
   })
 
@@ -78,19 +71,11 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
 
   /** A mail that was delivered meanwhile, or that is being sent, is left alone. */
   function action(name: string, notice: Notice, change: (actor: Actor, mailId: number) => Promise<boolean>): void {
-    post(`/mail/:mail_id/${name}`, { params: Mail, query: Query }, async ({ params, query, actor }) => ({
+    post(`/mail/:mail_id/${name}`, { params: Mail, query: MailPlace }, async ({ params, query, actor }) => ({
       to: mailPath(query),
       notice: (await change(actor, params.mail_id)) ? notice : 'mail-gone',
     }))
   }
-}
-
-function mailPath(shown: Place): string {
-  return `/console/mail${placeText(shown)}`
-}
-
-function placeText({ status, before, kept }: Place): string {
-  return queryText({ status, before, kept: laterPage(kept) })
 }
 
 /** The state of a delivery: of a mail or a webhook. */

@@ -15,8 +15,17 @@ export type ConsoleMailboxParts = PageParts & {
 }
 
 const PAGE_SIZE = 15
-/** The page of the mailbox that a mail leads back to. */
-const Query = { kept: Type.Optional(Type.Integer({ minimum: 1 })) }
+/** Which part of the outbox and of the mailbox is shown, or is to be shown again. */
+export const MailPlace = {
+  status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
+  before: Type.Optional(Type.Integer({ minimum: 1 })),
+  kept: Type.Optional(Type.Integer({ minimum: 1 })),
+}
+export type Place = {
+  readonly status?: '' | 'failed' | undefined
+  readonly before?: number | undefined
+  readonly kept?: number | undefined
+}
 const Mail = { mail_id: Type.String({ maxLength: 300 }) }
 
 /**
@@ -36,11 +45,9 @@ export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void
   const { get } = createPageRoutes(app, parts, 'console')
   if (keptMails === undefined) return
 
-  get('/mail/kept/:mail_id', { params: Mail, query: Query }, async ({ params, query }) => {
+  get('/mail/kept/:mail_id', { params: Mail, query: MailPlace }, async ({ params, query }) => {
     const mail = await keptMails.find(params.mail_id)
-    return mail === undefined
-      ? { to: `/console/mail${placeOf(query.kept)}`, notice: 'mail-gone' }
-      : keptMailPage(site, mail, placeOf(query.kept))
+    return mail === undefined ? { to: mailPath(query), notice: 'mail-gone' } : keptMailPage(site, mail, query)
   })
 
   get('/mail/kept/:mail_id/frame', { params: Mail }, async ({ params, reply }) => {
@@ -52,33 +59,37 @@ export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void
 }
 
 /** The kept mails, newest first, as a part of the page of the outbox. */
-export async function mailboxCard(
-  { root, now }: Site,
-  keptMails: KeptMails | undefined,
-  requested: { readonly page: number; readonly to: (page: number) => string },
-): Promise<Html | undefined> {
+export async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined, shown: Place): Promise<Html | undefined> {
   if (keptMails === undefined) return undefined
-  const { mails, page, hasMore } = await keptMails.page(requested.page, PAGE_SIZE)
+  const { mails, page, hasMore } = await keptMails.page(shown.kept ?? 1, PAGE_SIZE)
   return tableCard({
     title: 'Mailbox',
     heads: ['Mail', 'Written'],
     rows: mails.map(({ id, to, subject, at }) => [
-      mainCell(shortText(subject), shortText(to), `${root}/console/mail/kept/${encodeURIComponent(id)}${placeOf(page)}`),
+      mainCell(
+        shortText(subject),
+        shortText(to),
+        `${root}/console/mail/kept/${encodeURIComponent(id)}${placeText({ ...shown, kept: page })}`,
+      ),
       ageOf(at, now()),
     ]),
     empty: emptyState('No mail yet', 'SMTP_URL is not set, so emails are kept as files and appear here.'),
     footer:
       mails.length === 0
         ? undefined
-        : html`${pagesFooter({ page, hasMore }, requested.to)}<footer class="hint">SMTP_URL is not set, so these emails are kept as files and not sent.</footer>`,
+        : html`${pagesFooter({ page, hasMore }, (kept) => `${root}${mailPath({ ...shown, kept })}#mailbox`)}<footer class="hint">SMTP_URL is not set, so these emails are kept as files and not sent.</footer>`,
   })
 }
 
-function placeOf(page: number | undefined): string {
-  return queryText({ kept: laterPage(page) })
+export function mailPath(shown: Place): string {
+  return `/console/mail${placeText(shown)}`
 }
 
-function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail, place: string): Page {
+export function placeText({ status, before, kept }: Place): string {
+  return queryText({ status, before, kept: laterPage(kept) })
+}
+
+function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail, shown: Place): Page {
   const content = html`<section class="card" aria-label="Mail"><dl class="facts">
 <dt>To</dt><dd>${to}</dd>
 <dt>Written</dt><dd>${timeOf(at)}</dd>
@@ -86,5 +97,5 @@ ${links.map((link) => html`<dt>Link</dt><dd class="clip"><a href="${link}" rel="
 </dl></section>
 <iframe class="mail" title="The mail, as its reader sees it" sandbox src="${root}/console/mail/kept/${encodeURIComponent(id)}/frame"></iframe>
 <details class="numbers"><summary>Text part</summary><pre>${text}</pre></details>`
-  return { title: subject, content, back: { path: `/console/mail${place}#mailbox`, text: 'Mail' } }
+  return { title: subject, content, back: { path: `${mailPath(shown)}#mailbox`, text: 'Mail' } }
 }

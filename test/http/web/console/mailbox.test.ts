@@ -73,9 +73,9 @@ plainTest('200: every kept mail is listed, in pages, and links end before punctu
   const listed: string[] = []
   for (let path = ''; ; ) {
     const { body } = await look(path)
-    const links = [...body.matchAll(/href="\/console\/mail(\/kept\/([^"?]+)[^"]*)"/g)]
-    listed.push(...links.map(([, , id = '']) => decodeURIComponent(id)))
-    const [, link = ''] = links[0] ?? []
+    const mails = [...body.matchAll(/href="\/console\/mail(\/kept\/([^"?]+)[^"]*)"/g)]
+    listed.push(...mails.map(([, , id = '']) => decodeURIComponent(id)))
+    const [, link = ''] = mails[0] ?? []
     assert.ok((await look(link)).body.includes(`class="back" href="/console/mail${path}#mailbox"`), 'a mail leads back to its page')
     const next = /rel="next" href="\/console\/mail([^"]*)"/.exec(body)?.[1]
     if (next === undefined) break
