@@ -28,9 +28,21 @@ export type ImportRun = WriterOptions & {
   readonly blocklist: Blocklist | undefined
 }
 
+/** An import ended before the end of its file. */
+export class ImportStopped extends Error {
+  override readonly name = 'ImportStopped'
+  /** Whether some users were imported. */
+  readonly hasWritten: boolean
+
+  constructor(counts: Counts, cause: unknown) {
+    super('the import was stopped', { cause })
+    this.hasWritten = counts.created + counts.updated > 0
+  }
+}
+
 type Entry = { readonly user: ImportedUser; readonly record: FileRecord }
 
-/** Imports the users of a file in batches. While the database writes some, the next one is read. */
+/** Imports the users of a file in batches. While the database writes some, the next one is read. Throws ImportStopped. */
 export async function importFile(db: Database, run: ImportRun): Promise<Counts> {
   const counts = { read: 0, created: 0, updated: 0, skipped: 0, rejected: 0 }
   const progress = createProgress(run.isDryRun ? 'checking' : 'importing', { showsRate: true })
@@ -76,8 +88,11 @@ export async function importFile(db: Database, run: ImportRun): Promise<Counts> 
     for await (const records of readRecords(run.file, run.source)) for (const record of records) await receive(record)
     await flush()
     await queue.end()
-  } finally {
+  } catch (error) {
+    // Batches that are on their way count too.
     await queue.end().catch(() => undefined)
+    throw new ImportStopped(counts, error)
+  } finally {
     progress.clear()
     writer.close()
   }

@@ -24,6 +24,8 @@ export function createWriter(db: Database, run: WriterOptions): ImportWriter {
 function createRealWriter(db: Database, run: WriterOptions): ImportWriter {
   const target = createImport(partsOf(db), OPERATOR.origin, run.options)
   const begun = target.begin()
+  // Thrown by the first batch.
+  begun.catch(() => undefined)
   return {
     // PostgreSQL uses one processor per connection. Ids that are kept can collide, and the sequence of new ones is set after each batch.
     parallel: run.options.keepIds ? 1 : 2,

@@ -1,4 +1,4 @@
-import { closeSync, fchmodSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fchmodSync, openSync, writeFileSync } from 'node:fs'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import type { FileRecord } from './records.ts'
 
@@ -22,7 +22,7 @@ export function createRejects(file: string | undefined): Rejects {
       process.stderr.write(`latchkey: line ${record.line}: ${reason}\n`)
       if (file === undefined || descriptor === undefined) return
       const text = textOf(record, `line ${record.line}: ${reason}`)
-      writing(file, () => writeSync(descriptor, `${text}\n`))
+      writing(file, () => writeFileSync(descriptor, `${text}\n`))
     },
     close() {
       if (descriptor !== undefined) closeSync(descriptor)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createExport, type Export } from '../../domain/moving/export.service.ts'
 import { counted } from '../../shared/counted.ts'
@@ -60,7 +60,7 @@ async function writeFile(file: string, work: (write: Write) => Promise<number>):
     const descriptor = openSync(partial, 'w', FILE_MODE)
     try {
       fchmodSync(descriptor, FILE_MODE)
-      const result = await work(async (text) => void writeSync(descriptor, text))
+      const result = await work(async (text) => writeFileSync(descriptor, text))
       fsyncSync(descriptor)
       renameSync(partial, file)
       return result

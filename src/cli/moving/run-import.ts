@@ -2,16 +2,15 @@ import { readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { createImport } from '../../domain/moving/import.service.ts'
-import { explain } from '../../process/startup-errors.ts'
 import { openBlocklist } from '../../security/blocklist.ts'
 import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
 import { print } from '../terminal/output.ts'
-import { InvalidInput } from '../terminal/refusals.ts'
+import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 import type { ImportCommandOptions } from './command-options.ts'
-import { type Counts, importFile } from './import-file.ts'
+import { type Counts, ImportStopped, importFile } from './import-file.ts'
 import { readList } from './read-file.ts'
 import { NotThatFile } from './records.ts'
 import { createRejects } from './rejects.ts'
@@ -43,9 +42,10 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
       const checkAll = { ...check, foreignKinds: await target.foreignKinds() }
       const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
       const counts = await importFile(db, run).catch((error: unknown) => {
-        const [message] = explain(error)
-        const state = isDryRun ? 'nothing was imported' : 'the import is incomplete: run the same command again to complete it'
-        throw new Error(`${message}; ${state}`, { cause: error })
+        if (!(error instanceof ImportStopped)) throw error
+        const state =
+          error.hasWritten && !isDryRun ? 'the import is incomplete: solve this, then run the same command again' : 'nothing was imported'
+        throw new Error(`${explainRefusal(error.cause).join('; ')}; ${state}`, { cause: error.cause })
       })
       report(counts, isDryRun, given.json === true)
     } finally {
