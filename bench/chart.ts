@@ -70,7 +70,8 @@ function axis(path: string, x: number, y: number, label: string): string {
 function linesOf(scale: readonly ScaleFigures[]): Line[] {
   const line = (label: string, read: (figures: ScaleFigures) => number) => ({
     label,
-    points: scale.map((figures) => [figures.users, read(figures)] as const),
+    // A search that got no answer in time has no point.
+    points: scale.map((figures) => [figures.users, read(figures)] as const).filter(([, ms]) => Number.isFinite(ms)),
   })
   return [
     line('GET /users/me, median', ({ hotPath }) => hotPath.me.latency.p50Ms),

@@ -26,9 +26,9 @@ function sectionTable({ title, how, figures }: Section): string {
 }
 
 function measured({ value, unit }: Figure): string {
-  // A request that is answered with 503 at its deadline has taken endlessly.
-  if (value === Number.POSITIVE_INFINITY) return '503'
-  return Number.isNaN(value) ? 'unknown' : `${shown(value)} ${unit}`.trim()
+  // A search that gets 503 at its deadline counts as infinitely slow.
+  if (value === Number.POSITIVE_INFINITY) return 'over 2 s: 503'
+  return !Number.isFinite(value) ? 'unknown' : `${shown(value)} ${unit}`.trim()
 }
 
 function shown(value: number): string {
