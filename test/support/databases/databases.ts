@@ -50,7 +50,7 @@ export async function migrateFresh(target: DatabaseTarget): Promise<void> {
 export function temporaryFolder(t: TestContext): string {
   const folder = newFolder('test')
   // A process that the test has started may still write to it.
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
 

@@ -136,22 +136,22 @@ async function usableBinaries(account: Account | undefined, folder: string): Pro
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
 }
 
-// Below the ports that systems choose for connections and for servers that listen on port 0: nobody takes one of these by chance.
+// Below the ports that systems choose for connections and for servers that listen on port 0.
 const [FIRST_PORT, LAST_PORT] = [11_000, 30_000]
 
-/** A port on which nothing listens, for a server that the test starts, or for nothing at all. */
+/** A port on which nothing listens, for a server that the test starts, or that stays closed. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(FIRST_PORT, LAST_PORT)
-    const probe = createServer()
-    const isFree = once(probe, 'listening').then(
-      () => true,
-      () => false,
-    )
-    probe.listen(port, '127.0.0.1')
-    if (!(await isFree)) continue
-    probe.close()
-    return port
+    const port = randomInt(FIRST_PORT, LAST_PORT + 1)
+    const probe = createServer().listen(port, '127.0.0.1')
+    try {
+      await once(probe, 'listening')
+      return port
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+    } finally {
+      probe.close()
+    }
   }
 }
 

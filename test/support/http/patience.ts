@@ -3,7 +3,7 @@ import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { eventually } from '../app/eventually.ts'
 
 /**
- * Sends one of many requests at once. On a busy machine some of them wait for too long: they are answered with 503, have changed nothing, and
+ * Sends one of many concurrent requests. On a busy machine some of them wait for too long: they are answered with 503, have changed nothing, and
  * are sent again.
  */
 export function injectPatiently(app: App, request: InjectOptions): Promise<LightMyRequestResponse> {

@@ -87,7 +87,25 @@ test('200: attacks in every stored field stay text on every page', async (t) => 
   }
 })
 
-const PARAMETERS = ['q', 'sort', 'status', 'after', 'before', 'cursor', 'next', 'kind', 'actor', 'target', 'page', 'code', 'to', 'x']
+const PARAMETERS = [
+  'q',
+  'sort',
+  'status',
+  'after',
+  'before',
+  'cursor',
+  'next',
+  'kind',
+  'actor',
+  'target',
+  'page',
+  'kept',
+  'sessions',
+  'keys',
+  'code',
+  'to',
+  'x',
+]
 
 test('200 or 422: attacks in every parameter stay text on every page', async (t) => {
   const { app, cookie, urls } = await startAttacked(t, MARKUP)
