@@ -33,26 +33,23 @@ if (unknown !== undefined) {
 const begunAt = performance.now()
 const folder = newFolder('bench')
 const generator = findLoadGenerator(folder)
+const machine = describeMachine()
 const sections: Section[] = []
 let scale: ScaleFigures[] = []
 
-if (only.has('requests')) sections.push(await measureThroughput(generator, folder, report))
-if (only.has('logins')) sections.push(await measureLogins(generator, folder, report))
-if (only.has('audit')) sections.push(await measureAudit(generator, folder, report))
-if (only.has('storm')) sections.push(await measureStorm(generator, folder, report))
+// A long run that fails keeps the results of the parts before.
+if (only.has('requests')) keep(await measureThroughput(generator, folder, report))
+if (only.has('logins')) keep(await measureLogins(generator, folder, report))
+if (only.has('audit')) keep(await measureAudit(generator, folder, report))
+if (only.has('storm')) keep(await measureStorm(generator, folder, report))
 if (only.has('scale')) {
   scale = await measureScale(report, values.users?.map(Number))
-  sections.push(scaleSection(scale), pagesSection(scale))
+  keep(scaleSection(scale), pagesSection(scale))
 }
-if (only.has('import')) sections.push(await measureImport(folder, report, values.users?.map(Number).at(-1)))
-if (only.has('footprint')) sections.push(await measureFootprint(folder, report))
+if (only.has('import')) keep(await measureImport(folder, report, values.users?.map(Number).at(-1)))
+if (only.has('footprint')) keep(await measureFootprint(folder, report))
 
-const machine = describeMachine()
-const table = tableOf(machine, sections)
-process.stdout.write(`\n${table}`)
-keep('results.json', `${JSON.stringify({ machine, sections, scale }, undefined, 2)}\n`)
-keep('results.md', table)
-keep('results.svg', chartOf(ratesOf(sections), scale))
+process.stdout.write(`\n${tableOf(machine, sections)}`)
 report('the results were written to bench/results/')
 const missed = sections.flatMap(({ figures }) => figures).filter((figure) => meetsTarget(figure) === false)
 for (const { name } of missed) report(`target missed: ${name}`)
@@ -64,9 +61,16 @@ function report(line: string): void {
   process.stderr.write(`[${String(seconds).padStart(4)} s] ${line}\n`)
 }
 
-function keep(name: string, text: string): void {
+function keep(...measured: readonly Section[]): void {
+  sections.push(...measured)
+  write('json', `${JSON.stringify({ machine, sections, scale }, undefined, 2)}\n`)
+  write('md', tableOf(machine, sections))
+  write('svg', chartOf(ratesOf(sections), scale))
+}
+
+function write(format: string, text: string): void {
   mkdirSync(RESULTS, { recursive: true })
-  writeFileSync(join(RESULTS, hasOwnSizes ? name.replace('results', 'scale') : name), text)
+  writeFileSync(join(RESULTS, `${hasOwnSizes ? 'scale' : 'results'}.${format}`), text)
 }
 
 function ratesOf(measured: readonly Section[]) {
