@@ -31,12 +31,12 @@ export type ImportRun = WriterOptions & {
 /** An import ended before the end of its file. */
 export class ImportStopped extends Error {
   override readonly name = 'ImportStopped'
-  /** Whether some users were imported. */
-  readonly hasWritten: boolean
+  /** False only if nothing was sent to the database. A batch that failed may have been committed all the same. */
+  readonly mayHaveWritten: boolean
 
-  constructor(counts: Counts, cause: unknown) {
+  constructor(mayHaveWritten: boolean, cause: unknown) {
     super('the import was stopped', { cause })
-    this.hasWritten = counts.created + counts.updated > 0
+    this.mayHaveWritten = mayHaveWritten
   }
 }
 
@@ -49,6 +49,7 @@ export async function importFile(db: Database, run: ImportRun): Promise<Counts> 
   const writer = createWriter(db, run)
   const batch = createBatch<Entry>(run.options.onConflict === 'update' ? UPDATE_BATCH_SIZE : undefined)
   const queue = createWriteQueue(writer.parallel)
+  let mayHaveWritten = false
 
   function reject(record: FileRecord, reason: string): void {
     counts.rejected++
@@ -57,6 +58,7 @@ export async function importFile(db: Database, run: ImportRun): Promise<Counts> 
   }
 
   async function writeEntries(entries: readonly Entry[]): Promise<void> {
+    mayHaveWritten = !run.isDryRun
     const outcome = await writer.write(entries.map(({ user }) => user))
     counts.created += outcome.created.length
     counts.updated += outcome.updated.length
@@ -89,9 +91,8 @@ export async function importFile(db: Database, run: ImportRun): Promise<Counts> 
     await flush()
     await queue.end()
   } catch (error) {
-    // Batches that are on their way count too.
     await queue.end().catch(() => undefined)
-    throw new ImportStopped(counts, error)
+    throw new ImportStopped(mayHaveWritten, error)
   } finally {
     progress.clear()
     writer.close()

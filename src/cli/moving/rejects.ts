@@ -1,4 +1,4 @@
-import { closeSync, fchmodSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, fchmodSync, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import type { FileRecord } from './records.ts'
 
@@ -49,7 +49,7 @@ function textOf(record: FileRecord, reason: string): string {
 
 function open(file: string): number {
   const descriptor = openSync(file, 'w', FILE_MODE)
-  // A file that exists keeps its mode when it is opened.
-  fchmodSync(descriptor, FILE_MODE)
+  // A file that exists keeps its mode when it is opened. The mode of a device such as /dev/null stays as it is.
+  if (fstatSync(descriptor).isFile()) fchmodSync(descriptor, FILE_MODE)
   return descriptor
 }

@@ -43,8 +43,9 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
       const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
       const counts = await importFile(db, run).catch((error: unknown) => {
         if (!(error instanceof ImportStopped)) throw error
-        const state =
-          error.hasWritten && !isDryRun ? 'the import is incomplete: solve this, then run the same command again' : 'nothing was imported'
+        const state = error.mayHaveWritten
+          ? 'the import is incomplete: fix the problem, then run the same command again'
+          : 'nothing was imported'
         throw new Error(`${explainRefusal(error.cause).join('; ')}; ${state}`, { cause: error.cause })
       })
       report(counts, isDryRun, given.json === true)
