@@ -47,7 +47,8 @@ export function createRecentPassword({ site, sessions, limiter, cookies }: Recen
 export function needsPassword({ now }: Pick<Site, 'now'>, { routeOptions, caller, passwordAt }: FastifyRequest): boolean {
   const { recentPassword } = routeOptions.config
   if (recentPassword === undefined || (recentPassword.isForAdmins && caller.user.role !== 'admin')) return false
-  return now() - passwordAt >= RECENT_MS
+  // Also if it is not known when the password was given.
+  return !(now() - passwordAt < RECENT_MS)
 }
 
 /** Repeats the form that was sent, with a field for the password. */

@@ -81,6 +81,12 @@ plainTest('200: every kept mail is listed, in pages, and links end before punctu
     if (next === undefined) break
     path = next.replace('#mailbox', '')
   }
+  const [, mail = ''] = /href="\/console\/mail(\/kept\/[^"]+)"/.exec((await look('?status=failed&kept=2')).body) ?? []
+  const opened = await look(mail.replaceAll('&amp;', '&'))
+  assert.ok(
+    opened.body.includes('class="back" href="/console/mail?status=failed&amp;kept=2#mailbox"'),
+    'and to the same part of the outbox',
+  )
   assert.deepEqual(
     listed,
     Array.from({ length: 131 }, (_, n) => nameOf(130 - n)),
