@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import type { BrowserContextOptions } from 'playwright-core'
 import { startBusyService } from '../support/app/busy-service.ts'
 import { until } from '../support/app/eventually.ts'
-import { freePort } from '../support/databases/postgres-server.ts'
 import { openBrowser, SCREENSHOTS, signIn } from '../support/servers/browser.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 const IMAGES = fileURLToPath(new URL('../../docs/images', import.meta.url))
 // The pictures of the documents differ with the fonts of the machine, so that they are made on request only.

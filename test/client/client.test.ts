@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { type Client, createClient, LatchkeyError } from '../../packages/client/src/index.ts'
 import { member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
-import { freePort } from '../support/databases/postgres-server.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 const MIA = { email: 'mia@example.com', password: 'correct horse battery', firstName: 'Mia', lastName: 'Muster' }
 

@@ -8,8 +8,8 @@ import { createOfflineVerifier, LatchkeyError, type OfflineIdentity, type Verifi
 import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
 import { watchedFetch } from '../support/client/watched-fetch.ts'
-import { freePort } from '../support/databases/postgres-server.ts'
 import { ORIGIN } from '../support/http/origins.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { issueToken } from '../support/servers/offline-verifier.ts'
 
 type Requirement = Parameters<Verifier['verify']>[1]

@@ -8,9 +8,9 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
-import { freePort } from '../support/databases/postgres-server.ts'
 import { ROOT } from '../support/documents.ts'
 import { finished } from '../support/processes/processes.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 const FOLDER = join(ROOT, 'clients/python')
 // The packages of Debian belong to its own Python, which may not be the first in the path.

@@ -6,7 +6,7 @@ import { createVerifier, LatchkeyError, type Verifier } from '../../packages/cli
 import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
 import { watchedFetch } from '../support/client/watched-fetch.ts'
-import { freePort } from '../support/databases/postgres-server.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 type Verify = Parameters<Verifier['verify']>
 

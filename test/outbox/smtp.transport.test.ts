@@ -9,8 +9,9 @@ import { type Actor, member } from '../support/app/actors.ts'
 import { until } from '../support/app/eventually.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { makeCertificate } from '../support/servers/certificates.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { openPostOffice, outboxRows } from '../support/servers/post-office.ts'
-import { closedPort, startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const SHORT = { silenceMs: 150, totalMs: 600 }
 // Only the whole mail takes too long, also on a busy machine.
@@ -59,7 +60,7 @@ test('a mail is sent from MAIL_FROM to exactly one recipient', async (t) => {
 
 test('a mail waits while the connection is refused', async (t) => {
   const { testApp } = await askedForReset(t)
-  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort()}`)
+  await tryToSend(t, testApp, `smtp://127.0.0.1:${await freePort()}`)
   await waits(testApp, /^no answer: .*ECONNREFUSED/)
 })
 
@@ -177,7 +178,7 @@ test('all mail is sent within 30 seconds after a server that was down for minute
   const { testApp } = await askedForReset(t)
   const actors = [await member(testApp), await member(testApp), await member(testApp), await member(testApp), await member(testApp)]
   for (const { email } of actors) await enqueueMail(testApp.db, 'reset', email, testApp.clock.now())
-  const port = await closedPort()
+  const port = await freePort()
   const transport = createSmtpTransport(`smtp://localhost:${port}`, SHORT)
   t.after(() => transport.close())
   const { dispatcher } = openPostOffice(testApp, transport)
@@ -219,7 +220,7 @@ test('a stop aborts a sending that hangs, and the mail is due again', async (t) 
 
 test('a stop aborts a check that hangs, and the mail is due again', async (t) => {
   const { testApp } = await askedForReset(t)
-  await tryToSend(t, testApp, `smtp://127.0.0.1:${await closedPort()}`)
+  await tryToSend(t, testApp, `smtp://127.0.0.1:${await freePort()}`)
   testApp.clock.advance({ seconds: 2 })
   const row = await stopDuringSilence(t, testApp)
   assert.deepEqual({ lease: row?.lease, attempts: row?.attempts }, { lease: null, attempts: 2 })

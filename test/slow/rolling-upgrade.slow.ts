@@ -10,7 +10,8 @@ import { bearer, codeFor, expectStatus, liveBetween, NEW_PASSWORD, registered, u
 import { startMain } from '../support/processes/main-process.ts'
 import { previousRelease } from '../support/processes/previous-release.ts'
 import { LATCHKEY, MAIN, runNode } from '../support/processes/processes.ts'
-import { closedPort, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { freePort } from '../support/servers/free-port.ts'
+import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 /** Later releases start on a newer schema that they can use. */
 const REFUSES_NEWER_SCHEMAS = '0.7.0'
@@ -114,7 +115,7 @@ test('data of the previous release: logins, sessions, keys, mailed links and wai
   const id = await userId(old.url, banned.email, bearer(boss['token']))
   await expectStatus(old.url, 204, ['POST', `/users/${id}/ban`, undefined, bearer(boss['token'])])
   await stop(old)
-  const silent = await start(release.main, { SMTP_URL: `smtp://127.0.0.1:${await closedPort()}` })
+  const silent = await start(release.main, { SMTP_URL: `smtp://127.0.0.1:${await freePort()}` })
   const waiting = await registered(silent.url)
   await stop(silent)
 

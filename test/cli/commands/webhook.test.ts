@@ -12,7 +12,7 @@ import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 import { makeCertificate } from '../../support/servers/certificates.ts'
-import { closedPort } from '../../support/servers/smtp-peer.ts'
+import { freePort } from '../../support/servers/free-port.ts'
 import { answering, enqueueWebhook, startReceiver, WEBHOOK_SECRET } from '../../support/servers/webhook-receiver.ts'
 
 const OCCURRED_AT = Date.UTC(2026, 0, 2, 3, 4, 5)
@@ -157,7 +157,7 @@ test('webhook test sends a signed event past the outbox and reports the answer',
   const { webhook_id, ...answer } = JSON.parse(refused.stdout)
   assert.deepEqual({ code: refused.code, answer }, { code: 1, answer: { accepted: false, status: 302 } })
   assert.match(webhook_id, /^msg_/)
-  const down = { ...settings, WEBHOOK_URL: `http://127.0.0.1:${await closedPort()}/` }
+  const down = { ...settings, WEBHOOK_URL: `http://127.0.0.1:${await freePort()}/` }
   refusedWith(await line.run(['webhook', 'test'], '', down), 1, 'the receiver did not accept the test event: no answer: ECONNREFUSED')
   refusedWith(await line.run(['webhook', 'test']), 1, 'WEBHOOK_URL: is not set')
 })

@@ -12,9 +12,9 @@ import { until } from '../../support/app/eventually.ts'
 import { TOKENS } from '../../support/conformance/account-defects.ts'
 import { altered, jsonReply, type Plant, startMutatingProxy } from '../../support/conformance/mutating-proxy.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
-import { freePort } from '../../support/databases/postgres-server.ts'
 import { json, refusedWith } from '../../support/processes/command-line.ts'
 import { type Finished, finished, LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
+import { freePort } from '../../support/servers/free-port.ts'
 
 type JsonReport = {
   readonly passed: number

@@ -15,7 +15,8 @@ import { emptyPostgres, freshDatabase, temporaryFolder, test } from '../../suppo
 import { emptyDatabase } from '../../support/databases/later-schema.ts'
 import { problems, validSettings } from '../../support/processes/doctor.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
-import { closedPort, startRawPeer } from '../../support/servers/smtp-peer.ts'
+import { freePort } from '../../support/servers/free-port.ts'
+import { startRawPeer } from '../../support/servers/smtp-peer.ts'
 
 plainTest('doctor reports a path where no database can be created, and one that this user cannot write', async (t) => {
   const folder = temporaryFolder(t)
@@ -84,7 +85,7 @@ plainTest('doctor reports a database that is damaged, unreachable or read-only',
   const { file, env } = await validSettings(t)
   writeFileSync(file, 'nonsense'.repeat(2000))
   assert.match(problems(await examine(env), 'database')[0] ?? '', /^error: DATABASE_URL: the SQLite file .* file is not a database$/)
-  const away = { ...env, DATABASE_URL: `postgres://me:hunter22@127.0.0.1:${await closedPort()}/x` }
+  const away = { ...env, DATABASE_URL: `postgres://me:hunter22@127.0.0.1:${await freePort()}/x` }
   const [refused = ''] = problems(await examine(away), 'database')
   assert.match(refused, /^error: DATABASE_URL: the PostgreSQL database cannot be used: nothing is listening at its address/)
   assert.doesNotMatch(refused, /hunter22/)

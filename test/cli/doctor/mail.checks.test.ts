@@ -8,16 +8,14 @@ import { temporaryFolder } from '../../support/databases/databases.ts'
 import { problems, validSettings } from '../../support/processes/doctor.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 import { makeCertificate } from '../../support/servers/certificates.ts'
-import { closedPort, startRawPeer, startSmtpPeer } from '../../support/servers/smtp-peer.ts'
+import { freePort } from '../../support/servers/free-port.ts'
+import { startRawPeer, startSmtpPeer } from '../../support/servers/smtp-peer.ts'
 
 plainTest('doctor reports a mail server that is down, silent or rejects the login, and never prints the password', async (t) => {
   const { env } = await validSettings(t)
   const smtp = async (url: string, sendTo?: string) =>
     problems(await examine({ ...env, MAIL_FROM: 'us@example.com', BASE_URL: 'https://localhost:1', SMTP_URL: url }, { sendTo }), 'smtp')
-  assert.match(
-    (await smtp(`smtp://localhost:${await closedPort()}`))[0] ?? '',
-    /^error: the mail server cannot be used: no answer: connect/,
-  )
+  assert.match((await smtp(`smtp://localhost:${await freePort()}`))[0] ?? '', /^error: the mail server cannot be used: no answer: connect/)
   const silent = await startRawPeer(t, () => undefined)
   assert.match((await smtp(silent.url))[0] ?? '', /^error: the mail server cannot be used: no answer: Greeting never received/)
   const strict = await startSmtpPeer(t, { login: { user: 'me', password: 'right' }, refuseRecipient: () => '550 no such user' })
@@ -40,7 +38,7 @@ plainTest('doctor gives the advice that belongs to the problem of the mail serve
     return findings.find(({ check, verdict }) => check === 'smtp' && verdict === 'error')?.advice ?? ''
   }
   const strict = await startSmtpPeer(t, { login: { user: 'me', password: 'right' }, refuseRecipient: () => '550 no such user' })
-  assert.match(await advice(`smtp://localhost:${await closedPort()}`), /^Check host and port in SMTP_URL/)
+  assert.match(await advice(`smtp://localhost:${await freePort()}`), /^Check host and port in SMTP_URL/)
   assert.match(await advice(`smtps://localhost:${strict.port}`), /^Check host and port in SMTP_URL/)
   assert.match(await advice(`smtp://me:wrong@localhost:${strict.port}?tls=none`), /^Check user and password in SMTP_URL/)
   assert.match(await advice(`smtp://me:right@localhost:${strict.port}`), /^Use another port or smtps:/)

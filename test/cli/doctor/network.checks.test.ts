@@ -3,12 +3,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { test as plainTest } from 'node:test'
 import { examine } from '../../../src/cli/doctor/examine.ts'
 import { problems, validSettings, webServer } from '../../support/processes/doctor.ts'
-import { closedPort } from '../../support/servers/smtp-peer.ts'
+import { freePort } from '../../support/servers/free-port.ts'
 
 plainTest('doctor reports a port that another program uses, and addresses that lead nowhere or elsewhere', async (t) => {
   const { env } = await validSettings(t)
   const other = await webServer(t, (_request, response) => response.writeHead(404).end('not here'))
-  const closed = await closedPort()
+  const closed = await freePort()
   const taken = await examine({ ...env, PORT: String(other.port), BASE_URL: other.url })
   assert.deepEqual(problems(taken, 'port'), [`error: another program listens on 127.0.0.1, port ${other.port}`])
   assert.deepEqual(problems(taken, 'base url'), [`error: ${other.url} leads somewhere else: /heartbeat was answered with 404`])
@@ -33,7 +33,7 @@ plainTest('doctor reports a frontend that is down or has no page for a new passw
   assert.deepEqual(await frontend(`${page.url}/app`), [])
   assert.deepEqual(await frontend(page.url), [`error: ${page.url}/reset-password was answered with 404`])
   assert.match(
-    (await frontend(`http://127.0.0.1:${await closedPort()}`))[0] ?? '',
+    (await frontend(`http://127.0.0.1:${await freePort()}`))[0] ?? '',
     /^error: .* cannot be reached from here: connect ECONNREFUSED/,
   )
 })

@@ -9,8 +9,8 @@ import { parseEnv } from 'node:util'
 import { loadConfig } from '../../../src/config/load.ts'
 import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { freePort } from '../../support/databases/postgres-server.ts'
 import { execForm, readDockerfile, type Stage } from '../../support/servers/dockerfile.ts'
+import { freePort } from '../../support/servers/free-port.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const NOBODY = { uid: 65_534, gid: 65_534 }

@@ -9,11 +9,11 @@ import { keyHolder, member } from '../../support/app/actors.ts'
 import { until } from '../../support/app/eventually.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { freePort } from '../../support/databases/postgres-server.ts'
 import { ROOT, read } from '../../support/documents.ts'
 import { post } from '../../support/http/requests.ts'
 import { runNode } from '../../support/processes/processes.ts'
 import { assertSteps, missingTool, readSteps } from '../../support/processes/shell-page.ts'
+import { freePort } from '../../support/servers/free-port.ts'
 
 const PAGE = read('docs/integration.md')
 

@@ -9,10 +9,10 @@ import { member } from '../../support/app/actors.ts'
 import { until } from '../../support/app/eventually.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { freePort } from '../../support/databases/postgres-server.ts'
 import { ROOT, read, rows } from '../../support/documents.ts'
 import { OPERATOR } from '../../support/http/origins.ts'
 import { missingTool } from '../../support/processes/shell-page.ts'
+import { freePort } from '../../support/servers/free-port.ts'
 import { openWebhooks, WEBHOOK_SECRET, webhookRows } from '../../support/servers/webhook-receiver.ts'
 
 const PAGE = read('docs/webhooks.md')

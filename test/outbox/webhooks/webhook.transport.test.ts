@@ -5,7 +5,8 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createWebhookTransport, WebhookError } from '../../../src/outbox/webhooks/webhook.transport.ts'
 import { until } from '../../support/app/eventually.ts'
-import { closedPort, startRawPeer } from '../../support/servers/smtp-peer.ts'
+import { freePort } from '../../support/servers/free-port.ts'
+import { startRawPeer } from '../../support/servers/smtp-peer.ts'
 import { answering, startReceiver } from '../../support/servers/webhook-receiver.ts'
 
 const MESSAGE = { headers: { 'content-type': 'application/json', 'webhook-id': 'msg_1' }, body: '{"type":"ü"}' }
@@ -41,7 +42,7 @@ test('the request arrives whole, with the path and query of the URL', async (t) 
 })
 
 test('a receiver that is down, unknown or no web server is an error with a reason, and without the address', async (t) => {
-  const port = await closedPort()
+  const port = await freePort()
   await assert.rejects(transportTo(t, `http://127.0.0.1:${port}/`).post(MESSAGE), failsWith('no answer: ECONNREFUSED'))
   await assert.rejects(transportTo(t, 'http://receiver.invalid/').post(MESSAGE), /^WebhookError: no answer: (ENOTFOUND|EAI_AGAIN)$/)
   const noise = await rawReceiver(t, (socket) => void socket.end('220 mail.example ESMTP\r\n'))

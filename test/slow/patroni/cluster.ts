@@ -3,8 +3,8 @@ import { chownSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { until } from '../../support/app/eventually.ts'
-import { freePort } from '../../support/databases/postgres-server.ts'
 import { newFolder } from '../../support/databases/run-folder.ts'
+import { freePort } from '../../support/servers/free-port.ts'
 import { adapted } from '../../support/servers/front-proxies.ts'
 
 export type Node = {

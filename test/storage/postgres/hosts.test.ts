@@ -10,7 +10,8 @@ import { openPostgres } from '../../../src/storage/postgres/driver.ts'
 import { ping } from '../../../src/storage/repositories/operations/ping.ts'
 import { freshDatabase } from '../../support/databases/databases.ts'
 import { startBrokenProxy } from '../../support/servers/broken-proxy.ts'
-import { closedPort, startRawPeer } from '../../support/servers/smtp-peer.ts'
+import { freePort } from '../../support/servers/free-port.ts'
+import { startRawPeer } from '../../support/servers/smtp-peer.ts'
 
 /** Opens a fresh database through a list of hosts in which it comes last. */
 async function behind(t: TestContext, ...ports: number[]): Promise<Database> {
@@ -51,7 +52,7 @@ async function deafPort(t: TestContext): Promise<number> {
 }
 
 test('a host that refuses connections is skipped within the same request', async (t) => {
-  const db = await behind(t, await closedPort(), await closedPort())
+  const db = await behind(t, await freePort(), await freePort())
   await ping(db)
 })
 

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { type StartOptions, startApp, type TestApp } from '../app/start-app.ts'
-import { freePort } from '../databases/postgres-server.ts'
+import { freePort } from '../servers/free-port.ts'
 
 /** A service that listens at its BASE_URL. */
 export async function startListening(t: TestContext, options: StartOptions = {}): Promise<TestApp & { readonly url: string }> {

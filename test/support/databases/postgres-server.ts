@@ -1,12 +1,11 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, chownSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
+import { freePort } from '../servers/free-port.ts'
 import { newFolder, runFolder } from './run-folder.ts'
 
 type Binaries = { readonly postgres: string; readonly initdb: string }
@@ -134,25 +133,6 @@ async function usableBinaries(account: Account | undefined, folder: string): Pro
   const copy = join(runFolder(), 'native')
   if (!existsSync(copy)) cpSync(dirname(dirname(packaged.postgres)), copy, { recursive: true, verbatimSymlinks: true })
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
-}
-
-// Below the ports that systems choose for connections and for servers that listen on port 0.
-const [FIRST_PORT, LAST_PORT] = [11_000, 30_000]
-
-/** A port on which nothing listens, for a server that the test starts, or that stays closed. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(FIRST_PORT, LAST_PORT + 1)
-    const probe = createServer().listen(port, '127.0.0.1')
-    try {
-      await once(probe, 'listening')
-      return port
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    } finally {
-      probe.close()
-    }
-  }
 }
 
 async function untilReady(url: string, child: ChildProcess): Promise<void> {

@@ -3,8 +3,8 @@ import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { eventually } from '../app/eventually.ts'
 
 /**
- * Sends one of many concurrent requests. On a busy machine some of them wait for too long: they are answered with 503, have changed nothing, and
- * are sent again.
+ * Sends one of many concurrent requests, and sends it again if a busy machine answers it with 503. Nearly always such a request has changed
+ * nothing. One whose commit was on its way has, and its repetition is refused.
  */
 export function injectPatiently(app: App, request: InjectOptions): Promise<LightMyRequestResponse> {
   return eventually(`${request.method} ${request.url} is not answered with 503`, async () => {

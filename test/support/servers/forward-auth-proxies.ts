@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { until } from '../app/eventually.ts'
 import { temporaryFolder } from '../databases/databases.ts'
-import { freePort } from '../databases/postgres-server.ts'
+import { freePort } from './free-port.ts'
 import { sendBytes } from './front-proxies.ts'
 
 export type Ports = { readonly check: number; readonly product: number }

@@ -11,8 +11,8 @@ import { connect as connectTls } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { until } from '../app/eventually.ts'
 import { temporaryFolder } from '../databases/databases.ts'
-import { freePort } from '../databases/postgres-server.ts'
 import type { Certificate } from './certificates.ts'
+import { freePort } from './free-port.ts'
 
 export type FrontProxy = {
   readonly port: number

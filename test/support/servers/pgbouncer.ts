@@ -6,7 +6,8 @@ import type { TestContext } from 'node:test'
 import postgres from 'postgres'
 import { until } from '../app/eventually.ts'
 import { temporaryFolder } from '../databases/databases.ts'
-import { freePort, SERVER_ACCOUNT } from '../databases/postgres-server.ts'
+import { SERVER_ACCOUNT } from '../databases/postgres-server.ts'
+import { freePort } from './free-port.ts'
 import { adapted } from './front-proxies.ts'
 
 export type PgBouncer = {

@@ -3,7 +3,6 @@ import { createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { type ReceivedMail, readMail } from '../app/mailbox.ts'
-import { freePort } from '../databases/postgres-server.ts'
 
 export type Delivery = {
   readonly from: string
@@ -117,11 +116,6 @@ export async function startRawPeer(
   t.after(stop)
   const port = portOf(server.address())
   return { port, url: `smtp://localhost:${port}`, stop }
-}
-
-/** Returns a port on which nothing listens. */
-export function closedPort(): Promise<number> {
-  return freePort()
 }
 
 function portOf(address: ReturnType<Socket['address']> | string | null): number {
