@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import postgres from 'postgres'
 import { statement } from '../../src/storage/database.ts'
+import type { DatabaseTarget } from '../../src/storage/database-target.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
 import { until } from '../support/app/eventually.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
@@ -14,6 +16,15 @@ const COUNT = statement<{ users: number; addresses: number; keys: number }>(`
   select (select count(*) from users) as users, (select count(distinct email_key) from users) as addresses,
     (select count(*) from api_keys) as keys`)
 const USERS = scaled(10_000, 100_000)
+
+/** PostgreSQL finishes the statement of a client that was killed, which may be a commit. */
+async function untilEnded(target: DatabaseTarget): Promise<void> {
+  if (target.kind !== 'postgres') return
+  const sql = postgres(target.url, { max: 1, onnotice: () => undefined })
+  const open = () => sql`select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`
+  await until('no transaction of the killed import is open', async () => (await open()).length === 0)
+  await sql.end({ timeout: 1 })
+}
 
 test('an import that is killed again and again ends with every user and every key once', async (t) => {
   const folder = temporaryFolder(t)
@@ -35,6 +46,7 @@ test('an import that is killed again and again ends with every user and every ke
     await until('a batch is committed', async () => (await count()).users > before || child.exitCode !== null)
     child.kill('SIGKILL')
     if (child.exitCode === null) await once(child, 'close')
+    await untilEnded(target)
     const { users, addresses, keys } = await count()
     t.diagnostic(`killed after ${users} of ${USERS} users`)
     assert.deepEqual([addresses, keys], [users, users])

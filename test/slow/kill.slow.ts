@@ -11,7 +11,7 @@ import { missing } from '../support/load/outage.ts'
 import { assertRecorded, assertReported, assertSealed, type Rows } from '../support/load/reported-events.ts'
 import { candidates } from '../support/load/steady-account.ts'
 import { createSteadyClient, type SteadyClient } from '../support/load/steady-client.ts'
-import { ask } from '../support/load/traffic.ts'
+import { askPatiently } from '../support/load/traffic.ts'
 import { EVERYTHING_ON } from '../support/processes/all-settings.ts'
 import { json } from '../support/processes/command-line.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
@@ -27,7 +27,7 @@ const MOST_WRITES = 60
 const WRITES_DEADLINE_MS = 60_000
 const ADMIN = { email: 'admin@example.com', password: 'a password for the admin' }
 // A mail that was being sent when the process was killed stays leased. The long form waits for the lease to end; the short form makes it due.
-const MAIL_DEADLINE_MS = scaled(30_000, 120_000)
+const MAIL_DEADLINE_MS = 120_000
 
 test('a service that is killed repeatedly, at any moment, keeps every acknowledged write and sends every mail and webhook', async (t) => {
   const folder = temporaryFolder(t)
@@ -73,7 +73,7 @@ test('a service that is killed repeatedly, at any moment, keeps every acknowledg
 
   const service = await startProcess(t, env, folder)
   for (const client of clients) await client.check(service.url)
-  const { body: keySet } = await ask(service.url, 'GET', '/.well-known/jwks.json')
+  const { body: keySet } = await askPatiently(service.url, 'GET', '/.well-known/jwks.json')
   const published = (keySet as { keys: { kid: string }[] }).keys.map(({ kid }) => kid)
   assert.deepEqual(missing(published, rotated), [], 'every signing key is published')
   await assertRecorded(rows)
@@ -100,10 +100,15 @@ const ORPHANS = `
   union all select 'former secret', key_id from retiring_secrets where key_id not in (select id from api_keys)
   union all select 'mail', recipient from outbox where kind = 'verify' and recipient not in (select email_key from users)`
 
-/** The errors in a log, except requests that a busy machine was too slow for: their clients get 503 and count no acknowledged write. */
+const TOO_SLOW = /(?:longer than|respond within|begin within) \d+ ms|password queue is full|CONNECT_TIMEOUT|database is locked/
+
+/**
+ * The errors in a log, except work that a busy machine was too slow for: a client gets 503 and counts no acknowledged write, and the sealer
+ * tries again.
+ */
 function errorsIn(output: string): string {
   const lines = output.match(/.*(?:unhandled|uncaught|"level":50).*/g) ?? []
-  return lines.filter((line) => !/"reason":"the request took longer than \d+ ms"/.test(line)).join('\n')
+  return lines.filter((line) => /unhandled|uncaught/.test(line) || !TOO_SLOW.test(line)).join('\n')
 }
 
 function acknowledgedBy(clients: readonly SteadyClient[]): number {
@@ -111,7 +116,7 @@ function acknowledgedBy(clients: readonly SteadyClient[]): number {
 }
 
 async function runClients(url: string, clients: readonly SteadyClient[]): Promise<Promise<void>[]> {
-  const { body } = await ask(url, 'POST', '/login/', ADMIN)
+  const { body } = await askPatiently(url, 'POST', '/login/', ADMIN)
   const admin = { authorization: `Bearer ${(body as { token: string }).token}` }
   return clients.map((client) => client.run(url, admin))
 }

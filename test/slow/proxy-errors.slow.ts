@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../support/app/start-app.ts'
 import { startProcess } from '../support/processes/service-process.ts'
-import { openBrowser } from '../support/servers/browser.ts'
+import { openBrowser, PATIENCE_MS } from '../support/servers/browser.ts'
 import { type Certificate, makeCertificate } from '../support/servers/certificates.ts'
 import { startFailingUpstream } from '../support/servers/failing-upstream.ts'
 import { freePort } from '../support/servers/free-port.ts'
@@ -73,7 +73,7 @@ test('nginx with deploy/nginx.conf returns its own errors in the format of the s
   const certificate = certificateFor(t, 'nginx')
   if (certificate === undefined) return
   const expected = await serviceHeaders(t)
-  const proxy = await startNginx(t, await startFailingUpstream(t), certificate, { 'proxy_read_timeout 35s': 'proxy_read_timeout 1s' })
+  const proxy = await startNginx(t, await startFailingUpstream(t), certificate, { 'proxy_read_timeout 35s': 'proxy_read_timeout 5s' })
   const { port } = proxy
   const check = (response: ProxyResponse, ...row: Expected) => assertServiceFormat(response, row, expected)
   check(await rejectedLogin(proxy), 429, 'too_many_requests', 'Too many requests', '6')
@@ -103,7 +103,7 @@ test('HAProxy with deploy/haproxy.cfg returns its own errors in the format of th
   if (certificate === undefined) return
   const expected = await serviceHeaders(t)
   const upstream = await startFailingUpstream(t)
-  const proxy = await startHaproxy(t, [upstream, upstream], certificate, { 'timeout server 35s': 'timeout server 1s' })
+  const proxy = await startHaproxy(t, [upstream, upstream], certificate, { 'timeout server 35s': 'timeout server 5s' })
   const { port } = proxy
   const check = (response: ProxyResponse, ...row: Expected) => assertServiceFormat(response, row, expected)
   check(await rejectedLogin(proxy), 429, 'too_many_requests', 'Too many requests', '6')
@@ -122,6 +122,7 @@ type BrowserView = { readonly status: number; readonly code: string | null; read
 async function readInBrowser(t: TestContext, pageUrl: string, url: string): Promise<BrowserView[]> {
   const browser = await openBrowser(t)
   const page = await browser.newPage({ ignoreHTTPSErrors: true })
+  page.setDefaultTimeout(PATIENCE_MS)
   await page.goto(pageUrl)
   return page.evaluate(async (service) => {
     const call = async (method: string, path: string, body: object) => {

@@ -12,3 +12,13 @@ export function injectPatiently(app: App, request: InjectOptions): Promise<Light
     return response.statusCode === 503 ? undefined : response
   })
 }
+
+/** Sends a request to a service in its own process, with the same patience. */
+export function fetchPatiently(url: string, init: RequestInit = {}): Promise<Response> {
+  return eventually(`${init.method ?? 'GET'} ${url} is not answered with 503`, async () => {
+    const response = await fetch(url, init)
+    if (response.status !== 503) return response
+    await response.arrayBuffer()
+    return undefined
+  })
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { fromAnywhere } from '../processes/all-settings.ts'
-import { ask } from './traffic.ts'
+import { askPatiently } from './traffic.ts'
 
 /** The possible states of a value: the last acknowledged one, and those requested since without a response. */
 export type Known<Value> = { acknowledged: Value; readonly possible: Set<Value> }
@@ -38,7 +38,7 @@ export async function checkAccount(url: string, account: Account): Promise<void>
   const { password, firstName, verified, banned, sessions, keys } = account
   const email = account.email.acknowledged
   const attempts = candidates(account.email).flatMap((name) => candidates(password).map((given) => ({ email: name, password: given })))
-  const logins = await Promise.all(attempts.map((attempt) => ask(url, 'POST', '/login/', attempt, fromAnywhere())))
+  const logins = await Promise.all(attempts.map((attempt) => askPatiently(url, 'POST', '/login/', attempt, fromAnywhere())))
   const good = logins.filter(({ status }) => status !== 400)
   const isGone = good.length === 0 && candidates(account.isGone).includes(true)
   if (isGone) return
@@ -54,11 +54,11 @@ export async function checkAccount(url: string, account: Account): Promise<void>
   const unexpired = account.offlineTokens.filter((token) => Number(decodeJwt(token).exp) * 1000 > Date.now())
   for (const token of unexpired) await jwtVerify(token, keySet, { audience: 'reports' })
   for (const { refresh, isAlive } of sessions) {
-    const { status } = await ask(url, 'POST', '/refresh/', { refresh })
+    const { status } = await askPatiently(url, 'POST', '/refresh/', { refresh })
     assert.ok(candidates(isAlive).includes(status === 200), `a session of ${email}: ${status}, expected alive: ${candidates(isAlive)}`)
   }
   for (const { key, state } of keys) {
-    const { status, body } = await ask(url, 'GET', '/users/me', undefined, { 'x-api-key': key })
+    const { status, body } = await askPatiently(url, 'GET', '/users/me', undefined, { 'x-api-key': key })
     const inactive = JSON.stringify(body).includes('inactive')
     const found = status === 200 ? 'active' : inactive ? 'inactive' : 'gone'
     assert.ok(candidates(state).includes(found), `a key of ${email} is ${found}, not ${candidates(state)}`)

@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test'
+import { eventually } from '../app/eventually.ts'
 import { newEmail, PASSWORD } from '../http/requests.ts'
 
 export type TimedResponse = {
@@ -56,6 +57,14 @@ export async function ask(
   } catch (error) {
     return { ...outcome, status: 0, tookMs: performance.now() - atMs, retryAfter: null, body: String(error) }
   }
+}
+
+/** Sends a request that may be repeated, until it is answered by something other than 503, which a busy machine may cause. */
+export function askPatiently(...request: Parameters<typeof ask>): Promise<TimedResponse> {
+  return eventually(`${request[1]} ${request[2].split('?')[0]} is not answered with 503`, async () => {
+    const answer = await ask(...request)
+    return answer.status === 503 ? undefined : answer
+  })
 }
 
 export function registration(email: string): object {

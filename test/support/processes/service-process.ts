@@ -23,11 +23,12 @@ export async function startProcess(
 }
 
 /** Waits until the output matches, and returns the last match. */
-export async function untilPrinted({ process: child, output }: ServiceProcess, pattern: RegExp): Promise<string> {
+export async function untilPrinted({ process: child, output }: ServiceProcess, pattern: RegExp, deadlineMs?: number): Promise<string> {
   const everywhere = new RegExp(pattern.source, `${pattern.flags}g`)
-  return eventually(`the service prints ${pattern}`, async () => {
+  const findLast = async () => {
     const last = [...output().matchAll(everywhere)].at(-1)?.[0]
     if (last === undefined && child.exitCode !== null) throw new Error(`the service ended before it printed ${pattern}: ${output()}`)
     return last
-  })
+  }
+  return eventually(`the service prints ${pattern}`, findLast, deadlineMs)
 }

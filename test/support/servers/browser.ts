@@ -19,7 +19,7 @@ const ARGUMENTS = [
 ]
 
 // A machine that is busy may take long for a page.
-const PATIENCE_MS = 120_000
+export const PATIENCE_MS = 120_000
 
 /** Starts a headless Chromium. It stops when the test ends. */
 export async function openBrowser(t: TestContext): Promise<Browser> {
@@ -28,7 +28,7 @@ export async function openBrowser(t: TestContext): Promise<Browser> {
     throw new Error('no Chromium was found: install one (Debian: apt-get install chromium), or name it in CHROMIUM')
   // Its profiles are removed with the run.
   runFolder()
-  const browser = await chromium.launch({ executablePath, args: ARGUMENTS })
+  const browser = await chromium.launch({ executablePath, args: ARGUMENTS, timeout: PATIENCE_MS })
   t.after(() => browser.close())
   return browser
 }
