@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { until } from '../support/app/eventually.ts'
 import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, photograph } from '../support/servers/browser.ts'
 
@@ -54,6 +55,11 @@ test('from the registration mail to a login with a new password, all in a browse
   assert.deepEqual(problems, [])
 })
 
+/** Not waitForFunction, which evaluates its text again in each frame: the policy of the page allows that only the first time. */
+async function untilFocused(page: Page, id: string): Promise<void> {
+  await until(`${id} has the focus`, () => page.evaluate<boolean>(`document.activeElement.id === '${id}'`))
+}
+
 test('the form works with the keyboard and with password managers, and rejects a short password before it is sent', async (t) => {
   const browser = await openBrowser(t)
   const service = await startProcess(t, { ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: OLD_PASSWORD })
@@ -62,13 +68,13 @@ test('the form works with the keyboard and with password managers, and rejects a
   const link = new URL(await untilPrinted(service, /http:\S+\/reset-password\/\?code=\S+/))
   await page.goto(service.url + link.pathname + link.search)
   // The browser focuses the field when it first renders the page, which may be after the load event.
-  await page.waitForFunction("document.activeElement.id === 'new_password'")
+  await untilFocused(page, 'new_password')
   await page.keyboard.type('short')
   await page.keyboard.press('Enter')
   assert.equal(await page.evaluate("document.querySelector('#new_password').validity.tooShort"), true)
   await page.keyboard.type(' and then long enough')
   await page.keyboard.press('Tab')
-  await page.waitForFunction("document.activeElement.id === 'confirm_password'")
+  await untilFocused(page, 'confirm_password')
   await page.keyboard.type('short and then long enough')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Password successfully reset' }).waitFor()

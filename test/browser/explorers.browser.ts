@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { until } from '../support/app/eventually.ts'
 import type { ApiDocument } from '../support/http/openapi.ts'
 import { operationsOf } from '../support/http/openapi.ts'
 import { startProcess } from '../support/processes/service-process.ts'
@@ -9,6 +10,7 @@ import { openBrowser, openPage, photograph, SCREENSHOTS } from '../support/serve
 const EMAIL = 'mia@example.com'
 const PASSWORD = 'correct horse battery'
 const ADMIN = { ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }
+const FOLD_MS = 5000
 
 /** Expands one operation of Swagger UI. */
 async function unfold(page: Page, operationId: string): Promise<Locator> {
@@ -109,6 +111,8 @@ test('Redoc shows every operation, and finds one', async (t) => {
     await page.locator('h2', { hasText: /^Accounts$/ }).waitFor()
     for (const { operation } of operations) await showsInMenu(page, operation.tags[0] ?? '', operation.summary)
     await page.keyboard.press('Control+k')
+    // Redoc focuses the field one frame after it shows it. Keys that are pressed before are lost.
+    await until('the search has the focus', () => page.evaluate<boolean>("document.activeElement.matches('input, textarea')"))
     await page.keyboard.type('make-admin')
     await page.getByText('This cannot be undone over HTTP.').last().click()
     await page.locator('h2, h3', { hasText: 'Make a user an admin' }).waitFor()
@@ -122,8 +126,15 @@ test('Redoc shows every operation, and finds one', async (t) => {
 async function showsInMenu(page: Page, tag: string, summary: string): Promise<void> {
   const menu = page.locator('[data-component-name="Menu/Menu"]').first()
   const item = menu.getByText(summary, { exact: true })
-  if (!(await item.isVisible())) await menu.getByText(tag, { exact: true }).click()
-  await item.waitFor()
+  await until(`the menu shows ${summary}`, async () => {
+    if (await item.isVisible()) return true
+    // A click folds a tag that Redoc itself has unfolded since. Then another click shows it.
+    await menu.getByText(tag, { exact: true }).click()
+    return item.waitFor({ timeout: FOLD_MS }).then(
+      () => true,
+      () => false,
+    )
+  })
 }
 
 test('pictures of the explorers and the landing page', async (t) => {

@@ -9,16 +9,19 @@ import { createClient } from '../../packages/client/src/index.ts'
 import { ROOT } from '../support/documents.ts'
 import { untilPrinted } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 const EMAIL = 'mia@example.com'
 const PASSWORD = 'correct horse battery'
 const NEW_PASSWORD = 'a brand new password'
+// It packs and installs the client first.
+const START_MS = 180_000
 
 /** Starts the example as its README says. */
 async function startExample(t: TestContext) {
-  const child = spawn(process.execPath, [join(ROOT, 'examples/notes/start.ts')], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
-  })
+  // The example chooses its port long before it listens. This one is not given to a connection of another program meanwhile.
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(await freePort()) }
+  const child = spawn(process.execPath, [join(ROOT, 'examples/notes/start.ts')], { env })
   t.after(async () => {
     // Not killed, so that it stops Latchkey and removes its data.
     child.kill('SIGTERM')
@@ -27,7 +30,7 @@ async function startExample(t: TestContext) {
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (printed += text))
   const example = { url: '', process: child, output: () => printed }
-  const find = async (pattern: RegExp) => new RegExp(pattern).exec(await untilPrinted(example, pattern))?.[1] ?? ''
+  const find = async (pattern: RegExp) => new RegExp(pattern).exec(await untilPrinted(example, pattern, START_MS))?.[1] ?? ''
   return { url: await find(/Notes +(http\S+)/), latchkeyUrl: await find(/Latchkey +(http\S+)\/docs/), find }
 }
 

@@ -108,6 +108,8 @@ test('with the keyboard alone: the first key shows a way past the navigation, an
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content')
   assert.equal(await page.evaluate('document.activeElement.getBoundingClientRect().top >= 0'), true)
   await page.keyboard.press('Enter')
+  // The browser moves the focus when it renders the next frame.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
   await page.keyboard.press('Tab')
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'New user')
   const order: string[] = []
