@@ -6,6 +6,7 @@ import { createFileTransport } from '../../src/outbox/file.transport.ts'
 import { MailError, type MailMessage } from '../../src/outbox/transport.ts'
 import { readMail } from '../support/app/mailbox.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
+import { fetchPatiently } from '../support/http/patience.ts'
 import { newEmail, PASSWORD } from '../support/http/requests.ts'
 import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
 
@@ -65,7 +66,7 @@ test('without SMTP_URL the service keeps mails under data/mail/ and prints a lin
   const service = await startProcess(t, {}, folder)
   const email = newEmail()
   const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
-  await fetch(`${service.url}/register/`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  await fetchPatiently(`${service.url}/register/`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   const line = await untilPrinted(service, new RegExp(`Mail to ${email}: verify your address: \\S+`))
   const { search } = new URL(line.slice(line.lastIndexOf('http')))
   assert.equal((await fetch(`${service.url}/verify/${search}`)).status, 200)

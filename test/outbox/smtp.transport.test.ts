@@ -179,7 +179,7 @@ test('all mail is sent within 30 seconds after a server that was down for minute
   const actors = [await member(testApp), await member(testApp), await member(testApp), await member(testApp), await member(testApp)]
   for (const { email } of actors) await enqueueMail(testApp.db, 'reset', email, testApp.clock.now())
   const port = await freePort()
-  const transport = createSmtpTransport(`smtp://localhost:${port}`, SHORT)
+  const transport = createSmtpTransport(`smtp://127.0.0.1:${port}`)
   t.after(() => transport.close())
   const { dispatcher } = openPostOffice(testApp, transport)
   for (let second = 0; second < 300; second += 3) {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { examine } from '../../src/cli/doctor/examine.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
+import { fetchPatiently } from '../support/http/patience.ts'
 import { newEmail, PASSWORD } from '../support/http/requests.ts'
 import { problems, validSettings } from '../support/processes/doctor.ts'
 import { MAIN, runNode } from '../support/processes/processes.ts'
@@ -89,7 +90,7 @@ test('a mail of the service has the texts, the colour and the logo of the settin
   const service = await startProcess(t, env, folder)
   const email = newEmail()
   const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
-  await fetch(`${service.url}/register/`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  await fetchPatiently(`${service.url}/register/`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   await untilPrinted(service, new RegExp(`Mail to ${email}`))
   const [mail] = (await (await fetch(`${service.url}/dev/mail?to=${email}`)).json()) as { subject: string; text: string; links: string[] }[]
   assert.equal(mail?.subject, 'Welcome to Acme, Mia')

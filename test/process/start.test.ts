@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { emptyPostgres, temporaryFolder } from '../support/databases/databases.ts'
+import { fetchPatiently } from '../support/http/patience.ts'
 import { startMain } from '../support/processes/main-process.ts'
 import { MAIN, runNode } from '../support/processes/processes.ts'
 import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
@@ -69,7 +70,8 @@ test('the secret survives a restart, so that sessions stay valid', async (t) => 
   const cwd = temporaryFolder(t)
   const register = { email: 'mia@example.com', password: 'correct horse', first_name: 'Mia', last_name: 'Muster' }
   const first = await startMain(t, { cwd })
-  const registered = await fetch(`${first.url}/register/`, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(register) })
+  const body = JSON.stringify(register)
+  const registered = await fetchPatiently(`${first.url}/register/`, { method: 'POST', headers: JSON_TYPE, body })
   const { refresh } = (await registered.json()) as { refresh: string }
   const secret = readFileSync(join(cwd, 'data/secret.key'), 'utf8')
   first.child.kill('SIGTERM')
@@ -169,7 +171,7 @@ test('ADMIN_PASSWORD on a list of breached passwords stops the start if it would
   // The log is written in the background.
   await second.untilSaid(new RegExp(RegExp.escape(`"msg":"${line}"`)))
   const body = JSON.stringify({ email: 'ada@example.com', password: 'correct horse' })
-  assert.equal((await fetch(`${second.url}/login/`, { method: 'POST', headers: JSON_TYPE, body })).status, 200)
+  assert.equal((await fetchPatiently(`${second.url}/login/`, { method: 'POST', headers: JSON_TYPE, body })).status, 200)
 })
 
 test('a .env file is read, and the environment takes precedence', async (t) => {
@@ -184,7 +186,7 @@ test('ADMIN_EMAIL and ADMIN_PASSWORD create an admin who can log in at once', as
   const admin = { email: 'root@example.com', password: 'correct horse' }
   const env = { ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password }
   const { url, stdout } = await startMain(t, { cwd: temporaryFolder(t), env })
-  const response = await fetch(`${url}/login/`, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(admin) })
+  const response = await fetchPatiently(`${url}/login/`, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(admin) })
   assert.equal(response.status, 200)
   assert.doesNotMatch(stdout(), /correct horse/)
 })
@@ -194,7 +196,7 @@ test('with PORT=0, mails, the landing page and the OpenAPI document contain the 
     const service = await startProcess(t, { WORKERS: workers })
     const { port } = new URL(service.url)
     const body = JSON.stringify({ email: 'mia@example.com', password: 'correct horse', first_name: 'Mia', last_name: 'Muster' })
-    await fetch(`${service.url}/register/`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    await fetchPatiently(`${service.url}/register/`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     const link = (await untilPrinted(service, /Mail to mia@example\.com: .*/)).split(': ').at(-1) ?? ''
     assert.match(link, new RegExp(`^http://localhost:${port}/verify/\\?code=`))
     assert.equal((await fetch(link.replace('localhost', '127.0.0.1'))).status, 200)

@@ -14,6 +14,7 @@ import type { DatabaseTarget } from '../../src/storage/database-target.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
 import { insertUser } from '../../src/storage/repositories/accounts/user.repository.ts'
 import { findSessionUser, insertSession } from '../../src/storage/repositories/sessions/session.repository.ts'
+import { eventually, until } from '../support/app/eventually.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
 import { startNode } from '../support/processes/processes.ts'
 
@@ -49,6 +50,20 @@ function addSession(db: Database, session: Session): Promise<void> {
 
 async function countUsers(db: Pick<Database, 'first'>): Promise<number> {
   return (await db.first(COUNT))?.count ?? -1
+}
+
+/** Repeats work that was refused because the machine is busy. Unless its commit was on its way, it has changed nothing. */
+async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+  const { result } = await eventually('the work is not refused', () =>
+    work().then(
+      (value) => ({ result: value }),
+      (error: unknown) => {
+        if (error instanceof Refusal && error.code === 'unavailable') return undefined
+        throw error
+      },
+    ),
+  )
+  return result
 }
 
 /** A promise that the test settles itself. */
@@ -151,13 +166,15 @@ test('transactions that run at the same time do not mix', async (t) => {
   const { db } = await migrated(t)
   await addUser(db, 'a@x.io')
   const rounds = Array.from({ length: 20 }, (_, round) =>
-    db.transaction(async (tx) => {
-      await tx.lock('admins')
-      const written = await tx.first(RENAME, 1, `name ${round}`)
-      await addUser(tx, `${round}@x.io`)
-      if (round % 2 === 1) throw new Refusal('email_taken', 'every second one')
-      return written?.first_name === `name ${round}`
-    }),
+    patiently(() =>
+      db.transaction(async (tx) => {
+        await tx.lock('admins')
+        const written = await tx.first(RENAME, 1, `name ${round}`)
+        await addUser(tx, `${round}@x.io`)
+        if (round % 2 === 1) throw new Refusal('email_taken', 'every second one')
+        return written?.first_name === `name ${round}`
+      }),
+    ),
   )
   const results = await Promise.allSettled(rounds)
   assert.deepEqual(
@@ -292,7 +309,19 @@ plainTest('PostgreSQL: reads continue while all writes wait for a lock, and repl
 })
 
 plainTest('SQLite: if another process holds a lock too long, every waiting write is refused within one deadline', async (t) => {
-  const { db, file } = await openLocked(t)
+  const { db, file } = await openFile(t)
+  await holdLock(t, file)
+  let measured = { waitedMs: 0, blockedMs: 0 }
+  const isInTime = async () => {
+    measured = await refuseWrites(t, db)
+    return measured.waitedMs < 3000 && measured.blockedMs < 500
+  }
+  // A busy machine may stop this process for as long. Then it is measured again: a queue that waits too long does so each time.
+  await until('all writes are refused in time', isInTime).catch((error) => assert.fail(`${error}: ${JSON.stringify(measured)}`))
+})
+
+/** Sends writes to a locked database. Returns how long they waited, and for how long the event loop was blocked meanwhile. */
+async function refuseWrites(t: TestContext, db: Database): Promise<{ waitedMs: number; blockedMs: number }> {
   const longestPause = watchEventLoop(t)
   const startedAt = performance.now()
   const writes = [addUser(db, 'a@x.io'), addUser(db, 'b@x.io'), db.transaction((tx) => addUser(tx, 'c@x.io')), db.run(DELETE, 1)]
@@ -303,24 +332,32 @@ plainTest('SQLite: if another process holds a lock too long, every waiting write
   for (const result of results) {
     assert.equal(result.status === 'rejected' && result.reason instanceof Refusal && result.reason.code, 'unavailable')
   }
-  assert.ok(waitedMs < 3000, `waited ${waitedMs} ms for ${file}`)
-  assert.ok(longestPause() < 500, `the event loop was blocked for ${longestPause()} ms`)
-})
+  return { waitedMs, blockedMs: longestPause() }
+}
 
 plainTest('SQLite: if another process releases its lock in time, a write is delayed but succeeds', async (t) => {
-  const { db, release } = await openLocked(t)
-  const write = addUser(db, 'a@x.io')
-  setTimeout(release, 300)
-  assert.equal(await write, 1)
+  const { db, file } = await openFile(t)
+  // On a busy machine, the other process may release it too late.
+  const id = await patiently(async () => {
+    const release = await holdLock(t, file)
+    const write = addUser(db, 'a@x.io')
+    setTimeout(release, 300)
+    return write
+  })
+  assert.equal(id, 1)
 })
 
-async function openLocked(t: TestContext): Promise<{ db: Database; file: string; release(): void }> {
+async function openFile(t: TestContext): Promise<{ db: Database; file: string }> {
   const file = `${temporaryFolder(t)}/latchkey.db`
   await migrate({ kind: 'sqlite', file })
-  const db = await open(t, { kind: 'sqlite', file })
+  return { db: await open(t, { kind: 'sqlite', file }), file }
+}
+
+/** Another process locks the file. Returns a function that ends the lock. */
+async function holdLock(t: TestContext, file: string): Promise<() => void> {
   const holder = startNode(t, HOLD_LOCK, [file], { cwd: temporaryFolder(t) })
   if (holder.stdout) await once(holder.stdout, 'data')
-  return { db, file, release: () => holder.stdin?.end() }
+  return () => holder.stdin?.end()
 }
 
 /** The longest time for which the event loop was blocked. */

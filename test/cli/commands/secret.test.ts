@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { generateSecretKey } from '../../../src/security/secret-key.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { ask, registration } from '../../support/load/traffic.ts'
+import { askPatiently, registration } from '../../support/load/traffic.ts'
 import { json, refusedWith } from '../../support/processes/command-line.ts'
 import { type MainProcess, startMain } from '../../support/processes/main-process.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
@@ -13,7 +13,14 @@ import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 const CLOSE = { connection: 'close' }
 
 const rotate = (t: TestContext, cwd: string, env = {}) => runNode(t, LATCHKEY, ['secret', 'rotate'], { cwd, env })
-const refreshStatus = async (url: string, refresh: string) => (await ask(url, 'POST', '/refresh/', { refresh }, CLOSE)).status
+
+const refreshStatus = async (url: string, refresh: string) => (await askPatiently(url, 'POST', '/refresh/', { refresh }, CLOSE)).status
+
+/** Registers an account, and returns its refresh token. */
+async function register(url: string, name: string): Promise<string> {
+  const { body } = await askPatiently(url, 'POST', '/register/', registration(`${name}@example.com`), CLOSE)
+  return (body as { refresh: string }).refresh
+}
 
 async function stop({ child, ended }: MainProcess): Promise<void> {
   child.kill('SIGTERM')
@@ -33,7 +40,7 @@ test('secret rotate logs nobody out: neither in the running service nor after it
   const cwd = temporaryFolder(t)
   const file = join(cwd, 'data/secret.key')
   const first = await startMain(t, { cwd, env: { WORKERS: '2' } })
-  const { refresh } = (await ask(first.url, 'POST', '/register/', registration('mia@example.com'))).body as { refresh: string }
+  const refresh = await register(first.url, 'mia')
   const former = readFileSync(file, 'utf8')
   const { code, stdout, stderr } = await rotate(t, cwd)
   assert.deepEqual([code, stderr], [0, ''])
@@ -47,17 +54,14 @@ test('secret rotate logs nobody out: neither in the running service nor after it
   process.kill(workers()[0] ?? 0, 'SIGKILL')
   await first.untilSaid(/("msg":"listening".*){3}/s)
   const tokens = [refresh]
-  for (const name of ['ada', 'bob', 'eva', 'kim']) {
-    const { body } = await ask(first.url, 'POST', '/register/', registration(`${name}@example.com`), CLOSE)
-    tokens.push((body as { refresh: string }).refresh)
-  }
+  for (const name of ['ada', 'bob', 'eva', 'kim']) tokens.push(await register(first.url, name))
   for (const token of [...tokens, ...tokens, ...tokens]) assert.equal(await refreshStatus(first.url, token), 200)
   await stop(first)
 
   const second = await startMain(t, { cwd })
   for (const token of tokens) assert.equal(await refreshStatus(second.url, token), 200)
   assert.doesNotMatch(second.stdout(), /secret\.rotated/, 'the command has reported the rotation')
-  const { refresh: newest } = (await ask(second.url, 'POST', '/register/', registration('eve@example.com'))).body as { refresh: string }
+  const newest = await register(second.url, 'eve')
   await stop(second)
   writeFileSync(`${file}.former`, '')
   const third = await startMain(t, { cwd })

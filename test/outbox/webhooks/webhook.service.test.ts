@@ -8,6 +8,7 @@ import { member } from '../../support/app/actors.ts'
 import { until } from '../../support/app/eventually.ts'
 import { startApp, TEST_SECRET } from '../../support/app/start-app.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
+import { fetchPatiently } from '../../support/http/patience.ts'
 import { newEmail, PASSWORD } from '../../support/http/requests.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 import { type ServiceProcess, startProcess } from '../../support/processes/service-process.ts'
@@ -39,7 +40,8 @@ async function settingsFor(t: ContractContext, receiver: Receiver): Promise<Reco
 async function register(service: ServiceProcess, email: string): Promise<void> {
   const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
   const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${service.url}/register/`, { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) })
+  const signal = AbortSignal.timeout(60_000)
+  const response = await fetchPatiently(`${service.url}/register/`, { method: 'POST', headers, body, signal })
   assert.equal(response.status, 201)
 }
 

@@ -6,6 +6,7 @@ import postgres from 'postgres'
 import { until } from '../../support/app/eventually.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
+import { fetchPatiently } from '../../support/http/patience.ts'
 import { login, newEmail, register } from '../../support/http/requests.ts'
 import { finished, MAIN, startNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
@@ -34,8 +35,9 @@ test('several workers share one port, one database and one set of metrics, and s
   const env = { WORKERS: '3', METRICS_ENABLED: 'true', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
   const service = await startProcess(t, env)
   await until('three workers listen', () => service.output().split('"msg":"listening"').length === 4, DEADLINE_MS)
-  const statuses = await Promise.all(Array.from({ length: 30 }, () => get(`${service.url}/ready`)))
-  assert.deepEqual(new Set(statuses), new Set([200]))
+  const ready = () => fetchPatiently(`${service.url}/ready`, { headers: { connection: 'close' } })
+  const answers = await Promise.all(Array.from({ length: 30 }, ready))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   // A worker that does not answer within a second is left out of a collection.
   const counted = async () => (await scrape(service.url)).get('latchkey_http_requests_total{handler="/ready",method="GET",status="2xx"}')
   await until('the metrics have the requests of all workers', async () => (await counted()) === 30, DEADLINE_MS)
@@ -46,7 +48,7 @@ test('several workers share one port, one database and one set of metrics, and s
     await Promise.all(
       emails.slice(index, index + 3).map(async (email) => {
         const { payload } = register({ email })
-        const response = await fetch(`${service.url}/register/`, {
+        const response = await fetchPatiently(`${service.url}/register/`, {
           method: 'POST',
           headers: { 'content-type': 'application/json', connection: 'close' },
           body: String(payload),
@@ -72,12 +74,12 @@ test('429: workers count the requests of one network together', async (t) => {
   const statuses: number[] = []
   // Two at a time, each on its own connection, so that both workers serve and none waits too long for a password hash.
   for (let round = 0; round < 15; round++) {
-    const send = () => fetch(`${service.url}/login/`, { method: 'POST', headers, body: String(payload) })
+    const send = () => fetchPatiently(`${service.url}/login/`, { method: 'POST', headers, body: String(payload) })
     for (const { status } of await Promise.all([send(), send()])) statuses.push(status)
   }
   assert.deepEqual([statuses.filter((status) => status === 400).length, statuses.filter((status) => status === 429).length], [7, 23])
   const refusals = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"refused"/g)].map(([, pid]) => pid)
-  await until('every refusal is logged', () => refusals().length === 30, DEADLINE_MS)
+  await until('every refusal is logged', () => refusals().length >= 30, DEADLINE_MS)
   assert.equal(new Set(refusals()).size, 2, 'both workers served')
 })
 

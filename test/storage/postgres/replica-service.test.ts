@@ -104,6 +104,12 @@ async function listed({ request, admin }: Scene): Promise<string[]> {
   return (body as { email: string; first_name: string }[]).map(({ email, first_name }) => `${first_name} ${email}`)
 }
 
+/** Why the service has left the replica, unless it uses it again. */
+function reasonForLeaving(output: string): string | undefined {
+  const changes = output.matchAll(/"reason":"([^"]+)","msg":"the replica cannot be used|"msg":"the replica is used again/g)
+  return [...changes].at(-1)?.[1]
+}
+
 /** A new user appears in the list, sooner or later. */
 async function assertListed(scene: Scene): Promise<void> {
   const { email } = await createUser(scene)
@@ -149,8 +155,13 @@ test('a replica that is late, too late, gone or promoted: callers are identified
     await until('the replica has the ban', async () => (await onStandby('select from users where banned')).length > 0, DEADLINE_MS)
     await onStandby('select pg_promote()')
     await onStandby("update users set banned = false, first_name = 'Mallory'")
-    const isNoticed = async () => (await listed(scene)).length > 0 && output().includes('is not a replica, or was promoted')
-    await until('the promotion is noticed', isNoticed, DEADLINE_MS)
+    const lookForReason = async () => {
+      await listed(scene)
+      return reasonForLeaving(output())
+    }
+    const reason = await eventually('the replica is left', lookForReason, DEADLINE_MS)
+    // On a busy machine, the replica may be left because it answers late. The promotion, which is found afterwards, is then not logged.
+    if (!reason.startsWith('PostgreSQL did not respond within')) assert.match(reason, /is not a replica, or was promoted/)
     assert.deepEqual(
       (await listed(scene)).filter((user) => user.startsWith('Mallory')),
       [],
