@@ -78,7 +78,7 @@ function fillPostgres(url: string, batches: Iterable<Row[]>): Promise<void> {
     }
     copy.end()
     await finished(copy)
-    // Autovacuum would do this within minutes.
-    await client.unsafe('vacuum analyze users')
+    // Autovacuum would do this within minutes. Until then, a search reads all entries that were not yet merged into its index.
+    await client.unsafe('vacuum analyze users, users_search')
   })
 }
