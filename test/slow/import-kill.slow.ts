@@ -15,7 +15,7 @@ import { scaled } from '../support/processes/scale.ts'
 const COUNT = statement<{ users: number; addresses: number; keys: number }>(`
   select (select count(*) from users) as users, (select count(distinct email_key) from users) as addresses,
     (select count(*) from api_keys) as keys`)
-const USERS = scaled(10_000, 100_000)
+const USERS = scaled(30_000, 100_000)
 
 /** PostgreSQL finishes the statement of a client that was killed, which may be a commit. */
 async function untilEnded(target: DatabaseTarget): Promise<void> {
