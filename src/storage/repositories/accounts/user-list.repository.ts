@@ -2,7 +2,7 @@ import type { ListedUser, UserListing, UserPage, UserPlace, UserSort, UserStatus
 import { statement as declareStatement, longRead, type Reads, type Statement, type Value } from '../../database.ts'
 import { fold } from './folding.ts'
 import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
-import { COLUMNS, PATTERN, PHRASE, TRIGRAM_LENGTH } from './user-search.repository.ts'
+import { COLUMNS, type IndexedSearch, indexedSearchOf, isLikeIn, PHRASE, TRIGRAM_LENGTH } from './user-search.repository.ts'
 
 type ListedRow = UserRow & { readonly created_at: number; readonly last_login_at: number | null; readonly email_key: string }
 
@@ -43,15 +43,18 @@ const SORTINGS: Readonly<Record<UserSort, Sorting>> = {
 const FOLDED = Object.values(COLUMNS)
 const contains = (find: string) => FOLDED.map((column) => `${find}(users.${column}, $1) > 0`).join(' or ')
 const IS_MATCH = { postgres: `(${contains('strpos')})`, sqlite: `(${contains('instr')})` }
-const IS_LIKE = FOLDED.map((column) => `${column} like ${PATTERN}`).join(' or ')
 /** The ids as JSON, and one more than can be sorted if there are too many. */
-const MATCHES = longRead<{ count: number; ids: string }>(
-  // Planned on its own, PostgreSQL uses the index. It would expect to find matches soon by reading the table, wherever they are.
-  `with matching as materialized (select user_id as id from users_search where ${IS_LIKE})
-   select count(*) as count, coalesce(json_agg(id), '[]')::text as ids from (select id from matching limit ${MAX_MATCHES + 1}) as found`,
-  `select count(*) as count, json_group_array(id) as ids from (
-     select rowid as id from users_search where users_search match '{${FOLDED.join(' ')}} : ' || ${PHRASE} limit ${MAX_MATCHES + 1})`,
-)
+const MATCHES = { partial: matchesOf('partial'), addressPart: matchesOf('addressPart') }
+
+function matchesOf(kind: IndexedSearch): Statement<{ readonly count: number; readonly ids: string }> {
+  return longRead(
+    // Planned on its own, PostgreSQL uses the index. It would expect to find matches soon by reading the table, wherever they are.
+    `with matching as materialized (select user_id as id from users_search where ${isLikeIn(FOLDED, kind)})
+     select count(*) as count, coalesce(json_agg(id), '[]')::text as ids from (select id from matching limit ${MAX_MATCHES + 1}) as found`,
+    `select count(*) as count, json_group_array(id) as ids from (
+       select rowid as id from users_search where users_search match '{${FOLDED.join(' ')}} : ' || ${PHRASE} limit ${MAX_MATCHES + 1})`,
+  )
+}
 /** From ids to users, which are then sorted. SQLite keeps the order of a cross join, rather than read the sorted list for its order. */
 const GIVEN = {
   postgres: 'users',
@@ -158,7 +161,7 @@ async function readRows(db: Reads, read: Read, { term, sort, size }: UserListing
   if (rows.length > size) return { rows, isShortTerm }
   const [stop, farther] = await read('stop', SORTINGS[sort].nearSize - 1)
   if (farther === undefined) return { rows, isShortTerm }
-  const matches = isShortTerm ? undefined : await db.first(MATCHES, folded)
+  const matches = isShortTerm ? undefined : await db.first(MATCHES[indexedSearchOf(folded)], folded)
   if (matches === undefined || matches.count > MAX_MATCHES) return { rows, stop, isShortTerm }
   return { rows: await read('given', matches.ids, size + 1), isShortTerm }
 }

@@ -3,6 +3,9 @@ import { longRead, type Reads, type Statement } from '../../database.ts'
 import { fold } from './folding.ts'
 import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 
+/** Searches of PostgreSQL by an index: for any term of three letters or more, and for one with an @. */
+export type IndexedSearch = 'partial' | 'addressPart'
+
 /** A search returns at least one row, which has the total. If the page is empty, the row has no user. */
 type FoundRow = { readonly total: number } & (UserRow | { readonly id: null })
 
@@ -20,7 +23,13 @@ export const COLUMNS: Readonly<Record<keyof Profile, string>> = {
   lastName: 'last_name_folded',
 }
 // The wildcards of LIKE are ordinary characters in a search term.
-export const PATTERN = String.raw`'%' || replace(replace(replace($1, '\', '\\'), '%', '\%'), '_', '\_') || '%'`
+const literal = (text: string) => String.raw`replace(replace(replace(${text}, '\', '\\'), '%', '\%'), '_', '\_')`
+export const PATTERN = `'%' || ${literal('$1')} || '%'`
+/**
+ * For PostgreSQL, and a term with one @: an address with the term in it has a local part that ends like the term before its @. This is
+ * true for every match, and lets PostgreSQL choose an index that finds few users even if many share each part of the address.
+ */
+const IS_LOCAL_PART = `reverse(split_part(email_key, '@', 1)) like ${literal("reverse(split_part($1, '@', 1))")} || '%'`
 export const PHRASE = `'"' || replace($1, '"', '""') || '"'`
 
 const EVERYONE = longRead<FoundRow>(`
@@ -29,10 +38,11 @@ const EVERYONE = longRead<FoundRow>(`
   order by users.id`)
 
 /**
- * The statements that search one field or all: `exact` compares the whole field; `partial` uses the trigram index; `shortTerm` is for
- * terms that are too short for the index; `commonTerm` is for terms that most users match, where a scan costs less than the index.
+ * The statements that search one field or all: `exact` compares the whole field; `partial` uses the trigram index; `addressPart` is for
+ * terms with an @; `shortTerm` is for terms that are too short for the index; `commonTerm` is for terms that most users match, where a
+ * scan costs less than the index.
  */
-type Searches = Readonly<Record<'exact' | 'partial' | 'shortTerm' | 'commonTerm', Statement<FoundRow>>> & {
+type Searches = Readonly<Record<'exact' | IndexedSearch | 'shortTerm' | 'commonTerm', Statement<FoundRow>>> & {
   /** Counts the matches among the first users, to find out whether most users match. */
   readonly sample: Statement<{ readonly hits: number }>
 }
@@ -46,14 +56,16 @@ const SEARCHES: Readonly<Record<SearchField, Searches>> = {
 
 function searchesIn(columns: readonly string[]): Searches {
   const joined = (condition: (column: string) => string) => columns.map(condition).join(' or ')
-  const isLike = joined((column) => `${column} like ${PATTERN}`)
+  const isLike = isLikeIn(columns, 'partial')
   const isWithin = joined((column) => `instr(${column}, $1) > 0`)
   const copies = `select user_id as id from users_search where ${isLike}`
+  const addresses = `select user_id as id from users_search where ${isLikeIn(columns, 'addressPart')}`
   const users = (condition: string) => `select id from users where ${condition}`
   const phrases = `select rowid as id from users_search where users_search match '{${columns.join(' ')}} : ' || ${PHRASE}`
   return {
     exact: longRead(pageFromArray(columns.map(exactIn).join(' union ')), pageFromSet(users(joined((column) => `${column} = $1`)))),
     partial: longRead(pageFromArray(copies), pageFromOrdered(phrases)),
+    addressPart: longRead(pageFromArray(addresses), pageFromOrdered(phrases)),
     shortTerm: longRead(pageFromArray(copies), pageFromSet(users(isWithin))),
     commonTerm: longRead(pageFromOrdered(copies), pageFromOrdered(users(isWithin))),
     sample: longRead(
@@ -61,6 +73,21 @@ function searchesIn(columns: readonly string[]): Searches {
       `select count(*) as hits from (select * from users order by id limit ${SAMPLE_SIZE}) as sample where ${isWithin}`,
     ),
   }
+}
+
+/** For PostgreSQL: a condition for users of whom one of the columns contains the term. */
+export function isLikeIn(columns: readonly string[], kind: IndexedSearch): string {
+  return columns
+    .map((column) => {
+      const isLike = `${column} like ${PATTERN}`
+      return kind === 'addressPart' && column === COLUMNS.email ? `(${isLike} and ${IS_LOCAL_PART})` : isLike
+    })
+    .join(' or ')
+}
+
+/** How the index is asked for a folded term. An address has one @. */
+export function indexedSearchOf(folded: string): IndexedSearch {
+  return /^[^@]+@[^@]*$/.test(folded) ? 'addressPart' : 'partial'
 }
 
 // Addresses have their unique index on the table users; names have theirs on the table users_search.
@@ -107,9 +134,10 @@ export async function searchUsers(db: Reads, { term, field, isExact, page, size 
 }
 
 async function chooseSearch(db: Reads, folded: string, field: SearchField, isExact: boolean): Promise<Statement<FoundRow>> {
-  const { exact, partial, shortTerm, commonTerm, sample } = SEARCHES[field]
+  const searches = SEARCHES[field]
+  const { exact, shortTerm, commonTerm, sample } = searches
   if (isExact) return exact
   const hits = (await db.first(sample, folded))?.hits ?? 0
   if (hits >= COMMON_HITS) return commonTerm
-  return Array.from(folded).length < TRIGRAM_LENGTH ? shortTerm : partial
+  return Array.from(folded).length < TRIGRAM_LENGTH ? shortTerm : searches[indexedSearchOf(folded)]
 }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { test as plainTest } from 'node:test'
+import postgres from 'postgres'
 import type { SearchField } from '../../../../src/model/user.ts'
 import type { Database, Statement } from '../../../../src/storage/database.ts'
+import { openDatabase } from '../../../../src/storage/open.ts'
+import { searchUsers } from '../../../../src/storage/repositories/accounts/user-search.repository.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
-import { test } from '../../../support/databases/databases.ts'
+import { freshDatabase, test } from '../../../support/databases/databases.ts'
 import { insertUsers, numberedUsers, type Person } from '../../../support/databases/users.ts'
 import { OPERATOR } from '../../../support/http/origins.ts'
 
@@ -92,4 +96,33 @@ test('a misleading sample does not change the result: the first users match and 
     size: 100,
   })
   assert.deepEqual({ total, ids: users.map(({ id }) => id) }, { total: 400, ids: ids.slice(300, 400) })
+})
+
+const NAMESAKES = `
+  insert into users (email, email_key, password_hash, first_name, last_name, first_name_folded, last_name_folded, role, created_at)
+  select email, email, 'hash', 'Mia', 'Muster', 'mia', 'muster', 'user', 1
+  from (select 'mia.muster' || n || '@example.com' as email from generate_series(1, 20000) as n) as namesakes;
+  analyze users_search;
+  set enable_seqscan = off; set enable_indexscan = off`
+
+// Reading the whole table is slower only if there are many more users.
+plainTest('PostgreSQL finds an address by its local part, because many users may share all parts of it', async (t) => {
+  const target = await freshDatabase(t, 'postgres')
+  assert.ok(target.kind === 'postgres')
+  const sql = postgres(target.url, { max: 1, onnotice: () => undefined })
+  t.after(() => sql.end())
+  await sql.unsafe(NAMESAKES).simple()
+  const db = await openDatabase(target)
+  t.after(() => db.close())
+  const statements = watched(db)
+  for (const field of ['all', 'email'] as const) {
+    const term = 'Muster14000@exa'
+    const { users } = await searchUsers(db.lists, { term, field, isExact: false, page: 1, size: 50 })
+    assert.deepEqual(
+      users.map(({ email }) => email),
+      ['mia.muster14000@example.com'],
+    )
+    const plan = await sql.unsafe(`explain ${statements.at(-1)?.sql}`, [term.toLowerCase(), 50, 0])
+    assert.match(JSON.stringify(plan), /users_search_by_local_part/, field)
+  }
 })

@@ -1,0 +1,2 @@
+-- usable-from: 0012
+-- Nothing changes here: the full-text index of SQLite finds addresses fast enough.
