@@ -3,7 +3,7 @@ import { longRead, type Reads, type Statement } from '../../database.ts'
 import { fold } from './folding.ts'
 import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 
-/** Searches of PostgreSQL by an index: for any term of three letters or more, and for one with an @. */
+/** Searches of PostgreSQL by an index: for any term of three letters or more, and for one with a single @ after its first character. */
 export type IndexedSearch = 'partial' | 'addressPart'
 
 /** A search returns at least one row, which has the total. If the page is empty, the row has no user. */
@@ -39,7 +39,7 @@ const EVERYONE = longRead<FoundRow>(`
 
 /**
  * The statements that search one field or all: `exact` compares the whole field; `partial` uses the trigram index; `addressPart` is for
- * terms with an @; `shortTerm` is for terms that are too short for the index; `commonTerm` is for terms that most users match, where a
+ * terms with a single @ after their first character; `shortTerm` is for terms that are too short for the index; `commonTerm` is for terms that most users match, where a
  * scan costs less than the index.
  */
 type Searches = Readonly<Record<'exact' | IndexedSearch | 'shortTerm' | 'commonTerm', Statement<FoundRow>>> & {
