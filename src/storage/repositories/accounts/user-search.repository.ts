@@ -24,7 +24,7 @@ export const COLUMNS: Readonly<Record<keyof Profile, string>> = {
 }
 // The wildcards of LIKE are ordinary characters in a search term.
 const literal = (text: string) => String.raw`replace(replace(replace(${text}, '\', '\\'), '%', '\%'), '_', '\_')`
-export const PATTERN = `'%' || ${literal('$1')} || '%'`
+const PATTERN = `'%' || ${literal('$1')} || '%'`
 /**
  * For PostgreSQL, and a term with one @: an address with the term in it has a local part that ends like the term before its @. This is
  * true for every match, and lets PostgreSQL choose an index that finds few users even if many share each part of the address.
@@ -39,8 +39,8 @@ const EVERYONE = longRead<FoundRow>(`
 
 /**
  * The statements that search one field or all: `exact` compares the whole field; `partial` uses the trigram index; `addressPart` is for
- * terms with a single @ after their first character; `shortTerm` is for terms that are too short for the index; `commonTerm` is for terms that most users match, where a
- * scan costs less than the index.
+ * terms with a single @ after their first character; `shortTerm` is for terms that are too short for the index; `commonTerm` is for terms
+ * that most users match, where a scan costs less than the index.
  */
 type Searches = Readonly<Record<'exact' | IndexedSearch | 'shortTerm' | 'commonTerm', Statement<FoundRow>>> & {
   /** Counts the matches among the first users, to find out whether most users match. */
