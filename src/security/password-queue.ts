@@ -2,39 +2,57 @@ import { Abandoned, Refusal } from '../model/refusal.ts'
 
 export type PasswordQueue = {
   run<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result>
+  /** Refuses what `run` would refuse on arrival. */
+  requireRoom(): void
   waiting(): number
   waitedMs(): number
   /** The longest queue since the last call. */
   takeLongest(): number
 }
 
-/** Runs a limited number of works at once. Refuses work that would wait for longer than allowed. */
-export function createPasswordQueue(slots: number, maxWaitMs: number): PasswordQueue {
-  const waiting: (() => void)[] = []
+type Waiting = { readonly arrivedAt: number; start(): void; refuse(): void }
+
+/**
+ * Runs a limited number of works at once. Refuses work that would wait for longer than allowed: on arrival, if that is to be expected, or
+ * when its turn comes too late, because the request would end before its result. Otherwise an overload would waste most of the work.
+ */
+export function createPasswordQueue(slots: number, maxWaitMs: number, now: () => number = () => performance.now()): PasswordQueue {
+  const waiting: Waiting[] = []
   let running = 0
   let meanDurationMs = 20
   let waitedMs = 0
   let longest = 0
 
-  async function acquire(signal: AbortSignal | undefined): Promise<void> {
+  function requireRoom(): void {
+    const expectedWaitMs = running < slots ? 0 : ((waiting.length + 1) / slots) * meanDurationMs
+    if (expectedWaitMs > maxWaitMs) throw new Refusal('unavailable', 'the password queue is full')
+  }
+
+  async function acquire(arrivedAt: number, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) throw new Abandoned()
     if (running < slots) {
       running++
       return
     }
-    const expectedWaitMs = ((waiting.length + 1) / slots) * meanDurationMs
-    if (expectedWaitMs > maxWaitMs) throw new Refusal('unavailable', 'the password queue is full')
+    requireRoom()
     await new Promise<void>((resolve, reject) => {
-      const start = () => {
-        signal?.removeEventListener('abort', leave)
-        resolve()
+      const place: Waiting = {
+        arrivedAt,
+        start() {
+          signal?.removeEventListener('abort', leave)
+          resolve()
+        },
+        refuse() {
+          signal?.removeEventListener('abort', leave)
+          reject(new Refusal('unavailable', `the password queue was longer than ${maxWaitMs} ms`))
+        },
       }
       // A client that disconnects leaves the queue at once.
       const leave = () => {
-        waiting.splice(waiting.indexOf(start), 1)
+        waiting.splice(waiting.indexOf(place), 1)
         reject(new Abandoned())
       }
-      waiting.push(start)
+      waiting.push(place)
       longest = Math.max(longest, waiting.length)
       signal?.addEventListener('abort', leave, { once: true })
     })
@@ -42,16 +60,18 @@ export function createPasswordQueue(slots: number, maxWaitMs: number): PasswordQ
 
   /** Passes the slot on to the work that waits longest, without freeing it in between. */
   function release(): void {
-    const next = waiting.shift()
-    if (next) next()
+    const latest = now() - maxWaitMs
+    let next = waiting.shift()
+    for (; next !== undefined && next.arrivedAt < latest; next = waiting.shift()) next.refuse()
+    if (next) next.start()
     else running--
   }
 
   return {
     async run(work, signal) {
-      const arrivedAt = performance.now()
-      await acquire(signal)
-      const startedAt = performance.now()
+      const arrivedAt = now()
+      await acquire(arrivedAt, signal)
+      const startedAt = now()
       waitedMs += startedAt - arrivedAt
       try {
         const result = await work()
@@ -59,10 +79,11 @@ export function createPasswordQueue(slots: number, maxWaitMs: number): PasswordQ
         if (signal?.aborted) throw new Abandoned()
         return result
       } finally {
-        meanDurationMs += (performance.now() - startedAt - meanDurationMs) / 16
+        meanDurationMs += (now() - startedAt - meanDurationMs) / 16
         release()
       }
     },
+    requireRoom,
     waiting: () => waiting.length,
     waitedMs: () => waitedMs,
     takeLongest() {

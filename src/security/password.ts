@@ -10,6 +10,8 @@ export type Passwords = {
    * hashes of other systems, `foreignKinds` lists their kinds, and each comparison costs as much as any other.
    */
   matches(password: string, passwordHash: string | undefined, signal?: AbortSignal, foreignKinds?: readonly string[]): Promise<boolean>
+  /** Refuses if the queue is full, so that an overload costs as little as possible. */
+  requireRoom(): void
   needsRehash(passwordHash: string): boolean
   /** For the metrics: the length of the queue, and the total time that passwords have waited in it. */
   waiting(): number
@@ -53,6 +55,7 @@ export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOption
       }, signal)
     },
     needsRehash: (passwordHash) => !isHashOf(costPrefix, passwordHash),
+    requireRoom: queue.requireRoom,
     waiting: queue.waiting,
     waitedMs: queue.waitedMs,
     takeLongestQueue: queue.takeLongest,

@@ -53,6 +53,7 @@ export function createSessions({ reads, changes, tokens, passwords, observer, no
   ): Promise<Opened> {
     if (codePointLength(password) > PASSWORD_MAX_LENGTH)
       throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any valid one')
+    passwords.requireRoom()
     const [user, foreignKinds] = await Promise.all([findUserByEmail(reads, emailKey(email)), listForeignKinds(reads, MAX_LISTED_KINDS)])
     const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal, foreignKinds)
     if (user === undefined) throw loginRefused('invalid_password', 'wrong_credentials', 'no such account')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from '@node-rs/argon2'
+import { Refusal } from '../../../../src/model/refusal.ts'
 import { secretsOf } from '../../../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../../../src/security/password.ts'
 import { createServices } from '../../../../src/services.ts'
@@ -65,6 +66,21 @@ test('400: a password of more than 256 code points is refused without hashing', 
   await assert.rejects(sessions.login(ORIGIN, mia.email, 'x'.repeat(257)), { code: 'wrong_credentials' })
   await sessions.login(ORIGIN, mia.email, '𝒳'.repeat(256))
   assert.deepEqual(compared, ['𝒳'.repeat(256)])
+})
+
+test('503: while the password queue is full, a login is refused before the database is read', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const full: Passwords = {
+    ...service.passwords,
+    requireRoom() {
+      throw new Refusal('unavailable', 'the password queue is full')
+    },
+  }
+  const isRead = async () => assert.fail('the database is read')
+  const unread = { ...service.db, first: isRead, all: isRead }
+  const { sessions } = createServices({ db: unread, now: service.clock.now, secrets: secretsOf(service.config), passwords: full })
+  await assert.rejects(sessions.login(ORIGIN, mia.email, mia.password), { code: 'unavailable' })
 })
 
 test('401: after the password, a login checks the ban, then the verification', async (t) => {
