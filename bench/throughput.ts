@@ -12,8 +12,8 @@ export async function measureThroughput(
   generator: LoadGenerator,
   folder: string,
   report: Report,
-  rounds = 9,
-  seconds = 3,
+  rounds = 15,
+  seconds = 2,
 ): Promise<Section> {
   const { all, stop } = await startContenders(folder)
   const names = Object.keys(all) as ContenderName[]
