@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
+import { codeOf } from '../shared/system-errors.ts'
 import { ConfigError, type Environment } from './load.ts'
 
 /** Adds the settings of the .env file in the working folder to the environment. The environment takes precedence. */
@@ -11,8 +12,7 @@ function readDotEnv(file: string): Environment {
   try {
     return parseEnv(readFileSync(file, 'utf8'))
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT') return {}
-    throw new ConfigError([`${file}: cannot be read (${String(code)})`])
+    if (codeOf(error) === 'ENOENT') return {}
+    throw new ConfigError([`${file}: cannot be read (${codeOf(error)})`])
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../shared/make-folder.ts'
+import { codeOf } from '../shared/system-errors.ts'
 import { MailError, type MailMessage, type MailTransport, toSendOptions } from './transport.ts'
 
 /** Writes each mail to a file that a mail program can open, and prints its link: for trying the service without a mail server. */
@@ -43,8 +44,8 @@ async function write(folder: string, name: string, content: Buffer): Promise<voi
     await rename(draft, join(folder, name))
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined)
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    throw new MailError('server', `the mail could not be written as a file: ${code}`, { cause: error })
+    const reason = codeOf(error) || 'unknown error'
+    throw new MailError('server', `the mail could not be written as a file: ${reason}`, { cause: error })
   }
 }
 

@@ -3,6 +3,7 @@ import { NO_TEMPLATES, openTemplates, type Templates } from '../outbox/templates
 import type { Brand } from '../shared/brand.ts'
 import { brandColors } from '../shared/brand-colors.ts'
 import { type Logo, readLogo } from '../shared/brand-logo.ts'
+import { explainUnreadable } from '../shared/system-errors.ts'
 
 export type Branding = { readonly brand: Brand; readonly templates: Templates }
 
@@ -20,7 +21,7 @@ async function openLogo(file: string | undefined, errors: string[]): Promise<Log
   try {
     return await readLogo(file)
   } catch (error) {
-    errors.push(`BRAND_LOGO: ${file} ${reasonOf(error)}`)
+    errors.push(`BRAND_LOGO: ${file} ${explainUnreadable(error)}`)
     return undefined
   }
 }
@@ -30,11 +31,4 @@ async function openMailTemplates(folder: string | undefined, hasLogo: boolean, e
   const opened = await openTemplates(folder, hasLogo)
   errors.push(...opened.errors.map((error) => `TEMPLATES_DIR: ${error}`))
   return opened.templates
-}
-
-const SYSTEM_REASONS: Readonly<Record<string, string>> = { ENOENT: 'does not exist', EACCES: 'cannot be read by this user' }
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return SYSTEM_REASONS[code] ?? (error instanceof Error ? error.message : String(error))
 }

@@ -23,6 +23,7 @@ import type { Secrets } from '../security/derived-keys.ts'
 import { createPasswords } from '../security/password.ts'
 import { createTokens } from '../security/token.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
+import { codeOf } from '../shared/system-errors.ts'
 import { readsOf } from '../storage/database.ts'
 import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { openBranding } from './branding.ts'
@@ -135,7 +136,7 @@ async function listen(app: App, { host, port }: Config): Promise<void> {
   try {
     await app.listen({ host, port })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : ''
+    const code = codeOf(error)
     if (code === 'EADDRINUSE')
       throw new Error(`PORT: ${port} on ${host} is in use by another program; stop it, or set PORT to another number`)
     if (code === 'EACCES') throw new Error(`PORT: this user may not open port ${port}; set PORT to a number above 1023`)

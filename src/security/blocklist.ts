@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { explainUnreadable } from '../shared/system-errors.ts'
 import { openHashFile } from './hash-file.ts'
 import { openPasswordFile } from './password-file.ts'
 
@@ -29,7 +30,8 @@ export async function openBlocklist(setting: string | undefined): Promise<Blockl
   try {
     return setting === COMMON ? await openCommon() : await openFile(setting)
   } catch (error) {
-    throw new Error(`PASSWORD_BLOCKLIST: ${setting} ${reasonOf(error)}`, { cause: error })
+    const reason = explainUnreadable(error, { MODULE_NOT_FOUND: `needs the package ${COMMON_PACKAGE}, which is not installed` })
+    throw new Error(`PASSWORD_BLOCKLIST: ${setting} ${reason}`, { cause: error })
   }
 }
 
@@ -92,16 +94,4 @@ async function loadPlainFile(handle: FileHandle, first: number): Promise<Blockli
 /** 48 bits: among two million entries, one of a hundred million other passwords is taken for one of them. */
 function shortHash(bytes: Uint8Array): number {
   return hash('sha1', bytes, 'buffer').readUIntBE(0, HASH_BYTES)
-}
-
-const SYSTEM_REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  EACCES: 'cannot be read by this user',
-  EISDIR: 'is a folder',
-  MODULE_NOT_FOUND: `needs the package ${COMMON_PACKAGE}, which is not installed`,
-}
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return SYSTEM_REASONS[code] ?? (error instanceof Error ? error.message : String(error))
 }

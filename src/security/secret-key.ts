@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chownSync, closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder } from '../shared/make-folder.ts'
+import { codeOf } from '../shared/system-errors.ts'
 import type { Secrets } from './derived-keys.ts'
 
 export const MAX_FORMER_SECRETS = 3
@@ -77,7 +78,7 @@ function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -94,7 +95,7 @@ function makeKept(file: string): Secrets {
     // A hard link is atomic and never replaces a file: the first process wins, the others read its secret.
     linkSync(draft, file)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (codeOf(error) !== 'EEXIST') throw error
   } finally {
     rmSync(draft, { force: true })
   }

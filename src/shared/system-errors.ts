@@ -12,10 +12,30 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: 'its host does not respond',
 }
 
+// As in "FILE does not exist".
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EACCES: 'cannot be read by this user',
+  EISDIR: 'is a folder',
+}
+
+/** The code of an error, such as ENOENT; empty if it has none. JavaScript can throw any value. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
 /** The message of an error about a file or an address. A known system error begins with an explanation. */
 export function explainSystemError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const message = error instanceof Error ? error.message : String(error)
-  const explanation = EXPLANATIONS[code]
-  return explanation === undefined ? message : `${explanation} (${message || code})`
+  const explanation = EXPLANATIONS[codeOf(error)]
+  const message = messageOf(error)
+  return explanation === undefined ? message : `${explanation} (${message || codeOf(error)})`
+}
+
+/** Why a file cannot be read, to be written after its name; `own` are the reasons of one kind of file. */
+export function explainUnreadable(error: unknown, own: Readonly<Record<string, string>> = {}): string {
+  return own[codeOf(error)] ?? UNREADABLE[codeOf(error)] ?? messageOf(error)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

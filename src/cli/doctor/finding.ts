@@ -1,5 +1,6 @@
 import { COMMAND } from '../../shared/command.ts'
 import { counted } from '../../shared/counted.ts'
+import { codeOf } from '../../shared/system-errors.ts'
 
 /** `warning`: it works, and the operator should know. `error`: it does not work, or is not safe. */
 export type Verdict = 'ok' | 'warning' | 'error'
@@ -37,7 +38,7 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // The reason why a request failed is the cause of its error.
   const cause = error.cause instanceof Error ? error.cause : error
-  const code = 'code' in cause ? String(cause.code) : ''
+  const code = codeOf(cause)
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'the server does not use TLS on this port'
   return (cause.message || code).replace(/\s*\n\s*/g, ' ')
 }

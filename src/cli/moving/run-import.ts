@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { createImport } from '../../domain/moving/import.service.ts'
 import { openBlocklist } from '../../security/blocklist.ts'
 import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
-import { explainSystemError } from '../../shared/system-errors.ts'
+import { codeOf, explainSystemError } from '../../shared/system-errors.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
 import { print } from '../terminal/output.ts'
 import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
@@ -76,8 +76,7 @@ async function examine(file: string, source: Source, check: { readonly withoutPa
   } catch (error) {
     if (error instanceof NotThatFile)
       throw new InvalidInput([`${file} is not an export of ${source.title}: ${error.message}; nothing was imported`])
-    if (error instanceof Error && 'code' in error)
-      throw new InvalidInput([`${file} cannot be read: ${explainSystemError(error)}; nothing was imported`])
+    if (codeOf(error) !== '') throw new InvalidInput([`${file} cannot be read: ${explainSystemError(error)}; nothing was imported`])
     throw error
   }
 }

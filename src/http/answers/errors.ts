@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Abandoned, Refusal, TooManyRequests } from '../../model/refusal.ts'
 import { type Html, renderHtml } from '../../shared/html.ts'
+import { codeOf } from '../../shared/system-errors.ts'
 import { logRefusal } from '../observation/request-log.ts'
 import { InvalidRequest, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 import { ANSWERS, type Answer } from './answers.ts'
@@ -63,8 +64,7 @@ function answerFor(error: unknown): Answer {
   if (error instanceof TooManyRequests) return answerLimited(error)
   if (error instanceof Refusal) return ANSWERS[error.code]
   if (error instanceof InvalidRequest) return answerInvalid(error.issues)
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return FRAMEWORK_ANSWERS[code] ?? ANSWERS.internal_error
+  return FRAMEWORK_ANSWERS[codeOf(error)] ?? ANSWERS.internal_error
 }
 
 function answerLimited({ retryAfterSeconds }: TooManyRequests): Answer {

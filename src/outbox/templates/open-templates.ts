@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MAIL_KINDS, type MailKind } from '../../model/mail.ts'
+import { explainUnreadable } from '../../shared/system-errors.ts'
 import { parseTemplate } from './parse-template.ts'
 import { MAIL_PARTS, type MailPart, templateFileName } from './placeholders.ts'
 import type { Template } from './template.ts'
@@ -25,7 +26,7 @@ export async function openTemplates(folder: string, hasLogo: boolean): Promise<{
       errors.push(`${file}:1: is not the name of a template; the names are ${FILES.map((known) => known.name).join(', ')}`)
       continue
     }
-    const source = await readText(file).catch((error: unknown) => void errors.push(`${file}:1: ${reasonOf(error)}`))
+    const source = await readText(file).catch((error: unknown) => void errors.push(`${file}:1: ${explainUnreadable(error)}`))
     if (source === undefined) continue
     const { template, problems } = parseTemplate(source, { ...found, hasLogo })
     errors.push(...problems.map(({ line, message }) => `${file}:${line}: ${message}`))
@@ -39,7 +40,7 @@ async function namesIn(folder: string, errors: string[]): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => !name.startsWith('.')).sort()
   } catch (error) {
-    errors.push(`${folder} ${reasonOf(error)}`)
+    errors.push(`${folder} ${explainUnreadable(error, { ENOTDIR: 'is not a folder' })}`)
     return []
   }
 }
@@ -59,15 +60,4 @@ async function statFile(file: string): Promise<{ readonly size: number }> {
   const found = await stat(file)
   if (!found.isFile()) throw new Error('should be a file')
   return found
-}
-
-const SYSTEM_REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'is not a folder',
-  EACCES: 'cannot be read by this user',
-}
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return SYSTEM_REASONS[code] ?? (error instanceof Error ? error.message : String(error))
 }

@@ -1,5 +1,6 @@
 import postgres from 'postgres'
-import { ADVICE_FOR_POOLERS, codeOf, connectionError, NO_PRIMARY } from './errors.ts'
+import { codeOf } from '../../shared/system-errors.ts'
+import { ADVICE_FOR_POOLERS, connectionError, NO_PRIMARY } from './errors.ts'
 import { createSockets } from './sockets.ts'
 import { driverTls } from './tls.ts'
 import { forDriver, type PostgresAddress, parsePostgresUrl } from './url.ts'

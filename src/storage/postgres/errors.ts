@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { Abandoned, Refusal } from '../../model/refusal.ts'
+import { codeOf } from '../../shared/system-errors.ts'
 import { MissingReference, UniqueViolation } from '../database.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'
@@ -47,10 +48,6 @@ function messageOf(error: Error & { readonly code?: unknown }): string {
 /** The value may be a hash or the id of a session, and a message is logged. */
 function withoutValue({ message, code }: postgres.PostgresError): Error {
   return new Error(`PostgreSQL: ${message.replace(/".*"/s, '"[hidden]"')} (${code})`)
-}
-
-export function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
 /** Whether no connection could be opened: the server has received no statement, so the work can safely be tried on another host. */

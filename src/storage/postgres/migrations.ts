@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { codeOf } from '../../shared/system-errors.ts'
 import {
   type AppliedMigration,
   CREATE_HISTORY,
@@ -13,7 +14,7 @@ import {
   recordOf,
 } from '../migrations.ts'
 import { type Client, NO_TIMEOUT, setTimeouts, type Tx, withConnection } from './connections.ts'
-import { codeOf, LOCK_NOT_AVAILABLE } from './errors.ts'
+import { LOCK_NOT_AVAILABLE } from './errors.ts'
 
 const MIGRATION_LOCK = 7_214_000
 // Requests queue behind a migration that waits for a lock, and their statements have two seconds. An autovacuum gives way after one.

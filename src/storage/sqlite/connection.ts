@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../model/refusal.ts'
 import { makeFolder } from '../../shared/make-folder.ts'
+import { codeOf } from '../../shared/system-errors.ts'
 import { MissingReference, UniqueViolation } from '../database.ts'
 
 const PRIMARY_RESULT_MASK = 0xff
@@ -62,7 +63,7 @@ export function translate(error: unknown): unknown {
 
 // Node uses this code for a closed database and for its finalised statements.
 function isClosed(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
+  return codeOf(error) === 'ERR_INVALID_STATE'
 }
 
 function resultCode(error: unknown): number | undefined {
