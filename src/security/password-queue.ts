@@ -14,7 +14,7 @@ type Waiting = { readonly arrivedAt: number; start(): void; refuse(): void }
 
 /**
  * Runs a limited number of works at once. Refuses work that would wait for longer than allowed: on arrival, if that is to be expected, or
- * when its turn comes too late, because the request would end before its result. Otherwise an overload would waste most of the work.
+ * when its turn comes too late. The request of such work is about to end, and in an overload its result would often be wasted.
  */
 export function createPasswordQueue(slots: number, maxWaitMs: number, now: () => number = () => performance.now()): PasswordQueue {
   const waiting: Waiting[] = []
@@ -44,7 +44,8 @@ export function createPasswordQueue(slots: number, maxWaitMs: number, now: () =>
         },
         refuse() {
           signal?.removeEventListener('abort', leave)
-          reject(new Refusal('unavailable', `the password queue was longer than ${maxWaitMs} ms`))
+          waitedMs += now() - arrivedAt
+          reject(new Refusal('unavailable', `the password waited for longer than ${maxWaitMs} ms`))
         },
       }
       // A client that disconnects leaves the queue at once.

@@ -12,13 +12,13 @@ function place() {
   const queue = createPasswordQueue(1, MAX_WAIT_MS, () => time)
   const started: string[] = []
   const endings = new Map<string, () => void>()
-  const enter = (name: string) =>
+  const enter = (name: string, signal?: AbortSignal) =>
     queue.run(() => {
       started.push(name)
       const { promise, resolve } = Promise.withResolvers<string>()
       endings.set(name, () => resolve(name))
       return promise
-    }, undefined)
+    }, signal)
   // Work starts in a later turn than it arrives, and the next one in a later turn than it ends.
   const end = async (name: string) => {
     await nextTurn()
@@ -47,6 +47,24 @@ test('work whose turn comes too late is refused and not started, and the next on
   const next = enter('next')
   await end('next')
   assert.equal(await next, 'next', 'the slot is free again')
+})
+
+test('a client that disconnects after its refusal takes no place from others, and refused work counts as waiting', async () => {
+  const { queue, enter, end, pass, started } = place()
+  const gone = new AbortController()
+  const first = enter('first')
+  await nextTurn()
+  const refused = assert.rejects(enter('late', gone.signal), Refusal)
+  pass(MAX_WAIT_MS + 1)
+  const others = [enter('second'), enter('third')]
+  await end('first')
+  await refused
+  gone.abort()
+  assert.deepEqual([queue.waiting(), queue.waitedMs()], [1, MAX_WAIT_MS + 1])
+  await end('second')
+  await end('third')
+  assert.deepEqual(await Promise.all([first, ...others]), ['first', 'second', 'third'])
+  assert.deepEqual(started, ['first', 'second', 'third'])
 })
 
 test('work that has waited as long as allowed is started', async () => {
