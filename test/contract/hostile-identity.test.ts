@@ -227,7 +227,7 @@ test('200, 422: any expiry is the moment that it names, in the future, or it is 
         headers: { ...headers, 'content-type': 'application/json' },
       } as const
       const response = await service.app.inject({ ...request, payload: JSON.stringify({ expires_at: expiry }) })
-      if (response.statusCode !== 200) return refusedWith(response, [422], String(expiry))
+      if (response.statusCode !== 200) return refusedWith(response, [422], JSON.stringify(expiry))
       const { expires_at: stored } = response.json<{ expires_at: string | null }>()
       if (expiry === null) return assert.equal(stored, null)
       assert.equal(Date.parse(stored ?? ''), Date.parse(String(expiry)), String(expiry))
