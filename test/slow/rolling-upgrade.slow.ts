@@ -86,10 +86,12 @@ plainTest('PostgreSQL: the previous release keeps serving while this version mig
 
   await stop(old)
   const again = await start(release.main)
+  await until('the warning', () => again.stdout().includes('migrated by a newer version of Latchkey'), 30_000)
   await liveBetween(current.url, again.url, peer, ADMIN)
+  assert.deepEqual([...errorsIn(again), ...errorsIn(current)], [])
 })
 
-test('data of the previous release: logins, sessions, keys, mailed links and waiting mails work after the upgrade', async (t) => {
+test('data of the previous release: logins, sessions, keys, mailed links and waiting mails work after the upgrade, and after going back', async (t) => {
   const { peer, start, run, database } = await place(t)
   const release = previousRelease(t)
   if (release === undefined) return
@@ -136,6 +138,12 @@ test('data of the previous release: logins, sessions, keys, mailed links and wai
     [],
     database.kind,
   )
+
+  await stop({ url, ...current })
+  const back = await start(release.main)
+  await expectStatus(back.url, 200, ['GET', '/users/me', undefined, bearer(verified.token)])
+  await liveBetween(back.url, back.url, peer, ADMIN)
+  assert.deepEqual(errorsIn(back), [])
 })
 
 test('this version serves on a newer schema that declares itself usable, with a warning, and its data is kept', async (t) => {
