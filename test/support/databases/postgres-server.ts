@@ -4,6 +4,7 @@ import { chmodSync, chownSync, cpSync, existsSync, readFileSync, rmSync, writeFi
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
+import { codeOf } from '../../../src/shared/system-errors.ts'
 import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
 import { freePort } from '../servers/free-port.ts'
 import { newFolder, runFolder } from './run-folder.ts'
@@ -127,7 +128,7 @@ function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
       process.kill(id, signal)
     } catch (error) {
       // The process of a connection that was just closed may have ended by now.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+      if (codeOf(error) !== 'ESRCH') throw error
     }
   }
 }

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { codeOf } from '../../../src/shared/system-errors.ts'
 
 // Below the ports that systems choose for connections and for servers that listen on port 0.
 const [FIRST_PORT, LAST_PORT] = [11_000, 30_000]
@@ -14,7 +15,7 @@ export async function freePort(): Promise<number> {
       await once(probe, 'listening')
       return port
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+      if (codeOf(error) !== 'EADDRINUSE') throw error
     } finally {
       probe.close()
     }
