@@ -26,6 +26,15 @@ const SENSITIVE_PAGES = [
   '/console/%73ign-in',
 ]
 
+/** Targets that a proxy or the service might take for this path, but only one of them. */
+function disguises(name: string, authority: string): string[] {
+  const relative = [`*${name}`, `*/${name}`, `*api/v1/${name}`, `http://${authority}?${name}`, `http://${authority}//${name}`]
+  const before = ['//', '/./', '/x/../', '/x/%2e%2E/', '/x/..%2f', '/x/..\\', '/x%5c..%5C', '/;x/', '/%2f', '/%25', '/api%2fv1/']
+  const after = ['/../x', '/..', '/.', '//', ';x', '%3bx', '%2f', '\\', '%5c', '%00', '%23', '%3fx', '.', '%20']
+  const encoded = name.replace(/./, (first) => `%25${first.charCodeAt(0).toString(16)}`)
+  return [...relative, ...before.map((prefix) => prefix + name), ...after.map((suffix) => `/${name}${suffix}`), `/${encoded}`]
+}
+
 async function startServices(t: TestContext, count: number): Promise<ServiceProcess[]> {
   const target = await freshDatabase(t, 'postgres')
   if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
@@ -62,9 +71,17 @@ async function assertLimits(t: TestContext, proxy: FrontProxy, services: readonl
   const alive = await send(port, 'GET', `/heartbeat?code=${CANARY}`)
   assert.deepEqual([alive.status, alive.headers['strict-transport-security']], [200, 'max-age=31536000'])
   for (const path of METRICS) assert.equal((await send(port, 'GET', path)).status, 404, path)
+  const authority = `127.0.0.1:${port}`
+  assert.equal((await send(port, 'GET', `http://${authority}/metrics`)).status, 404)
+  for (const path of disguises('metrics', authority)) assert.ok(!(await send(port, 'GET', path)).body.includes('# HELP'), path)
   const passed = await tryPasswords(proxy)
   assert.ok(passed > 0 && passed <= most, `${passed} passwords reached the service`)
   for (const path of [...SPELLINGS, ...SENSITIVE, ...SENSITIVE_PAGES]) assert.ok(await isLimited(port, path), `${path} is limited too`)
+  assert.ok(await isLimited(port, `http://${authority}/login/`), 'an absolute URL is limited too')
+  for (const path of disguises('login', authority)) {
+    const { headers } = await send(port, 'POST', path, JSON_BODY, WRONG_LOGIN)
+    assert.notEqual(headers['x-error-code'], 'wrong_credentials', path)
+  }
   assert.equal((await send(port, 'GET', '/users/me')).status, 401, 'other requests are not limited')
   assert.equal((await send(port, 'GET', '/console/sign-in')).status, 200, 'nor is looking at a form')
   assert.equal((await send(port, 'GET', `/verify/?code=${CANARY}`)).status, 401)

@@ -124,7 +124,9 @@ const COMPILERS = {
 
 /** Every path also works under /api/v1. A client may send an absolute URL instead of a path (RFC 9112, 3.2.2). */
 function withoutVersion(target: string): string {
-  const url = target.startsWith('/') ? target : target.replace(ABSOLUTE_FORM, '')
+  const path = target.startsWith('/') ? target : target.replace(ABSOLUTE_FORM, '')
+  // The router does not look at the first character: to it, `*login` is /login. A proxy that limits /login sees another path.
+  const url = path.startsWith('/') ? path : `/${path}`
   if (!url.startsWith(VERSION_PREFIX)) return url
   const rest = url.slice(VERSION_PREFIX.length)
   if (rest === '' || rest.startsWith('?')) return `/${rest}`

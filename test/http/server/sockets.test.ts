@@ -240,6 +240,10 @@ test('404: an asterisk is not a path, and of an absolute URL only the path count
   const [asterisk] = await talk(port, `OPTIONS * HTTP/1.1\r\n${closing}`)
   assert.deepEqual([asterisk?.status, asterisk?.body], [404, '{"detail":"Not Found"}'])
   assert.equal(asterisk?.headers['x-error-code'], 'path_not_found')
+  for (const target of ['*first', '*first/', '*/first', '*api/v1/first', 'http://other.io?first', 'http://other.io?api/v1/first']) {
+    const [other] = await talk(port, `GET ${target} HTTP/1.1\r\n${closing}`)
+    assert.deepEqual([other?.status, ran], [404, []], target)
+  }
   const [absolute] = await talk(port, `GET http://other.io/api/v1/first HTTP/1.1\r\n${closing}`)
   assert.deepEqual([absolute?.status, ran], [200, ['/first']])
 })
