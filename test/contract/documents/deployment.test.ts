@@ -11,6 +11,7 @@ import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { execForm, readDockerfile, type Stage } from '../../support/servers/dockerfile.ts'
 import { freePort } from '../../support/servers/free-port.ts'
+import { ORDINARY_PATHS, REFUSED_PATHS } from '../../support/servers/path-tables.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const NOBODY = { uid: 65_534, gid: 65_534 }
@@ -42,14 +43,15 @@ test('compose.yaml passes on every setting except HOST and PORT, and no other', 
   )
 })
 
-test('every router of the Traefik example asks Latchkey, and no identity header of a client passes, whatever its spelling', () => {
+test('every router of the Traefik example asks Latchkey or refuses, and no identity header of a client passes, whatever its spelling', () => {
   const [routers = '', middlewares = ''] =
     read('deploy/forward-auth.traefik.yml').split('\n  services:')[0]?.split('\n  middlewares:') ?? []
   const declared = [...middlewares.matchAll(/^ {4}([\w-]+):\n {6}forwardAuth:\n {8}address: http:\/\/127\.0\.0\.1:8000\/auth\/check/gm)]
   const names = declared.map(([, name]) => name)
   const asked = [...routers.matchAll(/^ {6}rule: .*\n {6}entryPoints: .*\n {6}middlewares: \[([\w-]+)\]$/gm)].map(([, name]) => name)
   assert.equal(asked.length, routers.match(/rule:/g)?.length)
-  assert.deepEqual(asked.toSorted(), names.toSorted())
+  assert.deepEqual(asked.toSorted(), [...names, 'refuse'].toSorted())
+  assert.match(middlewares, /^ {4}refuse:\n {6}ipAllowList:\n {8}sourceRange: \[255\.255\.255\.255\/32\]\n {8}rejectStatusCode: 400$/m)
   const removed = [...middlewares.matchAll(/authResponseHeadersRegex: \(\?i\)(.*)/g)].map(([, pattern = '']) => new RegExp(pattern, 'i'))
   assert.equal(removed.length, names.length)
   for (const header of ['LatchkeyUser', 'latchkeyuser', 'LATCHKEYROLE', 'Latchkey-User', 'Latchkey_User', 'LatchkeyScopes', 'LatchkeyKey'])
@@ -57,6 +59,28 @@ test('every router of the Traefik example asks Latchkey, and no identity header 
       removed.every((pattern) => pattern.test(header)),
       header,
     )
+})
+
+test('the examples for nginx, Caddy and Traefik refuse the same paths: those that a product may read differently', () => {
+  const found = {
+    nginx: /if \(\$request_uri ~\* "(.*)"\) \{\n {4}return 400;/.exec(read('deploy/forward-auth.nginx.conf'))?.[1],
+    Caddy: /@ambiguous expression `\{http\.request\.uri\}\.matches\(r"\(\?i\)(.*)"\)`\n\t\trespond @ambiguous 400/.exec(
+      read('deploy/forward-auth.Caddyfile'),
+    )?.[1],
+    Traefik: /app-ambiguous:\n.*PathRegexp\(`\(\?i\)(.*)`\)\n.*\n {6}middlewares: \[refuse\]\n.*\n.*\n.*\n {6}priority: 10000/.exec(
+      read('deploy/forward-auth.traefik.yml'),
+    )?.[1],
+  }
+  assert.deepEqual([found.nginx, found.Caddy], [found.Traefik, found.Traefik])
+  const ambiguous = new RegExp(found.Traefik ?? assert.fail('there is no expression'), 'i')
+  assert.deepEqual(
+    REFUSED_PATHS.map((path) => path.replace('http://app.example.com/', '/')).filter((path) => !ambiguous.test(path)),
+    [],
+  )
+  assert.deepEqual(
+    Object.keys(ORDINARY_PATHS).filter((path) => ambiguous.test(path)),
+    [],
+  )
 })
 
 test('the systemd unit is valid, if systemd is installed to check it', (t) => {
