@@ -61,7 +61,7 @@ function folderWithClients(t: TestContext): string {
   const folder = temporaryFolder(t)
   const target = join(folder, 'node_modules/@latchkey/client')
   mkdirSync(target, { recursive: true })
-  symlinkSync(join(ROOT, 'node_modules/jose'), join(folder, 'node_modules/jose'))
+  for (const name of ['jose', 'express']) symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
   copyFileSync(join(ROOT, 'packages/client/package.json'), join(target, 'package.json'))
   copyFileSync(join(ROOT, 'clients/python/latchkey.py'), join(folder, 'latchkey.py'))
   const compiler = [
@@ -141,6 +141,17 @@ for (const program of SERVICES) {
     return undefined
   })
 }
+
+test('403: admin.mjs of docs/integration.md refuses every caller whose role the proxy does not name as admin', async (t) => {
+  const url = await startProgram(t, readProgram('admin.mjs'), 'http://localhost:8000')
+  await until('the program listens', () => fetch(url).then(Boolean, () => false))
+  const status = async (path: string, headers: Record<string, string> = {}) => (await fetch(url + path, { headers })).status
+  for (const path of ['/admin', '/admin/users', '/ADMIN/users', '/admin/%2fusers', '/admin;x/users'])
+    for (const headers of [{}, { LatchkeyRole: 'user' }, { LatchkeyRole: '' }] as Record<string, string>[])
+      assert.notEqual(await status(path, headers), 200, path)
+  assert.equal(await status('/admin/users', { LatchkeyRole: 'user' }), 403)
+  assert.equal(await status('/admin/users', { LatchkeyRole: 'admin', LatchkeyUser: '7' }), 200)
+})
 
 test('login.mjs of docs/integration.md logs in and calls a service of the page', async (t) => {
   const service = await listening(t)
