@@ -5,7 +5,7 @@ import { createPasswordReset, type PasswordReset } from './domain/accounts/passw
 import { createSelfDeletion, type SelfDeletion } from './domain/accounts/self-deletion.service.ts'
 import { createUserAdministration, type UserAdministration } from './domain/accounts/user-administration.service.ts'
 import { createUserDirectory, type UserDirectory } from './domain/accounts/user-directory.service.ts'
-import { createUsers, type Users } from './domain/accounts/users.service.ts'
+import { createOwnPassword, createUsers, type OwnPassword, type Users } from './domain/accounts/users.service.ts'
 import { type Audit, createAudit } from './domain/audit/audit.service.ts'
 import { createFailedLogins, type FailedLogins } from './domain/audit/failed-logins.ts'
 import { createChanges, type FollowUp } from './domain/changes.ts'
@@ -71,6 +71,7 @@ export type Services = {
   readonly sessions: Sessions
   readonly passwordReset: PasswordReset
   readonly users: Users
+  readonly ownPassword: OwnPassword
   readonly emailChanges: EmailChanges
   readonly selfDeletion: SelfDeletion
   readonly userAdministration: UserAdministration
@@ -132,6 +133,7 @@ export function createServices(parts: Parts): Services {
     sessions: createSessions({ reads, changes, tokens, passwords, observer, now, noteFailedLogin: failedLogins.note }),
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ reads, changes, passwords, now, limiter, onMailQueued }),
+    ownPassword: createOwnPassword({ reads, changes, tokens, passwords, now }),
     emailChanges: createEmailChanges({ reads, changes, tokens, observer, now }),
     selfDeletion: createSelfDeletion({ reads, changes, passwords, now, noteFailedLogin: failedLogins.note }),
     userAdministration: createUserAdministration({ reads, lists, changes, now, onMailQueued }),

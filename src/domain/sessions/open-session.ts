@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import type { Origin } from '../../model/caller.ts'
+import type { Actor, Origin } from '../../model/caller.ts'
+import { Refusal } from '../../model/refusal.ts'
 import { LIFETIME_MINUTES, type Tokens } from '../../security/token.ts'
 import type { Reads } from '../../storage/database.ts'
-import { countSessions, deleteOldestSessions, insertSession } from '../../storage/repositories/sessions/session.repository.ts'
+import {
+  countSessions,
+  deleteOldestSessions,
+  deleteSession,
+  insertSession,
+} from '../../storage/repositories/sessions/session.repository.ts'
 import type { ChangeTransaction } from '../changes.ts'
 
 export type TokenPair = { readonly token: string; readonly refresh: string }
@@ -21,6 +27,14 @@ export async function openSession(tx: ChangeTransaction, tokens: Tokens, userId:
 /** Opens a session for the web pages and returns the token for its cookie, with which it ends. */
 export async function openPageSession(tx: ChangeTransaction, tokens: Tokens, userId: number, origin: Origin, now: number): Promise<string> {
   return tokens.forSession('page', userId, await addSession(tx, userId, origin, now, LIFETIME_MINUTES.page))
+}
+
+/** Ends the session of a caller on the web pages, with every copy of its cookie, and opens another one. Returns the token for its cookie. */
+export async function replacePageSession(tx: ChangeTransaction, tokens: Tokens, { caller, origin }: Actor, now: number): Promise<string> {
+  const { user, sessionId } = caller
+  if (sessionId === undefined) throw new Refusal('no_session')
+  if (await deleteSession(tx, sessionId, user.id, now)) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
+  return openPageSession(tx, tokens, user.id, origin, now)
 }
 
 async function addSession(

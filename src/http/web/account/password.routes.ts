@@ -1,4 +1,4 @@
-import type { Users } from '../../../domain/accounts/users.service.ts'
+import type { OwnPassword } from '../../../domain/accounts/users.service.ts'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
@@ -11,7 +11,7 @@ import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { PASSWORD_HINT } from './texts.ts'
 
-export type PasswordParts = PageParts & { readonly users: Users; readonly sessions: Sessions; readonly pageLimiter: Limiter }
+export type PasswordParts = PageParts & { readonly ownPassword: OwnPassword; readonly sessions: Sessions; readonly pageLimiter: Limiter }
 
 const LABELS = { current_password: 'Current password', new_password: 'New password', confirm_password: 'Confirm new password' }
 const DIFFERENT = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, The two passwords are not the same' }
@@ -19,7 +19,7 @@ const WRONG = { loc: ['body', 'current_password'], type: 'value_error', msg: 'Va
 
 /** Changing the password, which needs the current one. */
 export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
-  const { site, cookies, users, sessions, pageLimiter } = parts
+  const { site, cookies, ownPassword, sessions, pageLimiter } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
 
   get('/password', {}, () => form(NO_PROBLEMS))
@@ -33,12 +33,11 @@ export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
     },
     async ({ body, actor, reply }) => {
       if (body.confirm_password !== body.new_password) throw new InvalidRequest([DIFFERENT])
-      const { id, email } = actor.caller.user
       // Guesses count like those of signing in.
       const confirm = () => sessions.confirmPassword(actor, body.current_password)
-      const token = await pageLimiter.attempt(email, actor.origin, confirm).catch(asFieldProblem)
-      await users.changePassword(actor, id, body.new_password)
-      cookies.setSession(reply, token)
+      await pageLimiter.attempt(actor.caller.user.email, actor.origin, confirm).catch(asFieldProblem)
+      // The session is replaced: a copy of the cookie ends with the password that it was opened with.
+      cookies.setSession(reply, await ownPassword.change(actor, body.new_password))
       return { to: '/account/password', notice: 'password-changed' }
     },
   )

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test as plainTest } from 'node:test'
+import type { InjectOptions } from 'fastify'
 import type { ApiKey } from '../../../../src/model/api-key.ts'
 import { admin, member } from '../../../support/app/actors.ts'
+import { storedEvents } from '../../../support/app/audit.ts'
 import { type StartOptions, startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
 import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
+
+const IP = '192.0.2.7'
 
 async function start(t: Parameters<typeof startApp>[0], env: StartOptions['env'] = {}) {
   const service = await startApp(t, { env })
@@ -81,7 +85,7 @@ test('429: a limit on mails is explained by the form of the address, which does 
   assert.doesNotMatch(textOf(confirmed), /Confirm your password/)
 })
 
-test('303: a new password needs the current one, ends all other sessions and keeps this one', async (t) => {
+test('303: a new password needs the current one, ends every session and opens a new one for this browser', async (t) => {
   const { app, send, look, mia, services } = await start(t)
   const other = await signIn(app, mia)
   const passwords = { current_password: mia.password, new_password: 'a brand new one', confirm_password: 'a brand new one' }
@@ -102,11 +106,53 @@ test('303: a new password needs the current one, ends all other sessions and kee
   const changed = await send('password', passwords)
   assert.deepEqual([changed.statusCode, changed.headers.location], [303, '/account/password'])
   assert.equal((await look('', other)).statusCode, 303)
-  assert.equal((await look('')).statusCode, 200)
   assert.equal((await look('', sessionCookie(changed))).statusCode, 200)
   assert.equal((await services.userSessions.list(mia.id)).length, 1)
   await assert.rejects(signIn(app, mia))
   await signIn(app, { email: mia.email, password: 'a brand new one' })
+})
+
+test('303: a copy of the cookie ends with the password, and the new session knows its browser', async (t) => {
+  const { app, clock, db, send, mia, services } = await start(t)
+  const browser = { 'user-agent': 'Firefox of Mia' }
+  const from = (request: InjectOptions): InjectOptions => ({ ...request, headers: { ...request.headers, ...browser }, remoteAddress: IP })
+  const copied = sessionCookie(await app.inject(from(submit('/account/sign-in', { email: mia.email, password: mia.password }))))
+  const [old] = (await services.userSessions.list(mia.id)).filter(({ ip }) => ip === IP)
+  clock.advance({ minutes: 11 })
+  const passwords = { current_password: mia.password, new_password: 'a brand new one', confirm_password: 'a brand new one' }
+  const changed = await app.inject(from(submit('/account/password', passwords, copied)))
+  assert.equal(changed.statusCode, 303)
+
+  const read = await app.inject(visit('/account/', copied))
+  assert.deepEqual([read.statusCode, read.headers.location], [303, '/account/sign-in'], 'the copy reads nothing')
+  assert.equal((await send('', { first_name: 'Eve', last_name: 'Eve' }, copied)).statusCode, 401, 'the copy changes nothing')
+
+  const [session, ...others] = await services.userSessions.list(mia.id)
+  assert.deepEqual(others, [])
+  assert.notEqual(session?.id, old?.id)
+  assert.deepEqual([session?.ip, session?.userAgent, session?.createdAt], [IP, 'Firefox of Mia', clock.now()])
+  const events = (await storedEvents(db)).slice(-3).map(({ kind, actor, target, detail }) => [kind, actor, target, detail])
+  assert.deepEqual(events, [
+    ['user.password_changed', mia.id, mia.id, null],
+    ['session.revoked', mia.id, mia.id, JSON.stringify({ session_id: old?.id })],
+    ['session.created', mia.id, mia.id, JSON.stringify({ session_id: session?.id })],
+  ])
+  // The browser stays signed in, and its password counts as given now.
+  const renewed = sessionCookie(changed)
+  assert.equal((await app.inject(visit('/account/', renewed))).statusCode, 200)
+  assert.equal((await send('email', { email: 'amelia@example.com' }, renewed)).statusCode, 303)
+})
+
+test('401 or 422: of two new passwords at once in one session, one is accepted', async (t) => {
+  const { send, mia, app } = await start(t)
+  const change = (password: string) =>
+    send('password', { current_password: mia.password, new_password: password, confirm_password: password })
+  const changed = await Promise.all(['a brand new one', 'another new one'].map(change))
+  // The later one finds that its session has ended or, if it read the account later, that its current password is wrong.
+  const [accepted, refused = 0] = changed.map(({ statusCode }) => statusCode).sort()
+  assert.ok(accepted === 303 && [401, 422].includes(refused), `${accepted} ${refused}`)
+  const [first] = changed
+  await signIn(app, { email: mia.email, password: first?.statusCode === 303 ? 'a brand new one' : 'another new one' })
 })
 
 test('429: guessing the current password counts like signing in', async (t) => {
@@ -152,7 +198,7 @@ test('303: sessions are listed and ended, but only own ones', async (t) => {
 })
 
 test('each change on the account pages leaves its event, which names the user', async (t) => {
-  const { send, service, services, mia, app } = await start(t, { SELF_DELETION: 'true' })
+  const { send, service, services, mia, cookie, app } = await start(t, { SELF_DELETION: 'true' })
   const former = new Set((await services.userSessions.list(mia.id)).map(({ id }) => id))
   const other = await signIn(app, mia)
   const session = (await services.userSessions.list(mia.id)).find(({ id }) => !former.has(id))?.id
@@ -181,11 +227,13 @@ test('each change on the account pages leaves its event, which names the user', 
     ],
     ['delete', { password: 'a brand new one' }, 'user.deleted'],
   ]
+  let current = cookie
   for (const [path, fields, event] of steps) {
     if (path === 'sessions/revoke-others') await signIn(app, mia)
     const before = (await recorded()).length
-    const { statusCode } = await send(path, fields)
-    assert.ok([200, 303].includes(statusCode), path)
+    const response = await send(path, fields, current)
+    assert.ok([200, 303].includes(response.statusCode), path)
+    if (path === 'password') current = sessionCookie(response)
     assert.ok(
       (await recorded()).slice(before).includes(`${event} http ${mia.id} ${mia.id}`),
       `${path}: ${(await recorded()).slice(before)}`,
