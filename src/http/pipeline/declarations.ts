@@ -1,4 +1,4 @@
-import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import type { KeyAccess } from '../../model/api-key.ts'
 
 /** Who may call a route. `self` is the user that the path names, or an admin. */
@@ -13,14 +13,18 @@ export type AcceptedKeys = KeyAccess | 'any'
 /** The pages of admins, and those of every user. */
 export type PageArea = 'console' | 'account'
 
-export type PasswordQuestion = {
+/** The question for the password, if it was given over ten minutes ago. */
+export type PasswordQuestion<Request = FastifyRequest> = {
   /** What the password allows, as the end of the sentence "Enter it again to …". */
   readonly to: string
-  /** Only admins are asked. */
-  readonly isForAdmins?: boolean
+  /** Which requests are asked. Without it, all of them. */
+  readonly when?: ((request: Request) => boolean | Promise<boolean>) | undefined
   /** The page that Cancel leads to. Without it, the page is one segment above the form's address. */
   readonly cancel?: string
 }
+
+/** Whether a page asks for the password: not at all, each time by a field of its own form, or if it was given over ten minutes ago. */
+export type AsksForPassword<Request = FastifyRequest> = false | 'in-form' | PasswordQuestion<Request>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -36,8 +40,8 @@ declare module 'fastify' {
      * A route below /console or /account that does not declare this stops the start.
      */
     page?: PageArea
-    /** A form that asks for the password again if it was given over ten minutes ago. */
-    recentPassword?: PasswordQuestion
+    /** Required on every form of a page, so that none is a detour around a form that asks. */
+    asksForPassword?: AsksForPassword
     /** The form of a page to which the response is a file. */
     isDownload?: boolean
     /** Only programs on this machine may know of the path: others get 404, and no response has CORS headers. */
@@ -54,7 +58,7 @@ export type Declared = RouteOptions & {
 const PAGE_PATH = /^\/(?:console|account)(?:\/|$)/
 const READING_METHODS: ReadonlySet<unknown> = new Set(['GET', 'HEAD'])
 
-/** Stops the start if a route does not declare its access, the keys that it accepts, whether it writes, or its responses. */
+/** Stops the start if a route does not declare its access, the keys that it accepts, whether it writes or asks, or its responses. */
 export function requireDeclarations(route: RouteOptions): Declared {
   const { method, url, config, schema } = route
   if (config?.access === undefined) throw new Error(`${method} ${url} declares no access`)
@@ -68,10 +72,13 @@ export function requireDeclarations(route: RouteOptions): Declared {
   return route as Declared
 }
 
-function requirePage({ method, url, config, schema }: RouteOptions): void {
+function requirePage(route: RouteOptions): void {
+  const { method, url, config, schema } = route
   if (config?.acceptedKeys !== undefined) throw new Error(`${method} ${url} is a page, which accepts no API keys`)
   if (config?.access === 'self') throw new Error(`${method} ${url} is a page, for every user or for admins`)
   if (schema?.hide !== true) throw new Error(`${method} ${url} is a page, which is not part of the API`)
+  if (config?.asksForPassword === undefined && !readsOnly(route))
+    throw new Error(`${method} ${url} does not declare whether it asks for the password`)
 }
 
 /** Whether the route accepts GET and HEAD only. */

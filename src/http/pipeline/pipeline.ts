@@ -78,7 +78,7 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
   }
 
   return (route: Declared): Partial<RouteOptions> => {
-    const { access, writes, page, recentPassword } = route.config
+    const { access, writes, page, asksForPassword } = route.config
     const isGuarded = access !== 'public'
     const isPage = page !== undefined
     const { byAddress, byAccount } = limitsOf(route)
@@ -115,7 +115,7 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
         // The limit of the account (429).
         byAccount,
         // A page that asks for the password again (403).
-        isPage && recentPassword && pageSteps?.requireRecentPassword,
+        isPage && typeof asksForPassword === 'object' && pageSteps?.requireRecentPassword,
         // A new password that is on a list of breached ones (422).
         refuseListedPasswords(blocklist, route),
       ),

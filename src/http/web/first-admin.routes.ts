@@ -31,6 +31,7 @@ export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
     '/first-admin',
     {
       ...everyone,
+      asksForPassword: false,
       body: { code: Code, email: Email, first_name: FirstName, last_name: LastName, password: NewPassword },
       limits: { ip: 'login:ip' },
       labels: LABELS,

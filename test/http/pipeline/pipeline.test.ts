@@ -426,6 +426,10 @@ test('a route of the console or the account pages that is not declared as a page
   assert.throws(start('/account/odd', { access: 'user', page: 'account' }, {}), {
     message: 'GET /account/odd is a page, which is not part of the API',
   })
+  const form = { config: { access: 'user', page: 'account', writes: true }, schema: { response: {}, hide: true } } as const
+  assert.throws(() => startSkeleton(t, (routes) => void routes.post('/account/odd', form, async () => '')), {
+    message: 'POST /account/odd does not declare whether it asks for the password',
+  })
   assert.doesNotThrow(start('/account/odd', { access: 'user', page: 'account' }))
   assert.doesNotThrow(start('/accounts', { access: 'public' }))
 })

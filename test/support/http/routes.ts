@@ -1,22 +1,24 @@
 import { channel } from 'node:diagnostics_channel'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 
 /** The settings that add routes. */
 export const EVERY_ROUTE = { SELF_DELETION: 'true' } as const
 
-/** The routes that are added while a service starts, such as `GET /users/me`. Routes that only refuse methods are left out. */
-export async function routesDuring<Started>(start: () => Promise<Started>): Promise<{ routes: Set<string>; started: Started }> {
-  const routes = new Set<string>()
+/** The routes that are added while a service starts, such as `GET /users/me`, and their declarations. Routes that only refuse methods are left out. */
+export async function routesDuring<Started>(
+  start: () => Promise<Started>,
+): Promise<{ routes: Set<string>; configs: Map<string, FastifyContextConfig>; started: Started }> {
+  const configs = new Map<string, FastifyContextConfig>()
   // Fastify announces a new instance before any route is added to it.
   const initialized = channel('fastify.initialization')
   const watch = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
     fastify.addHook('onRoute', ({ method, url, config }) => {
-      if (config?.allow === undefined) for (const name of [method].flat()) routes.add(`${name} ${url}`)
+      if (config?.allow === undefined) for (const name of [method].flat()) configs.set(`${name} ${url}`, { ...config })
     })
   }
   initialized.subscribe(watch)
   const started = await start()
   initialized.unsubscribe(watch)
-  return { routes, started }
+  return { routes: new Set(configs.keys()), configs, started }
 }

@@ -9,10 +9,12 @@ import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { KEY_LABELS } from './new-key.ts'
 
+/** The access of a new key whose owner chooses none. */
+export const NEW_ACCESS = 'identify' satisfies KeyAccess
 const ACCESS: readonly (readonly [KeyAccess, string])[] = [
-  ['full', 'Full: everything that you can do'],
-  ['read', 'Read: no changes'],
   ['identify', 'Identify: only says who you are'],
+  ['read', 'Read: no changes'],
+  ['full', 'Full: everything that you can do'],
 ]
 const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
   [0, 'Stops working at once'],
@@ -50,7 +52,8 @@ export function keysPage(site: Site, list: ListPage<ApiKey>): Page {
 
 export function newKeyPage({ root }: Site, problems: Problems, values: Readonly<Record<string, string>>): Page {
   const options = ACCESS.map(
-    ([access, text]) => html`<option value="${access}"${values['access'] === access ? html` selected` : ''}>${text}</option>`,
+    ([access, text]) =>
+      html`<option value="${access}"${(values['access'] ?? NEW_ACCESS) === access ? html` selected` : ''}>${text}</option>`,
   )
   const scopesHint = 'Permissions that your own services check, such as reports:read. Separate them with spaces.'
   const content = html`<section class="card split" aria-labelledby="new"><header><h2 id="new">A key for a program</h2>

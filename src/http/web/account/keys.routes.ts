@@ -1,6 +1,7 @@
 import { type ApiKeys, type KeyWithSecret, MAX_KEYS } from '../../../domain/sessions/api-keys.service.ts'
 import { MAX_OVERLAP_SECONDS } from '../../../domain/values/limits.ts'
-import type { ApiKeyChanges } from '../../../model/api-key.ts'
+import type { ApiKeyChanges, KeyAccess } from '../../../model/api-key.ts'
+import type { Actor } from '../../../model/caller.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { nameField } from '../../validation/fields.ts'
 import { Type } from '../../validation/schema.ts'
@@ -9,7 +10,7 @@ import { laterPage, pageFrom, pageNumber, pagingOf, queryText } from '../site/el
 import type { Notice } from '../site/notices.ts'
 import { createPageRoutes, type PageParts, type PageRequest, type Redirect } from '../site/page-routes.ts'
 import type { SecretFlash } from '../site/secret-flash.ts'
-import { keyPage, keysPage, newKeyPage } from './keys.pages.ts'
+import { keyPage, keysPage, NEW_ACCESS, newKeyPage } from './keys.pages.ts'
 import { KEY_LABELS, parseExpiry, parseScopes } from './new-key.ts'
 
 export type KeysParts = PageParts & { readonly apiKeys: ApiKeys; readonly secretFlash: SecretFlash }
@@ -22,12 +23,18 @@ type KeyRequest = PageRequest<typeof Key, typeof Query, Record<never, never>>
 const KeyName = nameField('What the key is for.', 'Nightly export')
 
 /**
- * The API keys of the caller. A secret is shown once, on the page that follows its creation. With a key an admin can make admins, delete
- * users and export, so that a working key needs the password that those actions need.
+ * The API keys of the caller. A secret is shown once, on the page that follows its creation. A key with full access sets a new password
+ * without the old one, and one that reads exports: a working key needs the password that those actions need. A key that only identifies
+ * its owner can do neither, but products trust the role of an admin.
  */
 export function accountKeysRoutes(app: App, parts: KeysParts): void {
   const { site, apiKeys, secretFlash } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
+
+  const isPowerful = (access: KeyAccess, { caller }: Actor) => access !== 'identify' || caller.user.role === 'admin'
+  /** Whether the key that a form names can do what needs the password. */
+  const namesPowerful = async ({ params, actor }: Pick<KeyRequest, 'params' | 'actor'>) =>
+    isPowerful((await apiKeys.find(actor.caller.user.id, params.key_id)).access, actor)
 
   get('/keys', { query: Query }, async ({ query, actor }) =>
     keysPage(site, await pageFrom(await apiKeys.list(actor, actor.caller.user.id), query.page, PAGING)),
@@ -38,7 +45,11 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   post(
     '/keys',
     {
-      recentPassword: { to: 'create this key', isForAdmins: true, cancel: '/account/keys' },
+      asksForPassword: {
+        to: 'create this key',
+        when: ({ body, actor }) => isPowerful(body.access ?? NEW_ACCESS, actor),
+        cancel: '/account/keys',
+      },
       body: {
         name: KeyName,
         scopes: Type.Optional(Type.String({ maxLength: 2000 })),
@@ -49,7 +60,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
       retry: (problems, values) => newKeyPage(site, problems, values),
     },
     async (input) => {
-      const { name, access, scopes, expires_at } = input.body
+      const { name, access = NEW_ACCESS, scopes, expires_at } = input.body
       const { actor } = input
       const key = { name, access, scopes: parseScopes(scopes), expiresAt: parseExpiry(expires_at) }
       return showOnce(input, await apiKeys.create(actor, actor.caller.user.id, key))
@@ -64,7 +75,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
   post(
     '/keys/:key_id/rotate',
     {
-      recentPassword: { to: 'rotate this key', isForAdmins: true },
+      asksForPassword: { to: 'rotate this key', when: namesPowerful },
       params: Key,
       query: Query,
       body: { overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) },
@@ -75,9 +86,11 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
     },
   )
 
-  post('/keys/:key_id/disable', { params: Key, query: Query }, (input) => edit(input, { isActive: false }, 'key-disabled'))
+  post('/keys/:key_id/disable', { asksForPassword: false, params: Key, query: Query }, (input) =>
+    edit(input, { isActive: false }, 'key-disabled'),
+  )
 
-  post('/keys/:key_id/enable', { params: Key, query: Query, recentPassword: { to: 'enable this key', isForAdmins: true } }, (input) =>
+  post('/keys/:key_id/enable', { asksForPassword: { to: 'enable this key', when: namesPowerful }, params: Key, query: Query }, (input) =>
     edit(input, { isActive: true }, 'key-enabled'),
   )
 
@@ -86,7 +99,7 @@ export function accountKeysRoutes(app: App, parts: KeysParts): void {
     return { to: `/account/keys/${params.key_id}${placeOf(query)}`, notice }
   }
 
-  post('/keys/:key_id/delete', { params: Key, query: Query }, async ({ params, query, actor }) => {
+  post('/keys/:key_id/delete', { asksForPassword: false, params: Key, query: Query }, async ({ params, query, actor }) => {
     await apiKeys.remove(actor, actor.caller.user.id, params.key_id)
     return { to: `/account/keys${placeOf(query)}`, notice: 'key-revoked' }
   })

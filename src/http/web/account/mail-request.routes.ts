@@ -53,11 +53,15 @@ export function accountMailRequestRoutes(app: App, parts: MailRequestParts): voi
   function add(mail: MailRequest): void {
     const retry = (problems: Problems, values: Readonly<Record<string, string>>) => form(mail, problems, values)
     get(mail.path, { access: 'public' }, () => form(mail, NO_PROBLEMS, {}))
-    post(mail.path, { access: 'public', body: { email: Email }, labels: LABELS, retry }, async ({ body, request }) => {
-      await limiter.countMail(body.email, request.origin.ip)
-      await mail.request(request.origin, body.email)
-      return donePage(mail)
-    })
+    post(
+      mail.path,
+      { asksForPassword: false, access: 'public', body: { email: Email }, labels: LABELS, retry },
+      async ({ body, request }) => {
+        await limiter.countMail(body.email, request.origin.ip)
+        await mail.request(request.origin, body.email)
+        return donePage(mail)
+      },
+    )
   }
 
   function form(mail: MailRequest, problems: Problems, values: Readonly<Record<string, string>>): Page {

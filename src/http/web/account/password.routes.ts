@@ -27,6 +27,7 @@ export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
   post(
     '/password',
     {
+      asksForPassword: 'in-form',
       body: { current_password: GivenPassword, new_password: NewPassword, confirm_password: GivenPassword },
       labels: LABELS,
       retry: form,

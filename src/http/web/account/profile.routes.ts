@@ -30,6 +30,7 @@ export function accountProfileRoutes(app: App, parts: ProfileParts): void {
   post(
     '/',
     {
+      asksForPassword: false,
       body: { first_name: FirstName, last_name: LastName },
       labels: NAME_LABELS,
       retry: (problems, values, { caller }) => profilePage(caller.user, { name: { problems, values } }),
@@ -44,7 +45,7 @@ export function accountProfileRoutes(app: App, parts: ProfileParts): void {
   post(
     '/email',
     {
-      recentPassword: { to: 'change your address', cancel: '/account/' },
+      asksForPassword: { to: 'change your address', cancel: '/account/' },
       body: { email: Email },
       labels: EMAIL_LABELS,
       retry: (problems, values, { caller }) => profilePage(caller.user, { email: { problems, values } }),
@@ -61,6 +62,7 @@ export function accountProfileRoutes(app: App, parts: ProfileParts): void {
   post(
     '/delete',
     {
+      asksForPassword: 'in-form',
       body: { password: GivenPassword },
       labels: PASSWORD_LABELS,
       retry: (problems, _values, { caller }) => profilePage(caller.user, { deletion: { problems: aboutPassword(problems), values: {} } }),

@@ -23,6 +23,7 @@ export function accountRegisterRoutes(app: App, parts: RegisterParts): void {
   post(
     '/register',
     {
+      asksForPassword: false,
       access: 'public',
       body: { first_name: FirstName, last_name: LastName, email: Email, password: NewPassword },
       labels: LABELS,

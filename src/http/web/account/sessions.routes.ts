@@ -27,15 +27,19 @@ export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
     return sessionsPage(pageOf(sessions, query.page, PAGING), sessionId, hasOthers)
   })
 
-  post('/sessions/revoke-others', {}, async ({ actor }) => {
+  post('/sessions/revoke-others', { asksForPassword: false }, async ({ actor }) => {
     await userSessions.revokeAll(actor, actor.caller.user.id)
     return { to: '/account/sessions', notice: 'sessions-revoked' }
   })
 
-  post('/sessions/:session_id/revoke', { params: { session_id: Type.String() }, query: Query }, async ({ params, query, actor }) => {
-    await userSessions.revoke(actor, actor.caller.user.id, params.session_id)
-    return { to: `/account/sessions${queryText({ page: laterPage(query.page) })}`, notice: 'session-revoked' }
-  })
+  post(
+    '/sessions/:session_id/revoke',
+    { asksForPassword: false, params: { session_id: Type.String() }, query: Query },
+    async ({ params, query, actor }) => {
+      await userSessions.revoke(actor, actor.caller.user.id, params.session_id)
+      return { to: `/account/sessions${queryText({ page: laterPage(query.page) })}`, notice: 'session-revoked' }
+    },
+  )
 
   function sessionsPage(page: ListPage<ListedSession>, own: string | undefined, hasOthers: boolean): Page {
     const base = `${site.root}/account/sessions`

@@ -40,11 +40,11 @@ export function consoleAuditRoutes(app: App, parts: ConsoleAuditParts): void {
   )
 
   // It changes nothing, but ends when its client disconnects, as a change does.
-  post('/audit/verify', { deadlineMs: VERIFY_WITHIN_MS }, async ({ request }) =>
+  post('/audit/verify', { asksForPassword: false, deadlineMs: VERIFY_WITHIN_MS }, async ({ request }) =>
     page({}, undefined, resultOf(await audit.verify({ signal: request.origin.signal }))),
   )
 
-  post('/audit/download', { recentPassword: { to: 'download the audit trail' }, isDownload: true }, async ({ actor, reply }) => {
+  post('/audit/download', { asksForPassword: { to: 'download the audit trail' }, isDownload: true }, async ({ actor, reply }) => {
     const pages = await audit.export(actor)
     reply.header('content-disposition', 'attachment; filename="audit.ndjson"').type('application/x-ndjson; charset=utf-8')
     await reply.send(Readable.from(linesOf(pages), { objectMode: false }))

@@ -29,8 +29,10 @@ export function consoleKeysRoutes(app: App, parts: ConsoleKeysParts): void {
   get('/keys', {}, () => page(undefined))
 
   // By POST, so that the key appears in no address, history or log.
-  post('/keys', { writes: false, body: { key: Type.String({ trimmed: true, maxLength: KEY_MAX_LENGTH }) } }, async ({ body }) =>
-    page(found(await leakedKeys.find(body.key))),
+  post(
+    '/keys',
+    { asksForPassword: false, writes: false, body: { key: Type.String({ trimmed: true, maxLength: KEY_MAX_LENGTH }) } },
+    async ({ body }) => page(found(await leakedKeys.find(body.key))),
   )
 
   async function page(result: Html | undefined): Promise<Page> {

@@ -71,7 +71,7 @@ export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
 
   /** A mail that was delivered meanwhile, or that is being sent, is left alone. */
   function action(name: string, notice: Notice, change: (actor: Actor, mailId: number) => Promise<boolean>): void {
-    post(`/mail/:mail_id/${name}`, { params: Mail, query: MailPlace }, async ({ params, query, actor }) => ({
+    post(`/mail/:mail_id/${name}`, { asksForPassword: false, params: Mail, query: MailPlace }, async ({ params, query, actor }) => ({
       to: mailPath(query),
       notice: (await change(actor, params.mail_id)) ? notice : 'mail-gone',
     }))

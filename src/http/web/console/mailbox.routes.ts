@@ -27,6 +27,8 @@ export type Place = {
   readonly kept?: number | undefined
 }
 const Mail = { mail_id: Type.String({ maxLength: 300 }) }
+/** A mail may contain a link that resets a password, also that of the admin who reads it. */
+const READING = { to: 'read this mail', cancel: '/console/mail' }
 
 /**
  * A mail is shown in a frame that belongs to no origin, runs no script, sends no form and loads nothing. Its own styles are the only thing
@@ -45,12 +47,12 @@ export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void
   const { get } = createPageRoutes(app, parts, 'console')
   if (keptMails === undefined) return
 
-  get('/mail/kept/:mail_id', { params: Mail, query: MailPlace }, async ({ params, query }) => {
+  get('/mail/kept/:mail_id', { asksForPassword: READING, params: Mail, query: MailPlace }, async ({ params, query }) => {
     const mail = await keptMails.find(params.mail_id)
     return mail === undefined ? { to: mailPath(query), notice: 'mail-gone' } : keptMailPage(site, mail, query)
   })
 
-  get('/mail/kept/:mail_id/frame', { params: Mail }, async ({ params, reply }) => {
+  get('/mail/kept/:mail_id/frame', { asksForPassword: READING, params: Mail }, async ({ params, reply }) => {
     const mail = await keptMails.find(params.mail_id)
     if (mail === undefined) return { to: '/console/mail', notice: 'mail-gone' }
     reply.headers(FRAME_HEADERS).type('text/html; charset=utf-8').send(mail.html)

@@ -19,7 +19,12 @@ export function consoleNewUserRoutes(app: App, parts: NewUserParts): void {
 
   post(
     '/users/new',
-    { body: { email: Email, first_name: FirstName, last_name: LastName, password: NewPassword }, labels: LABELS, retry: form },
+    {
+      asksForPassword: false,
+      body: { email: Email, first_name: FirstName, last_name: LastName, password: NewPassword },
+      labels: LABELS,
+      retry: form,
+    },
     async ({ body, actor }) => {
       const { email, first_name: firstName, last_name: lastName, password } = body
       const id = await parts.accounts.create(actor, { email, firstName, lastName, password }, 'user')

@@ -29,10 +29,11 @@ const KEYS = pagingOf({ size: 10, maxItems: MAX_KEYS })
 const Query = { sessions: pageNumber(SESSIONS), keys: pageNumber(KEYS) }
 const MAX_EVENTS_SHOWN = 10
 
+type Question = PasswordQuestion<{ readonly params: { readonly user_id: number } }>
 type Action = {
   readonly change: (actor: Actor, userId: number) => Promise<unknown>
   readonly notice: Notice
-  readonly recentPassword?: PasswordQuestion
+  readonly asksForPassword: Question | false
 }
 
 /** One account, and everything that an admin may do with it. */
@@ -51,34 +52,41 @@ export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
   })
 
   /** A button that changes the account and leads back to its page. */
-  function action(name: string, { change, notice, recentPassword }: Action): void {
-    post(`/users/:user_id/${name}`, { params: User, recentPassword }, async ({ params, actor }) => {
+  function action(name: string, { change, notice, asksForPassword }: Action): void {
+    post(`/users/:user_id/${name}`, { asksForPassword, params: User }, async ({ params, actor }) => {
       await change(actor, params.user_id)
       return { to: `/console/users/${params.user_id}`, notice }
     })
   }
-  action('verify', { change: userAdministration.verify, notice: 'user-verified' })
-  action('ban', { change: userAdministration.ban, notice: 'user-banned' })
-  action('unban', { change: userAdministration.unban, notice: 'user-unbanned' })
-  action('make-admin', { change: userAdministration.makeAdmin, notice: 'user-promoted', recentPassword: { to: 'make this user an admin' } })
-  action('send-reset', { change: userAdministration.sendPasswordReset, notice: 'reset-sent' })
+  const { verify, ban, unban, makeAdmin, sendPasswordReset } = userAdministration
+  // An account of an admin that works again is one admin more.
+  const when: Question['when'] = async ({ params }) => (await userDirectory.find(params.user_id)).role === 'admin'
+  action('verify', { change: verify, notice: 'user-verified', asksForPassword: { to: 'verify this admin', when } })
+  action('ban', { change: ban, notice: 'user-banned', asksForPassword: false })
+  action('unban', { change: unban, notice: 'user-unbanned', asksForPassword: { to: 'unban this admin', when } })
+  action('make-admin', { change: makeAdmin, notice: 'user-promoted', asksForPassword: { to: 'make this user an admin' } })
+  action('send-reset', { change: sendPasswordReset, notice: 'reset-sent', asksForPassword: false })
 
-  post('/users/:user_id/delete', { params: User, recentPassword: { to: 'delete this user' } }, async ({ params, actor }) => {
+  post('/users/:user_id/delete', { asksForPassword: { to: 'delete this user' }, params: User }, async ({ params, actor }) => {
     await userAdministration.remove(actor, params.user_id)
     return { to: '/console/users', notice: 'user-deleted' }
   })
 
-  post('/users/:user_id/sessions/:session_id/revoke', { params: Session, query: Query }, async ({ params, query, actor }) => {
-    await userSessions.revoke(actor, params.user_id, params.session_id)
-    return { to: userPath(params.user_id, query), notice: 'session-revoked' }
-  })
+  post(
+    '/users/:user_id/sessions/:session_id/revoke',
+    { asksForPassword: false, params: Session, query: Query },
+    async ({ params, query, actor }) => {
+      await userSessions.revoke(actor, params.user_id, params.session_id)
+      return { to: userPath(params.user_id, query), notice: 'session-revoked' }
+    },
+  )
 
-  post('/users/:user_id/keys/:key_id/disable', { params: Key, query: Query }, async ({ params, query, actor }) => {
+  post('/users/:user_id/keys/:key_id/disable', { asksForPassword: false, params: Key, query: Query }, async ({ params, query, actor }) => {
     await apiKeys.edit(actor, params.user_id, params.key_id, { isActive: false })
     return { to: userPath(params.user_id, query), notice: 'key-disabled' }
   })
 
-  post('/users/:user_id/keys/:key_id/revoke', { params: Key, query: Query }, async ({ params, query, actor }) => {
+  post('/users/:user_id/keys/:key_id/revoke', { asksForPassword: false, params: Key, query: Query }, async ({ params, query, actor }) => {
     await apiKeys.remove(actor, params.user_id, params.key_id)
     return { to: userPath(params.user_id, query), notice: 'key-revoked' }
   })

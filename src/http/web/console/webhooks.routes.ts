@@ -81,13 +81,13 @@ ${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
 
   /** A webhook that was delivered meanwhile, or that is being sent, is left alone. */
   function action(name: string, notice: Notice, change: (actor: Actor, webhookId: number) => Promise<boolean>): void {
-    post(`/webhooks/:webhook_id/${name}`, { params: Webhook, query: Query }, async ({ params, query, actor }) => ({
+    post(`/webhooks/:webhook_id/${name}`, { asksForPassword: false, params: Webhook, query: Query }, async ({ params, query, actor }) => ({
       to: listPath(query),
       notice: (await change(actor, params.webhook_id)) ? notice : 'webhook-gone',
     }))
   }
 
-  post('/webhooks/resume', {}, async ({ actor }) => {
+  post('/webhooks/resume', { asksForPassword: false }, async ({ actor }) => {
     await webhooks.resume(actor)
     return { to: '/console/webhooks', notice: 'webhooks-resumed' }
   })

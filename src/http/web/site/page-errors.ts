@@ -8,7 +8,7 @@ import type { PageArea } from '../../pipeline/declarations.ts'
 import type { Cookies } from './cookies.ts'
 import { type Problems, problemsOf } from './elements/fields.ts'
 import { personalMessage } from './messages.ts'
-import { confirmPasswordPage, needsPassword, PasswordRequired } from './recent-password.ts'
+import { confirmPasswordPage, PasswordRequired } from './recent-password.ts'
 import { signInPath } from './return-path.ts'
 import { type Page, renderPage, SITE_HEADERS } from './shell.ts'
 import type { Site } from './site.ts'
@@ -63,12 +63,12 @@ function viewerOf(area: PageArea, { caller }: FastifyRequest): User | undefined 
 
 /** The question for the password, if the error is that it is missing or wrong. */
 function passwordPage(site: Site, error: Error, answer: Answer, request: FastifyRequest): Page | undefined {
-  const { recentPassword } = request.routeOptions.config
-  const isAsked = error instanceof PasswordRequired || ABOUT_PASSWORD.has(answer.code)
-  if (!isAsked || recentPassword === undefined || !needsPassword(site, request)) return undefined
-  if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, recentPassword, undefined)
+  const { passwordQuestion } = request
+  if (passwordQuestion === undefined) return undefined
+  if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, passwordQuestion, undefined)
+  if (!ABOUT_PASSWORD.has(answer.code)) return undefined
   const message = answer.code === 'wrong_credentials' ? 'Wrong password. Nothing was changed.' : personalMessage(answer)
-  return confirmPasswordPage(site, request, recentPassword, message)
+  return confirmPasswordPage(site, request, passwordQuestion, message)
 }
 
 /** The form again, with its problems and its values. Passwords are never sent back. */

@@ -3,7 +3,7 @@ import type { Actor } from '../../../model/caller.ts'
 import { renderHtml } from '../../../shared/html.ts'
 import { HtmlView, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
-import type { Access, PageArea, PasswordQuestion } from '../../pipeline/declarations.ts'
+import type { Access, AsksForPassword, PageArea } from '../../pipeline/declarations.ts'
 import { GivenPassword } from '../../validation/fields.ts'
 import { type Static, type TSchema, Type } from '../../validation/schema.ts'
 import type { Cookies } from './cookies.ts'
@@ -22,13 +22,16 @@ export type Sent = { readonly isSent: true }
 type Fields = Readonly<Record<string, TSchema>>
 type Values<Declared extends Fields> = { readonly [Name in keyof Declared]: Static<Declared[Name]> }
 
-export type PageRequest<Params extends Fields, Query extends Fields, Body extends Fields> = {
+type PageInput<Params extends Fields, Query extends Fields, Body extends Fields> = {
   readonly params: Values<Params>
   readonly query: Values<Query>
   readonly body: Values<Body>
   /** The caller and the origin. On pages that are not public. */
   readonly actor: Actor
   readonly request: FastifyRequest
+}
+
+export type PageRequest<Params extends Fields, Query extends Fields, Body extends Fields> = PageInput<Params, Query, Body> & {
   readonly reply: FastifyReply
 }
 
@@ -42,7 +45,7 @@ export type PageOptions<Params extends Fields, Query extends Fields, Body extend
   readonly isLocal?: boolean
   /** False for a form that only reads. */
   readonly writes?: boolean
-  readonly recentPassword?: PasswordQuestion | undefined
+  readonly asksForPassword?: AsksForPassword<PageInput<Params, Query, Body>>
   /** The response is a file, so that the page with the form stays and its button can be pressed again. */
   readonly isDownload?: boolean
   /** For a page that may take longer than others. */
@@ -58,13 +61,19 @@ type Handle<Params extends Fields, Query extends Fields, Body extends Fields> = 
   input: PageRequest<Params, Query, Body>,
 ) => Promise<Page | Redirect | Sent> | Page | Redirect
 
-type Add = <Params extends Fields = Fields, Query extends Fields = Fields, Body extends Fields = Fields>(
+type AddPage = <Params extends Fields = Fields, Query extends Fields = Fields, Body extends Fields = Fields>(
   path: string,
   options: PageOptions<Params, Query, Body>,
   handle: Handle<Params, Query, Body>,
 ) => void
 
-export type PageRoutes = { readonly get: Add; readonly post: Add }
+type AddForm = <Params extends Fields = Fields, Query extends Fields = Fields, Body extends Fields = Fields>(
+  path: string,
+  options: PageOptions<Params, Query, Body> & { readonly asksForPassword: AsksForPassword<PageInput<Params, Query, Body>> },
+  handle: Handle<Params, Query, Body>,
+) => void
+
+export type PageRoutes = { readonly get: AddPage; readonly post: AddForm }
 
 export type PageParts = { readonly site: Site; readonly cookies: Cookies; readonly errors: PageErrors }
 
@@ -102,7 +111,7 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
   const isDisabled = !site.isEnabled[area]
   const everyone: Access = area === 'console' ? 'admin' : 'user'
 
-  function adder(method: 'GET' | 'POST'): Add {
+  function adder(method: 'GET' | 'POST'): AddPage {
     return (path, options, handle) => {
       const {
         params,
@@ -110,13 +119,14 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
         body,
         access = everyone,
         writes = method === 'POST',
-        recentPassword,
+        asksForPassword,
         limits,
         deadlineMs,
         isLocal,
         isDownload,
       } = options
-      const form = recentPassword ? { ...body, password: Type.Optional(GivenPassword) } : body
+      const question = questionOf(asksForPassword)
+      const form = method === 'POST' && typeof question === 'object' ? { ...body, password: Type.Optional(GivenPassword) } : body
       app.route({
         method,
         url: `/${area}${path}`,
@@ -127,7 +137,7 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
           isDisabled,
           ...(isLocal && { isLocal }),
           ...(isDownload && { isDownload }),
-          ...(recentPassword && { recentPassword }),
+          ...(question !== undefined && { asksForPassword: question }),
           ...(limits && { limits }),
           ...(deadlineMs && { deadlineMs }),
         },
@@ -140,10 +150,7 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
         },
         errorHandler: errors.handler(area, retryOf(options)),
         handler: async (request, reply) => {
-          // The schemas above have parsed the request into these values.
-          const input = { params: request.params, query: request.query, body: request.body, request, reply }
-          const actor = { caller: request.caller, origin: request.origin }
-          const result = await handle({ ...input, actor } as Parameters<typeof handle>[0])
+          const result = await handle({ ...inputOf(request), reply })
           if ('isSent' in result) return reply
           return 'to' in result ? redirect(reply, result) : send(request, reply, result)
         },
@@ -163,6 +170,22 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
   }
 
   return { get: adder('GET'), post: adder('POST') }
+}
+
+/** The request, as the schemas of its route have parsed it. */
+function inputOf<Input extends PageInput<Fields, Fields, Fields>>(request: FastifyRequest): Input {
+  const { params, query, body, caller, origin } = request
+  // Checked by the schemas, which the type of the input is derived from.
+  return { params, query, body, actor: { caller, origin }, request } as Input
+}
+
+/** The declaration of a page in terms of the pipeline, which knows the request only. */
+function questionOf<Input extends PageInput<Fields, Fields, Fields>>(
+  asks: AsksForPassword<Input> | undefined,
+): AsksForPassword | undefined {
+  if (typeof asks !== 'object') return asks
+  const { when } = asks
+  return { ...asks, when: when && ((request) => when(inputOf(request))) }
 }
 
 /** A form that needs no field may be empty: then its fields are not there. */

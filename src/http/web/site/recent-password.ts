@@ -11,7 +11,16 @@ import { queryText } from './elements/paging.ts'
 import type { Page } from './shell.ts'
 import type { Site } from './site.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The question that the caller has to answer first. Undefined if there is none, or once it was answered. */
+    passwordQuestion?: PasswordQuestion | undefined
+  }
+}
+
 export const RECENT_MS = 10 * 60_000
+/** Takes the answer to the question of a page that is only read, and leads back to it. */
+export const CONFIRM_PATH = '/confirm'
 
 /** The password was given too long ago for this action. */
 export class PasswordRequired extends Refusal {
@@ -28,42 +37,42 @@ export type RecentPasswordParts = {
 }
 
 /**
- * Lets a form pass if the password was given in the last ten minutes. Otherwise the answer is the same form with a field for the password,
+ * Lets a request pass if the password was given in the last ten minutes. Otherwise the answer is the same form with a field for the password,
  * and the right password lets it pass. Attempts count like those of signing in.
  */
 export function createRecentPassword({ site, sessions, limiter, cookies }: RecentPasswordParts): Hook {
   return async (request, reply) => {
-    if (!needsPassword(site, request)) return
-    const { password } = request.body as { password?: string }
+    const { asksForPassword } = request.routeOptions.config
+    const isRecent = site.now() - request.passwordAt < RECENT_MS
+    if (typeof asksForPassword !== 'object' || isRecent || !((await asksForPassword.when?.(request)) ?? true)) return
+    request.passwordQuestion = asksForPassword
+    const { password } = (request.body ?? {}) as { password?: string }
     if (password === undefined) throw new PasswordRequired()
     const { user } = request.caller
     const token = await limiter.attempt(user.email, request.origin, () => sessions.confirmPassword(request.actor, password))
     cookies.setSession(reply, token)
     request.passwordAt = site.now()
+    request.passwordQuestion = undefined
   }
 }
 
-/** Whether the form asks the caller for the password before anything else happens. */
-export function needsPassword({ now }: Pick<Site, 'now'>, { routeOptions, caller, passwordAt }: FastifyRequest): boolean {
-  const { recentPassword } = routeOptions.config
-  if (recentPassword === undefined || (recentPassword.isForAdmins && caller.user.role !== 'admin')) return false
-  // Also if it is not known when the password was given.
-  return !(now() - passwordAt < RECENT_MS)
-}
-
-/** Repeats the form that was sent, with a field for the password. */
+/** Repeats the form that was sent, with a field for the password. For a page that is only read, the form leads to it. */
 export function confirmPasswordPage(
   { root }: Site,
   request: FastifyRequest,
   { to, cancel }: PasswordQuestion,
   problem: string | undefined,
 ): Page {
+  const { isDownload, page } = request.routeOptions.config
   const [path = ''] = request.url.split('?')
   const place = queryText(declaredQuery(request))
-  const fields = Object.entries((request.body ?? {}) as Record<string, unknown>).filter(([name]) => name !== 'password')
+  const isForm = request.method === 'POST'
+  const fields = isForm ? ((request.body ?? {}) as Record<string, unknown>) : { next: `${path}${place}` }
+  const action = isForm ? `${path}${place}` : `/${page}${CONFIRM_PATH}`
+  const hidden = Object.entries(fields).filter(([name]) => name !== 'password')
   const content = html`${formProblem({ fields: {}, message: problem })}<p>You entered your password more than ten minutes ago. Enter it again to ${to}.</p>
-<form class="form" method="post" action="${root}${path}${place}"${request.routeOptions.config.isDownload ? html` data-download` : ''}>
-${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
+<form class="form" method="post" action="${root}${action}"${isDownload ? html` data-download` : ''}>
+${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
 ${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: true })}
 <div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${cancel ?? parentOf(path)}${place}">Cancel</a></div>
 </form>`

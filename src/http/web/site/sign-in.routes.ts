@@ -8,6 +8,7 @@ import { Email, GivenPassword } from '../../validation/fields.ts'
 import { Type } from '../../validation/schema.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from './elements/fields.ts'
 import { createPageRoutes, type PageParts } from './page-routes.ts'
+import { CONFIRM_PATH } from './recent-password.ts'
 import { returnPath } from './return-path.ts'
 import type { Page } from './shell.ts'
 
@@ -35,6 +36,7 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
   post(
     '/sign-in',
     {
+      asksForPassword: false,
       access: 'public',
       body: { email: Email, password: GivenPassword, next: Next },
       limits: { ip: 'login:ip', account: 'login:account' },
@@ -49,8 +51,14 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
     },
   )
 
+  // A page that is only read cannot take a password: the question there leads here, and from here back.
+  const question = { to: 'open this page', cancel: `/${area}/` }
+  post(CONFIRM_PATH, { asksForPassword: question, body: { next: Next } }, ({ body }) => ({
+    to: returnPath(body.next, area),
+  }))
+
   // For every user: also one who may not see the console must be able to leave it.
-  post('/sign-out', { access: 'user' }, async ({ actor, reply }) => {
+  post('/sign-out', { asksForPassword: false, access: 'user' }, async ({ actor, reply }) => {
     await sessions.logout(actor)
     cookies.clearSession(reply)
     return { to: `/${area}/sign-in`, notice: 'signed-out' }

@@ -84,7 +84,7 @@ test('303: a rotated key is shown once, and its former secret ends at once or af
   assert.deepEqual([await works(key), await works(second)], [true, true])
   clock.advance({ hours: 2 })
   assert.deepEqual([await works(key), await works(second)], [false, true])
-  assert.equal((await send(`/${keyId}/rotate`)).statusCode, 303)
+  assert.equal((await send(`/${keyId}/rotate`, { password: mia.password })).statusCode, 303)
   assert.equal(await works(second), false)
   assert.equal((await send(`/${keyId}/rotate`, { overlap_seconds: '2592001' })).statusCode, 422)
 })
@@ -106,47 +106,82 @@ test('303: a key is disabled, enabled again and deleted', async (t) => {
   assert.equal(await works(key), false)
 })
 
-test('403: an admin who gave the password over ten minutes ago gives it again to create, rotate or enable a key', async (t) => {
-  const { service, app, clock, services, keys } = await start(t)
-  const boss = await admin(service)
-  const { keyId, key } = await keyHolder(service, boss)
-  await services.apiKeys.edit(OPERATOR, boss.id, keyId, { isActive: false })
-  const before = await signIn(app, boss)
+const ASKED = [
+  ['a user', member, ['full', 'read']],
+  ['an admin', admin, ['full', 'read', 'identify']],
+] as const
+
+for (const [who, create, asked] of ASKED) {
+  test(`403: ${who} who gave the password over ten minutes ago gives it again to create, rotate or enable a key with ${asked.join(' or ')} access`, async (t) => {
+    const { service, app, clock, services, keys } = await start(t)
+    const eve = await create(service)
+    const before = await signIn(app, eve)
+    clock.advance({ minutes: 11 })
+    for (const access of asked) {
+      const { keyId, key } = await keyHolder(service, eve, { access })
+      await services.apiKeys.edit(OPERATOR, eve.id, keyId, { isActive: false })
+      const known = await keys(eve.id)
+      const forms: [path: string, fields: Record<string, string>, action: string][] = [
+        ['', { name: 'nightly', access, scopes: 'a b', expires_at: '2999-01-31' }, 'create this key'],
+        [`/${keyId}/rotate`, { overlap_seconds: '60' }, 'rotate this key'],
+        [`/${keyId}/enable`, {}, 'enable this key'],
+      ]
+      for (const [path, fields, action] of forms) {
+        const question = await app.inject(submit(`/account/keys${path}`, fields, before))
+        assert.equal(question.statusCode, 403, path)
+        assert.match(textOf(question), new RegExp(`Confirm your password .* Enter it again to ${action}\\.`))
+        assert.ok(question.body.includes(`href="/account/keys${path && `/${keyId}`}">Cancel</a>`), 'Cancel leads back')
+        for (const [name, value] of Object.entries(fields)) assert.ok(question.body.includes(`name="${name}" value="${value}"`), name)
+        const wrong = await app.inject(submit(`/account/keys${path}`, { ...fields, password: 'not the password' }, before))
+        assert.deepEqual([wrong.statusCode, wrong.headers['set-cookie']], [400, undefined])
+        assert.match(textOf(wrong), /Confirm your password/)
+        clock.advance({ minutes: 1 })
+      }
+      assert.deepEqual(await keys(eve.id), known)
+      assert.equal((await app.inject(submit(`/account/keys/${keyId}/disable`, {}, before))).statusCode, 303, 'disabling needs no password')
+      for (const [path, fields] of forms) {
+        const done = await app.inject(submit(`/account/keys${path}`, { ...fields, password: eve.password }, before))
+        assert.equal(done.statusCode, 303, path)
+        if (path.endsWith('enable')) continue
+        const shown = await app.inject(visit(String(done.headers.location), `${sessionCookie(done)}; ${flashOf(done)}`))
+        assert.match(String(secretOf(shown)), /^lk_/)
+      }
+      assert.equal((await keys(eve.id)).length, known.length + 1, 'each form did its work once')
+      assert.equal((await app.inject({ url: '/users/me', headers: { 'x-api-key': key } })).statusCode, 401, 'rotated')
+    }
+  })
+}
+
+test('303: a user who is not an admin needs no password for a key that only identifies', async (t) => {
+  const { service, send, mia, clock } = await start(t)
+  const { keyId } = await keyHolder(service, mia, { access: 'identify' })
   clock.advance({ minutes: 11 })
-  const forms: [path: string, fields: Record<string, string>, action: string][] = [
-    ['', { name: 'nightly', access: 'read', scopes: 'a b', expires_at: '2999-01-31' }, 'create this key'],
-    [`/${keyId}/rotate`, { overlap_seconds: '60' }, 'rotate this key'],
-    [`/${keyId}/enable`, {}, 'enable this key'],
-  ]
-  for (const [path, fields, action] of forms) {
-    const asked = await app.inject(submit(`/account/keys${path}`, fields, before))
-    assert.equal(asked.statusCode, 403, path)
-    assert.match(textOf(asked), new RegExp(`Confirm your password .* Enter it again to ${action}\\.`))
-    assert.ok(asked.body.includes(`href="/account/keys${path && `/${keyId}`}">Cancel</a>`), 'Cancel leads back')
-    for (const [name, value] of Object.entries(fields)) assert.ok(asked.body.includes(`name="${name}" value="${value}"`), name)
-    const wrong = await app.inject(submit(`/account/keys${path}`, { ...fields, password: 'not the password' }, before))
-    assert.deepEqual([wrong.statusCode, wrong.headers['set-cookie']], [400, undefined])
-    assert.match(textOf(wrong), /Confirm your password/)
-  }
-  const [only, ...others] = await keys(boss.id)
-  assert.deepEqual([only?.id, only?.isActive, others], [keyId, false, []])
-  assert.equal((await app.inject(submit(`/account/keys/${keyId}/disable`, {}, before))).statusCode, 303, 'disabling needs no password')
-  for (const [path, fields] of forms) {
-    const done = await app.inject(submit(`/account/keys${path}`, { ...fields, password: boss.password }, before))
-    assert.equal(done.statusCode, 303, path)
-    if (path.endsWith('enable')) continue
-    const shown = await app.inject(visit(String(done.headers.location), `${sessionCookie(done)}; ${flashOf(done)}`))
-    assert.match(String(secretOf(shown)), /^lk_/)
-  }
-  assert.equal((await app.inject({ url: '/users/me', headers: { 'x-api-key': key } })).statusCode, 401, 'rotated')
+  assert.equal((await send('', { name: 'nightly', access: 'identify' })).statusCode, 303)
+  for (const action of ['rotate', 'disable', 'enable']) assert.equal((await send(`/${keyId}/${action}`)).statusCode, 303, action)
 })
 
-test('303: a user who is not an admin needs no password for their keys', async (t) => {
-  const { service, send, mia, clock } = await start(t)
-  const { keyId } = await keyHolder(service, mia)
+test('403: a key created without the question cannot set a new password', async (t) => {
+  const { app, send, keys, look, cookie, mia, clock } = await start(t)
   clock.advance({ minutes: 11 })
-  assert.equal((await send('', { name: 'nightly' })).statusCode, 303)
-  for (const action of ['rotate', 'disable', 'enable']) assert.equal((await send(`/${keyId}/${action}`)).statusCode, 303, action)
+  const created = await send('', { name: 'nightly' })
+  const [key] = await keys()
+  assert.equal(key?.access, 'identify', 'the access of a form that does not name one')
+  const secret = secretOf(await look(`/${key?.id}`, `${cookie}; ${flashOf(created)}`)) ?? assert.fail('the key is not shown')
+  const url = `/users/${mia.id}/password`
+  const set = await app.inject({ method: 'POST', url, headers: { 'x-api-key': secret }, payload: { password: 'a brand new one' } })
+  assert.equal(set.statusCode, 403)
+  await signIn(app, mia)
+})
+
+test('200: the form offers a key that only identifies first, and keeps another choice', async (t) => {
+  const { look, send } = await start(t)
+  const chosen = (body: string) => {
+    const options = [...body.matchAll(/<option value="(\w+)"( selected)?>/g)]
+    return (options.find(([, , selected]) => selected) ?? options[0])?.[1]
+  }
+  assert.equal(chosen((await look('/new')).body), 'identify')
+  const again = await send('', { name: '', access: 'read' })
+  assert.deepEqual([again.statusCode, chosen(again.body)], [422, 'read'])
 })
 
 test('404 and 422: keys of others do not exist, and a bad form comes back with its values', async (t) => {

@@ -6,14 +6,15 @@ import { createKeptMails } from '../../../../src/outbox/kept-mails.ts'
 import { admin } from '../../../support/app/actors.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
-import { ORIGIN } from '../../../support/http/origins.ts'
-import { signIn, textOf, visit } from '../../../support/http/pages.ts'
+import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
+import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
 
 async function start(t: Parameters<typeof startApp>[0], env: Record<string, string> = {}) {
   const service = await startApp(t, { env })
-  const cookie = await signIn(service.app, await admin(service))
-  const look = (path: string) => service.app.inject(visit(`/console/mail${path}`, cookie))
-  return { ...service, look }
+  const boss = await admin(service)
+  const cookie = await signIn(service.app, boss)
+  const look = (path: string, by = cookie) => service.app.inject(visit(`/console/mail${path}`, by))
+  return { ...service, boss, cookie, look }
 }
 
 test('200: the mailbox lists kept mails and shows each as its reader would see it, in an inert frame', async (t) => {
@@ -37,6 +38,41 @@ test('200: the mailbox lists kept mails and shows each as its reader would see i
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
   )
   assert.deepEqual([frame.headers['referrer-policy'], frame.headers['cache-control']], ['no-referrer', 'no-store'])
+})
+
+test('403: a mail, which may contain a reset link, is shown to an admin who gave the password in the last ten minutes', async (t) => {
+  const { app, services, mailbox, boss, cookie, look, clock } = await start(t)
+  await services.userAdministration.sendPasswordReset(OPERATOR, boss.id)
+  const code = await mailbox.codeFor(boss.email)
+  const [, path = ''] = /href="\/console\/mail(\/kept\/[^"]+)"/.exec((await look('?status=failed')).body) ?? []
+  assert.ok((await look(path)).body.includes(code))
+  clock.advance({ minutes: 11 })
+  const list = await look('')
+  assert.equal(list.statusCode, 200)
+  assert.ok(!list.body.includes(code), 'the list shows no link')
+
+  const address = `/console/mail${path}`
+  for (const hidden of [path, path.replace('?', '/frame?').replace('?status=failed', '')]) {
+    const asked = await look(hidden)
+    assert.equal(asked.statusCode, 403, hidden)
+    assert.match(textOf(asked), /Confirm your password .* Enter it again to read this mail\. /)
+    assert.ok(!asked.body.includes(code))
+    assert.equal((await app.inject({ ...visit(`/console/mail${hidden}`, cookie), method: 'HEAD' })).statusCode, 403)
+  }
+  const asked = await look(path)
+  assert.match(asked.body, /<form class="form" method="post" action="\/console\/confirm">/)
+  assert.ok(asked.body.includes(`<input type="hidden" name="next" value="${address}">`))
+  assert.ok(asked.body.includes('<a class="button" href="/console/mail?status=failed">Cancel</a>'))
+  const confirm = (password: string) => app.inject(submit('/console/confirm', { next: address, password }, cookie))
+  const wrong = await confirm('not the password')
+  assert.deepEqual([wrong.statusCode, wrong.headers['set-cookie']], [400, undefined])
+  assert.ok(wrong.body.includes(`<input type="hidden" name="next" value="${address}">`), 'the way back is kept')
+  const confirmed = await confirm(boss.password)
+  assert.deepEqual([confirmed.statusCode, confirmed.headers.location], [303, address])
+  assert.ok((await look(path, sessionCookie(confirmed))).body.includes(code))
+  assert.equal((await look(path)).statusCode, 403, 'a copy of the former cookie is asked')
+  const elsewhere = await app.inject(submit('/console/confirm', { next: 'https://evil.example/', password: boss.password }, cookie))
+  assert.equal(elsewhere.headers.location, '/console/')
 })
 
 /** Names that lead to no mail, although some of them lead to files. */

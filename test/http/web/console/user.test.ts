@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { admin, keyHolder, member } from '../../../support/app/actors.ts'
+import { storedEvents } from '../../../support/app/audit.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
@@ -143,6 +144,30 @@ test('403: making an admin and deleting ask for the password again after ten min
   assert.equal(stale.statusCode, 403)
   assert.match(textOf(stale), /Enter it again to delete this user\./)
   assert.equal((await press('delete', {}, renewed)).statusCode, 303)
+})
+
+test('403: an account of an admin that works again is like a new admin, and needs the password', async (t) => {
+  const { service, db, clock, press, boss, services } = await start(t)
+  const other = await admin(service)
+  await services.userAdministration.ban(OPERATOR, other.id)
+  const unverified = await admin(service, { verified: false })
+  const mia = await member(service, { verified: false })
+  clock.advance({ minutes: 11 })
+  const before = (await storedEvents(db)).length
+  for (const [action, { id }] of [
+    ['unban', other],
+    ['verify', unverified],
+  ] as const) {
+    const asked = await press(`${id}/${action}`)
+    assert.equal(asked.statusCode, 403, action)
+    assert.match(textOf(asked), new RegExp(`Enter it again to ${action} this admin\\.`))
+    assert.ok(!(await storedEvents(db)).slice(before).some(({ target }) => target === id))
+    assert.equal((await press(`${mia.id}/${action}`)).statusCode, 303, `${action} a user`)
+    assert.equal((await press(`999999/${action}`)).statusCode, 404)
+  }
+  assert.equal((await press(`${other.id}/unban`, { password: boss.password })).statusCode, 303)
+  assert.equal((await press(`${unverified.id}/verify`, { password: boss.password })).statusCode, 303)
+  assert.deepEqual([(await services.userAdministration.find(other.id)).banned], [false])
 })
 
 test('429: guessing the password in the question counts like signing in', async (t) => {

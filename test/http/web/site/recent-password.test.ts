@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { FastifyContextConfig } from 'fastify'
+import { admin } from '../../../support/app/actors.ts'
+import { startApp } from '../../../support/app/start-app.ts'
+import { test } from '../../../support/databases/databases.ts'
+import { signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
+import { EVERY_ROUTE, routesDuring } from '../../../support/http/routes.ts'
+
+const NO = 'no'
+const EACH_TIME = 'each time, by a field of its form'
+
+/** Every page, and whether it asks for a password that was given over ten minutes ago. `for some` is a rule that has its own test. */
+const PAGES: Readonly<Record<string, string>> = {
+  'GET /account/': NO,
+  'POST /account/': NO,
+  'POST /account/confirm': 'to open this page',
+  'POST /account/delete': EACH_TIME,
+  'POST /account/email': 'to change your address',
+  'GET /account/forgot-password': NO,
+  'POST /account/forgot-password': NO,
+  'GET /account/keys': NO,
+  'POST /account/keys': 'to create this key, for some',
+  'GET /account/keys/new': NO,
+  'GET /account/keys/:key_id': NO,
+  'POST /account/keys/:key_id/delete': NO,
+  'POST /account/keys/:key_id/disable': NO,
+  'POST /account/keys/:key_id/enable': 'to enable this key, for some',
+  'POST /account/keys/:key_id/rotate': 'to rotate this key, for some',
+  'GET /account/password': NO,
+  'POST /account/password': EACH_TIME,
+  'GET /account/register': NO,
+  'POST /account/register': NO,
+  'GET /account/resend-verification': NO,
+  'POST /account/resend-verification': NO,
+  'GET /account/sessions': NO,
+  'POST /account/sessions/revoke-others': NO,
+  'POST /account/sessions/:session_id/revoke': NO,
+  'GET /account/sign-in': NO,
+  'POST /account/sign-in': NO,
+  'POST /account/sign-out': NO,
+  'GET /console/': NO,
+  'GET /console/audit': NO,
+  'POST /console/audit/download': 'to download the audit trail',
+  'POST /console/audit/verify': NO,
+  'POST /console/confirm': 'to open this page',
+  'GET /console/first-admin': NO,
+  'POST /console/first-admin': NO,
+  'GET /console/keys': NO,
+  'POST /console/keys': NO,
+  'GET /console/mail': NO,
+  'GET /console/mail/kept/:mail_id': 'to read this mail',
+  'GET /console/mail/kept/:mail_id/frame': 'to read this mail',
+  'POST /console/mail/:mail_id/discard': NO,
+  'POST /console/mail/:mail_id/retry': NO,
+  'GET /console/settings': NO,
+  'GET /console/sign-in': NO,
+  'POST /console/sign-in': NO,
+  'POST /console/sign-out': NO,
+  'GET /console/status': NO,
+  'GET /console/users': NO,
+  'GET /console/users/new': NO,
+  'POST /console/users/new': NO,
+  'GET /console/users/:user_id': NO,
+  'POST /console/users/:user_id/ban': NO,
+  'POST /console/users/:user_id/delete': 'to delete this user',
+  'POST /console/users/:user_id/make-admin': 'to make this user an admin',
+  'POST /console/users/:user_id/send-reset': NO,
+  'POST /console/users/:user_id/unban': 'to unban this admin, for some',
+  'POST /console/users/:user_id/verify': 'to verify this admin, for some',
+  'POST /console/users/:user_id/keys/:key_id/disable': NO,
+  'POST /console/users/:user_id/keys/:key_id/revoke': NO,
+  'POST /console/users/:user_id/sessions/:session_id/revoke': NO,
+  'GET /console/webhooks': NO,
+  'POST /console/webhooks/resume': NO,
+  'POST /console/webhooks/:webhook_id/discard': NO,
+  'POST /console/webhooks/:webhook_id/retry': NO,
+}
+
+function describe({ asksForPassword = false }: FastifyContextConfig): string {
+  if (asksForPassword === false) return NO
+  if (asksForPassword === 'in-form') return EACH_TIME
+  return `to ${asksForPassword.to}${asksForPassword.when ? ', for some' : ''}`
+}
+
+test('403: every page that asks for the password is known, and asks before anything else', async (t) => {
+  const { configs, started } = await routesDuring(() => startApp(t, { env: EVERY_ROUTE, firstAdminCode: '7KQM-X2PD-VH9C' }))
+  const declared = [...configs].filter(([name, { page }]) => page !== undefined && !name.startsWith('HEAD'))
+  assert.deepEqual(Object.fromEntries(declared.map(([name, config]) => [name, describe(config)])), PAGES)
+
+  const cookie = await signIn(started.app, await admin(started))
+  started.clock.advance({ minutes: 11 })
+  const asking = Object.entries(PAGES).filter(([, asks]) => asks.startsWith('to ') && !asks.endsWith('for some'))
+  assert.ok(asking.length > 5)
+  for (const [name, asks] of asking) {
+    const [method, path = ''] = name.split(' ')
+    const url = path.replace(':key_id', randomUUID()).replace(/:\w+/g, '999999')
+    const request = method === 'GET' ? visit(url, cookie) : submit(url, { email: 'new@example.com' }, cookie)
+    const asked = await started.app.inject(request)
+    assert.equal(asked.statusCode, 403, name)
+    assert.match(textOf(asked), new RegExp(`Confirm your password .* Enter it again ${asks}\\.`), name)
+  }
+})
