@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { startProcess } from '../support/processes/service-process.ts'
+import { forge, payloadOf } from '../support/http/forged-tokens.ts'
+import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, signIn } from '../support/servers/browser.ts'
 
 const EMAIL = 'boss@example.com'
@@ -39,6 +40,52 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('status').filter({ hasText: 'You are signed out.' }).waitFor()
     assert.equal((await page.goto(`${service.url}/console/users`))?.url(), `${service.url}/console/sign-in?next=%2Fconsole%2Fusers`)
+    assert.deepEqual(problems, [])
+  })
+}
+
+/** Gives the browser the cookie of its session as if the password had been entered eleven minutes ago. */
+async function waitElevenMinutes(page: Page): Promise<void> {
+  const cookies = await page.context().cookies()
+  const cookie = cookies.find(({ name }) => name === 'latchkey') ?? assert.fail('no cookie')
+  const payload = payloadOf(cookie.value)
+  await page.context().addCookies([{ ...cookie, value: forge({ payload: { ...payload, iat: Number(payload['iat']) - 660 } }) }])
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`a kept mail and a new key ask for the password and then do what was asked for, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
+    const browser = await openBrowser(t)
+    const service = await startProcess(t, ADMIN)
+    const { page, problems } = await openPage(browser, service.url, { javaScriptEnabled })
+    const confirm = async (password: string) => {
+      await page.getByRole('heading', { name: 'Confirm your password' }).waitFor()
+      await page.getByLabel('Password').fill(password)
+      await page.getByRole('button', { name: 'Confirm' }).click()
+    }
+    await signInAsAdmin(page, service.url)
+    await page.goto(`${service.url}/console/users/1`)
+    await page.getByRole('button', { name: 'Send password reset' }).click()
+    await untilPrinted(service, /http:\S+\/reset-password\/\?code=\S+/)
+    await waitElevenMinutes(page)
+    await page.goto(`${service.url}/console/mail`)
+    await page.getByRole('link', { name: 'Reset your password' }).click()
+    await confirm('not the password')
+    await page.getByRole('alert').filter({ hasText: 'Wrong password.' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: /reset-password/ }).count(), 0)
+    await confirm(PASSWORD)
+    await page.getByRole('link', { name: /reset-password/ }).waitFor()
+    await page.frameLocator('iframe').getByText('Choose a new password').first().waitFor()
+
+    await waitElevenMinutes(page)
+    await page.goto(`${service.url}/account/keys/new`)
+    await page.getByLabel('Name').fill('Nightly export')
+    await page.getByLabel('Access').selectOption('full')
+    await page.getByRole('button', { name: 'Create API key' }).click()
+    await confirm(PASSWORD)
+    await page.getByRole('heading', { name: 'Nightly export' }).waitFor()
+    assert.match(await page.getByLabel('API key', { exact: true }).inputValue(), /^lk_/)
+    await page.goto(`${service.url}/account/keys`)
+    assert.equal(await page.getByRole('link', { name: 'Nightly export' }).count(), 1)
     assert.deepEqual(problems, [])
   })
 }

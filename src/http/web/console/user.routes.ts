@@ -60,7 +60,7 @@ export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
   }
   const { verify, ban, unban, makeAdmin, sendPasswordReset } = userAdministration
   // An account of an admin that works again is one admin more.
-  const when: Question['when'] = async ({ params }) => (await userDirectory.find(params.user_id)).role === 'admin'
+  const when: Question['when'] = async ({ params }) => (await userAdministration.find(params.user_id)).role === 'admin'
   action('verify', { change: verify, notice: 'user-verified', asksForPassword: { to: 'verify this admin', when } })
   action('ban', { change: ban, notice: 'user-banned', asksForPassword: false })
   action('unban', { change: unban, notice: 'user-unbanned', asksForPassword: { to: 'unban this admin', when } })
