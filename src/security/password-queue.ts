@@ -12,6 +12,13 @@ export type PasswordQueue = {
 
 type Waiting = { readonly arrivedAt: number; start(): void; refuse(): void }
 
+const begun = new WeakSet<AbortSignal>()
+
+/** Whether work has begun for the request with this signal. A request that is refused then has cost something all the same. */
+export function hasBegun(signal: AbortSignal | undefined): boolean {
+  return signal !== undefined && begun.has(signal)
+}
+
 /**
  * Runs a limited number of works at once. Refuses work that would wait for longer than allowed: on arrival, if that is to be expected, or
  * when its turn comes too late. The request of such work is about to end, and in an overload its result would often be wasted.
@@ -74,6 +81,7 @@ export function createPasswordQueue(slots: number, maxWaitMs: number, now: () =>
       await acquire(arrivedAt, signal)
       const startedAt = now()
       waitedMs += startedAt - arrivedAt
+      if (signal !== undefined) begun.add(signal)
       try {
         const result = await work()
         // The caller does not continue for a client that disconnected meanwhile.

@@ -3,7 +3,7 @@ import type { LimitKeys } from '../../security/limit-keys.ts'
 import { emailKey } from '../values/email.ts'
 import { networkOf } from '../values/network.ts'
 import type { AccountLimit, AddressLimit, LimitName, RateLimits } from '../values/rate-limits.ts'
-import { isGuess } from './guesses.ts'
+import { isCounted } from './guesses.ts'
 import type { KnownNetworks } from './known-networks.ts'
 import { type Counter, counterOf, createPlaces, type Place, type PlacesParts } from './places.ts'
 
@@ -19,8 +19,8 @@ export type Limiter = {
   /** Counts and runs work that compares a password. It counts like a login: by its failure. */
   attempt<Result>(email: string, origin: Origin, work: () => Promise<Result>): Promise<Result>
   /**
-   * Runs a login that has counted already. The places are given back unless a password was compared and refused, or the client has
-   * disconnected. The right password makes the network of the client known to the account.
+   * Runs a login that has counted already. The places are given back if it succeeds, or if it fails before a password was hashed for a client
+   * that is still connected. The right password makes the network of the client known to the account.
    */
   settle<Result>(places: readonly Place[] | undefined, email: string, origin: Origin, work: () => Promise<Result>): Promise<Result>
   /** Makes the network of a client known to an account: a password reset shows who owns it. */
@@ -63,7 +63,7 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
       await Promise.all([...places.map((place) => place.giveBack()), known.add(email, ip)])
       return result
     } catch (error) {
-      if (!isGuess(error, signal)) await Promise.all(places.map((place) => place.giveBack()))
+      if (!isCounted(error, signal)) await Promise.all(places.map((place) => place.giveBack()))
       throw error
     }
   }

@@ -10,6 +10,7 @@ import { parseRateLimits, type RateLimits } from '../../../src/domain/values/rat
 import type { Origin } from '../../../src/model/caller.ts'
 import { Abandoned, Refusal, type RefusalCode, TooManyRequests } from '../../../src/model/refusal.ts'
 import { createLimitKeys } from '../../../src/security/limit-keys.ts'
+import { createPasswordQueue } from '../../../src/security/password-queue.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { startApp, TEST_SECRET } from '../../support/app/start-app.ts'
@@ -186,7 +187,7 @@ test('a successful login does not count', async (t) => {
   assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 0)
 })
 
-test('a login counts if its password was compared and refused, and not if it failed for another reason', async (t) => {
+test('a login counts if its password was compared and refused, and not if it failed for another reason before anything was hashed', async (t) => {
   const { db, clock } = await startApp(t)
   const limiter = limiterOf(db, clock.now, 'login:ip=2/h,login:account=2/h')
   const fail = (error: Error, signal?: AbortSignal) => async (email: string) => {
@@ -216,6 +217,25 @@ test('a login counts if its password was compared and refused, and not if it fai
     assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 1800)
     clock.advance({ hours: 2 })
   }
+})
+
+test('a login for which a password was hashed counts, also if its deadline passes meanwhile; one that only waited in the queue does not', async (t) => {
+  const { db, clock } = await startApp(t)
+  const limiter = limiterOf(db, clock.now, 'login:ip=2/h,login:account=2/h')
+  const queue = createPasswordQueue(1, 1000)
+  const hashed = Promise.withResolvers<void>()
+  const deadlines = [new AbortController(), new AbortController()]
+  const logins = deadlines.map(({ signal }) =>
+    limiter.attempt('mia@example.com', { ...from('192.0.2.1'), signal }, () => queue.run(() => hashed.promise, signal)),
+  )
+  while (queue.waiting() === 0) await new Promise(setImmediate)
+  const outcomes = Promise.allSettled(logins)
+  for (const deadline of deadlines) deadline.abort(new Refusal('unavailable', 'the request took too long'))
+  hashed.resolve()
+  assert.ok((await outcomes).every(({ status }) => status === 'rejected'))
+  // One of the two places is free again.
+  assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 0)
+  assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 1800)
 })
 
 test('a place is given back once, and only what has not become free by itself', async (t) => {

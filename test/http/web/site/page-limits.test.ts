@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import { Refusal } from '../../../../src/model/refusal.ts'
 import { createPasswords } from '../../../../src/security/password.ts'
-import { admin, member } from '../../../support/app/actors.ts'
+import { type Actor, admin, member } from '../../../support/app/actors.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { credentials, sessionCookie, signIn, submit, textOf } from '../../../support/http/pages.ts'
@@ -89,6 +89,34 @@ test('503: an attempt that could not compare the password does not count', async
   isFull = false
   const wrong = login({ email: mia.email, password: 'wrong password' })
   assert.deepEqual([await statusOf(service, wrong), await statusOf(service, wrong), await statusOf(service, wrong)], [400, 400, 429])
+})
+
+test('503: an attempt counts if it fails after the password was hashed, in whatever way, and the next one is 429', async (t) => {
+  const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
+  let failsLate = false
+  const matches: typeof passwords.matches = async (...given) => {
+    const isMatch = await passwords.matches(...given)
+    if (failsLate) throw new Refusal('unavailable', 'the database did not answer')
+    return isMatch
+  }
+  const attempts: Readonly<Record<string, (mia: Actor, cookie: string) => InjectOptions>> = {
+    login: ({ email }) => login({ email }),
+    'sign-in': (mia) => submit('/account/sign-in', credentials(mia)),
+    'password change': ({ password }, cookie) => submit('/account/password', newPassword(password), cookie),
+    'deletion page': ({ password }, cookie) => submit('/account/delete', { password }, cookie),
+    deletion: ({ headers, password }) => ({ method: 'DELETE', url: '/users/me', headers, payload: { password } }),
+  }
+  for (const [name, attempt] of Object.entries(attempts)) {
+    const env = { RATE_LIMITS: 'login:account=2/h', SELF_DELETION: 'true' }
+    const service = await startApp(t, { env, passwords: { ...passwords, matches } })
+    const mia = await admin(service)
+    const cookie = await signIn(service.app, mia)
+    failsLate = true
+    const seen: number[] = []
+    for (let round = 0; round < 3; round++) seen.push(await statusOf(service, attempt(mia, cookie)))
+    assert.deepEqual(seen, [503, 503, 429], name)
+    failsLate = false
+  }
 })
 
 test('303: during an attack on a sign-in page, a login to the API or a password reset lets the owner in', async (t) => {
