@@ -11,6 +11,7 @@ import { createFollowUps } from '../domain/follow-ups.ts'
 import { createHousekeeping } from '../domain/housekeeping.ts'
 import { createSigningKeys } from '../domain/identity/signing-keys.ts'
 import { createSecretUse } from '../domain/secret-use.ts'
+import { meetForeignHashes } from '../domain/sessions/meet-hashes.ts'
 import { createSessionUse } from '../domain/sessions/session-use.ts'
 import type { App } from '../http/pipeline/app-type.ts'
 import type { Event } from '../model/event.ts'
@@ -82,6 +83,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     keptMails: config.smtpUrl === undefined ? createKeptMails(mailFolder(config.database)) : undefined,
     peers,
   })
+  await meetForeignHashes(readsOf(db), passwords)
   const { secretUse, housekeeping, sealer } = createBackgroundWork(config, parts, createChanges({ db, now: Date.now, followUps, onEvent }))
   await listen(app, config)
   // Do not await below: once the service listens, a stop may arrive, and the shutdown needs the parts that are returned.

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
+import type { createEqualWork } from './foreign/equal-work.ts'
+import type { MeasureFamilies } from './foreign/measure-thread.ts'
+import { PASSWORD_COST } from './password-cost.ts'
 import { createPasswordQueue } from './password-queue.ts'
 
 export type Passwords = {
@@ -29,29 +32,38 @@ const ARGON2ID = 2
 /** In place of the hash of an account that has no password, such as one that was imported without it. No password matches. */
 export const NO_PASSWORD = '!'
 
-export const PASSWORD_OPTIONS: PasswordOptions = { memoryKiB: 19 * 1024, passes: 2, maxWaitMs: 2000 }
+export const PASSWORD_OPTIONS: PasswordOptions = { ...PASSWORD_COST, maxWaitMs: 2000 }
 
 /** Hashes with argon2id outside of the event loop, behind a queue that is bounded by waiting time. */
-export function createPasswords({ memoryKiB, passes, maxWaitMs }: PasswordOptions = PASSWORD_OPTIONS): Passwords {
+export function createPasswords(
+  { memoryKiB, passes, maxWaitMs }: PasswordOptions = PASSWORD_OPTIONS,
+  measure?: MeasureFamilies | undefined,
+): Passwords {
   const cost = { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: 1 }
   const costPrefix = prefixOf({ memoryKiB, passes })
   // biome-ignore lint/style/noProcessEnv: not a setting of the service, but the variable that libuv itself reads
   const threads = hashingThreads(availableParallelism(), process.env['UV_THREADPOOL_SIZE'])
   const queue = createPasswordQueue(threads, maxWaitMs)
+  let equalWork: Promise<ReturnType<typeof createEqualWork>> | undefined
   // A hash of the same cost that no password has.
   const decoy = `${costPrefix}${unpadded(randomBytes(16))}$${unpadded(randomBytes(32))}`
+
+  /** Loads what only a service with accounts of another system needs. */
+  async function prepareForeign(foreignHash: string | undefined, kinds: readonly string[]) {
+    equalWork ??= import('./foreign/equal-work.ts').then((loaded) => loaded.createEqualWork(measure))
+    return (await equalWork)(foreignHash, kinds)
+  }
 
   return {
     hash: (password, signal) => queue.run(() => hash(password, cost), signal),
     async matches(password, passwordHash, signal, foreignKinds = []) {
       const isNative = passwordHash !== undefined && isHashOf(costPrefix, passwordHash)
+      const isForeign = foreignKinds.length > 0 || !(isNative || passwordHash === undefined)
+      const matchesForeign = isForeign ? await prepareForeign(isNative ? undefined : passwordHash, foreignKinds) : undefined
       return queue.run(async () => {
         const isMatch = await verify(isNative ? passwordHash : decoy, password)
-        if (foreignKinds.length === 0 && (isNative || passwordHash === undefined)) return isMatch && isNative
-        // Loaded only by a service that has accounts of another system.
-        const { matchesAtEqualCost } = await import('./foreign/equal-work.ts')
-        const isForeignMatch = await matchesAtEqualCost(password, isNative ? undefined : passwordHash, foreignKinds)
-        return isNative ? isMatch : isForeignMatch
+        const isForeignMatch = await matchesForeign?.(password)
+        return isNative ? isMatch : isForeignMatch === true
       }, signal)
     },
     needsRehash: (passwordHash) => !isHashOf(costPrefix, passwordHash),

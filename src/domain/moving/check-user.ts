@@ -1,5 +1,6 @@
 import { UnusableHash } from '../../security/foreign/foreign-hash.ts'
-import { type ForeignKinds, kindOf } from '../../security/foreign/kinds.ts'
+import { kindOf } from '../../security/foreign/kinds.ts'
+import type { ForeignKinds } from '../../security/foreign/login-work.ts'
 import { parseForeignHash } from '../../security/foreign/parse-hash.ts'
 import { isNativeHash, NO_PASSWORD } from '../../security/password.ts'
 import { emailKey, parseEmail } from '../values/email.ts'
@@ -46,7 +47,6 @@ function checkEmail(value: unknown): string {
 
 type Secret = Pick<ImportedUser, 'password' | 'passwordHash' | 'foreignKind'>
 
-const TOO_MANY_KINDS = 'accounts have hashes of too many other costs, all of which each login has to compute'
 const NO_SECRET: Secret = { password: undefined, passwordHash: undefined, foreignKind: undefined }
 
 function checkSecret(record: JsonObject, options: CheckOptions): Secret {
@@ -67,7 +67,8 @@ function checkHash(passwordHash: string, { withoutPasswords, foreignKinds }: Che
     const { cost } = parseForeignHash(passwordHash)
     if (isNativeHash(passwordHash)) return { ...NO_SECRET, passwordHash }
     const foreignKind = kindOf(cost)
-    if (foreignKinds?.admits(foreignKind) === false) throw new UnusableHash(TOO_MANY_KINDS)
+    const reason = foreignKinds?.add(foreignKind)
+    if (reason !== undefined) throw new UnusableHash(reason)
     return { ...NO_SECRET, passwordHash, foreignKind }
   } catch (error) {
     if (!(error instanceof UnusableHash)) throw error

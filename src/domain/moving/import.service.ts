@@ -1,6 +1,7 @@
 import type { Origin } from '../../model/caller.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
-import { createForeignKinds, type ForeignKinds } from '../../security/foreign/kinds.ts'
+import { createForeignKinds, type ForeignKinds } from '../../security/foreign/login-work.ts'
+import { createMeasurements } from '../../security/foreign/measure.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import { listForeignKinds } from '../../storage/repositories/accounts/foreign-hash.repository.ts'
 import {
@@ -117,7 +118,7 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
       const found = await findUsersByEmail(reads, keysOf(users))
       return new Set(found.map(({ emailKey }) => emailKey))
     },
-    foreignKinds: async () => createForeignKinds(await listForeignKinds(reads, MAX_LISTED_KINDS)),
+    foreignKinds: async () => createForeignKinds(await listForeignKinds(reads, MAX_LISTED_KINDS), createMeasurements()),
     begin: () => changes.inBulk(origin, expectManyRows),
     write: (users) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
   }

@@ -4,7 +4,7 @@ import { checkParts, type ForeignHash, fromBase64, requireWithin, UnusableHash }
 // Django writes the name before the hash of the standard form.
 const SHAPE = /^(?:argon2)?\$argon2(id|i|d)\$v=(16|19)\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
 const FAMILY = /^argon2(id|i|d) (\d+) (\d+) (\d+)$/
-const ALGORITHMS: Readonly<Record<string, number>> = { d: 0, i: 1, id: 2 }
+export const ARGON2_VARIANTS: Readonly<Record<string, number>> = { d: 0, i: 1, id: 2 }
 const MAX_MEMORY_KIB = 256 * 1024
 const MAX_PASSES = 64
 /** 1 GiB written in all passes together: about a second on one core. */
@@ -46,7 +46,7 @@ export function argon2Share(family: string): number | undefined {
 /** Computes one hash of the cost that the name of a family contains. Returns false for another family. */
 export async function spendArgon2(password: string, family: string): Promise<boolean> {
   const [, variant = '', memoryCost, timeCost, parallelism] = FAMILY.exec(family) ?? []
-  const algorithm = ALGORITHMS[variant]
+  const algorithm = ARGON2_VARIANTS[variant]
   if (algorithm === undefined) return false
   const cost = { memoryCost: Number(memoryCost), timeCost: Number(timeCost), parallelism: Number(parallelism) }
   await hashRaw(password, { algorithm, ...cost })

@@ -1,21 +1,36 @@
 import { spendArgon2 } from './argon2.ts'
 import { spendBcrypt } from './bcrypt.ts'
 import type { ForeignHash, HashCost } from './foreign-hash.ts'
-import { boundedKinds, parseKind } from './kinds.ts'
+import { kindOf } from './kinds.ts'
+import { isCovered, type LoginWork } from './login-work.ts'
+import type { MeasureFamilies } from './measure-thread.ts'
+import { createMeasuredWork } from './measured-work.ts'
 import { parseForeignHash } from './parse-hash.ts'
 import { spendPbkdf2 } from './pbkdf2.ts'
 import { spendScrypt } from './scrypt.ts'
 
 type Comparison = { readonly isMatch: boolean; readonly spent: HashCost | undefined }
 
+/** Compares a password with the hash that was prepared. */
+export type EqualComparison = (password: string) => Promise<boolean>
+
 /**
- * Compares a password with a foreign hash, or with none, and spends the same work in either case: for each family of which an account has
- * a hash, the highest amount that any account has. The time of a login therefore does not show whose hash was compared.
+ * Prepares the comparison of a foreign hash, or of none, which does the same work in either case: for each family of which an account has a
+ * hash, the highest amount that any account has. The time of a login therefore does not show whose hash was compared. A hash that is too
+ * expensive on this machine matches no password: its owner resets it by mail, and all other logins stay fast.
  */
-export async function matchesAtEqualCost(password: string, hash: string | undefined, kinds: readonly string[]): Promise<boolean> {
-  const { isMatch, spent } = await compare(password, hash === undefined ? undefined : readHash(hash))
-  for (const cost of remainingWork(spent, kinds)) await attempt(spend(password, cost))
-  return isMatch
+export function createEqualWork(measure?: MeasureFamilies | undefined) {
+  const workOf = createMeasuredWork(measure)
+  return async (hash: string | undefined, kinds: readonly string[]): Promise<EqualComparison> => {
+    const foreign = hash === undefined ? undefined : readHash(hash)
+    const work = await workOf(foreign === undefined ? kinds : [...kinds, kindOf(foreign.cost)])
+    const compared = foreign !== undefined && isCovered(work, foreign.cost) ? foreign : undefined
+    return async (password) => {
+      const { isMatch, spent } = await compare(password, compared)
+      for (const cost of remainingWork(spent, work)) await attempt(spend(password, cost))
+      return isMatch
+    }
+  }
 }
 
 /** Also returns the work that the comparison has spent: none if a library refuses the hash. */
@@ -34,11 +49,8 @@ async function attempt<Result>(work: Promise<Result>): Promise<Result | undefine
 }
 
 /** The work that is left after one hash, so that every comparison costs the same in total. */
-export function remainingWork(spent: HashCost | undefined, kinds: readonly string[]): HashCost[] {
-  const amounts = [...highestAmounts(kinds)].map(([family, highest]) => ({
-    family,
-    amount: highest - (spent?.family === family ? spent.amount : 0),
-  }))
+export function remainingWork(spent: HashCost | undefined, work: LoginWork): HashCost[] {
+  const amounts = [...work].map(([family, highest]) => ({ family, amount: highest - (spent?.family === family ? spent.amount : 0) }))
   return amounts.filter(({ amount }) => amount > 0)
 }
 
@@ -49,12 +61,6 @@ function readHash(hash: string): ForeignHash | undefined {
   } catch {
     return undefined
   }
-}
-
-function highestAmounts(kinds: readonly string[]): Map<string, number> {
-  const highest = new Map<string, number>()
-  for (const { family, amount } of boundedKinds(kinds).map(parseKind)) highest.set(family, Math.max(highest.get(family) ?? 0, amount))
-  return highest
 }
 
 async function spend(password: string, { family, amount }: HashCost): Promise<void> {

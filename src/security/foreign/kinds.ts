@@ -1,30 +1,14 @@
 import { argon2Share } from './argon2.ts'
 import { bcryptShare } from './bcrypt.ts'
-import { type HashCost, MAX_FOREIGN_KINDS } from './foreign-hash.ts'
+import type { HashCost } from './foreign-hash.ts'
 import { pbkdf2Share } from './pbkdf2.ts'
 import { scryptShare } from './scrypt.ts'
-
-/** The kinds of foreign hashes that accounts have. There are few of them, however many accounts there are. */
-export type ForeignKinds = {
-  /** Adds a kind, unless the logins of all accounts would become too expensive. Returns whether the kind is one of them. */
-  admits(kind: string): boolean
-}
 
 const SEPARATOR = '/'
 
 /** Some products choose a number of iterations for each account. Rounded up to five binary digits, such numbers are a few kinds. */
 const KEPT_DIGITS = 5
-const MAX_ROUNDING = 1 / 2 ** (KEPT_DIGITS - 1)
-
-/**
- * Each login computes the dearest hash of each family (equal-work.ts), and one hash takes up to about a second on one core. Two of the
- * dearest are as much as a login may cost. The usual costs of several products are less together: bcrypt 12, 1,000,000 iterations of
- * PBKDF2, and the scrypt and argon2 of Django are about one.
- */
-const MAX_SHARES = 2 * (1 + MAX_ROUNDING)
-
-/** No hash that is accepted costs more. */
-const MAX_SHARE = 1 + MAX_ROUNDING
+export const MAX_ROUNDING = 1 / 2 ** (KEPT_DIGITS - 1)
 
 /** The kind of a hash, as it is stored beside it: its family and the amount of work, or a little more. */
 export function kindOf({ family, amount }: HashCost): string {
@@ -42,45 +26,18 @@ export function parseKind(kind: string): HashCost {
   return { family: kind.slice(0, end), amount: Number(kind.slice(end + 1)) }
 }
 
-export function createForeignKinds(kinds: readonly string[] = []): ForeignKinds {
-  const admitted = new Set<string>()
-  /** Of each family, the work of its dearest kind. */
-  const shares = new Map<string, number>()
-
-  function admits(kind: string): boolean {
-    if (admitted.has(kind)) return true
-    if (admitted.size >= MAX_FOREIGN_KINDS) return false
-    const { family } = parseKind(kind)
-    const share = Math.max(shares.get(family) ?? 0, shareOf(kind))
-    const others = [...shares].reduce((sum, [name, work]) => (name === family ? sum : sum + work), 0)
-    if (others + share > MAX_SHARES) return false
-    admitted.add(kind)
-    shares.set(family, share)
-    return true
-  }
-
-  for (const kind of kinds) admits(roundedKind(kind))
-  return { admits }
-}
-
-/**
- * The dearest kind of each family, without kinds beyond the bounds. An import brings none of those; a row that was changed by hand must
- * not make every login slow.
- */
-export function boundedKinds(kinds: readonly string[]): string[] {
-  const { admits } = createForeignKinds()
-  const possible = [...new Set(kinds.map(roundedKind))].filter((kind) => shareOf(kind) <= MAX_SHARE)
-  const highest = new Map<string, number>()
-  for (const { family, amount } of possible.map(parseKind)) if (amount > (highest.get(family) ?? 0)) highest.set(family, amount)
-  const isDearest = ({ family, amount }: HashCost) => !(amount < (highest.get(family) ?? 0))
-  return possible.filter((kind) => isDearest(parseKind(kind))).filter(admits)
-}
-
-/** The work of a kind, where 1 is the dearest hash of its algorithm that is accepted. No work for a kind that nothing computes. */
-function shareOf(kind: string): number {
-  const { family, amount } = parseKind(kind)
+/** The work of a hash, where 1 is the dearest hash of its algorithm that is accepted: about a second. Zero if nothing computes it. */
+export function shareOf({ family, amount }: HashCost): number {
   const share = bcryptShare(family, amount) ?? pbkdf2Share(family, amount) ?? scryptShare(family) ?? argon2Share(family) ?? 0
   return share > 0 ? share : 0
+}
+
+/** The cost of a hash for people, such as `bcrypt 12` or `pbkdf2-sha256 with 600000 iterations`. */
+export function describeCost({ family, amount }: HashCost): string {
+  const [algorithm = '', first, second, third] = family.split(' ')
+  if (algorithm === 'bcrypt') return `bcrypt ${Math.log2(amount)}`
+  if (algorithm.startsWith('pbkdf2')) return `${algorithm} with ${amount} iterations`
+  return algorithm === 'scrypt' ? `scrypt N=${first},r=${second},p=${third}` : `${algorithm} m=${first},t=${second},p=${third}`
 }
 
 function roundedUp(amount: number): number {

@@ -40,3 +40,29 @@ test('hashes of so many different costs that every login would be slow are rejec
   )
   assert.equal((await listForeignKinds(await line.database(), 1000)).length, MAX_FOREIGN_KINDS)
 })
+
+test('hashes that would make every login slow are rejected by what they cost on this machine: in a dry run and in an import', async (t) => {
+  const line = await commandLine(t)
+  const file = join(temporaryFolder(t), 'users.jsonl')
+  // bcrypt 14 takes about a second.
+  const users = [
+    { email: 'usual@example.com', password_hash: `$2b$08$${'X'.repeat(53)}` },
+    { email: 'dear@example.com', password_hash: `$2b$14$${'X'.repeat(53)}` },
+    { email: 'also-usual@example.com', password_hash: argon2(1024) },
+  ]
+  writeFileSync(file, users.map((user) => `${JSON.stringify(user)}\n`).join(''))
+  const importing = (...args: string[]) => line.run(['user', 'import', file, '--from', 'latchkey', ...args])
+  const reason =
+    /^latchkey: line 2: password_hash: bcrypt 14 takes \d+ ms on this machine, and each login would cost \d+ ms of one core; at most 500 ms are accepted; --without-passwords imports the user for a reset by mail\n$/
+  const counts = 'read 3 = created 2 + updated 0 + skipped 0 + rejected 1\n'
+  const rehearsed = await importing('--dry-run')
+  assert.deepEqual([rehearsed.code, rehearsed.stdout], [1, `dry run: nothing was imported\n${counts}`])
+  assert.match(rehearsed.stderr, reason)
+  const first = await importing()
+  assert.deepEqual([first.code, first.stdout], [1, counts])
+  assert.match(first.stderr, reason)
+  const second = await importing('--without-passwords')
+  const expected = { code: 0, signal: null, stdout: 'read 3 = created 1 + updated 0 + skipped 2 + rejected 0\n', stderr: '' }
+  assert.deepEqual(second, expected)
+  assert.deepEqual((await listForeignKinds(await line.database(), 1000)).sort(), ['argon2id 1024 1 1/1', 'bcrypt/256'])
+})

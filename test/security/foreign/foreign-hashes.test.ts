@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { hash as hashWithBcrypt } from '@node-rs/bcrypt'
-import { compare, matchesAtEqualCost, remainingWork } from '../../../src/security/foreign/equal-work.ts'
+import { compare, createEqualWork, remainingWork } from '../../../src/security/foreign/equal-work.ts'
 import { type HashCost, UnusableHash } from '../../../src/security/foreign/foreign-hash.ts'
 import { kindOf } from '../../../src/security/foreign/kinds.ts'
+import { boundedWork } from '../../../src/security/foreign/login-work.ts'
 import { parseForeignHash } from '../../../src/security/foreign/parse-hash.ts'
 import { createPasswords, NO_PASSWORD } from '../../../src/security/password.ts'
 
@@ -102,10 +103,10 @@ test('the kind of a hash names its algorithm and its cost, and no salt', () => {
 
 test('every comparison costs the same work: the highest of each algorithm that an account has', () => {
   const costs = VECTORS.map(({ hash }) => parseForeignHash(hash).cost)
-  const kinds = [...costs.map(kindOf), 'bcrypt/4096', 'pbkdf2-sha256/600000']
+  const work = boundedWork([...costs.map(kindOf), 'bcrypt/4096', 'pbkdf2-sha256/600000'], () => 0)
   const workOf = (cost: HashCost | undefined) => {
     const total = new Map<string, number>()
-    for (const { family, amount } of [...(cost ? [cost] : []), ...remainingWork(cost, kinds)])
+    for (const { family, amount } of [...(cost ? [cost] : []), ...remainingWork(cost, work)])
       total.set(family, (total.get(family) ?? 0) + amount)
     return [...total].sort()
   }
@@ -117,7 +118,13 @@ test('every comparison costs the same work: the highest of each algorithm that a
 })
 
 test('without accounts of other systems there is no work besides the own hash', () => {
-  assert.deepEqual(remainingWork(undefined, []), [])
+  assert.deepEqual(
+    remainingWork(
+      undefined,
+      boundedWork([], () => 0),
+    ),
+    [],
+  )
 })
 
 test('a hash that is accepted can be computed: odd spellings, and the lowest costs that each algorithm has', async () => {
@@ -131,9 +138,11 @@ test('a hash that is accepted can be computed: odd spellings, and the lowest cos
     `$pbkdf2$1$YQ$${'a'.repeat(22)}`,
   ]
   const kinds = accepted.map((hash) => kindOf(parseForeignHash(hash).cost))
-  for (const hash of [...accepted, undefined])
-    for (const password of ['password', '', 'a\0b', '\ud800', 'x'.repeat(300)])
-      assert.equal(await matchesAtEqualCost(password, hash, kinds), false)
+  const prepare = createEqualWork()
+  for (const hash of [...accepted, undefined]) {
+    const matches = await prepare(hash, kinds)
+    for (const password of ['password', '', 'a\0b', '\ud800', 'x'.repeat(300)]) assert.equal(await matches(password), false)
+  }
   for (const [place, kind] of kinds.entries()) await assert.doesNotReject(parseForeignHash(accepted[place] ?? '').matches('password'), kind)
 })
 
@@ -185,6 +194,7 @@ test('the work of a comparison counts as spent only if the library has done it',
 test('a kind that no library computes, such as one of a damaged row, does not make the logins of others fail', async () => {
   const { password, hash } = VECTORS[0] ?? assert.fail()
   const kinds = ['argon2id 1 1 16/1', 'scrypt 65536 1 1/1', 'bcrypt/x', 'unknown/1', kindOf(parseForeignHash(hash).cost)]
-  assert.equal(await matchesAtEqualCost(password, hash, kinds), true)
-  assert.equal(await matchesAtEqualCost(password, undefined, kinds), false)
+  const prepare = createEqualWork()
+  assert.equal(await (await prepare(hash, kinds))(password), true)
+  assert.equal(await (await prepare(undefined, kinds))(password), false)
 })
