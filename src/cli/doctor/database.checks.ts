@@ -4,12 +4,14 @@ import { COMMAND } from '../../shared/command.ts'
 import { counted, countedTime } from '../../shared/counted.ts'
 import { type Inspection, inspectDatabase } from '../../storage/maintenance/inspection.ts'
 import { checkAudit } from './audit.checks.ts'
-import { type Finding, failure, ok, reasonOf, undelivered, warning } from './finding.ts'
+import { type Finding, failure, inTime, ok, reasonOf, undelivered, warning } from './finding.ts'
+import { checkForeignHashes } from './password.checks.ts'
 import { checkRotation } from './secret.checks.ts'
 import { checkWebhooks } from './webhook.checks.ts'
 
 const ADVICE_FOR_OBSTACLES = "Create one for the service: create database latchkey owner latchkey encoding 'UTF8' template template0"
 const CLOCK_TOLERANCE_MS = 5000
+const MEASURING_DEADLINE_MS = 10_000
 const MAIL_LATE_AFTER_MS = 15 * 60_000
 
 /** Checks that the database is reachable, writable and migrated, and its clock, admins, mails and webhooks. */
@@ -37,6 +39,7 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
     ...checkAudit(config, inspection, now()),
     ...checkMails(inspection, now()),
     ...checkWebhooks(config, inspection, now()),
+    ...(await inTime('password', MEASURING_DEADLINE_MS, checkForeignHashes(inspection.foreignKinds))),
   ]
 }
 

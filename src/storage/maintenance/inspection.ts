@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseTarget } from '../database-target.ts'
 import { compareWithHistory, READ_HISTORY } from '../migrations.ts'
 import { withConnection } from '../postgres/connections.ts'
+import { READ_FOREIGN_KINDS } from '../repositories/accounts/foreign-hash.repository.ts'
 import { type AuditInspection, auditOf, READ_AUDIT } from './audit-inspection.ts'
 import type { SchemaDifference } from './schema-comparison.ts'
 import { comparePostgresSchema } from './schema-postgres.ts'
@@ -35,6 +36,8 @@ export type Inspection = AuditInspection & {
   readonly secretUses: readonly SecretUseRow[]
   /** The secrets of each running process, and of killed ones for some minutes. */
   readonly secretHolders: readonly SecretHolderRow[]
+  /** The kinds of password hashes of other systems that accounts have. */
+  readonly foreignKinds: readonly string[]
   /** The clock of the database server; undefined for SQLite, which has no server. */
   readonly serverTime: number | undefined
 }
@@ -120,6 +123,7 @@ async function inspectSqlite(file: string): Promise<Inspection | undefined> {
       ...secretsOf(readIfCurrent(READ_SECRET_USES), readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(readIfCurrent(READ_WEBHOOKS), readIfCurrent(READ_WEBHOOK_STOPS)),
       ...auditOf(readIfCurrent(READ_AUDIT.sqlite)[0]),
+      foreignKinds: kindsOf(readIfCurrent(READ_FOREIGN_KINDS)),
       serverTime: undefined,
     }
   } finally {
@@ -162,6 +166,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
       ...secretsOf(await readIfCurrent(READ_SECRET_USES), await readIfCurrent(READ_SECRET_HOLDERS)),
       ...webhooksOf(await readIfCurrent(READ_WEBHOOKS), await readIfCurrent(READ_WEBHOOK_STOPS)),
       ...auditOf((await readIfCurrent(READ_AUDIT.postgres))[0]),
+      foreignKinds: kindsOf(await readIfCurrent(READ_FOREIGN_KINDS)),
       serverTime: server?.now,
     }
   })
@@ -175,6 +180,11 @@ function obstacleOf(server: Server | undefined, pending: readonly string[]): str
 function secretsOf(uses: readonly unknown[], holders: readonly unknown[]) {
   // READ_SECRET_USES and READ_SECRET_HOLDERS name these columns.
   return { secretUses: uses as readonly SecretUseRow[], secretHolders: holders as readonly SecretHolderRow[] }
+}
+
+function kindsOf(rows: readonly unknown[]): readonly string[] {
+  // READ_FOREIGN_KINDS names this column.
+  return (rows as readonly { readonly kind: string }[]).map(({ kind }) => kind)
 }
 
 function webhooksOf([row]: readonly unknown[], stops: readonly unknown[]) {
