@@ -6,6 +6,7 @@ type Note = { readonly id: number; readonly text: string; readonly by: string }
 type Answer = { readonly status: number; readonly body: object; readonly code?: string }
 
 const MAX_TEXT_LENGTH = 1000
+const MAX_BODY_BYTES = 10_000
 
 /** The notes of each user, and the routes that read and change them. Latchkey says who is calling; everything else is up to the product. */
 export function createApi(verifier: Verifier) {
@@ -23,6 +24,9 @@ export function createApi(verifier: Verifier) {
       )
       return { status: 200, body: {} }
     }
+    // Refused unread: Node.js discards what is still sent. A body without a length may never end.
+    const isSmall = Number(request.headers['content-length']) <= MAX_BODY_BYTES
+    if (!isSmall) return { status: 413, body: { detail: 'The note is too large' } }
     const { text } = (await json(request)) as { text: string }
     const by = caller.method === 'session' ? 'you' : 'an API key'
     const note = { id: ++lastId, text: String(text).slice(0, MAX_TEXT_LENGTH), by }

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keyHolder, member } from '../../support/app/actors.ts'
 import { until } from '../../support/app/eventually.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
+import { productFolder } from '../../support/client/product-folder.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { ROOT, read } from '../../support/documents.ts'
+import { read } from '../../support/documents.ts'
 import { post } from '../../support/http/requests.ts'
 import { runNode } from '../../support/processes/processes.ts'
 import { assertSteps, missingTool, readSteps } from '../../support/processes/shell-page.ts'
@@ -56,28 +57,9 @@ function readProgram(name: string): Program {
 
 const SERVICES = readPrograms().filter(({ file }) => file.startsWith('notes.'))
 
-/** A folder in which programs find the clients that the page names. */
-function folderWithClients(t: TestContext): string {
-  const folder = temporaryFolder(t)
-  const target = join(folder, 'node_modules/@latchkey/client')
-  mkdirSync(target, { recursive: true })
-  for (const name of ['jose', 'express']) symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
-  copyFileSync(join(ROOT, 'packages/client/package.json'), join(target, 'package.json'))
-  copyFileSync(join(ROOT, 'clients/python/latchkey.py'), join(folder, 'latchkey.py'))
-  const compiler = [
-    join(ROOT, 'node_modules/typescript/bin/tsc'),
-    '--project',
-    join(ROOT, 'packages/client'),
-    '--outDir',
-    join(target, 'dist'),
-  ]
-  assert.equal(spawnSync(process.execPath, compiler).status, 0)
-  return folder
-}
-
 /** Starts a service of the page with its own port, in front of the service at this URL. Returns the URL of the program. */
 async function startProgram(t: TestContext, { language, file, text }: Program, url: string): Promise<string> {
-  const folder = folderWithClients(t)
+  const folder = productFolder(t)
   const port = await freePort()
   writeFileSync(join(folder, file), text.replaceAll('http://localhost:8000', url).replaceAll('3001', String(port)))
   const commands = COMMANDS[language]?.(file) ?? []
@@ -158,7 +140,7 @@ test('login.mjs of docs/integration.md logs in and calls a service of the page',
   const mia = await member(service, { email: 'mia@example.com', password: 'correct horse battery' })
   const url = await startProgram(t, readProgram('notes.mjs'), service.url)
   await until('the program listens', () => fetch(url).then(Boolean, () => false))
-  const script = join(folderWithClients(t), 'login.mjs')
+  const script = join(productFolder(t), 'login.mjs')
   writeFileSync(
     script,
     readProgram('login.mjs').text.replaceAll('http://localhost:8000', service.url).replaceAll('http://localhost:3001', url),
@@ -183,7 +165,7 @@ for (const [file, errorCode] of Object.entries(VERIFIERS)) {
     await service.app.listen({ host: '127.0.0.1', port })
     const mia = await member(service)
     const reader = await keyHolder(service, mia, { scopes: ['notes:read', 'notes:write'] })
-    const folder = folderWithClients(t)
+    const folder = productFolder(t)
     writeFileSync(join(folder, file), readProgram(file).text.replaceAll('http://localhost:8000', url))
     const script = join(folder, 'once.mjs')
     writeFileSync(script, VERIFY_ONCE)
