@@ -12,11 +12,14 @@ import { productFolder } from '../../support/client/product-folder.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { read } from '../../support/documents.ts'
 import { post } from '../../support/http/requests.ts'
-import { runNode } from '../../support/processes/processes.ts'
+import { startMain } from '../../support/processes/main-process.ts'
+import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 import { assertSteps, missingTool, readSteps } from '../../support/processes/shell-page.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 
 const PAGE = read('docs/integration.md')
+
+const USER_CREATE = ['user', 'create', '--first-name', 'Ada', '--last-name', 'Admin', '--password', 'a good password']
 
 /** A service that listens, and its URL. */
 async function listening(t: TestContext): Promise<TestApp & { url: string }> {
@@ -24,14 +27,17 @@ async function listening(t: TestContext): Promise<TestApp & { url: string }> {
   return { ...service, url: await service.app.listen({ host: '127.0.0.1', port: await freePort() }) }
 }
 
-test('every command of docs/integration.md prints what the page shows', async (t) => {
+test('every command of docs/integration.md prints what the page shows, in a shell that knows only what the page sets', async (t) => {
   const missing = missingTool('bash', 'curl')
   if (missing !== undefined) return t.skip(`${missing} is not installed: the commands of the page are not checked on this machine`)
-  const service = await listening(t)
-  const { token } = await member(service, { email: 'mia@example.com' })
+  const folder = temporaryFolder(t)
+  const { url } = await startMain(t, { cwd: folder })
+  // The reader has followed the README, and has an account.
+  const { code } = await runNode(t, LATCHKEY, [...USER_CREATE, '--admin', '--email', 'admin@example.com'], { cwd: folder })
+  assert.equal(code, 0)
   const steps = readSteps(PAGE)
   assert.ok(steps.length >= 12, 'the page was not read whole')
-  await assertSteps(steps, { folder: temporaryFolder(t), url: service.url, env: { TOKEN: token } })
+  await assertSteps(steps, { folder, replaced: { 'http://localhost:8000': url } })
   return undefined
 })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { text as readAll } from 'node:stream/consumers'
-import { LATCHKEY } from './processes.ts'
+import { LATCHKEY, MAIN } from './processes.ts'
+import { NO_TERMINAL } from './terminal.ts'
 
 // A command that never ends is stopped after this time, together with the shell.
 const SHELL_DEADLINE_MS = 600_000
@@ -11,10 +12,14 @@ export type Step = { readonly command: string; readonly shown: string }
 
 export type Shell = {
   readonly folder: string
-  /** The URL of the service, in place of the one that the page names. */
-  readonly url: string
-  readonly env?: Readonly<Record<string, string>>
+  /** Texts of the page that differ for the test, such as the URL of the service. */
+  readonly replaced: Readonly<Record<string, string>>
 }
+
+// The folder of a test has no package.json.
+const REPLACED = { 'npm run --silent latchkey --': '"$NODE" "$LATCHKEY"', 'npm start': '"$NODE" "$MAIN"' }
+// Also when a command never ends.
+const STOP_JOBS = "trap 'kill $(jobs -p) 2> /dev/null' EXIT"
 
 /** The first of these tools that is not installed. */
 export function missingTool(...tools: readonly string[]): string | undefined {
@@ -40,16 +45,26 @@ function patternOf(shown: string): RegExp {
   return new RegExp(`^${shown.split('…').map(RegExp.escape).join('[^\\n]+?')}$`)
 }
 
-/** Runs all commands in one shell, as a reader does, and asserts that each prints what the page shows. */
-export async function assertSteps(steps: readonly Step[], { folder, url, env = {} }: Shell): Promise<void> {
-  const script = steps.map(({ command }) => `${command}\necho '${END_OF_OUTPUT}'\n`).join('')
-  const here = script.replaceAll('http://localhost:8000', url).replaceAll('npm run --silent latchkey --', '"$NODE" "$LATCHKEY"')
-  const shell = spawn('bash', ['-c', `exec 2>&1\n${here}`], {
+/** Runs all commands in one shell on a terminal, in which only their own variables are set, and asserts that each prints what the page shows. */
+export async function assertSteps(steps: readonly Step[], { folder, replaced }: Shell): Promise<void> {
+  let script = steps.map(({ command }) => `${command}\necho '${END_OF_OUTPUT}'\n`).join('')
+  for (const [text, other] of Object.entries({ ...REPLACED, ...replaced })) script = script.replaceAll(text, () => other)
+  const command = 'exec bash -c "$PAGE"'
+  const [program, ...args] = NO_TERMINAL ? ['sh', '-c', command] : ['script', '--quiet', '--command', command, '/dev/null']
+  const shell = spawn(program, args, {
     cwd: folder,
-    env: { PATH: process.env['PATH'], NODE: process.execPath, LATCHKEY, ...env },
+    env: {
+      PATH: process.env['PATH'],
+      NODE: process.execPath,
+      MAIN,
+      LATCHKEY,
+      PAGE: `exec 2>&1\nset -u\n${STOP_JOBS}\n${script}`,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
     timeout: SHELL_DEADLINE_MS,
   })
-  const outputs = (await readAll(shell.stdout)).split(`${END_OF_OUTPUT}\n`).slice(0, -1)
+  const printed = (await readAll(shell.stdout)).replaceAll('\r\n', '\n')
+  const outputs = printed.split(`${END_OF_OUTPUT}\n`).slice(0, -1)
   for (const [n, { command, shown }] of steps.entries())
     assert.match(outputs[n] ?? 'no output', patternOf(shown), `$ ${command}\nshould print\n${shown}and prints\n${outputs[n]}`)
   assert.equal(outputs.length, steps.length)
