@@ -43,6 +43,25 @@ test('compose.yaml passes on every setting except HOST and PORT, and no other', 
   )
 })
 
+test('compose.yaml names a version of every image that it does not build', () => {
+  const services = read('compose.yaml').split(/^ {2}(?=\w+:$)/m)
+  const images = services.filter((text) => !text.includes('build:')).flatMap((text) => /^ {4}image: (.*)$/m.exec(text)?.[1] ?? [])
+  assert.deepEqual(
+    images.map((image) => /^[\w./-]+:v?\d[\d.]*$/.test(image)),
+    [true, true],
+    String(images),
+  )
+})
+
+test('compose.yaml mounts the folder of the files that settings name', () => {
+  const compose = read('compose.yaml')
+  const mounts = [...compose.matchAll(/^ {6}- \.\/(\w+):\/(\w+):ro$/gm)].map(([, from, to]) => [from, to])
+  const named = parseEnv(/^# {3}(BRAND_LOGO=.*)$/m.exec(compose)?.[1]?.replaceAll(' ', '\n') ?? '')
+  assert.deepEqual(Object.keys(named).sort(), ['BRAND_LOGO', 'PASSWORD_BLOCKLIST', 'TEMPLATES_DIR'])
+  // The same path inside and outside, because the working folder of the image is /.
+  for (const path of Object.values(named)) assert.deepEqual(mounts, [[dirname(path ?? ''), dirname(path ?? '')]])
+})
+
 test('every router of the Traefik example asks Latchkey or refuses, and no identity header of a client passes, whatever its spelling', () => {
   const [routers = '', middlewares = ''] =
     read('deploy/forward-auth.traefik.yml').split('\n  services:')[0]?.split('\n  middlewares:') ?? []
@@ -200,6 +219,9 @@ test('the Dockerfile builds a service that runs unprivileged on a read-only file
   assert.equal((await fetch(`http://127.0.0.1:${port}/redoc`)).status, 200)
   const listed = spawnSync(node, command('user', 'list', '--json'), { ...options, encoding: 'utf8' })
   assert.deepEqual([listed.status, listed.stdout, listed.stderr], [0, '[]\n', ''])
+  const words = /docker compose run --rm latchkey (user create .*)$/m.exec(read('compose.yaml'))?.[1]?.split(' ') ?? []
+  const created = spawnSync(node, command(...words), { ...options, encoding: 'utf8', input: 'a good password\n' })
+  assert.deepEqual([created.status, created.stdout, created.stderr], [0, '1\n', ''])
 
   service.kill('SIGTERM')
   assert.deepEqual(await once(service, 'exit'), [0, null])
