@@ -122,7 +122,7 @@ const COMPILERS = {
       compileSerializer(schema),
 } as unknown as NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-/** Every path also works under /api/v1. A client may send an absolute URL instead of a path (RFC 9112, 3.2.2). */
+/** Every path of the API also works under /api/v1; one-address.ts refuses the others there. A client may send an absolute URL instead of a path (RFC 9112, 3.2.2). */
 function withoutVersion(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(ABSOLUTE_FORM, '')
   // The router does not look at the first character: to it, `*login` is /login. A proxy that limits /login sees another path.

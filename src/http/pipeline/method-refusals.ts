@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { sendMethodNotAllowed } from '../answers/errors.ts'
-import type { Declared } from './declarations.ts'
+import { type Declared, hasOneAddress } from './declarations.ts'
 import { ROUTED_METHODS } from './routed-methods.ts'
 import type { Hook } from './steps.ts'
 
@@ -22,12 +22,16 @@ export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declar
     const methods = new Set(declared.flatMap(({ method }) => method))
     const allow = [...methods].sort().join(', ')
     const isLocal = declared.some(({ config }) => config.isLocal)
+    const hide = declared.some(hasOneAddress)
     app.route({
       method: ROUTED_METHODS.filter((method) => !methods.has(method)),
       url,
       exposeHeadRoute: false,
       config: { access: 'public', writes: false, allow, isLocal },
-      schema: { response: { 405: { codes: ['method_not_allowed'] }, ...(isLocal && { 404: { codes: ['path_not_found'] } }) } },
+      schema: {
+        hide,
+        response: { 405: { codes: ['method_not_allowed'] }, ...((isLocal || hide) && { 404: { codes: ['path_not_found'] } }) },
+      },
       handler: (request, reply) => sendMethodNotAllowed(request, reply, allow),
     })
   }

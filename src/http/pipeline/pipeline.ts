@@ -8,11 +8,12 @@ import { isLocalClient } from '../server/local-client.ts'
 import { createGuards, limitKeys, requireSameOrigin } from './access.ts'
 import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } from './body.ts'
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
-import { type Declared, readsOnly, requireDeclarations } from './declarations.ts'
+import { type Declared, hasOneAddress, readsOnly, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
 import { createLimitSteps, decorateLimits } from './limits.ts'
 import { refuseListedPasswords } from './listed-passwords.ts'
 import { refuseMethod } from './method-refusals.ts'
+import { refuseAliases } from './one-address.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
 import { checkQuery } from './query.ts'
 import { type Hook, type PageSteps, present } from './steps.ts'
@@ -88,7 +89,7 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
         // Metrics: the count begins here and ends with the response.
         metrics?.stepFor(route),
         // A path that does not exist for this client (404), or a method that it does not accept (405).
-        ...reachability(route.config),
+        ...reachability(route),
         // Cancellation: the origin of a write, and the signal that stops it.
         writes && noteArrival,
         writes && noticeProxy && notice(noticeProxy),
@@ -124,8 +125,14 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
   }
 }
 
-function reachability({ isLocal, allow, isDisabled }: Declared['config']): Hook[] {
-  return present<Hook>(isLocal && refuseOthers, allow !== undefined && refuseMethod(allow), isDisabled && refuseDisabled)
+function reachability(route: Declared): Hook[] {
+  const { isLocal, allow, isDisabled } = route.config
+  return present<Hook>(
+    isLocal && refuseOthers,
+    hasOneAddress(route) && refuseAliases(route.url),
+    allow !== undefined && refuseMethod(allow),
+    isDisabled && refuseDisabled,
+  )
 }
 
 const refuseDisabled: Hook = (request, reply) => void sendNotFound(request, reply)

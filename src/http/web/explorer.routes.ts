@@ -18,7 +18,11 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
   for (const { path, asset } of Object.values(assets)) {
     app.get(
       `/${path}`,
-      { config: { access: 'public', writes: false }, schema: { hide: true, response: { 200: Type.Unknown(), ...refusals() } } },
+      {
+        // The explorers also answer under /api/v1, and their files have relative addresses.
+        config: { access: 'public', writes: false, isAliased: true },
+        schema: { hide: true, response: { 200: Type.Unknown(), ...refusals() } },
+      },
       (request, reply) => sendAsset(request, reply, asset),
     )
   }

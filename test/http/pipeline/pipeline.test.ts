@@ -430,6 +430,9 @@ test('a route of the console or the account pages that is not declared as a page
   assert.throws(() => startSkeleton(t, (routes) => void routes.post('/account/odd', form, async () => '')), {
     message: 'POST /account/odd does not declare whether it asks for the password',
   })
+  assert.throws(start('/account/odd', { access: 'user', page: 'account', isAliased: true }), {
+    message: 'GET /account/odd is a page, which has one address',
+  })
   assert.doesNotThrow(start('/account/odd', { access: 'user', page: 'account' }))
   assert.doesNotThrow(start('/accounts', { access: 'public' }))
 })

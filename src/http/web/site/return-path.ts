@@ -1,10 +1,8 @@
 import type { PageArea } from '../../pipeline/declarations.ts'
+import { PAGE_SEGMENT } from '../../pipeline/one-address.ts'
 
-// Only pages of this service: a fixed first segment, then plain characters. No host, no backslash, no control character. A segment may
-// contain single dots and @, as the name of a kept mail does, but does not begin or end with them: none is `.` or `..`.
-const WORD = /(?:[\w+-]|%2B)+/.source
-const SEGMENT = `${WORD}(?:(?:\\.|@|%40)${WORD})*`
-const OWN_PAGE = new RegExp(`^/(?:console|account)(?:/(?:${SEGMENT})?)*(?:\\?[\\w\\-.~%&=+@:/!*'(),;]*)?$`)
+// Only pages of this service: a fixed first segment, then plain characters. No host, no backslash, no control character.
+const OWN_PAGE = new RegExp(`^/(?:console|account)(?:/(?:${PAGE_SEGMENT})?)*(?:\\?[\\w\\-.~%&=+@:/!*'(),;]*)?$`)
 const MAX_LENGTH = 1000
 
 /** Where to go after signing in: the page that was requested, if it is a page of this service, otherwise the first page of the area. */
