@@ -81,19 +81,18 @@ export function limitKeys(route: Declared): Hook | undefined {
 }
 
 /**
- * Refuses a request that another site caused (403): a browser adds its cookies to it. Browsers say where a request comes from; older ones
- * send an Origin, which has to be this host.
+ * Refuses a request that another site caused (403): a browser adds its cookies to it. Browsers say where a request comes from; older ones,
+ * and all of them without TLS, send an Origin, which has to be this host. A page without an origin sends `null`. Whoever controls the
+ * network can send a page as http://host, so that this is another site for a service with https.
  */
-export const requireSameOrigin: Hook = ({ headers }, _reply, done) => {
-  const site = headers['sec-fetch-site']
-  const isSame = site === undefined ? isOwnOrigin(headers.origin, headers.host) : site === 'same-origin'
-  if (isSame) done()
-  else done(new Refusal('not_permitted', 'the request comes from another site'))
-}
-
-function isOwnOrigin(origin: string | undefined, host: string | undefined): boolean {
-  const own = host?.toLowerCase()
-  return own !== undefined && own !== '' && (origin === `https://${own}` || origin === `http://${own}`)
+export function requireSameOrigin(isSecure: boolean): Hook {
+  const schemes = isSecure ? ['https'] : ['https', 'http']
+  return ({ headers }, _reply, done) => {
+    const { host = '', origin, 'sec-fetch-site': site } = headers
+    const isOwn = host !== '' && schemes.some((scheme) => origin === `${scheme}://${host.toLowerCase()}`)
+    if (site === undefined ? isOwn : site === 'same-origin') done()
+    else done(new Refusal('not_permitted', 'the request comes from another site'))
+  }
 }
 
 function permit(isPermitted: (request: FastifyRequest) => boolean): Hook {

@@ -68,6 +68,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
 /** Builds the steps of a route from its declarations. */
 function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, pageSteps, blocklist, noticeProxy }: PipelineParts) {
   const { identify, identifyByCookie, permissions } = createGuards(authentication, pageSteps?.readCookie)
+  const sameOrigin = requireSameOrigin(pageSteps?.isSecure ?? true)
   const limitsOf = createLimitSteps(limiter, pageLimiter)
 
   /** By token or API key, or by the cookie of a page. */
@@ -94,7 +95,7 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
         writes && noteArrival,
         writes && noticeProxy && notice(noticeProxy),
         // A form of a page that another site has sent (403).
-        isPage && !readsOnly(route) && requireSameOrigin,
+        isPage && !readsOnly(route) && sameOrigin,
         // The limit of the client's network (429).
         byAddress,
         // Deadline: the time that it takes to identify the caller counts.

@@ -10,6 +10,8 @@ export function present<Step>(...steps: readonly (Step | false | '' | undefined)
 
 /** The steps of pages that need the design of the site. */
 export type PageSteps = {
+  /** Whether BASE_URL is https. */
+  readonly isSecure: boolean
   /** The token in the cookie. */
   readCookie(request: FastifyRequest): string | undefined
   /** Asks for the password again if it was given too long ago. */

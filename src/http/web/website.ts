@@ -63,6 +63,7 @@ ${hasForm ? form : ''}<pre tabindex="0">${unbroken(`${COMMAND} user create --adm
   return {
     site,
     steps: {
+      isSecure: site.isSecure,
       readCookie: cookies.readSession,
       requireRecentPassword: createRecentPassword({ site, sessions, limiter: pageLimiter, cookies }),
     },

@@ -149,6 +149,18 @@ test('403: a form of another site changes nothing', async (t) => {
   }
 })
 
+test('403: with an https BASE_URL, a form over http comes from another site', async (t) => {
+  const host = 'accounts.example.com'
+  const { app, pages } = await startWithPages(t, { BASE_URL: `https://${host}` })
+  const post = (url: string, headers: Record<string, string>) => app.inject({ method: 'POST', url, headers: { host, ...headers } })
+  for (const { name, url } of pages.filter(({ method }) => method === 'POST')) {
+    for (const origin of [`http://${host}`, `http://${host}:443`, `https://${host}:80`, `HTTP://${host}`, 'null', '', `//${host}`])
+      assert.equal((await post(url, { origin })).statusCode, 403, `${name} ${origin}`)
+  }
+  for (const headers of [{ origin: `https://${host}` }, { origin: `https://${host}`, host: 'Accounts.Example.COM' }, SAME_ORIGIN])
+    assert.equal((await post('/console/sign-in', headers)).statusCode, 422)
+})
+
 test('every page has a policy without inline code, cannot be framed or cached, and is not in the OpenAPI document', async (t) => {
   const service = await startWithPages(t)
   const { app, pages } = service
