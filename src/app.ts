@@ -51,6 +51,8 @@ export type AppParts = Parts & {
   readonly brand?: Brand | undefined
   /** The mails that the file transport keeps. */
   readonly keptMails?: KeptMails | undefined
+  /** Reads them over HTTP. */
+  readonly devMailToken?: string | undefined
   readonly peers?: MetricsPeers | undefined
   /** Counts for the status page. The process writes it to the database. */
   readonly activity?: ActivityLog | undefined
@@ -60,7 +62,7 @@ export type AppParts = Parts & {
 
 /** The composition root: builds the services and connects the routes to them. */
 export async function buildApp(config: Config, parts: AppParts): Promise<App> {
-  const { db, publicUrl, secrets, now, sessionUse, onMailQueued, onEvent } = parts
+  const { db, publicUrl, secrets, now, sessionUse, onMailQueued, onEvent, devMailToken } = parts
   const passwords = parts.passwords ?? createPasswords()
   const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(config, parts, passwords)) : undefined
   const activity = parts.activity ?? createActivityLog({ db, now, takeLongestQueue: passwords.takeLongestQueue })
@@ -131,7 +133,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       addApiRoutes(app, services, { config, pages, publicUrl })
       metricsRoutes(app, metrics)
       healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
-      devMailRoutes(app, isLocalService(config) ? keptMails : undefined)
+      devMailRoutes(app, keptMails && devMailToken && isLocalService(config) ? { mails: keptMails, token: devMailToken } : undefined)
       landingRoutes(app, about, website.site)
       website.addRoutes(app)
       explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))

@@ -24,6 +24,7 @@ import {
   parseReplicaUrl,
   parseSmtpUrl,
   parseTitle,
+  parseToken,
   parseWorkers,
 } from './values.ts'
 import { parseWebhook, type WebhookSettings } from './webhook.ts'
@@ -50,6 +51,8 @@ export type Config = Readonly<{
   accountPagesEnabled: boolean
   smtpUrl: string | undefined
   mailFrom: string
+  /** Reads the mails that are kept as files, over /dev/mail. Without it, each start generates one. */
+  devMailToken: string | undefined
   admin: { readonly email: string; readonly password: string } | undefined
   corsOrigins: '*' | readonly string[]
   trustProxy: boolean
@@ -128,6 +131,7 @@ export function loadConfig(env: Environment): Config {
     accountPagesEnabled: read('ACCOUNT_PAGES_ENABLED', parseBoolean, true),
     smtpUrl: read('SMTP_URL', parseSmtpUrl),
     mailFrom: read('MAIL_FROM', parseMailFrom, 'Latchkey <noreply@localhost>'),
+    devMailToken: read('DEV_MAIL_TOKEN', parseToken),
     admin: Object.freeze(readAdmin()),
     corsOrigins: Object.freeze(read<'*' | readonly string[]>('CORS_ORIGINS', parseOrigins, '*')),
     trustProxy: read('TRUST_PROXY', parseBoolean, false),

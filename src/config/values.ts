@@ -43,6 +43,12 @@ export function parseDays(text: string): Parsed<number> {
   return { error: `should be a whole number of days from 0 to ${MAX_DAYS}, is "${text}"` }
 }
 
+/** The value is a secret, so that no error contains it. */
+export function parseToken(text: string): Parsed<string> {
+  if (/^[\x21-\x7e]{1,200}$/.test(text)) return { value: text }
+  return { error: 'should be 1 to 200 visible ASCII characters without spaces' }
+}
+
 export function parseBoolean(text: string): Parsed<boolean> {
   const value = parseBooleanWord(text)
   return value === undefined ? { error: `should be true or false, is "${text}"` } : { value }

@@ -20,7 +20,6 @@ import { createKeptMails } from '../outbox/kept-mails.ts'
 import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
 import { mailFolder, openTransport } from '../outbox/open-transport.ts'
 import type { AttemptOutcome } from '../outbox/webhooks/webhook.delivery.ts'
-import type { Secrets } from '../security/derived-keys.ts'
 import { createPasswords } from '../security/password.ts'
 import { createTokens } from '../security/token.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
@@ -30,13 +29,10 @@ import type { MonitoredDatabase } from '../storage/monitored.ts'
 import { openBranding } from './branding.ts'
 import { createEventLog } from './event-log.ts'
 import type { RunningService } from './lifecycle/shutdown.ts'
-import { createWorkerPeers } from './lifecycle/workers.ts'
+import { createWorkerPeers, type StartSecrets } from './lifecycle/workers.ts'
 
-export type ServeParts = {
+export type ServeParts = StartSecrets & {
   readonly db: MonitoredDatabase
-  readonly secrets: Secrets
-  /** The code of the terminal, where there is no admin yet. */
-  readonly firstAdminCode?: string | undefined
   readonly publicUrl: PublicUrl
   readonly logger: Logger
 }
@@ -69,6 +65,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     db,
     secrets,
     firstAdminCode: parts.firstAdminCode,
+    devMailToken: parts.devMailToken,
     publicUrl,
     now: Date.now,
     logger,

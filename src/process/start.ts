@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config/load.ts'
+import { generateDevMailToken } from '../security/dev-mail-token.ts'
 import { generateFirstAdminCode } from '../security/first-admin-code.ts'
 import { isLocalService } from '../shared/loopback.ts'
 import { boundPort, createPublicUrl } from '../shared/public-url.ts'
@@ -24,9 +25,12 @@ export async function startService(config: Config, launch: Launch): Promise<void
   if (cluster.isWorker) return startWorker(config, log)
   const { hasAdmin, secrets } = await prepare(config, log.logger)
   const firstAdminCode = !hasAdmin && config.consoleEnabled && isLocalService(config) ? generateFirstAdminCode() : undefined
-  const greet = (port: number) => process.stdout.write(greeting(config, port, { hasAdmin, firstAdminCode }))
-  if (config.workers > 1) return supervise({ count: config.workers, secrets, firstAdminCode, onListening: greet }, log, launch)
-  return startAlone(await openAndServe(config, { secrets, firstAdminCode }, log), log, launch, greet)
+  const hasDevMail = config.smtpUrl === undefined && isLocalService(config)
+  const devMailToken = hasDevMail ? (config.devMailToken ?? generateDevMailToken()) : undefined
+  const startSecrets: StartSecrets = { secrets, firstAdminCode, devMailToken }
+  const greet = (port: number) => process.stdout.write(greeting(config, port, { hasAdmin, firstAdminCode, devMailToken }))
+  if (config.workers > 1) return supervise({ ...startSecrets, count: config.workers, onListening: greet }, log, launch)
+  return startAlone(await openAndServe(config, startSecrets, log), log, launch, greet)
 }
 
 async function startAlone(service: RunningService, log: ProcessLog, launch: Launch, greet: (port: number) => void): Promise<void> {
@@ -74,9 +78,9 @@ async function openAndServe(config: Config, startSecrets: StartSecrets, log: Pro
   }
 }
 
-function greeting(config: Config, port: number, admin: Pick<WelcomeDetails, 'hasAdmin' | 'firstAdminCode'>): string {
+function greeting(config: Config, port: number, details: Omit<WelcomeDetails, 'listeningUrl' | 'baseUrl'>): string {
   const publicUrl = createPublicUrl(config.baseUrl)
   publicUrl.setPort(port)
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  return welcome(config, { listeningUrl: `http://${host}:${port}`, baseUrl: publicUrl.get(), ...admin })
+  return welcome(config, { listeningUrl: `http://${host}:${port}`, baseUrl: publicUrl.get(), ...details })
 }

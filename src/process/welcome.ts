@@ -8,10 +8,12 @@ export type WelcomeDetails = {
   readonly hasAdmin: boolean
   /** For the form that creates the first admin. */
   readonly firstAdminCode: string | undefined
+  /** For programs that read the kept mails. */
+  readonly devMailToken: string | undefined
 }
 
 /** What an operator needs to know after the start. */
-export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, firstAdminCode }: WelcomeDetails): string {
+export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, firstAdminCode, devMailToken }: WelcomeDetails): string {
   const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
   const mail = config.smtpUrl === undefined ? `written to ${mailFolder(config.database)}, and their links printed here` : 'sent by SMTP'
   const forProduction = productionHints(config)
@@ -23,6 +25,7 @@ export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, first
     `  API explorer   ${baseUrl}/docs`,
     `  Database       ${database}`,
     `  Mails          ${mail}`,
+    ...(devMailToken === undefined ? [] : [`  or as JSON     ${listeningUrl}/dev/mail?token=${encodeURIComponent(devMailToken)}`]),
     ...(config.admin === undefined ? [] : [`  Admin          ${config.admin.email}`]),
     ...(hasAdmin ? [] : [`  First admin    ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`]),
     ...(firstAdminCode === undefined ? [] : [`  or with code   ${firstAdminCode} at ${baseUrl}/console/first-admin`]),

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { eventually } from '../support/app/eventually.ts'
-import { startProcess } from '../support/processes/service-process.ts'
+import { devMailUrl, type ServiceProcess, startProcess } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
 
 const EMAIL = 'mia@example.com'
@@ -29,9 +29,9 @@ async function photograph(page: Page, name: string): Promise<void> {
   }
 }
 
-async function mailTo(url: string, email: string): Promise<{ links: string[] }> {
+async function mailTo(service: ServiceProcess, email: string): Promise<{ links: string[] }> {
   return eventually(`a mail to ${email} is sent`, async () => {
-    const [mail] = (await (await fetch(`${url}/dev/mail?to=${email}`)).json()) as { links: string[] }[]
+    const [mail] = (await (await fetch(`${devMailUrl(service)}&to=${email}`)).json()) as { links: string[] }[]
     return mail
   })
 }
@@ -60,7 +60,7 @@ for (const javaScriptEnabled of [true, false]) {
     await press('Create account')
     await heading('Check your email')
     await shoot('registered')
-    const [link = ''] = (await mailTo(service.url, EMAIL)).links
+    const [link = ''] = (await mailTo(service, EMAIL)).links
     await page.goto(link.replace(/^http:\/\/[^/]+/, service.url))
     await heading('Your address is verified')
 
@@ -140,7 +140,7 @@ for (const javaScriptEnabled of [true, false]) {
     await press('Change address')
     await page.getByText('An email with a link is on its way to the new address.').waitFor()
     await shoot('profile')
-    const [confirmation = ''] = (await mailTo(service.url, 'amelia@example.com')).links
+    const [confirmation = ''] = (await mailTo(service, 'amelia@example.com')).links
     await page.goto(confirmation.replace(/^http:\/\/[^/]+/, service.url))
     await page.goto(`${service.url}/account/`)
     assert.equal(await page.getByLabel('Email', { exact: true }).inputValue(), 'amelia@example.com')

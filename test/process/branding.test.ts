@@ -8,7 +8,7 @@ import { fetchPatiently } from '../support/http/patience.ts'
 import { newEmail, PASSWORD } from '../support/http/requests.ts'
 import { problems, validSettings } from '../support/processes/doctor.ts'
 import { MAIN, runNode } from '../support/processes/processes.ts'
-import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
+import { devMailUrl, startProcess, untilPrinted } from '../support/processes/service-process.ts'
 import { makePng } from '../support/servers/png.ts'
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>'
@@ -92,7 +92,7 @@ test('a mail of the service has the texts, the colour and the logo of the settin
   const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
   await fetchPatiently(`${service.url}/register/`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   await untilPrinted(service, new RegExp(`Mail to ${email}`))
-  const [mail] = (await (await fetch(`${service.url}/dev/mail?to=${email}`)).json()) as { subject: string; text: string; links: string[] }[]
+  const [mail] = (await (await fetch(`${devMailUrl(service)}&to=${email}`)).json()) as { subject: string; text: string; links: string[] }[]
   assert.equal(mail?.subject, 'Welcome to Acme, Mia')
   assert.equal(mail?.text, `Hi Mia!\n${mail?.links[0]}\n`)
   const [name = ''] = readdirSync(join(folder, 'data', 'mail'))

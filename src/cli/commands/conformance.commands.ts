@@ -26,7 +26,7 @@ export function conformanceCommands(program: Command): void {
   })
     .option(
       '--mailbox <place>',
-      'where its mails arrive: a folder of .eml files, or a URL that returns them as JSON, such as http://127.0.0.1:8000/dev/mail',
+      'where its mails arrive: a folder of .eml files, or a URL that returns them as JSON, such as http://127.0.0.1:8000/dev/mail?token=TOKEN',
     )
     .option('--only <names...>', 'only these areas or checks')
     .option('--strict', 'treat a choice that differs from that of Latchkey as a failure')

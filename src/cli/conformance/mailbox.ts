@@ -78,7 +78,8 @@ async function openUrl(given: string): Promise<Source> {
     await read('nobody@example.com')
   } catch (error) {
     const reason = error instanceof TypeError ? 'it cannot be reached' : error instanceof Error ? error.message : String(error)
-    throw new InvalidInput([`--mailbox: ${base.href}: ${reason}`])
+    // The query may contain a token.
+    throw new InvalidInput([`--mailbox: ${base.origin}${base.pathname}: ${reason}`])
   }
   return read
 }

@@ -4,7 +4,7 @@ import { checkBranding } from './branding.checks.ts'
 import { checkDatabase } from './database.checks.ts'
 import { checkDisk, checkModes } from './file.checks.ts'
 import { type Finding, failure, inTime, ok } from './finding.ts'
-import { checkSmtp } from './mail.checks.ts'
+import { checkDevMail, checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
 import { checkBlocklist } from './password.checks.ts'
 import { checkPooler } from './pooler.checks.ts'
@@ -46,6 +46,7 @@ export async function examineService(config: Config, { sendTo, now = Date.now }:
     inTime('pooler', DEADLINE_MS, checkPooler(config)),
     inTime('replica', DEADLINE_MS, checkReplica(config)),
     inTime('smtp', DEADLINE_MS, checkSmtp(config, sendTo)),
+    checkDevMail(config),
     inTime('port', DEADLINE_MS, checkAddresses(config, now)),
     inTime('frontend', DEADLINE_MS, checkFrontend(config)),
   ])

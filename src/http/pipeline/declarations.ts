@@ -48,6 +48,8 @@ declare module 'fastify' {
     isAliased?: boolean
     /** Only programs on this machine may know of the path: others get 404, and no response has CORS headers. */
     isLocal?: boolean
+    /** What `token` in the query has to be: others get 404, whatever the method. */
+    queryToken?: string | undefined
   }
 }
 

@@ -22,12 +22,13 @@ export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declar
     const methods = new Set(declared.flatMap(({ method }) => method))
     const allow = [...methods].sort().join(', ')
     const isLocal = declared.some(({ config }) => config.isLocal)
+    const queryToken = declared.find(({ config }) => config.queryToken !== undefined)?.config.queryToken
     const hide = declared.some(hasOneAddress)
     app.route({
       method: ROUTED_METHODS.filter((method) => !methods.has(method)),
       url,
       exposeHeadRoute: false,
-      config: { access: 'public', writes: false, allow, isLocal },
+      config: { access: 'public', writes: false, allow, isLocal, queryToken },
       schema: {
         hide,
         response: { 405: { codes: ['method_not_allowed'] }, ...((isLocal || hide) && { 404: { codes: ['path_not_found'] } }) },

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
+import { isSameToken } from '../../security/dev-mail-token.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import type { RequestMetrics } from '../observation/request-metrics.ts'
 import { isLocalClient } from '../server/local-client.ts'
@@ -127,9 +128,10 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
 }
 
 function reachability(route: Declared): Hook[] {
-  const { isLocal, allow, isDisabled } = route.config
+  const { isLocal, queryToken, allow, isDisabled } = route.config
   return present<Hook>(
     isLocal && refuseOthers,
+    queryToken !== undefined && refuseWithoutToken(queryToken),
     hasOneAddress(route) && refuseAliases(route.url),
     allow !== undefined && refuseMethod(allow),
     isDisabled && refuseDisabled,
@@ -142,6 +144,14 @@ const refuseOthers: Hook = (request, reply, done) => {
   withoutCors(reply)
   if (isLocalClient(request)) done()
   else sendNotFound(request, reply)
+}
+
+function refuseWithoutToken(token: string): Hook {
+  return (request, reply, done) => {
+    const { token: given } = request.query as Readonly<Record<string, unknown>>
+    if (typeof given === 'string' && isSameToken(given, token)) done()
+    else sendNotFound(request, reply)
+  }
 }
 
 function notice(look: (request: FastifyRequest) => void): Hook {

@@ -20,7 +20,7 @@ export type Workers = StartSecrets & {
 
 /** Runs workers and replaces those that die. Resolves when all have stopped. */
 export async function superviseWorkers(
-  { count, secrets, firstAdminCode, onListening }: Workers,
+  { count, onListening, secrets, ...others }: Workers,
   { logger, destination }: ProcessLog,
   launch: Launch,
 ): Promise<Outcome> {
@@ -77,7 +77,7 @@ export async function superviseWorkers(
   })
   cluster.on('message', (worker, message: Message) => {
     if (message.type === 'snapshot') gatherings.add(worker, message.id, message.snapshot)
-    if (message.type === 'request-secrets') sendTo(worker, { type: 'secrets', secrets: encodeSecrets(secrets), firstAdminCode })
+    if (message.type === 'request-secrets') sendTo(worker, { type: 'secrets', ...others, secrets: encodeSecrets(secrets) })
     if (message.type !== 'gather') return
     void gatherings.gather(message.id).then((snapshots) => sendTo(worker, { type: 'gathered', id: message.id, snapshots }))
   })

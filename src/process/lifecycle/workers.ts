@@ -11,13 +11,15 @@ export type StartSecrets = {
   readonly secrets: Secrets
   /** The code of the terminal, where there is no admin yet. */
   readonly firstAdminCode: string | undefined
+  /** The token of /dev/mail, where it exists. */
+  readonly devMailToken: string | undefined
 }
 
 /** The messages between the supervisor and its workers. */
 export type Message =
   | { readonly type: 'stop' }
   | { readonly type: 'request-secrets' }
-  | { readonly type: 'secrets'; readonly secrets: EncodedSecrets; readonly firstAdminCode: string | undefined }
+  | (Omit<StartSecrets, 'secrets'> & { readonly type: 'secrets'; readonly secrets: EncodedSecrets })
   | { readonly type: 'gather'; readonly id: string }
   | { readonly type: 'request-snapshot'; readonly id: string }
   | { readonly type: 'snapshot'; readonly id: string; readonly snapshot: Snapshot }
@@ -43,7 +45,8 @@ export function requestSecrets(): Promise<StartSecrets> {
   function onMessage(message: Message): void {
     if (message.type !== 'secrets') return
     process.off('message', onMessage)
-    resolve({ secrets: decodeSecrets(message.secrets), firstAdminCode: message.firstAdminCode })
+    const { type, secrets, ...others } = message
+    resolve({ ...others, secrets: decodeSecrets(secrets) })
   }
   process.on('message', onMessage)
   send({ type: 'request-secrets' })

@@ -9,6 +9,7 @@ import { insertUser } from '../../../src/storage/repositories/accounts/user.repo
 import { admin, keyHolder, member } from '../../support/app/actors.ts'
 import { type ConformingService, startConforming } from '../../support/app/conforming-service.ts'
 import { until } from '../../support/app/eventually.ts'
+import { DEV_MAIL_TOKEN } from '../../support/app/start-app.ts'
 import { TOKENS } from '../../support/conformance/account-defects.ts'
 import { altered, jsonReply, type Plant, startMutatingProxy } from '../../support/conformance/mutating-proxy.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
@@ -41,7 +42,7 @@ async function untilAsBefore(service: ConformingService, before: Awaited<ReturnT
 test('conformance: Latchkey passes every check, also the strict ones, and nothing is left behind', async (t) => {
   const service = await startConforming(t)
   const before = await service.countRows()
-  const mailbox = t.database === 'sqlite' ? service.mailFolder : service.url
+  const mailbox = t.database === 'sqlite' ? service.mailFolder : `${service.url}?token=${DEV_MAIL_TOKEN}`
   const report = json(await run(t, [...service.args, '--mailbox', mailbox, '--strict', '--json'])) as JsonReport
   assert.deepEqual(
     report.checks.filter(({ outcome }) => outcome !== 'passed'),
@@ -104,6 +105,7 @@ plainTest('conformance: an address, a key or a mailbox that cannot be used is on
     [{ mailbox: '/nowhere/at/all' }, '--mailbox: /nowhere/at/all: there is no such folder'],
     [{ mailbox: `${url}/heartbeat` }, `--mailbox: ${url}/heartbeat: it answered 200, and not with a list of mails`],
     [{ mailbox: dead }, `--mailbox: ${dead}/dev/mail: it cannot be reached`],
+    [{ mailbox: `${url}?token=wrong` }, `--mailbox: ${url}/dev/mail: it answered 404, and not with a list of mails`],
     [{ only: ['all'] }, `--only: there is no area or check all; the areas are ${[...new Set(ALL_CHECKS.map(areaOf))].join(', ')}`],
   ]
   for (const [options, line] of refusals) await assert.rejects(runConformance({ url, adminKey, ...options }), new InvalidInput([line]))

@@ -12,6 +12,20 @@ import { makeCertificate } from '../../support/servers/certificates.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { startRawPeer, startSmtpPeer } from '../../support/servers/smtp-peer.ts'
 
+plainTest('doctor warns about a DEV_MAIL_TOKEN that can be guessed or has no effect, and never prints it', async (t) => {
+  const { env } = await validSettings(t)
+  const mailbox = async (token: string, settings: object = {}) => {
+    const findings = await examine({ ...env, DEV_MAIL_TOKEN: token, BASE_URL: 'http://localhost:1', ...settings })
+    assert.ok(token === '' || !JSON.stringify(findings).includes(token))
+    return findings.filter(({ check }) => check === 'mailbox').map(({ verdict }) => verdict)
+  }
+  assert.deepEqual(await mailbox(''), [])
+  assert.deepEqual(await mailbox('kX2vT9qLm4nR8pZ5'), ['ok'])
+  assert.deepEqual(await mailbox('kX2vT9qLm4nR8pZ'), ['warning'])
+  assert.deepEqual(await mailbox('kX2vT9qLm4nR8pZ5', { BASE_URL: 'https://accounts.example.com' }), ['warning'])
+  assert.deepEqual(await mailbox('kX2vT9qLm4nR8pZ5', { SMTP_URL: `smtp://localhost:${await freePort()}` }), ['warning'])
+})
+
 plainTest('doctor reports a mail server that is down, silent or rejects the login, and never prints the password', async (t) => {
   const { env } = await validSettings(t)
   const smtp = async (url: string, sendTo?: string) =>

@@ -48,6 +48,7 @@ test('docs/operations.md lists every setting with its default, and no other', ()
     BRAND_COLOR: config.brandColor,
     BRAND_LOGO: config.brandLogo,
     DATABASE_READ_URL: config.database.kind === 'postgres' ? config.database.replicaUrl : undefined,
+    DEV_MAIL_TOKEN: config.devMailToken,
     FRONTEND_URL: config.frontendUrl,
     PASSWORD_BLOCKLIST: config.passwordBlocklist,
     SECRET_KEY_FALLBACKS: config.secretKeyFallbacks[0],

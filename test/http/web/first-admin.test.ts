@@ -9,6 +9,7 @@ import { type StartOptions, startApp, type TestApp } from '../../support/app/sta
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { OPERATOR } from '../../support/http/origins.ts'
 import { credentials, SAME_ORIGIN, sessionCookie, submit, textOf, visit } from '../../support/http/pages.ts'
+import { rawAnswer } from '../../support/http/raw-answer.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 
 const CODE = '7KQM-X2PD-VH9C'
@@ -92,6 +93,28 @@ for (const TRUST_PROXY of ['false', 'true']) {
     assert.equal(await countUsers(service), 0)
   })
 }
+
+plainTest('404: a proxy that speaks HTTP/1.0 and sends a local Host finds no form', async (t) => {
+  const service = await start(t)
+  const port = Number(new URL(await service.app.listen({ port: 0 })).port)
+  const { payload, headers } = submit(PATH, FIELDS)
+  const lines = Object.entries({ ...headers, host: `127.0.0.1:${port}`, connection: 'close', 'content-length': String(payload).length })
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  for (const [version, statuses] of [
+    ['1.0', ['404', '404']],
+    ['1.1', ['200', '303']],
+  ] as const) {
+    const answers = [
+      await rawAnswer(port, `GET ${PATH} HTTP/${version}\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`),
+      await rawAnswer(port, `POST ${PATH} HTTP/${version}\r\n${head}\r\n${payload}`),
+    ]
+    assert.deepEqual(
+      answers.map((answer) => answer.split(' ')[1]),
+      statuses,
+      version,
+    )
+  }
+})
 
 plainTest('403: a form without any sign of its origin is refused', async (t) => {
   const service = await start(t)

@@ -53,6 +53,8 @@ export type StartOptions = {
   readonly clock?: TestClock
 }
 
+/** Reads /dev/mail. */
+export const DEV_MAIL_TOKEN = 'token-of-the-mailbox'
 export const TEST_SECRET = 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u'
 
 /** Starts the whole service on a fresh database, with a clock that the test controls. It stops when the test ends. */
@@ -95,6 +97,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     firstAdminCode: options.firstAdminCode,
     brand,
     keptMails: createKeptMails(mailFolder),
+    devMailToken: DEV_MAIL_TOKEN,
   })
   if (options.sendsMails) mail.start()
   t.after(async () => {

@@ -32,3 +32,8 @@ export async function untilPrinted({ process: child, output }: ServiceProcess, p
   }
   return eventually(`the service prints ${pattern}`, findLast, deadlineMs)
 }
+
+/** The address of the kept mails, with the token that the start has printed. */
+export function devMailUrl({ output }: ServiceProcess): string {
+  return /http\S+\/dev\/mail\?token=\S+/.exec(output())?.[0] ?? ''
+}

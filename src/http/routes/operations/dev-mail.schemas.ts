@@ -4,6 +4,10 @@ import { type Static, Type } from '../../validation/schema.ts'
 
 export const DevMailQuery = Type.Object({
   to: Type.Optional({ ...Email, description: 'Only the mails to this address. Case does not matter.' }),
+  token: Type.String({
+    description: 'DEV_MAIL_TOKEN or, where it is not set, the token that the start prints.',
+    examples: ['a-token-for-my-tests'],
+  }),
 })
 
 const DevMailView = Type.Object(

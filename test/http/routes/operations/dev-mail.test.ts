@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test as plainTest } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import { refused } from '../../../support/app/assertions.ts'
-import { startApp, type TestApp } from '../../../support/app/start-app.ts'
+import { until } from '../../../support/app/eventually.ts'
+import { DEV_MAIL_TOKEN, startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { temporaryFolder, test } from '../../../support/databases/databases.ts'
 import { readApiDocument } from '../../../support/http/openapi.ts'
 import { ORIGIN } from '../../../support/http/origins.ts'
+import { rawAnswer } from '../../../support/http/raw-answer.ts'
 import { newEmail, PASSWORD } from '../../../support/http/requests.ts'
-import { startProcess, untilPrinted } from '../../../support/processes/service-process.ts'
+import { devMailUrl, startProcess, untilPrinted } from '../../../support/processes/service-process.ts'
 
-const PATH = '/dev/mail'
+const PLAIN_PATH = '/dev/mail'
+const PATH = `${PLAIN_PATH}?token=${DEV_MAIL_TOKEN}`
 
 async function register({ services, mailbox }: TestApp, email: string): Promise<string> {
   await services.accounts.register(ORIGIN, { email, password: PASSWORD, firstName: 'Mia', lastName: 'Muster' })
@@ -33,7 +35,7 @@ test('200: the kept mails, newest first, with their links', async (t) => {
   clock.advance({ minutes: 1 })
   await service.services.passwordReset.request(ORIGIN, mia)
   const second = await service.mailbox.linkFor(mia)
-  const response = await app.inject({ method: 'GET', url: `${PATH}?to=${mia.toUpperCase()}` })
+  const response = await app.inject({ method: 'GET', url: `${PATH}&to=${mia.toUpperCase()}` })
   assert.equal(response.statusCode, 200)
   const mails = response.json<{ to: string; subject: string; text: string; links: string[]; at: string }[]>()
   assert.deepEqual(
@@ -52,7 +54,7 @@ test('200: the kept mails, newest first, with their links', async (t) => {
 
 plainTest('200: no mails are an empty list', async (t) => {
   const service = await startApp(t)
-  assert.deepEqual((await read(service, { url: `${PATH}?to=nobody@example.com` })).json(), [])
+  assert.deepEqual((await read(service, { url: `${PATH}&to=nobody@example.com` })).json(), [])
 })
 
 /** Requests that must not read mails, although the service runs for development. */
@@ -78,6 +80,10 @@ const ATTACKS: Readonly<Record<string, Partial<InjectOptions>>> = {
   'a page of another site': { headers: { origin: 'https://evil.example' } },
   'a page on another port of this machine': { headers: { host: 'localhost:8000', origin: 'http://localhost:3000' } },
   'a page without an origin, such as a sandboxed frame': { headers: { origin: 'null' } },
+  'a page of this machine over https': { headers: { host: 'localhost', origin: 'https://localhost' } },
+  'a request through a proxy in the cloud': { headers: { 'x-envoy-external-address': '127.0.0.1' } },
+  'a request through a content delivery network': { headers: { 'cdn-loop': 'cloudflare' } },
+  'a request with the address of its client': { headers: { 'fastly-client-ip': '127.0.0.1' } },
   'a script tag on another site': { headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' } },
   'a page on a sibling site': { headers: { 'sec-fetch-site': 'same-site' } },
 }
@@ -87,7 +93,7 @@ for (const trustProxy of ['false', 'true']) {
     const service = await startApp(t, { env: { TRUST_PROXY: trustProxy } })
     await register(service, newEmail())
     for (const [attack, options] of Object.entries(ATTACKS)) {
-      for (const url of [PATH, `${PATH}/`, `/api/v1${PATH}`, `${PATH}?to=%00`]) {
+      for (const url of [PATH, `${PLAIN_PATH}/?token=${DEV_MAIL_TOKEN}`, `/api/v1${PATH}`, `${PATH}&to=%00`]) {
         for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS'] as const) {
           const response = await read(service, { ...options, method, url })
           assert.equal(response.statusCode, 404, `${attack}: ${method} ${url}`)
@@ -114,7 +120,7 @@ const LOCAL: readonly Partial<InjectOptions>[] = [
 plainTest('200: a program on this machine reads mails, and no response has CORS headers', async (t) => {
   const service = await startApp(t, { env: { CORS_ORIGINS: '*' } })
   for (const options of LOCAL) {
-    for (const url of [PATH, `${PATH}?to=no-address`]) {
+    for (const url of [PATH, `${PATH}&to=no-address`]) {
       const { statusCode, headers } = await read(service, { ...options, url })
       assert.equal(statusCode, url === PATH ? 200 : 422, JSON.stringify(options))
       assert.deepEqual(
@@ -181,25 +187,71 @@ plainTest('the mails of a real process can be read, and other files in the folde
   writeFileSync(join(mails, 'notes.txt'), 'private')
   writeFileSync(join(mails, '2099-01-01T00-00-00.000Z-000001-x@example.com-00000000.eml'), Buffer.alloc(1_000_001, 'x'))
   writeFileSync(join(mails, '2098-01-01T00-00-00.000Z-000001-x@example.com-00000000.eml'), Buffer.from([0, 255, 0, 10, 10]))
-  const listed = (await (await fetch(`${service.url}${PATH}`)).json()) as { to: string; links: string[] }[]
+  const listed = (await (await fetch(devMailUrl(service))).json()) as { to: string; links: string[] }[]
   assert.deepEqual(
     listed.map(({ to }) => to),
     [email],
   )
   const link = listed[0]?.links[0] ?? ''
   assert.equal((await fetch(link.replace(/^http:\/\/[^/]+/, service.url))).status, 200)
+  const { port, host, pathname, search } = new URL(devMailUrl(service))
+  const versions = ['1.0', '1.1'].map((version) => `GET ${pathname}${search} HTTP/${version}\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+  const [old = '', current = ''] = await Promise.all(versions.map((request) => rawAnswer(Number(port), request)))
+  assert.deepEqual([old.slice(0, 12), current.slice(0, 12)], ['HTTP/1.1 404', 'HTTP/1.1 200'], 'only a proxy speaks HTTP/1.0')
   // HTTP/1.0 needs no Host header.
-  assert.match(await rawAnswer(Number(new URL(service.url).port), `GET ${PATH} HTTP/1.0\r\n\r\n`), /^HTTP\/1\.1 40[04] /)
+  assert.match(await rawAnswer(Number(port), `GET ${pathname}${search} HTTP/1.0\r\n\r\n`), /^HTTP\/1\.1 40[04] /)
 })
 
-function rawAnswer(port: number, request: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.end(request))
-    let answer = ''
-    socket.on('data', (data) => {
-      answer += data
-    })
-    socket.on('end', () => resolve(answer))
-    socket.on('error', reject)
+/** What somebody sends who does not have the token. */
+const WRONG_TOKENS = [
+  '',
+  '?token',
+  '?token=',
+  '?token=wrong',
+  `?token=${DEV_MAIL_TOKEN.slice(0, -1)}`,
+  `?token=${DEV_MAIL_TOKEN}x`,
+  `?token=${DEV_MAIL_TOKEN.toUpperCase()}`,
+  `?token=${DEV_MAIL_TOKEN}&token=${DEV_MAIL_TOKEN}`,
+  `?token[]=${DEV_MAIL_TOKEN}`,
+  `?Token=${DEV_MAIL_TOKEN}`,
+  `?to=mia@example.com;token=${DEV_MAIL_TOKEN}`,
+]
+
+plainTest('404: without the token there is no mailbox, whatever the method and the rest of the request', async (t) => {
+  const service = await startApp(t, { env: { LOG_LEVEL: 'trace' } })
+  const { mailbox, app } = service
+  await register(service, newEmail())
+  assert.equal((await mailbox.messages()).length, 1)
+  for (const query of WRONG_TOKENS) {
+    for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS'] as const) {
+      const headers = { authorization: `Bearer ${DEV_MAIL_TOKEN}`, 'x-api-key': DEV_MAIL_TOKEN, cookie: `token=${DEV_MAIL_TOKEN}` }
+      const response = await app.inject({ method, url: `${PLAIN_PATH}${query}`, headers })
+      assert.deepEqual([response.statusCode, response.headers['x-error-code'], response.headers.allow], [404, 'path_not_found', undefined])
+    }
+    refused(await read(service, { url: `${PLAIN_PATH}${query}${query === '' ? '?' : '&'}to=no-address` }), 404, 'Not Found')
+  }
+  assert.equal((await read(service)).statusCode, 200)
+  assert.equal((await read(service, { method: 'POST' })).statusCode, 405)
+  assert.ok(service.logged.length > 10)
+  assert.ok(!service.logged.some((line) => line.includes(DEV_MAIL_TOKEN)), 'no line of the log contains the token')
+})
+
+for (const WORKERS of ['1', '2']) {
+  plainTest(`each start prints another token, which all of ${WORKERS} workers accept, or uses DEV_MAIL_TOKEN`, async (t) => {
+    const starts = [{}, {}, { DEV_MAIL_TOKEN: 'a+b/c=&to=nobody' }].map((env) => startProcess(t, { WORKERS, LOG_LEVEL: 'trace', ...env }))
+    const services = await Promise.all(starts)
+    const tokens = services.map((service) => new URL(devMailUrl(service)).searchParams.get('token') ?? '')
+    assert.ok(tokens[0] !== tokens[1] && tokens.slice(0, 2).every((token) => /^[\w-]{24}$/.test(token)), String(tokens))
+    assert.equal(tokens[2], 'a+b/c=&to=nobody')
+    for (const service of services) {
+      await until('every worker listens', () => service.output().split('"msg":"listening"').length === Number(WORKERS) + 1)
+      // Each on its own connection, so that the workers take turns.
+      for (let n = 0; n < 6; n++) {
+        const answer = await fetch(devMailUrl(service), { headers: { connection: 'close' } })
+        assert.deepEqual([answer.status, await answer.json()], [200, []])
+      }
+    }
+    for (const [index, service] of services.entries())
+      assert.equal(service.output().split(encodeURIComponent(tokens[index] ?? '')).length, 2, 'the token is printed once')
   })
 }
