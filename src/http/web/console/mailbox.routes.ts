@@ -30,13 +30,16 @@ const Mail = { mail_id: Type.String({ maxLength: 300 }) }
 /** A mail may contain a link that resets a password, also that of the admin who reads it. */
 const READING = { to: 'read this mail', cancel: '/console/mail' }
 
+/** What a frame with a mail may do: its links open a new tab, which is an ordinary page. */
+const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
+const DOCTYPE = /^\s*<!doctype[^>]*>/i
+
 /**
- * A mail is shown in a frame that belongs to no origin, runs no script, sends no form and loads nothing. Its own styles are the only thing
- * that this policy allows.
+ * A mail is shown in a frame that belongs to no origin, runs no script, sends no form and loads nothing. Its own styles, and links that a
+ * reader clicks, are the only things that this policy allows.
  */
 const FRAME_HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy':
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+  'content-security-policy': `sandbox ${SANDBOX}; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`,
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
 }
@@ -55,7 +58,7 @@ export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void
   get('/mail/kept/:mail_id/frame', { asksForPassword: READING, params: Mail }, async ({ params, reply }) => {
     const mail = await keptMails.find(params.mail_id)
     if (mail === undefined) return { to: '/console/mail', notice: 'mail-gone' }
-    reply.headers(FRAME_HEADERS).type('text/html; charset=utf-8').send(mail.html)
+    reply.headers(FRAME_HEADERS).type('text/html; charset=utf-8').send(withNewTabs(mail.html))
     return { isSent: true }
   })
 }
@@ -91,13 +94,19 @@ export function placeText({ status, before, kept }: Place): string {
   return queryText({ status, before, kept: laterPage(kept) })
 }
 
+/** Within the frame, the page of a link could not be shown. The first base decides, and belongs after the doctype. */
+function withNewTabs(mail: string): string {
+  const [doctype = ''] = DOCTYPE.exec(mail) ?? []
+  return `${doctype}<base target="_blank">${mail.slice(doctype.length)}`
+}
+
 function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail, shown: Place): Page {
   const content = html`<section class="card" aria-label="Mail"><dl class="facts">
 <dt>To</dt><dd>${to}</dd>
 <dt>Written</dt><dd>${timeOf(at)}</dd>
 ${links.map((link) => html`<dt>Link</dt><dd class="clip"><a href="${link}" rel="noreferrer">${link}</a></dd>`)}
 </dl></section>
-<iframe class="mail" title="The mail, as its reader sees it" sandbox src="${root}/console/mail/kept/${encodeURIComponent(id)}/frame"></iframe>
+<iframe class="mail" title="The mail, as its reader sees it" sandbox="${SANDBOX}" src="${root}/console/mail/kept/${encodeURIComponent(id)}/frame"></iframe>
 <details class="numbers"><summary>Text part</summary><pre>${text}</pre></details>`
   return { title: subject, content, back: { path: `${mailPath(shown)}#mailbox`, text: 'Mail' } }
 }

@@ -9,6 +9,9 @@ import { test } from '../../../support/databases/databases.ts'
 import { OPERATOR, ORIGIN } from '../../../support/http/origins.ts'
 import { sessionCookie, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
 
+/** Neither scripts, nor forms, nor the origin of the console. */
+const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
+
 async function start(t: Parameters<typeof startApp>[0], env: Record<string, string> = {}) {
   const service = await startApp(t, { env })
   const boss = await admin(service)
@@ -27,15 +30,21 @@ test('200: the mailbox lists kept mails and shows each as its reader would see i
   const page = await look(path)
   assert.equal(page.statusCode, 200)
   assert.match(textOf(page), /Verify your email address for Latchkey .*To mia@example\.com/)
-  assert.ok(page.body.includes(`<iframe class="mail" title="The mail, as its reader sees it" sandbox src="/console/mail${path}/frame">`))
+  assert.ok(
+    page.body.includes(
+      `<iframe class="mail" title="The mail, as its reader sees it" sandbox="${SANDBOX}" src="/console/mail${path}/frame">`,
+    ),
+  )
   assert.ok(page.body.includes(`<a href="${mail?.link}" rel="noreferrer">`))
   assert.doesNotMatch(page.body, /<b>Mia/)
   const frame = await look(`${path}/frame`)
   assert.equal(frame.statusCode, 200)
-  assert.equal(frame.body.replaceAll('\r\n', '\n').trim(), mail?.html.trim())
+  const shown = frame.body.replaceAll('\r\n', '\n').trim()
+  assert.equal(shown.replace('<!doctype html><base target="_blank">', '<!doctype html>'), mail?.html.trim())
+  assert.equal(shown.indexOf('<base'), '<!doctype html>'.length)
   assert.equal(
     frame.headers['content-security-policy'],
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+    `sandbox ${SANDBOX}; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`,
   )
   assert.deepEqual([frame.headers['referrer-policy'], frame.headers['cache-control']], ['no-referrer', 'no-store'])
 })
