@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import { explainSystemError } from '../shared/system-errors.ts'
+import { codeOf, explainSystemError } from '../shared/system-errors.ts'
 import { readVersion } from '../shared/version.ts'
 import { SomeFailed } from './bulk/bulk.ts'
 import { auditCommands } from './commands/audit.commands.ts'
@@ -18,6 +18,7 @@ import { upgradeCommands } from './commands/upgrade.commands.ts'
 import { userCommands } from './commands/users/user.commands.ts'
 import { webhookCommands } from './commands/webhook.commands.ts'
 import { Interrupted } from './terminal/interruption.ts'
+import { onOutputError, print, printError, printNote } from './terminal/output.ts'
 import { explainRefusal } from './terminal/refusals.ts'
 
 const OK = 0
@@ -45,6 +46,8 @@ export function createProgram(): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
     .configureOutput({
+      writeOut: (text) => linesOf(text).forEach(print),
+      writeErr: (text) => linesOf(text).forEach(printNote),
       outputError: (text) =>
         printError(
           text
@@ -89,15 +92,15 @@ function helpCommand(program: Command): void {
     })
 }
 
-function printError(line: string): void {
-  process.stderr.write(`latchkey: ${line}\n`)
+function linesOf(text: string): string[] {
+  return text.replace(/\n$/, '').split('\n')
 }
 
 /** Runs the command of this process. */
 export async function main(): Promise<void> {
-  process.stdout.on('error', (error: Error & { readonly code?: string }) => {
+  onOutputError((error) => {
     // A reader such as `head` closes the pipe early, which is not an error. Everything else is.
-    if (error.code === 'EPIPE' || process.exitCode === REFUSED) return
+    if (codeOf(error) === 'EPIPE' || process.exitCode === REFUSED) return
     printError(`the output could not be written: ${explainSystemError(error)}`)
     process.exitCode = REFUSED
   })

@@ -1,5 +1,6 @@
 import { write } from 'node:fs'
 import type { DestinationStream } from 'pino'
+import { printableJson } from '../shared/printable.ts'
 
 export type LogDestination = DestinationStream & {
   /** Resolves when every line has been written or dropped. Does not resolve while the reader of a pipe does not read. */
@@ -65,7 +66,8 @@ export function createLogDestination(fd = STDOUT): LogDestination {
   return {
     write(line) {
       if (isClosed || waitingCharacters + line.length > MAX_WAITING_CHARACTERS) return
-      lines.push(line)
+      // JSON may contain control characters beyond ASCII, and the log may go to a terminal.
+      lines.push(printableJson(line))
       waitingCharacters += line.length
       writeNext()
     },

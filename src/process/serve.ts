@@ -22,6 +22,7 @@ import { mailFolder, openTransport } from '../outbox/open-transport.ts'
 import type { AttemptOutcome } from '../outbox/webhooks/webhook.delivery.ts'
 import { createPasswords } from '../security/password.ts'
 import { createTokens } from '../security/token.ts'
+import { printable } from '../shared/printable.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
 import { codeOf } from '../shared/system-errors.ts'
 import { readsOf } from '../storage/database.ts'
@@ -44,7 +45,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   const mail = createMailDispatcher({
     db,
     tokens: createTokens(secrets, Date.now),
-    transport: await openTransport(config, (line) => void process.stdout.write(`${line}\n`)),
+    transport: await openTransport(config, (line) => void process.stdout.write(`${printable(line)}\n`)),
     letterhead: () => ({ apiTitle: config.apiTitle, mailFrom: config.mailFrom, baseUrl: publicUrl.get(), brand, templates }),
     now: Date.now,
     logger,

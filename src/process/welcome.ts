@@ -1,6 +1,7 @@
 import type { Config } from '../config/load.ts'
 import { mailFolder } from '../outbox/open-transport.ts'
 import { COMMAND } from '../shared/command.ts'
+import { printable } from '../shared/printable.ts'
 
 export type WelcomeDetails = {
   readonly listeningUrl: string
@@ -34,7 +35,9 @@ export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, first
       : []),
     '',
     '',
-  ].join('\n')
+  ]
+    .map(printable)
+    .join('\n')
 }
 
 function productionHints(config: Config): string[] {

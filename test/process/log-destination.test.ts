@@ -20,6 +20,17 @@ test('lines are written in order, and flushed() resolves after the last', async 
   assert.equal(readFileSync(file, 'utf8'), lines.join(''))
 })
 
+test('characters that control a terminal are escaped, and the JSON has the same values', async (t) => {
+  const file = join(temporaryFolder(t), 'log')
+  const log = createLogDestination(open(t, file))
+  const entry = { userAgent: '\u001b[2J\u009b31m\u202e' }
+  log.write(`${JSON.stringify(entry)}\n`)
+  await log.flushed()
+  const text = readFileSync(file, 'utf8')
+  assert.equal(text, '{"userAgent":"\\u001b[2J\\u009b31m\\u202e"}\n')
+  assert.deepEqual(JSON.parse(text), entry)
+})
+
 test('a full disk drops lines, and flushed() still resolves', {
   skip: process.platform !== 'linux' && '/dev/full is needed',
 }, async (t) => {

@@ -1,7 +1,7 @@
 import type { Database } from '../../storage/database.ts'
 import { confirmDeletion } from '../terminal/confirm.ts'
 import { FROM_INPUT } from '../terminal/input.ts'
-import { createJsonPrinter, print } from '../terminal/output.ts'
+import { createJsonPrinter, isTerminal, print, printError, printJson, progressLine } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { explainRefusal } from '../terminal/refusals.ts'
 import { excerpt } from '../terminal/text.ts'
@@ -60,7 +60,7 @@ export async function runBulk<Thing>(
   const onFailure: OnFailure = (reference, error) => {
     if (isSingle) throw error
     failed++
-    for (const line of explainRefusal(error)) process.stderr.write(`latchkey: ${excerpt(reference)}: ${line}\n`)
+    for (const line of explainRefusal(error)) printError(`${excerpt(reference)}: ${line}`)
   }
 
   const targets = await findTargets(db, await readReferences(given), subject, onFailure)
@@ -75,9 +75,10 @@ export async function runBulk<Thing>(
   if (options.json && !isSingle) await createJsonPrinter(toJson).list(outcomes)
   else
     for await (const [outcome] of outcomes)
-      print(options.json ? JSON.stringify(toJson(outcome)) : describe(outcome, subject, change, isDryRun))
+      if (options.json) printJson(toJson(outcome))
+      else print(describe(outcome, subject, change, isDryRun))
   if (failed === 0) return
-  process.stderr.write(`latchkey: ${failed} of ${total} failed\n`)
+  printError(`${failed} of ${total} failed`)
   throw new SomeFailed()
 }
 
@@ -118,8 +119,8 @@ async function* applyToEach<Thing>(
   apply: (thing: Thing) => Promise<Thing | undefined>,
 ): AsyncIterable<readonly [Outcome<Thing>]> {
   // On a terminal the printed lines show the progress.
-  const isTTY = process.stderr.isTTY && !process.stdout.isTTY
-  const progress = createProgress(name, { output: { isTTY, write: (text) => process.stderr.write(text) } })
+  const isTTY = progressLine.isTTY === true && !isTerminal()
+  const progress = createProgress(name, { output: { ...progressLine, isTTY } })
   for (const [index, { reference, thing }] of targets.entries()) {
     try {
       yield [{ before: thing, after: await apply(thing) }]

@@ -15,7 +15,7 @@ import { counted } from '../../shared/counted.ts'
 import type { Database } from '../../storage/database.ts'
 import { findUser } from '../bulk/references.ts'
 import { confirmDeletion, YES_OPTION } from '../terminal/confirm.ts'
-import { createTablePrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
+import { createTablePrinter, JSON_OPTION, onePage, print, printJson, printJsonLines, printNote } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { problemText, verificationJson, verificationLines } from '../terminal/verification.ts'
@@ -86,7 +86,8 @@ async function reseal({ yes, json }: JsonOption & { readonly yes?: true }): Prom
     const events = await acceptTrail({ ...partsOf(db), secrets }, OPERATOR.origin, progress.update)
     progress.clear()
     await createSealer({ db, secrets, now: Date.now, onFailure: () => undefined }).run()
-    print(json ? JSON.stringify({ sealed: events }) : `sealed ${counted(events, 'event')} again; what happened before is as it was found`)
+    if (json) printJson({ sealed: events })
+    else print(`sealed ${counted(events, 'event')} again; what happened before is as it was found`)
   })
 }
 
@@ -99,9 +100,9 @@ async function listEvents({ json, actor, target, ...options }: ListOptions): Pro
     }
     const { items, next } = await audit.list(query)
     const cursor = next === undefined ? null : eventCursor(next)
-    if (json) return print(JSON.stringify({ items: items.map(EVENT_FORMAT.json), next: cursor }))
+    if (json) return printJson({ items: items.map(EVENT_FORMAT.json), next: cursor })
     await createTablePrinter(EVENT_FORMAT.columns).list(onePage(items))
-    if (cursor !== null) process.stderr.write(`older events: add --cursor ${cursor}\n`)
+    if (cursor !== null) printNote(`older events: add --cursor ${cursor}`)
   })
 }
 
@@ -109,7 +110,7 @@ async function verify({ json, expect: expected }: JsonOption & { readonly expect
   const progress = createProgress('verifying')
   const result = await withAudit((audit) => audit.verify({ onProgress: progress.update, expected }))
   progress.clear()
-  if (json) print(JSON.stringify(verificationJson(result)))
+  if (json) printJson(verificationJson(result))
   if (result.problem !== undefined) throw new InvalidInput([json ? 'the audit trail was tampered with' : problemText(result)])
   if (expected !== undefined && !result.containsExpected)
     throw new InvalidInput([`--expect: the event at position ${expected.position} was removed after its retention; expect a later end`])
@@ -118,14 +119,8 @@ async function verify({ json, expect: expected }: JsonOption & { readonly expect
 
 async function exportEvents(): Promise<void> {
   await withAudit(async (audit) => {
-    for await (const page of await audit.export(OPERATOR))
-      await writeOut(page.map((event) => `${JSON.stringify(EVENT_FORMAT.json(event))}\n`).join(''))
+    for await (const page of await audit.export(OPERATOR)) await printJsonLines(page.map(EVENT_FORMAT.json))
   })
-}
-
-/** Waits while the reader is slower than the database. */
-async function writeOut(text: string): Promise<void> {
-  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
 }
 
 async function erase(reference: string, { yes, json }: JsonOption & { readonly yes?: true }): Promise<void> {
@@ -141,7 +136,8 @@ async function erase(reference: string, { yes, json }: JsonOption & { readonly y
     // An event can be erased once it is sealed.
     await createSealer({ db, secrets, now: Date.now, onFailure: () => undefined }).run()
     const erased = await audit.erase(OPERATOR, id)
-    print(json ? JSON.stringify({ erased }) : `erased address and details of ${counted(erased, 'event')} of user ${id}`)
+    if (json) printJson({ erased })
+    else print(`erased address and details of ${counted(erased, 'event')} of user ${id}`)
   })
 }
 

@@ -19,7 +19,7 @@ import {
   useOf,
 } from '../../storage/maintenance/sqlite-copy.ts'
 import { Interrupted, interruptible } from '../terminal/interruption.ts'
-import { contents, JSON_OPTION, print } from '../terminal/output.ts'
+import { contents, JSON_OPTION, print, printJson } from '../terminal/output.ts'
 import { createProgress, type Progress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 
@@ -52,7 +52,7 @@ async function backUp(file: string, { force, json }: { readonly force?: true; re
   // A missing folder may be a disk that is not mounted, so it is not created.
   if (!existsSync(dirname(file))) throw new InvalidInput([`${dirname(file)} does not exist; create it or mount it first`])
   const counts = await copyTo(database, file, force === true)
-  if (json) return print(JSON.stringify({ database, file, bytes: statSync(file).size, rows: counts }))
+  if (json) return printJson({ database, file, bytes: statSync(file).size, rows: counts })
   print(`Backed up ${database} to ${file}, ${megabytes(file)}: ${contents(counts)}. The copy was verified.`)
   print(aboutSecret(config))
 }
@@ -96,7 +96,7 @@ async function restore(file: string, { json }: { readonly json?: true }): Promis
   await fill(database, file)
   checkSqlite(database, expected)
   flush(database)
-  if (json) return print(JSON.stringify({ database, file, kept_as: aside ?? null, rows: expected }))
+  if (json) return printJson({ database, file, kept_as: aside ?? null, rows: expected })
   print(`Restored ${database} from ${file}: ${contents(expected)}. The database was verified.`)
   if (aside !== undefined) print(`The previous database is kept as ${aside}; delete it when you no longer need it.`)
   print(aboutSecret(config))

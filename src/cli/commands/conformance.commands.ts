@@ -2,10 +2,9 @@ import { type Command, Option } from 'commander'
 import { SomeFailed } from '../bulk/bulk.ts'
 import { readSecretOption } from '../terminal/input.ts'
 import { interruptible } from '../terminal/interruption.ts'
-import { JSON_OPTION, print } from '../terminal/output.ts'
+import { JSON_OPTION, print, printError, printJson } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { requireOptions } from '../terminal/required-options.ts'
-import { printable } from '../terminal/text.ts'
 
 type ConformanceOptions = {
   readonly adminKey: string
@@ -53,12 +52,11 @@ async function verify(url: string, { adminKey, mailbox, only, strict, json, juni
       runConformance({ url, adminKey: key, mailbox, only, isStrict: strict, checkpoint, onProgress: progress.update, onLeft: reportLeft }),
     'interrupted; the accounts of the checks were removed',
   ).finally(progress.clear)
-  if (json) print(JSON.stringify(reportJson(run), undefined, 2))
-  else if (junit) print(reportJunit(run))
-  else for (const line of reportText(run, process.stdout.isTTY && !process.env['NO_COLOR'])) print(line)
+  if (json) printJson(reportJson(run), 2)
+  else for (const line of junit ? reportJunit(run).split('\n') : reportText(run)) print(line)
   if (!isConforming(run)) throw new SomeFailed()
 }
 
 function reportLeft(addresses: readonly string[]): void {
-  process.stderr.write(`latchkey: these accounts could not be removed: ${addresses.map(printable).join(', ')}\n`)
+  printError(`these accounts could not be removed: ${addresses.join(', ')}`)
 }

@@ -3,12 +3,12 @@ import { parseEmail } from '../../domain/values/email.ts'
 import { counted } from '../../shared/counted.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
 import type { Finding, Verdict } from '../doctor/finding.ts'
-import { JSON_OPTION, print } from '../terminal/output.ts'
+import { type Colour, JSON_OPTION, type Line, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 
 type DoctorOptions = { readonly json?: true; readonly sendTo?: string }
 
-const COLOURS: Readonly<Record<Verdict, string>> = { ok: '32', warning: '33', error: '31' }
+const COLOURS: Readonly<Record<Verdict, Colour>> = { ok: 'green', warning: 'yellow', error: 'red' }
 const VERDICT_WIDTH = 7
 const CHECK_WIDTH = 8
 
@@ -26,19 +26,19 @@ async function diagnose({ json, sendTo }: DoctorOptions): Promise<void> {
   // Loaded here only: it needs everything that a service may connect to, which takes a quarter of the time of other commands.
   const { examine } = await import('../doctor/examine.ts')
   const findings = await examine(process.env, { sendTo })
-  if (json) print(JSON.stringify(findings, undefined, 2))
-  else for (const line of report(findings, process.stdout.isTTY && !process.env['NO_COLOR'])) print(line)
+  if (json) printJson(findings, 2)
+  else for (const line of report(findings)) print(line)
   if (findings.some(({ verdict }) => verdict === 'error')) throw new SomeFailed()
 }
 
 /** A line for each finding, with the advice below it, and a summary. */
-export function report(findings: readonly Finding[], isColoured: boolean): string[] {
-  const painted = (verdict: Verdict, text: string) => (isColoured ? `\u001b[${COLOURS[verdict]}m${text}\u001b[0m` : text)
-  const lines = findings.flatMap(({ check, verdict, message, advice }) => [
-    `${painted(verdict, verdict.padEnd(VERDICT_WIDTH))}  ${check.padEnd(CHECK_WIDTH)}  ${message}`,
+export function report(findings: readonly Finding[]): Line[] {
+  const lines = findings.flatMap(({ check, verdict, message, advice }): Line[] => [
+    [{ colour: COLOURS[verdict], text: verdict.padEnd(VERDICT_WIDTH) }, `  ${check.padEnd(CHECK_WIDTH)}  ${message}`],
     ...(advice === undefined ? [] : [`${' '.repeat(VERDICT_WIDTH + CHECK_WIDTH + 4)}→ ${advice}`]),
   ])
   const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length
   const worst: Verdict = count('error') > 0 ? 'error' : count('warning') > 0 ? 'warning' : 'ok'
-  return [...lines, '', painted(worst, `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}`)]
+  const summary = `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}`
+  return [...lines, '', [{ colour: COLOURS[worst], text: summary }]]
 }

@@ -7,7 +7,7 @@ import { findApiKeys } from '../../security/api-key-secret.ts'
 import { counted } from '../../shared/counted.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
 import { FROM_INPUT } from '../terminal/input.ts'
-import { createPrinter, type Format, JSON_OPTION } from '../terminal/output.ts'
+import { createPrinter, type Format, JSON_OPTION, printError } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
@@ -72,9 +72,9 @@ async function scan(paths: readonly string[], { json, revoke }: ScanOptions): Pr
     }
     await createPrinter(DISCOVERY_FORMAT, json === true).list(discoveries())
   })
-  for (const reason of skipped) process.stderr.write(`latchkey: skipped ${reason}\n`)
+  for (const reason of skipped) printError(`skipped ${reason}`)
   if (liveCount === 0) return
-  process.stderr.write(`latchkey: found ${counted(liveCount, 'key')} that ${liveCount === 1 ? 'works' : 'work'}\n`)
+  printError(`found ${counted(liveCount, 'key')} that ${liveCount === 1 ? 'works' : 'work'}`)
   throw new SomeFailed()
 }
 

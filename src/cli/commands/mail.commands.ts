@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { createMailAdministration } from '../../domain/delivery/mail-administration.service.ts'
 import type { OutboxMail } from '../../model/mail.ts'
 import { type Outbox, outboxCommands } from '../bulk/outbox-commands.ts'
-import { printable } from '../terminal/text.ts'
 import { MAIL_FORMAT, mailLabel, outboxState } from '../terminal/views.ts'
 import { partsOf } from '../with-database.ts'
 
@@ -23,11 +22,11 @@ function describeMail(mail: OutboxMail): string[] {
   const iso = (time: number) => new Date(time).toISOString()
   return [
     `Mail        ${mail.id}, ${mail.kind}`,
-    `To          ${printable(mail.recipient)}`,
+    `To          ${mail.recipient}`,
     `State       ${outboxState(mail)}`,
     `Requested   ${iso(mail.requestedAt)}`,
     `Attempts    ${mail.attempts}`,
     mail.failedAt === undefined ? `Next try    ${iso(mail.dueAt)}` : `Given up    ${iso(mail.failedAt)}`,
-    `Last error  ${printable(mail.lastError ?? 'none')}`,
+    `Last error  ${mail.lastError ?? 'none'}`,
   ]
 }

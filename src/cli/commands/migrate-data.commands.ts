@@ -11,7 +11,7 @@ import { withinSqlite } from '../../storage/maintenance/transfer-sqlite.ts'
 import { newerVersion, type OnNewer } from '../../storage/migrations.ts'
 import { migrate } from '../../storage/open.ts'
 import { FROM_INPUT, readSecretOption } from '../terminal/input.ts'
-import { contents, JSON_OPTION, print } from '../terminal/output.ts'
+import { contents, JSON_OPTION, print, printJson } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { requireOptions } from '../terminal/required-options.ts'
@@ -39,7 +39,7 @@ async function moveData({ from, to, json }: MoveOptions): Promise<void> {
   const progress = createProgress('copying', { showsRate: true })
   const moved = await within(source, 'source', (from) => within(target, 'target', (to) => transfer(from, to, progress.update)))
   progress.clear()
-  if (json) return print(JSON.stringify({ rows: moved, migrated_source: steps.length > 0 }))
+  if (json) return printJson({ rows: moved, migrated_source: steps.length > 0 })
   print(`Copied ${contents(moved)}. Everything was read back and compared.`)
   print('Now set DATABASE_URL to the new database and start the service.')
   print(aboutSecret(source))

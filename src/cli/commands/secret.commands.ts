@@ -6,7 +6,7 @@ import { parseSecretKey } from '../../config/secret-keys.ts'
 import { rotateKeptSecret } from '../../domain/secret-rotation.ts'
 import { existingSecretsOf, secretKeyFile } from '../../process/secrets.ts'
 import { formerSecretsFile, generateSecretKey, generateWebhookSecret } from '../../security/secret-key.ts'
-import { JSON_OPTION, print } from '../terminal/output.ts'
+import { JSON_OPTION, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
@@ -21,7 +21,8 @@ export function secretCommands(program: Command): void {
     .option(...JSON_OPTION)
     .action(({ json, webhook }: Options & { readonly webhook?: true }) => {
       const generated = webhook ? generateWebhookSecret() : generateSecretKey()
-      print(json ? JSON.stringify({ [webhook ? 'webhook_secret' : 'secret_key']: generated }) : generated)
+      if (json) printJson({ [webhook ? 'webhook_secret' : 'secret_key']: generated })
+      else print(generated)
     })
   secret
     .command('rotate')
@@ -36,7 +37,7 @@ async function rotate({ json }: Options): Promise<void> {
   if (rotation === undefined) throw new InvalidInput([noSecretYet(file)])
   const former = formerSecretsFile(file)
   if (!rotation.isDone) throw new InvalidInput([tooManyFormer(former, rotation.possibleFrom)])
-  if (json) return print(JSON.stringify({ file, former_file: former, former_secrets: rotation.formerSecrets }))
+  if (json) return printJson({ file, former_file: former, former_secrets: rotation.formerSecrets })
   print(`Replaced the secret key in ${file}. The former one is kept in ${former}: sessions and mailed links stay valid.`)
   print('Restart the service now. Until then it uses the former secret.')
   print(`Keep copies of both files, apart from backups of the database. The doctor command says when ${former} is no longer needed.`)

@@ -3,7 +3,7 @@ import { withDotEnv } from '../../config/dotenv.ts'
 import { loadConfig } from '../../config/load.ts'
 import { isStartedByNpm } from '../../process/lifecycle/parent.ts'
 import { migrateDatabase } from '../../process/open-database.ts'
-import { JSON_OPTION, print } from '../terminal/output.ts'
+import { JSON_OPTION, print, printJson } from '../terminal/output.ts'
 
 export function serviceCommands(program: Command): void {
   program
@@ -25,7 +25,7 @@ export function serviceCommands(program: Command): void {
         newer = names
       })
       const applied = migrations.map(({ name }) => name)
-      if (json) return print(JSON.stringify({ applied, ...(newer.length > 0 && { newer }) }))
+      if (json) return printJson({ applied, ...(newer.length > 0 && { newer }) })
       for (const name of applied) print(`applied ${name}`)
       print(
         newer.length === 0

@@ -3,7 +3,7 @@ import { createUserAdministration } from '../../domain/accounts/user-administrat
 import { createUserSessions } from '../../domain/sessions/user-sessions.service.ts'
 import { counted } from '../../shared/counted.ts'
 import { findUser, USER_HINT } from '../bulk/references.ts'
-import { createPrinter, JSON_OPTION, onePage, print } from '../terminal/output.ts'
+import { createPrinter, JSON_OPTION, onePage, print, printJson } from '../terminal/output.ts'
 import { SESSION_FORMAT, userLabel } from '../terminal/views.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
@@ -41,9 +41,10 @@ async function revokeSessions(reference: string, sessionId: string | undefined, 
     const sessions = createUserSessions(partsOf(db))
     if (sessionId !== undefined) {
       await sessions.revoke(OPERATOR, user.id, sessionId)
-      return print(json ? JSON.stringify({ revoked: 1 }) : `ended session ${sessionId} of ${userLabel(user)}`)
+      return json ? printJson({ revoked: 1 }) : print(`ended session ${sessionId} of ${userLabel(user)}`)
     }
     const revoked = await sessions.revokeAll(OPERATOR, user.id)
-    print(json ? JSON.stringify({ revoked }) : `ended ${counted(revoked, 'session')} of ${userLabel(user)}`)
+    if (json) printJson({ revoked })
+    else print(`ended ${counted(revoked, 'session')} of ${userLabel(user)}`)
   })
 }

@@ -5,7 +5,7 @@ import { signingKeyState } from '../../domain/identity/signing-key-times.ts'
 import { createSigningKeys, publishedSigningKeys } from '../../domain/identity/signing-keys.ts'
 import type { SigningKey } from '../../model/signing-key.ts'
 import { secretsOf } from '../../process/secrets.ts'
-import { createPrinter, type Format, JSON_OPTION, onePage, print } from '../terminal/output.ts'
+import { createPrinter, type Format, JSON_OPTION, onePage, print, printJson } from '../terminal/output.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 
 type JsonOption = { readonly json?: true }
@@ -56,6 +56,7 @@ async function rotateKey({ json }: JsonOption): Promise<void> {
   const secrets = secretsOf(loadConfig(withDotEnv(process.env)))
   await withDatabase(async (db) => {
     const key = await createSigningKeys({ ...partsOf(db), secrets }).rotate(OPERATOR.origin)
-    print(json ? JSON.stringify(FORMAT.json(key)) : `published signing key ${key.id}, which signs from ${iso(key.signsFrom)}`)
+    if (json) printJson(FORMAT.json(key))
+    else print(`published signing key ${key.id}, which signs from ${iso(key.signsFrom)}`)
   })
 }

@@ -8,7 +8,7 @@ import { longestWait, type Trial, TrialError, type Verdict, verdictOf } from '..
 import { tryUpgrade } from '../../storage/maintenance/upgrade/try-upgrade.ts'
 import { MigrationError } from '../../storage/migrations.ts'
 import { Interrupted, interruptible } from '../terminal/interruption.ts'
-import { JSON_OPTION, print } from '../terminal/output.ts'
+import { JSON_OPTION, print, printJson } from '../terminal/output.ts'
 
 type UpgradeOptions = { readonly check: true; readonly maxWait: number; readonly json?: true }
 type Kind = Config['database']['kind']
@@ -53,9 +53,9 @@ async function checkUpgrade({ maxWait, json }: UpgradeOptions): Promise<void> {
     throw isPlain ? error.cause : error
   })
   if (trial === undefined)
-    return print(json ? JSON.stringify({ verdict: 'no database' }) : 'There is no database yet. The first start creates it.')
+    return json ? printJson({ verdict: 'no database' }) : print('There is no database yet. The first start creates it.')
   const verdict = verdictOf(trial)
-  if (json) print(JSON.stringify(toJson(trial, verdict), undefined, 2))
+  if (json) printJson(toJson(trial, verdict), 2)
   else for (const line of describe(trial, verdict, database.kind)) print(line)
   if (verdict === 'heavy') process.exitCode = HEAVY
 }

@@ -8,9 +8,8 @@ import type { Database } from '../../storage/database.ts'
 import { type BulkOptions, SomeFailed } from '../bulk/bulk.ts'
 import { type Outbox, outboxCommands } from '../bulk/outbox-commands.ts'
 import { rehearse } from '../bulk/rehearsal.ts'
-import { JSON_OPTION, print } from '../terminal/output.ts'
+import { JSON_OPTION, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { printable } from '../terminal/text.ts'
 import { outboxState, WEBHOOK_FORMAT, webhookLabel } from '../terminal/views.ts'
 import { OPERATOR, partsOf } from '../with-database.ts'
 
@@ -44,7 +43,7 @@ function describeWebhook(webhook: OutboxWebhook): string[] {
     `Occurred    ${iso(webhook.occurredAt)}`,
     `Attempts    ${webhook.attempts}`,
     webhook.failedAt === undefined ? `Next try    ${iso(webhook.dueAt)}` : `Given up    ${iso(webhook.failedAt)}`,
-    `Last error  ${printable(webhook.lastError ?? 'none')}`,
+    `Last error  ${webhook.lastError ?? 'none'}`,
   ]
 }
 
@@ -52,7 +51,7 @@ function describeWebhook(webhook: OutboxWebhook): string[] {
 async function resume(db: Database, { dryRun, json }: BulkOptions): Promise<void> {
   const act = (used: Database) => createWebhookAdministration(partsOf(used)).resume(OPERATOR)
   const isResumed = (dryRun ? await rehearse(db, act) : await act(db)) === true
-  if (json) return print(JSON.stringify({ resumed: isResumed, ...(dryRun && { dry_run: true }) }))
+  if (json) return printJson({ resumed: isResumed, ...(dryRun && { dry_run: true }) })
   if (!isResumed) return print('deliveries are not stopped; name the ids of webhooks to send them again')
   print(dryRun ? 'would resume deliveries' : 'resumed deliveries')
 }
@@ -75,7 +74,7 @@ async function test({ json }: { readonly json?: true }): Promise<void> {
   )
   await transport.close()
   const isAccepted = 'status' in answer && answer.status >= 200 && answer.status < 300
-  if (json) print(JSON.stringify({ webhook_id: messageId, accepted: isAccepted, ...answer }))
+  if (json) printJson({ webhook_id: messageId, accepted: isAccepted, ...answer })
   else if (isAccepted) print(`the receiver accepted the test event ${messageId} with ${answer.status}, after ${Date.now() - sentAt} ms`)
   if (isAccepted) return
   if (json) throw new SomeFailed()

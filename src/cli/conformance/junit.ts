@@ -1,3 +1,4 @@
+import { printable } from '../../shared/printable.ts'
 import { areaOf, describeSection } from './check.ts'
 import type { Result, Run } from './run.ts'
 
@@ -33,9 +34,9 @@ function testcase(result: Result): string {
 
 function note(result: Result, reason: string): string {
   if (result.outcome === 'skipped') return `<skipped message="${escaped(reason)}"/>`
-  if (result.outcome === 'differs') return `<system-out>${escaped(`differs: ${details(result)}`)}</system-out>`
+  if (result.outcome === 'differs') return `<system-out>differs: ${details(result)}</system-out>`
   const message = result.expected === undefined ? reason : `expected ${result.expected}, received ${result.received}`
-  return `<failure message="${escaped(message)}" type="${result.check.level}">${escaped(details(result))}</failure>`
+  return `<failure message="${escaped(message)}" type="${result.check.level}">${details(result)}</failure>`
 }
 
 function details({ check, reason, expected, received, exchange }: Result): string {
@@ -47,7 +48,10 @@ function details({ check, reason, expected, received, exchange }: Result): strin
     exchange?.request,
     exchange?.response,
   ]
-  return lines.filter((line) => line !== undefined).join('\n')
+  return lines
+    .filter((line) => line !== undefined)
+    .map(escaped)
+    .join('\n')
 }
 
 function leftovers(left: readonly string[]): string {
@@ -55,10 +59,9 @@ function leftovers(left: readonly string[]): string {
   return `  <testsuite name="removal" tests="1" failures="1" errors="0" skipped="0"><testcase classname="removal" name="all accounts are removed"><failure message="${message}"/></testcase></testsuite>`
 }
 
-// XML has no way to write most control characters.
-const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
 
+/** XML has no way to write most control characters, so that they appear as on a terminal. */
 function escaped(text: string): string {
-  return text.replace(FORBIDDEN, '\ufffd').replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+  return printable(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }

@@ -1,9 +1,9 @@
 import { counted } from '../../shared/counted.ts'
-import { printable } from '../terminal/text.ts'
+import type { Colour, Line } from '../terminal/output.ts'
 import { areaOf, describeSection } from './check.ts'
 import type { Outcome, Result, Run } from './run.ts'
 
-const COLOURS: Readonly<Record<Outcome, string>> = { passed: '32', failed: '31', differs: '33', skipped: '33' }
+const COLOURS: Readonly<Record<Outcome, Colour>> = { passed: 'green', failed: 'red', differs: 'yellow', skipped: 'yellow' }
 const INDENT = ' '.repeat(9)
 
 export function count({ results }: Run, outcome: Outcome): number {
@@ -15,18 +15,17 @@ export function isConforming(run: Run): boolean {
 }
 
 /** A line for each area, with its failures and differences below it, then the skipped checks and the counts. */
-export function reportText(run: Run, isColoured: boolean): string[] {
-  const painted = (outcome: Outcome, text: string) => (isColoured ? `\u001b[${COLOURS[outcome]}m${text}\u001b[0m` : text)
+export function reportText(run: Run): Line[] {
   const areas = Map.groupBy(run.results, ({ check }) => areaOf(check))
-  const lines = [...areas].flatMap(([area, results]) => {
+  const lines = [...areas].flatMap(([area, results]): Line[] => {
     const outcome = verdictOf(results)
     const passed = results.filter((result) => result.outcome === 'passed').length
     return [
-      `${painted(outcome, outcome.padEnd(7))}  ${area.padEnd(14)}  ${passed} of ${results.length}`,
-      ...results.filter(isNotable).flatMap((result) => describeResult(result, painted)),
+      [{ colour: COLOURS[outcome], text: outcome.padEnd(7) }, `  ${area.padEnd(14)}  ${passed} of ${results.length}`],
+      ...results.filter(isNotable).flatMap(describeResult),
     ]
   })
-  return [`${run.url}: ${counted(run.results.length, 'check')}`, '', ...lines, ...describeSkipped(run.results), '', summary(run, painted)]
+  return [`${run.url}: ${counted(run.results.length, 'check')}`, '', ...lines, ...describeSkipped(run.results), '', summary(run)]
 }
 
 function verdictOf(results: readonly Result[]): Outcome {
@@ -38,18 +37,15 @@ function isNotable({ outcome }: Result): boolean {
   return outcome === 'failed' || outcome === 'differs'
 }
 
-function describeResult(
-  { check, outcome, reason, expected, received, exchange }: Result,
-  painted: (outcome: Outcome, text: string) => string,
-): string[] {
+function describeResult({ check, outcome, reason, expected, received, exchange }: Result): Line[] {
   const details = [
     ...(reason === undefined ? [] : [reason]),
     ...(expected === undefined ? [] : [`expected  ${expected}`, `received  ${received}`]),
     ...(exchange === undefined ? [] : [`request   ${exchange.request}`, `response  ${exchange.response}`]),
   ]
   return [
-    `  ${painted(outcome, outcome)}  ${check.id}  (${describeSection(check.section)}) ${check.title}`,
-    ...details.map((line) => INDENT + printable(line)),
+    ['  ', { colour: COLOURS[outcome], text: outcome }, `  ${check.id}  (${describeSection(check.section)}) ${check.title}`],
+    ...details.map((line) => INDENT + line),
   ]
 }
 
@@ -61,13 +57,14 @@ function describeSkipped(results: readonly Result[]): string[] {
   return [...skipped].flatMap(([reason, group]) => ['', `skipped (${reason}): ${group.map(({ check }) => check.id).join(', ')}`])
 }
 
-function summary(run: Run, painted: (outcome: Outcome, text: string) => string): string {
+function summary(run: Run): Line {
   const counts = (['passed', 'failed', 'differs', 'skipped'] as const).map(
     (outcome) => `${count(run, outcome)} ${outcome === 'differs' ? 'differ' : outcome}`,
   )
   const { created, left } = run.accounts
   const accounts = `${counted(created, 'account')} created, ${left.length === 0 ? 'all' : created - left.length} removed`
-  return `${painted(isConforming(run) ? 'passed' : 'failed', counts.join(', '))} in ${(run.durationMs / 1000).toFixed(1)} s; ${accounts}`
+  const colour = COLOURS[isConforming(run) ? 'passed' : 'failed']
+  return [{ colour, text: counts.join(', ') }, ` in ${(run.durationMs / 1000).toFixed(1)} s; ${accounts}`]
 }
 
 export function reportJson(run: Run): object {

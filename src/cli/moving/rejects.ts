@@ -1,5 +1,6 @@
 import { closeSync, fchmodSync, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { explainSystemError } from '../../shared/system-errors.ts'
+import { printError } from '../terminal/output.ts'
 import type { FileRecord } from './records.ts'
 
 /** The name under which the reason is added to a user. Readers ignore it. */
@@ -19,7 +20,7 @@ export function createRejects(file: string | undefined): Rejects {
   const descriptor = file === undefined ? undefined : writing(file, () => open(file))
   return {
     add(record, reason) {
-      process.stderr.write(`latchkey: line ${record.line}: ${reason}\n`)
+      printError(`line ${record.line}: ${reason}`)
       if (file === undefined || descriptor === undefined) return
       const text = textOf(record, `line ${record.line}: ${reason}`)
       writing(file, () => writeFileSync(descriptor, `${text}\n`))

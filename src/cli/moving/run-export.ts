@@ -1,17 +1,16 @@
-import { once } from 'node:events'
 import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createExport, type Export } from '../../domain/moving/export.service.ts'
 import { counted } from '../../shared/counted.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import { FROM_INPUT } from '../terminal/input.ts'
-import { print } from '../terminal/output.ts'
+import { jsonText, print, printJson, printJsonLines } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 import type { ExportCommandOptions } from './command-options.ts'
 
-type Write = (text: string) => Promise<void>
+type Write = (users: readonly object[]) => Promise<void>
 
 /** Only the owner may read the file: it contains hashes and addresses. */
 const FILE_MODE = 0o600
@@ -25,9 +24,9 @@ export async function runExport(file: string | undefined, { withHashes, force, j
   if (isFile && !existsSync(dirname(file))) throw new InvalidInput([`${dirname(file)} does not exist; create it or mount it first`])
   await withDatabase(async (db) => {
     const moved = createExport(partsOf(db), OPERATOR.origin, withHashes === true)
-    if (!isFile) return void (await writeAll(moved, toOutput))
+    if (!isFile) return void (await writeAll(moved, printJsonLines))
     const users = await writeFile(file, (write) => writeAll(moved, write))
-    if (json) print(JSON.stringify({ file, users, with_hashes: withHashes === true }))
+    if (json) printJson({ file, users, with_hashes: withHashes === true })
     else print(`Exported ${counted(users, 'user')} to ${file}.${withHashes ? ' It contains password hashes: keep it secret.' : ''}`)
   })
 }
@@ -39,7 +38,7 @@ async function writeAll(moved: Export, write: Write): Promise<number> {
   let done = 0
   try {
     for await (const users of moved.pages()) {
-      await write(users.map((user) => `${JSON.stringify(user)}\n`).join(''))
+      await write(users)
       done += users.length
       progress.update(done, total)
     }
@@ -49,10 +48,6 @@ async function writeAll(moved: Export, write: Write): Promise<number> {
   return done
 }
 
-async function toOutput(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
-}
-
 /** The file appears under its name when it is complete. */
 async function writeFile(file: string, work: (write: Write) => Promise<number>): Promise<number> {
   const partial = `${file}.partial`
@@ -60,7 +55,7 @@ async function writeFile(file: string, work: (write: Write) => Promise<number>):
     const descriptor = openSync(partial, 'w', FILE_MODE)
     try {
       fchmodSync(descriptor, FILE_MODE)
-      const result = await work(async (text) => writeFileSync(descriptor, text))
+      const result = await work(async (users) => writeFileSync(descriptor, users.map((user) => `${jsonText(user)}\n`).join('')))
       fsyncSync(descriptor)
       renameSync(partial, file)
       return result

@@ -6,7 +6,7 @@ import { openBlocklist } from '../../security/blocklist.ts'
 import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
 import { codeOf, explainSystemError } from '../../shared/system-errors.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
-import { print } from '../terminal/output.ts'
+import { print, printJson, printNote } from '../terminal/output.ts'
 import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 import type { ImportCommandOptions } from './command-options.ts'
@@ -105,14 +105,14 @@ async function announceHashing(count: number, passwords: Passwords): Promise<voi
   const startedAt = performance.now()
   await passwords.hash('a password of usual length')
   const seconds = Math.ceil((count * (performance.now() - startedAt)) / 1000 / threads)
-  process.stderr.write(`hashing ${count} passwords takes about ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`}\n`)
+  printNote(`hashing ${count} passwords takes about ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`}`)
 }
 
 /** Prints the counts. Throws if they do not add up, or if a user was rejected: the exit code is 1 then. */
 export function report(counts: Counts, isDryRun: boolean, isJson: boolean): void {
   const { read, created, updated, skipped, rejected } = counts
   const addsUp = read === created + updated + skipped + rejected
-  if (isJson) print(JSON.stringify({ ...counts, ...(isDryRun && { dry_run: true }) }))
+  if (isJson) printJson({ ...counts, ...(isDryRun && { dry_run: true }) })
   else {
     if (isDryRun) print('dry run: nothing was imported')
     print(`read ${read} = created ${created} + updated ${updated} + skipped ${skipped} + rejected ${rejected}`)

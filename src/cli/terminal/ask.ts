@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import { printable } from '../../shared/printable.ts'
 import { InvalidInput } from './refusals.ts'
 
 /** Whether a person can answer a question. A script, a pipe or a scheduled job cannot. */
@@ -9,7 +10,7 @@ export function isInteractive(): boolean {
 
 /** Asks for a secret, without showing it. */
 export async function askSecret(question: string): Promise<string> {
-  const answer = await ask(question, 'hidden')
+  const answer = await ask([question], 'hidden')
   if (answer === undefined) throw new InvalidInput(['cancelled; nothing was changed'])
   return answer
 }
@@ -22,14 +23,15 @@ export async function askNewPassword(): Promise<string> {
   return password
 }
 
-/** Asks a yes-or-no question. Anything but yes is no. */
-export async function askYesNo(question: string): Promise<boolean> {
-  const answer = await ask(`${question} [y/N] `, 'shown')
+/** Asks a yes-or-no question, which may follow other lines. Anything but yes is no. */
+export async function askYesNo(lines: readonly string[], question: string): Promise<boolean> {
+  const answer = await ask([...lines, `${question} [y/N] `], 'shown')
   return /^y(?:es)?$/i.test(answer?.trim() ?? '')
 }
 
 /** The question goes to standard error, so that standard output holds only the result. Undefined after Ctrl-C or Ctrl-D. */
-async function ask(question: string, input: 'shown' | 'hidden'): Promise<string | undefined> {
+async function ask(lines: readonly string[], input: 'shown' | 'hidden'): Promise<string | undefined> {
+  const question = lines.map(printable).join('\n')
   const isShown = input === 'shown'
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const output = isShown ? process.stderr : silent

@@ -18,13 +18,13 @@ export type Deletion = {
 /** Asks before something is deleted. Without a terminal, as in a script, the command proceeds. */
 export async function confirmDeletion(deletion: Deletion): Promise<void> {
   if (deletion.labels.length === 0 || !isInteractive()) return
-  if (!(await askYesNo(questionFor(deletion)))) throw new InvalidInput(['cancelled; nothing was changed'])
+  if (!(await isConfirmed(deletion))) throw new InvalidInput(['cancelled; nothing was changed'])
 }
 
-export function questionFor({ verb, labels, plural, consequence }: Deletion): string {
+function isConfirmed({ verb, labels, plural, consequence }: Deletion): Promise<boolean> {
   const [first] = labels
-  if (labels.length === 1) return `${verb} ${first}${consequence}? This cannot be undone.`
-  const shown = labels.slice(0, SHOWN_AT_MOST).map((label) => `  ${label}\n`)
-  const more = labels.length > SHOWN_AT_MOST ? `  and ${labels.length - SHOWN_AT_MOST} more\n` : ''
-  return `${shown.join('')}${more}${verb} these ${labels.length} ${plural}${consequence}? This cannot be undone.`
+  if (labels.length === 1) return askYesNo([], `${verb} ${first}${consequence}? This cannot be undone.`)
+  const shown = labels.slice(0, SHOWN_AT_MOST).map((label) => `  ${label}`)
+  const more = labels.length > SHOWN_AT_MOST ? [`  and ${labels.length - SHOWN_AT_MOST} more`] : []
+  return askYesNo([...shown, ...more], `${verb} these ${labels.length} ${plural}${consequence}? This cannot be undone.`)
 }

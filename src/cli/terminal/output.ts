@@ -1,11 +1,78 @@
 import { counted } from '../../shared/counted.ts'
-import { padText, printable, textWidth } from './text.ts'
+import { printable, printableJson } from '../../shared/printable.ts'
+import { padText, textWidth } from './text.ts'
+
+// The command line writes here and nowhere else. Text may come from users, files and foreign servers, so all of it is escaped here:
+// only the line breaks, colours and cursor movements of this module reach a terminal.
 
 export const JSON_OPTION = ['--json', 'print JSON, for scripts'] as const
 
+const COLOURS = { red: 31, green: 32, yellow: 33 } as const
+const CLEAR_LINE = '\r\u001b[K'
+
+export type Colour = keyof typeof COLOURS
+/** A line in parts. One that has a colour shows it on a terminal only. */
+export type Line = string | readonly (string | { readonly colour: Colour; readonly text: string })[]
+
 /** Results go to standard output; questions, progress and errors go to standard error. */
-export function print(line: string): void {
-  process.stdout.write(`${line}\n`)
+export function print(line: Line): void {
+  process.stdout.write(`${render(line, isTerminal() && !process.env['NO_COLOR'])}\n`)
+}
+
+export function render(line: Line, isColoured: boolean): string {
+  if (typeof line === 'string') return printable(line)
+  return line
+    .map((part) => {
+      if (typeof part === 'string' || !isColoured) return printable(typeof part === 'string' ? part : part.text)
+      return `\u001b[${COLOURS[part.colour]}m${printable(part.text)}\u001b[0m`
+    })
+    .join('')
+}
+
+export function printJson(value: unknown, indent?: number): void {
+  process.stdout.write(`${jsonText(value, indent)}\n`)
+}
+
+/** Prints one JSON object per line. Waits while the reader is slower than the database. */
+export async function printJsonLines(items: readonly object[]): Promise<void> {
+  const text = items.map((item) => `${jsonText(item)}\n`).join('')
+  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
+}
+
+export function jsonText(value: unknown, indent?: number): string {
+  return printableJson(JSON.stringify(value, undefined, indent))
+}
+
+export function printError(line: string): void {
+  printNote(`latchkey: ${line}`)
+}
+
+/** A line that is neither a result nor an error. */
+export function printNote(line: string): void {
+  process.stderr.write(`${printable(line)}\n`)
+}
+
+/** Standard output is a terminal, not a file or a pipe. */
+export function isTerminal(): boolean {
+  return process.stdout.isTTY
+}
+
+export function onOutputError(listener: (error: Error) => void): void {
+  process.stdout.on('error', listener)
+}
+
+/** A line of standard error that is drawn again and again. */
+export type RedrawnLine = { readonly isTTY?: boolean; redraw(text: string): unknown }
+
+export const progressLine: RedrawnLine = {
+  get isTTY() {
+    return process.stderr.isTTY
+  },
+  redraw: (text) => process.stderr.write(overwriting(text)),
+}
+
+export function overwriting(text: string): string {
+  return CLEAR_LINE + printable(text)
 }
 
 /** Says what a database contains. */
@@ -28,11 +95,11 @@ export function createPrinter<Item>({ columns, json }: Format<Item>, isJson: boo
 
 export function createJsonPrinter<Item>(json: (item: Item) => object): Printer<Item> {
   return {
-    one: (item) => print(JSON.stringify(json(item))),
+    one: (item) => printJson(json(item)),
     async list(pages) {
       let separator = '['
       for await (const page of pages) {
-        process.stdout.write(separator + page.map((item) => JSON.stringify(json(item))).join(',\n'))
+        process.stdout.write(separator + page.map((item) => jsonText(json(item))).join(',\n'))
         separator = ',\n'
       }
       print(separator === '[' ? '[]' : ']')

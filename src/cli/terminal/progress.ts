@@ -1,10 +1,8 @@
+import { progressLine, type RedrawnLine } from './output.ts'
+
 const SHOWN_AFTER_MS = 500
 const REDRAWN_EVERY_MS = 100
 const BAR_WIDTH = 30
-const CLEAR_LINE = '\r\u001b[K'
-
-/** Progress goes to standard error, so that standard output holds only the result. */
-export type ProgressOutput = { readonly isTTY?: boolean; write(text: string): unknown }
 
 export type Progress = {
   /** Without a total, the bar is a count of rows. */
@@ -14,7 +12,7 @@ export type Progress = {
 }
 
 export type ProgressOptions = {
-  readonly output?: ProgressOutput
+  readonly output?: RedrawnLine
   readonly now?: () => number
   /** Says how many are done in a second. */
   readonly showsRate?: boolean
@@ -23,7 +21,7 @@ export type ProgressOptions = {
 /** Draws a bar on a terminal when the work takes long. Scripts never see it. */
 export function createProgress(
   label: string,
-  { output = process.stderr, now = () => performance.now(), showsRate = false }: ProgressOptions = {},
+  { output = progressLine, now = () => performance.now(), showsRate = false }: ProgressOptions = {},
 ): Progress {
   const startedAt = now()
   let drawnAt = Number.NEGATIVE_INFINITY
@@ -34,10 +32,10 @@ export function createProgress(
       if (output.isTTY !== true || !isDue) return
       drawnAt = now()
       isDrawn = true
-      output.write(CLEAR_LINE + bar(label, done, total) + (showsRate ? rate(done, now() - startedAt) : ''))
+      output.redraw(bar(label, done, total) + (showsRate ? rate(done, now() - startedAt) : ''))
     },
     clear() {
-      if (isDrawn) output.write(CLEAR_LINE)
+      if (isDrawn) output.redraw('')
       isDrawn = false
       drawnAt = Number.NEGATIVE_INFINITY
     },

@@ -29,17 +29,9 @@ export function padText(text: string, toWidth: number): string {
   return text + ' '.repeat(Math.max(0, toWidth - textWidth(text)))
 }
 
-// Control characters, lone surrogates, line and paragraph separators, and the marks that reverse the writing direction.
-const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 const EXCERPT_LENGTH = 100
 
-/** Escapes characters that would control the terminal. */
-export function printable(text: string): string {
-  return text.replace(UNSAFE, '\ufffd')
-}
-
-/** The beginning of a text, safe to print. */
+/** The beginning of a text. */
 export function excerpt(text: string): string {
-  const safe = printable(text)
-  return safe.length > EXCERPT_LENGTH ? `${safe.slice(0, EXCERPT_LENGTH)}…` : safe
+  return text.length > EXCERPT_LENGTH ? `${text.slice(0, EXCERPT_LENGTH)}…` : text
 }

@@ -6,7 +6,6 @@ import type { ListedSession } from '../../model/session.ts'
 import type { User } from '../../model/user.ts'
 import type { OutboxWebhook } from '../../model/webhook.ts'
 import type { Format } from './output.ts'
-import { printable } from './text.ts'
 
 /** The JSON has the names of the API, so that scripts need one set of names only. */
 export const USER_FORMAT: Format<User> = {
@@ -30,7 +29,7 @@ export const USER_FORMAT: Format<User> = {
 }
 
 export function userLabel({ id, email }: User): string {
-  return `user ${id} (${printable(email)})`
+  return `user ${id} (${email})`
 }
 
 export const KEY_FORMAT: Format<ApiKey> = {
@@ -70,7 +69,7 @@ function timeText(time: number | undefined): string {
 }
 
 export function keyLabel({ id, name }: ApiKey, owner: User): string {
-  return `key ${id} (${printable(name)}) of ${userLabel(owner)}`
+  return `key ${id} (${name}) of ${userLabel(owner)}`
 }
 
 export const SESSION_FORMAT: Format<ListedSession> = {
@@ -104,7 +103,7 @@ export function outboxState({ failedAt, isClaimed, attempts }: Pick<OutboxMail, 
 }
 
 export function mailLabel({ id, kind, recipient }: OutboxMail): string {
-  return `mail ${id} (${kind}, to ${printable(recipient)})`
+  return `mail ${id} (${kind}, to ${recipient})`
 }
 
 export const MAIL_FORMAT: Format<OutboxMail> = {

@@ -98,5 +98,5 @@ test('a bulk change ignores repeated lines, accepts CRLF and a byte order mark, 
   const { code, stdout, stderr } = await line.run(['user', 'delete', '-', '--json'], input)
   assert.deepEqual([code, JSON.parse(stdout)], [1, [{ ...BOB, deleted: true }]])
   const problem = 'USER: should be an id or an e-mail address'
-  assert.equal(stderr, `latchkey: \ufffd[2Jx: ${problem}\nlatchkey: ${'a'.repeat(100)}…: ${problem}\nlatchkey: 2 of 3 failed\n`)
+  assert.equal(stderr, `latchkey: \\x1b[2Jx: ${problem}\nlatchkey: ${'a'.repeat(100)}…: ${problem}\nlatchkey: 2 of 3 failed\n`)
 })

@@ -179,6 +179,26 @@ plainTest('conformance: what was expected and received is masked, and then short
   )
 })
 
+plainTest('conformance: control characters of a foreign server are shown escaped, in a refusal and in a report', async (t) => {
+  const hostile = '\u001b]0;owned\u0007\u009b2J\u202e\n'
+  const shown = '\\x1b]0;owned\\x07\\x9b2J\\u202e'
+  const refusing = await startMutatingProxy(t, '', '', async () => jsonReply(401, { detail: hostile }))
+  const refused = await run(t, ['conformance', refusing, '--admin-key', 'key'])
+  refusedWith(refused, 1, `--admin-key: ${refusing} does not accept this key (401, ${shown}\\x0a)`)
+
+  const { url, adminKey } = await startConforming(t)
+  const rewording = await startMutatingProxy(t, url, adminKey, async ({ path }, { forward }) =>
+    path === '/heartbeat' ? jsonReply(200, { heartbeat: hostile }) : forward(),
+  )
+  for (const option of [[], ['--json'], ['--junit']]) {
+    const { code, stdout, stderr } = await run(t, ['conformance', rewording, '--admin-key', adminKey, '--only', 'heartbeat', ...option])
+    assert.deepEqual([code, stderr], [1, ''])
+    assert.match(stdout, /owned/)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that control a terminal
+    assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+  }
+})
+
 plainTest('conformance: wrong usage exits with 2', async (t) => {
   const misused = async (line: string, ...args: string[]) => refusedWith(await run(t, ['conformance', ...args]), 2, line)
   await misused("missing required argument 'url'")

@@ -6,6 +6,7 @@ import { test as plainTest } from 'node:test'
 import { report } from '../../../src/cli/commands/doctor.commands.ts'
 import { examine } from '../../../src/cli/doctor/examine.ts'
 import { type Finding, inTime } from '../../../src/cli/doctor/finding.ts'
+import { render } from '../../../src/cli/terminal/output.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { problems, validSettings } from '../../support/processes/doctor.ts'
 import { startMain } from '../../support/processes/main-process.ts'
@@ -78,11 +79,12 @@ plainTest('doctor ends within its deadline and changes nothing', async (t) => {
 
 plainTest('the report has colours on a terminal', () => {
   const finding: Finding = { check: 'disk', verdict: 'error', message: 'full', advice: 'Make room.' }
-  assert.deepEqual(report([finding], true), [
+  const shown = (isColoured: boolean) => report([finding]).map((line) => render(line, isColoured))
+  assert.deepEqual(shown(true), [
     '\u001b[31merror  \u001b[0m  disk      full',
     '                   → Make room.',
     '',
     '\u001b[31m1 error, 0 warnings\u001b[0m',
   ])
-  assert.equal(report([finding], false)[0], 'error    disk      full')
+  assert.equal(shown(false)[0], 'error    disk      full')
 })

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { overwriting } from '../../../src/cli/terminal/output.ts'
 import { createProgress } from '../../../src/cli/terminal/progress.ts'
 
 function terminal(isTTY: boolean) {
   let now = 0
   const written: string[] = []
-  const progress = createProgress('copying', { output: { isTTY, write: (text) => written.push(text) }, now: () => now })
+  const output = { isTTY, redraw: (text: string) => written.push(overwriting(text)) }
+  const progress = createProgress('copying', { output, now: () => now })
   return { progress, written, advance: (ms: number) => (now += ms) }
 }
 

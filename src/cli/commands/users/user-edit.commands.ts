@@ -16,7 +16,7 @@ import {
   readPassword,
   willAskPassword,
 } from '../../terminal/input.ts'
-import { createJsonPrinter, JSON_OPTION, print } from '../../terminal/output.ts'
+import { createJsonPrinter, isTerminal, JSON_OPTION, print } from '../../terminal/output.ts'
 import { requireOneOf, requireOptions } from '../../terminal/required-options.ts'
 import { USER_FORMAT, userLabel } from '../../terminal/views.ts'
 import { OPERATOR, partsOf, requireUnlisted, withDatabase } from '../../with-database.ts'
@@ -72,7 +72,7 @@ async function create(options: CreateOptions): Promise<void> {
     const user = await administrationOf(db).find(id)
     if (options.json) createJsonPrinter(USER_FORMAT.json).one(user)
     // Scripts read the id.
-    else print(process.stdout.isTTY ? `created ${userLabel(user)}` : String(id))
+    else print(isTerminal() ? `created ${userLabel(user)}` : String(id))
   })
 }
 

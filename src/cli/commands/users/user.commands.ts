@@ -4,7 +4,7 @@ import { isSearchTerm, SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_T
 import { counted } from '../../../shared/counted.ts'
 import { findUser, USER_HINT } from '../../bulk/references.ts'
 import { checkInput } from '../../terminal/input.ts'
-import { createPrinter, createTablePrinter, JSON_OPTION, onePage, print } from '../../terminal/output.ts'
+import { createPrinter, createTablePrinter, JSON_OPTION, onePage, print, printJson } from '../../terminal/output.ts'
 import { USER_FORMAT } from '../../terminal/views.ts'
 import { OPERATOR, partsOf, withDatabase } from '../../with-database.ts'
 import { userChangeCommands } from './user-change.commands.ts'
@@ -77,9 +77,10 @@ async function searchUsers(term: string, { field, exact, page, size, json }: Sea
     const search = { term, field: SEARCH_FIELDS[field], isExact: exact === true, page, size }
     const { users, total } = await userAdministration.search(search)
     const pages = Math.ceil(total / size)
-    if (json) return print(JSON.stringify({ items: users.map(USER_FORMAT.json), total, page, size, pages }))
+    if (json) return printJson({ items: users.map(USER_FORMAT.json), total, page, size, pages })
     if (users.length > 0) await createTablePrinter(USER_FORMAT.columns).list(onePage(users))
-    print(`${users.length > 0 ? '\n' : ''}${counted(total, 'account')} found${pages > 0 ? `, page ${page} of ${pages}` : ''}`)
+    if (users.length > 0) print('')
+    print(`${counted(total, 'account')} found${pages > 0 ? `, page ${page} of ${pages}` : ''}`)
   })
 }
 
