@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { fsync, writeFile } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createDraft } from '../shared/draft.ts'
 import { makeFolder } from '../shared/make-folder.ts'
 import { codeOf } from '../shared/system-errors.ts'
 import { MailError, type MailMessage, type MailTransport, toSendOptions } from './transport.ts'
@@ -30,20 +32,15 @@ async function compose(message: MailMessage): Promise<Buffer> {
 }
 
 async function write(folder: string, name: string, content: Buffer): Promise<void> {
-  const draft = join(folder, `.${name}.new`)
   try {
     makeFolder(folder)
     // The link in the mail gives access to an account, so only the owner of the process may read the file.
-    const file = await open(draft, 'wx', 0o600)
-    try {
-      await file.writeFile(content)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(draft, join(folder, name))
+    using draft = createDraft(join(folder, name))
+    await promisify(writeFile)(draft.descriptor, content)
+    // Waiting for the disk here would block every request.
+    await promisify(fsync)(draft.descriptor)
+    draft.place({ mayReplace: true, isFlushed: false })
   } catch (error) {
-    await rm(draft, { force: true }).catch(() => undefined)
     const reason = codeOf(error) || 'unknown error'
     throw new MailError('server', `the mail could not be written as a file: ${reason}`, { cause: error })
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chownSync, closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { fchownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { createDraft } from '../shared/draft.ts'
 import { makeFolder } from '../shared/make-folder.ts'
 import { codeOf } from '../shared/system-errors.ts'
 import type { Secrets } from './derived-keys.ts'
@@ -51,27 +52,12 @@ export function replaceKeptSecret(file: string, next: Uint8Array, formers: reado
 }
 
 function replaceFile(file: string, secrets: readonly Uint8Array[], { uid, gid }: { readonly uid: number; readonly gid: number }): void {
-  const draft = `${file}.new`
-  // One of an interrupted rotation may be left.
-  rmSync(draft, { force: true })
+  using draft = createDraft(file)
   const lines = secrets.map((secret) => `${new TextDecoder().decode(secret)}\n`)
-  writeFileSync(draft, lines.join(''), { mode: 0o600, flag: 'wx', flush: true })
+  writeFileSync(draft.descriptor, lines.join(''))
   // The service must be able to read what root has written.
-  if (process.getuid?.() === 0) chownSync(draft, uid, gid)
-  renameSync(draft, file)
-  flushFolder(dirname(file))
-}
-
-/** After a power failure the new name must exist, and with it the former secrets before the new one. */
-function flushFolder(folder: string): void {
-  // Windows cannot open a folder.
-  if (process.platform === 'win32') return
-  const descriptor = openSync(folder, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  if (process.getuid?.() === 0) fchownSync(draft.descriptor, uid, gid)
+  draft.place({ mayReplace: true })
 }
 
 function readText(file: string): string | undefined {
@@ -89,15 +75,13 @@ function encode(text: string): Uint8Array {
 
 function makeKept(file: string): Secrets {
   makeFolder(dirname(file))
-  const draft = `${file}.${process.pid}.new`
-  writeFileSync(draft, `${generateSecretKey()}\n`, { mode: 0o600, flush: true })
+  using draft = createDraft(file)
+  writeFileSync(draft.descriptor, `${generateSecretKey()}\n`)
   try {
-    // A hard link is atomic and never replaces a file: the first process wins, the others read its secret.
-    linkSync(draft, file)
+    // The first process wins, the others read its secret.
+    draft.place({ mayReplace: false })
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
-  } finally {
-    rmSync(draft, { force: true })
   }
   const kept = readKeptSecrets(file)
   if (kept === undefined) throw new Error(`${file} disappeared while it was created`)

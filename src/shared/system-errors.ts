@@ -2,6 +2,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   EEXIST: 'a part of its path is a file, not a folder',
   ENOTDIR: 'a part of its path is a file, not a folder',
   EISDIR: 'it is a folder',
+  ELOOP: 'it is a symbolic link that leads nowhere',
   ENOENT: 'a folder in its path cannot be created',
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -105,6 +105,12 @@ test('a folder that cannot be created or written is reported in one line', async
   )
   mkdirSync(join(cwd, 'folder.db'))
   assert.match(await failToStart(t, { PORT: '0', DATABASE_URL: 'sqlite:folder.db' }, cwd), /cannot be used: it is a folder \(.*\)\n$/)
+  symlinkSync(join(cwd, 'elsewhere.db'), join(cwd, 'link.db'))
+  assert.match(
+    await failToStart(t, { PORT: '0', DATABASE_URL: 'sqlite:link.db' }, cwd),
+    /cannot be used: it is a symbolic link that leads nowhere \(.*\)\n$/,
+  )
+  assert.equal(existsSync(join(cwd, 'elsewhere.db')), false)
   assert.match(
     await failToStart(t, { DATABASE_URL: 'sqlite:/proc/latchkey/latchkey.db' }),
     /^latchkey: DATABASE_URL: the SQLite file \/proc\/latchkey\/latchkey\.db cannot be used: a folder in its path cannot be created \(.*\)\n$/,

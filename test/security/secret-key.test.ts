@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import fs, { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { mock, test } from 'node:test'
@@ -22,7 +22,7 @@ test('a rotation replaces the secret, and keeps the former ones, newest first, f
 })
 
 /** The functions of node:fs that change something. Each state between two of them is one that a crash could leave. */
-const CHANGES = ['rmSync', 'writeFileSync', 'chownSync', 'renameSync', 'fsyncSync'] as const
+const CHANGES = ['openSync', 'rmSync', 'writeFileSync', 'fchownSync', 'renameSync', 'fsyncSync'] as const
 
 test('a crash at any moment of a rotation leaves files with which every token stays valid, and the next rotation works', (t) => {
   let states = 0
@@ -76,6 +76,20 @@ test('a half-written draft of an interrupted rotation is replaced', (t) => {
   replaceKeptSecret(file, newSecret(), [first])
   assert.deepEqual(readKeptSecrets(file)?.slice(1), [first])
   assert.equal(statSync(file).mode & 0o777, 0o600)
+})
+
+test('planted symbolic links are not followed when a secret is created or replaced', (t) => {
+  const folder = temporaryFolder(t)
+  const [file, victim] = [join(folder, 'secret.key'), join(folder, 'victim')]
+  writeFileSync(victim, 'precious')
+  for (const name of [`${file}.new`, `${file}.${process.pid}.new`, `${file}.former`]) symlinkSync(victim, name)
+  const [first] = keptSecrets(file)
+  replaceKeptSecret(file, newSecret(), [first])
+  assert.equal(readFileSync(victim, 'utf8'), 'precious')
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith('.part')),
+    [],
+  )
 })
 
 test('empty lines, repeated lines and the current secret among the former ones are ignored', (t) => {

@@ -5,6 +5,7 @@ import { withDotEnv } from '../../config/dotenv.ts'
 import { type Config, loadConfig } from '../../config/load.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
 import { formerSecretsFile } from '../../security/secret-key.ts'
+import { isTaken } from '../../shared/draft.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import {
   type Counts,
@@ -48,7 +49,7 @@ async function backUp(file: string, { force, json }: { readonly force?: true; re
       `DATABASE_URL: there is no database at ${database}, or this user may not read its folder; nothing was backed up`,
     ])
   if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; choose another file`])
-  if (existsSync(file) && !force) throw new InvalidInput([`${file} already exists; choose another file, or replace it with --force`])
+  if (isTaken(file) && !force) throw new InvalidInput([`${file} already exists; choose another file, or replace it with --force`])
   // A missing folder may be a disk that is not mounted, so it is not created.
   if (!existsSync(dirname(file))) throw new InvalidInput([`${dirname(file)} does not exist; create it or mount it first`])
   const counts = await copyTo(database, file, force === true)
@@ -145,7 +146,7 @@ async function setAside(database: string): Promise<string | undefined> {
 function freeName(name: string): string {
   for (let n = 1; ; n++) {
     const candidate = n === 1 ? name : `${name}-${n}`
-    if (!existsSync(candidate)) return candidate
+    if (!isTaken(candidate)) return candidate
   }
 }
 

@@ -1,11 +1,11 @@
-import { closeSync, fchmodSync, fstatSync, openSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { createDraft, type Draft } from '../../shared/draft.ts'
 import { explainSystemError } from '../../shared/system-errors.ts'
 import { printError } from '../terminal/output.ts'
 import type { FileRecord } from './records.ts'
 
 /** The name under which the reason is added to a user. Readers ignore it. */
 const REASON = '_rejected'
-const FILE_MODE = 0o600
 
 export type Rejects = {
   add(record: FileRecord, reason: string): void
@@ -17,16 +17,16 @@ export type Rejects = {
  * so that it can be imported with the same command. Only its owner may read it: it contains password hashes.
  */
 export function createRejects(file: string | undefined): Rejects {
-  const descriptor = file === undefined ? undefined : writing(file, () => open(file))
+  const draft = file === undefined ? undefined : writing(file, () => open(file))
   return {
     add(record, reason) {
       printError(`line ${record.line}: ${reason}`)
-      if (file === undefined || descriptor === undefined) return
+      if (file === undefined || draft === undefined) return
       const text = textOf(record, `line ${record.line}: ${reason}`)
-      writing(file, () => writeFileSync(descriptor, `${text}\n`))
+      writing(file, () => writeFileSync(draft.descriptor, `${text}\n`))
     },
     close() {
-      if (descriptor !== undefined) closeSync(descriptor)
+      draft?.[Symbol.dispose]()
     },
   }
 }
@@ -48,9 +48,14 @@ function textOf(record: FileRecord, reason: string): string {
   }
 }
 
-function open(file: string): number {
-  const descriptor = openSync(file, 'w', FILE_MODE)
-  // A file that exists keeps its mode when it is opened. The mode of a device such as /dev/null stays as it is.
-  if (fstatSync(descriptor).isFile()) fchmodSync(descriptor, FILE_MODE)
-  return descriptor
+/** Empty in its place from the beginning, so that an import that is interrupted leaves the users that were rejected until then. */
+function open(file: string): Draft {
+  const draft = createDraft(file)
+  try {
+    draft.place({ mayReplace: true })
+  } catch (error) {
+    draft[Symbol.dispose]()
+    throw error
+  }
+  return draft
 }

@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { createDraft } from '../../shared/draft.ts'
 import { makeFolder } from '../../shared/make-folder.ts'
 import {
   type AppliedMigration,
@@ -11,7 +12,7 @@ import {
   READ_HISTORY,
   readMigrations,
 } from '../migrations.ts'
-import { isBusy, isDamaged } from '../sqlite/connection.ts'
+import { isBusy, isDamaged, makeFile } from '../sqlite/connection.ts'
 import { compareSqliteSchema } from './schema-sqlite.ts'
 
 /** The number of rows in each table. */
@@ -42,23 +43,15 @@ export async function copyWhole(from: string, to: string, options: CopyOptions):
 type WriteOptions = CopyOptions & { readonly mayReplace: boolean; readonly check: (draft: string, counts: Counts) => unknown }
 
 async function writeCopy(from: string, to: string, { onPages, mayReplace, check }: WriteOptions): Promise<Counts> {
-  const draft = `${to}.${process.pid}.part`
-  closeSync(openSync(draft, 'wx', OWNER_ONLY))
+  using draft = createDraft(to)
   try {
-    const counts = await copyInto(from, draft, onPages)
-    check(draft, counts)
-    flush(draft)
-    putInPlace(draft, to, mayReplace)
+    const counts = await copyInto(from, draft.path, onPages)
+    check(draft.path, counts)
+    draft.place({ mayReplace })
     return counts
   } finally {
-    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(draft + suffix, { force: true })
+    for (const suffix of ['-journal', '-wal', '-shm']) rmSync(draft.path + suffix, { force: true })
   }
-}
-
-/** Creating a link never replaces an existing file; a rename does. */
-function putInPlace(draft: string, to: string, mayReplace: boolean): void {
-  if (mayReplace) renameSync(draft, to)
-  else linkSync(draft, to)
 }
 
 /** Replaces the content of a database with that of another, in one transaction. Returns the new row counts. */
@@ -159,7 +152,7 @@ export function useOf(file: string): FileUse {
 /** Creates an empty file that only its owner can read. */
 export function createEmpty(file: string): void {
   makeFolder(dirname(file))
-  closeSync(openSync(file, 'a', OWNER_ONLY))
+  makeFile(file)
   chmodSync(file, OWNER_ONLY)
 }
 

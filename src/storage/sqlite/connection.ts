@@ -33,9 +33,10 @@ export async function connect(file: string): Promise<DatabaseSync> {
  * A new file is readable by its owner alone, because it holds password hashes; SQLite gives its side files the same mode. An existing file
  * is not opened here: closing it again would release every lock that this process has on it, and others would take the database for unused.
  */
-function makeFile(file: string): void {
+export function makeFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile()) accessSync(file, constants.R_OK | constants.W_OK)
-  else closeSync(openSync(file, 'a', 0o600))
+  // A symbolic link to nowhere is refused: the database would appear where somebody else has said.
+  else closeSync(openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600))
 }
 
 export function guarded<Result>(work: () => Result): Result {

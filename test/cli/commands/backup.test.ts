@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -116,6 +127,20 @@ test('backup replaces no file without --force, and never the database itself', a
   assert.deepEqual([database, copy, bytes], ['data/latchkey.db', 'precious', statSync(join(folder, 'precious')).size])
   assert.deepEqual(rows, { users: 200, sessions: 1, api_keys: 0, outbox: 0 })
   assert.deepEqual(contentOf(join(folder, 'precious')), contentOf(file))
+})
+
+test('backup replaces a symbolic link with --force only, and never writes where it leads', async (t) => {
+  const { folder, run } = await place(t)
+  writeFileSync(join(folder, 'victim'), 'precious')
+  for (const target of ['victim', 'nowhere']) {
+    rmSync(join(folder, 'link'), { force: true })
+    symlinkSync(target, join(folder, 'link'))
+    refusedWith(await run('backup', 'link'), 1, 'link already exists; choose another file, or replace it with --force')
+    json(await run('backup', 'link', '--force', '--json'))
+    assert.equal(lstatSync(join(folder, 'link')).isFile(), true)
+  }
+  assert.equal(readFileSync(join(folder, 'victim'), 'utf8'), 'precious')
+  assert.deepEqual(readdirSync(folder).sort(), ['data', 'link', 'victim'])
 })
 
 test('restore refuses an invalid copy and does not change the database', async (t) => {

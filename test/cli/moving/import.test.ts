@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as plainTest, type TestContext } from 'node:test'
 import { statement } from '../../../src/storage/database.ts'
@@ -222,6 +222,19 @@ test('--rejects keeps rejected users with their reasons, for their owner only, a
     1,
     `--rejects: ${rejects} is the file that is imported; choose another one`,
   )
+})
+
+test('--rejects replaces a symbolic link, and does not write where it leads', async (t) => {
+  const line = await commandLine(t)
+  const folder = temporaryFolder(t)
+  const [rejects, victim] = [join(folder, 'rejects.jsonl'), join(folder, 'victim')]
+  writeFileSync(victim, 'precious')
+  symlinkSync(victim, rejects)
+  assert.equal((await importing(line, writeLines(t, { email: 'ada@example.com' }, '{"email": "broken'), '--rejects', rejects)).code, 1)
+  assert.equal(readFileSync(victim, 'utf8'), 'precious')
+  assert.deepEqual([lstatSync(rejects).isFile(), lstatSync(rejects).mode & 0o777], [true, 0o600])
+  assert.match(readFileSync(rejects, 'utf8'), /_rejected/)
+  assert.deepEqual(readdirSync(folder).sort(), ['rejects.jsonl', 'victim'])
 })
 
 test('--rejects keeps the right users of a file that is one line', async (t) => {

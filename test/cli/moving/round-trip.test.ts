@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { hashApiKey } from '../../../src/security/api-key-secret.ts'
@@ -137,6 +137,32 @@ test('user export writes the documented fields, to a file that only its owner ma
   assert.equal(printed.stdout, readFileSync(file, 'utf8'))
   assert.match(printed.stdout, new RegExp(`"key_hash":"${hashApiKey(current)}"`))
   refusedWith(await line.run(['user', 'export', '/nowhere/users.jsonl']), 1, '/nowhere does not exist; create it or mount it first')
+})
+
+test('user export follows no symbolic link, neither a planted one nor the file itself', async (t) => {
+  const line = await commandLine(t)
+  await fill(t, line)
+  const folder = temporaryFolder(t)
+  const [file, victim, nowhere] = [join(folder, 'users.jsonl'), join(folder, 'victim'), join(folder, 'nowhere')]
+  writeFileSync(victim, 'precious')
+  symlinkSync(victim, `${file}.partial`)
+  assert.equal((json(await line.run(['user', 'export', file, '--json'])) as { users: number }).users, 5)
+  for (const target of [victim, nowhere]) {
+    rmSync(file)
+    symlinkSync(target, file)
+    refusedWith(await line.run(['user', 'export', file]), 1, `${file} already exists; choose another file, or replace it with --force`)
+    assert.equal((json(await line.run(['user', 'export', file, '--force', '--json'])) as { users: number }).users, 5)
+    assert.equal(lstatSync(file).isFile(), true)
+  }
+  assert.equal(readFileSync(victim, 'utf8'), 'precious')
+  assert.deepEqual(readdirSync(folder).sort(), ['users.jsonl', 'users.jsonl.partial', 'victim'])
+  const device = join(folder, 'device')
+  symlinkSync('/dev/null', device)
+  refusedWith(
+    await line.run(['user', 'export', device, '--force']),
+    1,
+    `${device} was not written: there is something else than a file at its place`,
+  )
 })
 
 test('without hashes, accounts and keys come back, and neither a password nor a key fits', async (t) => {
