@@ -35,7 +35,7 @@ export async function run(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === OK ? OK : MISUSED
     // A bulk command has printed a line for each failure already.
     if (!(error instanceof SomeFailed)) for (const line of explainRefusal(error)) printError(line)
-    return error instanceof Interrupted ? error.exitCode : REFUSED
+    return error instanceof Interrupted || error instanceof SomeFailed ? error.exitCode : REFUSED
   }
 }
 

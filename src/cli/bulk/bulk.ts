@@ -13,6 +13,12 @@ export type BulkOptions = { readonly json?: true; readonly dryRun?: true; readon
 /** Some items of a bulk command failed. A line about each has been printed already. */
 export class SomeFailed extends Error {
   override readonly name = 'SomeFailed'
+  readonly exitCode: number
+
+  constructor(exitCode = 1) {
+    super()
+    this.exitCode = exitCode
+  }
 }
 
 /** The things that a bulk command works on: accounts, API keys or mails. */

@@ -1,10 +1,12 @@
-import { type Stats, statSync } from 'node:fs'
+import { constants, statSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { createLeakedKeys, type FoundKey, type LeakedKeys } from '../../domain/sessions/leaked-keys.service.ts'
 import { findApiKeys } from '../../security/api-key-secret.ts'
 import { counted } from '../../shared/counted.ts'
+import { nameText } from '../../shared/printable.ts'
+import { explainUnreadable } from '../../shared/system-errors.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
 import { FROM_INPUT } from '../terminal/input.ts'
 import { createPrinter, type Format, JSON_OPTION, printError } from '../terminal/output.ts'
@@ -26,6 +28,10 @@ const KEY_CHARACTER = /[\w-]/
 // Longer than any key.
 const OVERLAP = 100
 const SHOWN_PREFIX_LENGTH = 9
+const INCOMPLETE = 2
+// What was a file when its folder was read may have been replaced by a link or a pipe.
+const FILE_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const UNREADABLE = { ENOENT: 'it disappeared', EACCES: 'it cannot be read by this user', ELOOP: 'it is a symbolic link' }
 
 const DISCOVERY_FORMAT: Format<Discovery> = {
   columns: {
@@ -49,22 +55,25 @@ const DISCOVERY_FORMAT: Format<Discovery> = {
 export function scanCommand(parent: Command): void {
   parent
     .command('scan')
-    .description('find API keys in files and folders; exits with 1 if a key that works was found')
-    .argument('<paths...>', 'files and folders, or - to read standard input')
+    .description(
+      'find API keys in files and folders; exits with 1 if a key that works was found, or else with 2 if something could not be scanned',
+    )
+    .argument('<paths...>', 'files and folders, or - to read standard input; symbolic links in folders are not followed')
     .option('--revoke', 'disable the keys that were found')
     .option(...JSON_OPTION)
     .action(scan)
 }
 
 async function scan(paths: readonly string[], { json, revoke }: ScanOptions): Promise<void> {
-  const missing = paths.filter((path) => path !== FROM_INPUT && statOf(path) === undefined)
+  const missing = paths.filter((path) => path !== FROM_INPUT && kindOf(path) === 'missing')
   if (missing.length > 0) throw new InvalidInput(missing.map((path) => `${path}: there is no such file or folder`))
   const skipped: string[] = []
   let liveCount = 0
   await withDatabase(async (db) => {
     const leakedKeys = createLeakedKeys(partsOf(db))
+    const onSkip: OnSkip = (path, reason) => void skipped.push(`skipped ${nameText(path)}: ${reason}`)
     async function* discoveries(): AsyncIterable<readonly Discovery[]> {
-      for await (const source of sources(paths, skipped)) {
+      for await (const source of sources(paths, onSkip)) {
         const found = await inspect(leakedKeys, source, revoke === true)
         liveCount += found.filter(({ key }) => key?.state === 'live').length
         if (found.length > 0) yield found
@@ -72,14 +81,15 @@ async function scan(paths: readonly string[], { json, revoke }: ScanOptions): Pr
     }
     await createPrinter(DISCOVERY_FORMAT, json === true).list(discoveries())
   })
-  for (const reason of skipped) printError(`skipped ${reason}`)
-  if (liveCount === 0) return
-  printError(`found ${counted(liveCount, 'key')} that ${liveCount === 1 ? 'works' : 'work'}`)
-  throw new SomeFailed()
+  for (const line of skipped) printError(line)
+  if (liveCount > 0) printError(`found ${counted(liveCount, 'key')} that ${liveCount === 1 ? 'works' : 'work'}`)
+  if (liveCount > 0 || skipped.length > 0) throw new SomeFailed(liveCount > 0 ? undefined : INCOMPLETE)
 }
 
 /** A part of a file, and the number of its first line. Every key is in one part as a whole. */
 type Part = { readonly name: string; readonly firstLine: number; readonly text: string }
+/** Called for each file and folder that is not scanned. A path is bytes, because the name of a file need not be UTF-8. */
+type OnSkip = (path: Buffer, reason: string) => void
 
 async function inspect(leakedKeys: LeakedKeys, { name, firstLine, text }: Part, isRevoking: boolean): Promise<Discovery[]> {
   // Most files hold no key, and then their lines need not be looked at.
@@ -98,30 +108,39 @@ async function inspect(leakedKeys: LeakedKeys, { name, firstLine, text }: Part, 
 }
 
 /** The texts to scan. Symbolic links are followed only if a path names them, so that a folder cannot lead out of itself. */
-async function* sources(paths: readonly string[], skipped: string[]): AsyncIterable<Part> {
+async function* sources(paths: readonly string[], onSkip: OnSkip): AsyncIterable<Part> {
   for (const path of paths) {
     if (path === FROM_INPUT) yield* partsIn(path, process.stdin.setEncoding('latin1'))
-    else if (statOf(path)?.isDirectory()) yield* sourcesIn(path, skipped)
-    else yield* readSource(path, skipped)
+    else if (kindOf(path) === 'folder') yield* sourcesIn(Buffer.from(path), onSkip)
+    else yield* readSource(Buffer.from(path), onSkip, constants.O_RDONLY)
   }
 }
 
-async function* sourcesIn(folder: string, skipped: string[]): AsyncIterable<Part> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined)
-  if (entries === undefined) return void skipped.push(`${folder}: it cannot be read`)
-  for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) yield* sourcesIn(path, skipped)
-    else if (entry.isFile()) yield* readSource(path, skipped)
+async function* sourcesIn(folder: Buffer, onSkip: OnSkip): AsyncIterable<Part> {
+  const entries = await readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error: unknown) => {
+    onSkip(folder, explainUnreadable(error, UNREADABLE))
+    return []
+  })
+  for (const entry of entries.sort((one, other) => Buffer.compare(one.name, other.name))) {
+    const path = joined(folder, entry.name)
+    if (entry.isDirectory()) yield* sourcesIn(path, onSkip)
+    else if (entry.isFile()) yield* readSource(path, onSkip, FILE_ONLY)
+    else if (!entry.isSymbolicLink()) onSkip(path, 'it is not a file')
   }
 }
 
-async function* readSource(path: string, skipped: string[]): AsyncIterable<Part> {
+/** Joins paths byte by byte: latin1 has a character for every byte. */
+function joined(folder: Buffer, name: Buffer): Buffer {
+  return Buffer.from(join(folder.toString('latin1'), name.toString('latin1')), 'latin1')
+}
+
+async function* readSource(path: Buffer, onSkip: OnSkip, flags: number): AsyncIterable<Part> {
   try {
-    await using file = await open(path)
-    yield* partsIn(path, file.createReadStream({ encoding: 'latin1', highWaterMark: PART_BYTES }))
-  } catch {
-    skipped.push(`${path}: it cannot be read`)
+    await using file = await open(path, flags)
+    if (flags === FILE_ONLY && !(await file.stat()).isFile()) return onSkip(path, 'it is not a file')
+    yield* partsIn(nameText(path), file.createReadStream({ encoding: 'latin1', highWaterMark: PART_BYTES }))
+  } catch (error) {
+    onSkip(path, explainUnreadable(error, UNREADABLE))
   }
 }
 
@@ -148,6 +167,13 @@ function boundary(text: string): { readonly end: number; readonly next: number }
   return { end: text.length, next: text.length - OVERLAP }
 }
 
-function statOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false })
+/** What a path leads to. Where this cannot be read, opening it as a file says why. */
+function kindOf(path: string): 'missing' | 'folder' | 'file' {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found === undefined) return 'missing'
+    return found.isDirectory() ? 'folder' : 'file'
+  } catch {
+    return 'file'
+  }
 }

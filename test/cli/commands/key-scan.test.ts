@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { test as plainTest } from 'node:test'
 import { generateApiKey } from '../../../src/security/api-key-secret.ts'
 import { threeAccounts } from '../../support/app/accounts.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
+import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 
 type Key = { readonly id: string; readonly key: string }
 type Found = { readonly found: string; readonly prefix: string; readonly state: string; readonly revoked: boolean; readonly key_id: string }
@@ -93,4 +96,59 @@ test('key scan finds keys in UTF-16, in files of any size, and across the parts 
     (JSON.parse(stdout) as Found[]).map(({ found }) => found),
     [`${small}:2`, `${large}:${lineOfFirst}`, `${large}:${lineOfFirst + 1 + 13 * part}`, `${run}:1`],
   )
+})
+
+test('key scan reads a file whose name is not UTF-8, and shows control characters of names escaped', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const { key } = await newKey(line, 'live')
+  const folder = temporaryFolder(t)
+  const name = Buffer.concat([Buffer.from(`${folder}/\u001b[2J\n\u202eü`), Buffer.from([0xff])])
+  writeFileSync(name, key)
+  const place = `${folder}/\\x1b[2J\\x0a\\u202eü\\xff:1`
+  const { code, stdout, stderr } = await line.run(['key', 'scan', folder])
+  assert.deepEqual([code, stderr], [1, 'latchkey: found 1 key that works\n'])
+  assert.equal(stdout.split('\n')[1]?.split(/ {2,}/)[0], place)
+  const { stdout: printed } = await line.run(['key', 'scan', folder, '--json'])
+  assert.equal((JSON.parse(printed) as Found[])[0]?.found, `${folder}/\u001b[2J\n\u202eü\\xff:1`)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that control a terminal
+  assert.doesNotMatch(printed, /[\u0000-\u0009\u000b-\u001f\u202e]/)
+  const missing = '/nowhere/\u001b[31m'
+  refusedWith(await line.run(['key', 'scan', missing]), 1, '/nowhere/\\x1b[31m: there is no such file or folder')
+})
+
+test('key scan names what it could not scan and exits with 2, or with 1 if a key that works was found', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const { key } = await newKey(line, 'live')
+  const folder = temporaryFolder(t)
+  const pipe = join(folder, 'pipe\u001b[2J')
+  execFileSync('mkfifo', [pipe])
+  symlinkSync('/nowhere', join(folder, 'link'))
+  const skipped = `latchkey: skipped ${folder}/pipe\\x1b[2J: it is not a file\n`
+  const nothing = await line.run(['key', 'scan', folder, '--json'])
+  assert.deepEqual(nothing, { code: 2, signal: null, stdout: '[]\n', stderr: skipped })
+  writeFileSync(join(folder, 'notes'), key)
+  const { code, stderr } = await line.run(['key', 'scan', folder])
+  assert.deepEqual([code, stderr], [1, `${skipped}latchkey: found 1 key that works\n`])
+})
+
+plainTest('key scan names a file and a folder that this user may not read', async (t) => {
+  const account = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
+  if (spawnSync(process.execPath, [LATCHKEY, '--version'], { ...account, cwd: '/' }).status !== 0)
+    return t.skip('NOT RUN: an account without privileges cannot run the command')
+  const cwd = temporaryFolder(t)
+  const folder = join(cwd, 'scanned')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'file'), 'nothing', { mode: 0 })
+  mkdirSync(join(folder, 'folder'), { mode: 0 })
+  for (const path of [cwd, folder]) chmodSync(path, 0o777)
+  const reason = 'it cannot be read by this user'
+  const scan = (path: string) => runNode(t, LATCHKEY, ['key', 'scan', path], { cwd, ...(account && { account }) })
+  const walked = await scan(folder)
+  const lines = ['file', 'folder'].map((name) => `latchkey: skipped ${join(folder, name)}: ${reason}\n`)
+  assert.deepEqual([walked.code, walked.stderr], [2, lines.join('')])
+  const behind = join(folder, 'folder', 'file')
+  const named = await scan(behind)
+  assert.deepEqual([named.code, named.stderr], [2, `latchkey: skipped ${behind}: ${reason}\n`])
 })
