@@ -147,6 +147,7 @@ test('user export follows no symbolic link, neither a planted one nor the file i
   writeFileSync(victim, 'precious')
   symlinkSync(victim, `${file}.partial`)
   assert.equal((json(await line.run(['user', 'export', file, '--json'])) as { users: number }).users, 5)
+  assert.deepEqual([readFileSync(victim, 'utf8'), lstatSync(file).isFile()], ['precious', true])
   for (const target of [victim, nowhere]) {
     rmSync(file)
     symlinkSync(target, file)
