@@ -5,7 +5,7 @@ import { printError } from '../terminal/output.ts'
 import type { FileRecord } from './records.ts'
 
 /** The name under which the reason is added to a user. Readers ignore it. */
-const REASON = '_rejected'
+export const REASON = '_rejected'
 
 export type Rejects = {
   add(record: FileRecord, reason: string): void

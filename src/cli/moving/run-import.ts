@@ -11,13 +11,13 @@ import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
 import type { ImportCommandOptions } from './command-options.ts'
 import { type Counts, ImportStopped, importFile } from './import-file.ts'
-import { readList } from './read-file.ts'
 import { NotThatFile } from './records.ts'
 import { createRejects } from './rejects.ts'
 import { type HashConfig, parseHashConfig } from './sources/firebase.source.ts'
 import type { Source } from './sources/source.ts'
 import { createSource } from './sources/sources.ts'
 import { type Survey, surveyFile } from './survey.ts'
+import { describeUnread, type UnreadField } from './unread-fields.ts'
 
 /** Imports a file: checks all of it, then writes it in batches, and prints counts that add up. */
 export async function runImport(file: string, given: ImportCommandOptions): Promise<void> {
@@ -29,6 +29,7 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
   if (given.rejects !== undefined && isSameFile(given.rejects, file))
     throw new InvalidInput([`--rejects: ${file} is the file that is imported; choose another one`])
   const survey = await examine(file, source, check)
+  for (const field of survey.unread) process.stderr.write(`${describeUnread(field)}\n`)
   const passwords = createPasswords({ ...PASSWORD_OPTIONS, maxWaitMs: Number.POSITIVE_INFINITY })
   if (survey.plaintextCount > 0) await announceHashing(survey.plaintextCount, passwords)
   await withDatabase(async (db, { passwordBlocklist }) => {
@@ -48,7 +49,7 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
           : 'nothing was imported'
         throw new Error(`${explainRefusal(error.cause).join('; ')}; ${state}`, { cause: error.cause })
       })
-      report(counts, isDryRun, given.json === true)
+      report(counts, isDryRun, given.json === true, survey.unread)
     } finally {
       rejects.close()
       await blocklist?.close()
@@ -71,7 +72,6 @@ function keepMemoryLow(): void {
 
 async function examine(file: string, source: Source, check: { readonly withoutPasswords: boolean }): Promise<Survey> {
   try {
-    await source.prepare?.((name) => readList(file, source, name))
     return await surveyFile(file, source, check)
   } catch (error) {
     if (error instanceof NotThatFile)
@@ -109,10 +109,11 @@ async function announceHashing(count: number, passwords: Passwords): Promise<voi
 }
 
 /** Prints the counts. Throws if they do not add up, or if a user was rejected: the exit code is 1 then. */
-export function report(counts: Counts, isDryRun: boolean, isJson: boolean): void {
+export function report(counts: Counts, isDryRun: boolean, isJson: boolean, unread: readonly UnreadField[] = []): void {
   const { read, created, updated, skipped, rejected } = counts
   const addsUp = read === created + updated + skipped + rejected
-  if (isJson) printJson({ ...counts, ...(isDryRun && { dry_run: true }) })
+  const notImported = unread.map(({ name, users }) => ({ field: name ?? null, users }))
+  if (isJson) printJson({ ...counts, ...(isDryRun && { dry_run: true }), ...(unread.length > 0 && { not_imported: notImported }) })
   else {
     if (isDryRun) print('dry run: nothing was imported')
     print(`read ${read} = created ${created} + updated ${updated} + skipped ${skipped} + rejected ${rejected}`)

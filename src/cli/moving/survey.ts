@@ -2,9 +2,10 @@ import type { CheckOptions } from '../../domain/moving/check-user.ts'
 import type { ImportedUser } from '../../domain/moving/imported-user.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { checkRecord, recogniseRecord } from './check-record.ts'
-import { readRecords } from './read-file.ts'
+import { readList, readRecords } from './read-file.ts'
 import { type FileRecord, NotThatFile } from './records.ts'
 import type { Source } from './sources/source.ts'
+import { createUnreadFields, type UnreadField, type UnreadFields } from './unread-fields.ts'
 
 export type Survey = {
   readonly total: number
@@ -12,16 +13,20 @@ export type Survey = {
   readonly plaintextCount: number
   /** The first user that can be imported. */
   readonly first: ImportedUser | undefined
+  /** What the import leaves out. */
+  readonly unread: readonly UnreadField[]
 }
 
 /** Reads the whole file before anything is imported. Throws if it is not what it claims to be. */
 export async function surveyFile(file: string, source: Source, options: CheckOptions): Promise<Survey> {
   const progress = createProgress('checking the file', { showsRate: true })
-  const notes = createNotes(source, options)
+  const unread = createUnreadFields()
+  const notes = createNotes(source, options, unread)
   try {
+    await source.prepare?.((name) => readList(file, source, name), unread)
     for await (const records of readRecords(file, source)) {
       for (const record of records) notes.add(record)
-      progress.update(notes.survey().total)
+      progress.update(notes.total())
     }
   } finally {
     progress.clear()
@@ -29,7 +34,7 @@ export async function surveyFile(file: string, source: Source, options: CheckOpt
   return notes.result()
 }
 
-function createNotes(source: Source, options: CheckOptions) {
+function createNotes(source: Source, options: CheckOptions, unread: UnreadFields) {
   let [total, recognisedCount, plaintextCount] = [0, 0, 0]
   let first: ImportedUser | undefined
   let problem: string | undefined
@@ -50,14 +55,15 @@ function createNotes(source: Source, options: CheckOptions) {
         return
       }
       recognisedCount++
+      unread.count(recognised.value, source.fieldsOf(recognised.value))
       const user = first === undefined || source.hasPlaintext?.(recognised.value) ? check(record) : undefined
       if (user?.password !== undefined) plaintextCount++
       first ??= user
     },
-    survey: (): Survey => ({ total, plaintextCount, first }),
+    total: () => total,
     result(): Survey {
       if (recognisedCount === 0) throw new NotThatFile(problem ?? 'it contains no users')
-      return this.survey()
+      return { total, plaintextCount, first, unread: unread.list() }
     },
   }
 }

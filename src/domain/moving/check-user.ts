@@ -8,7 +8,8 @@ import { isPassword } from '../values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../values/text.ts'
 import { checkKeys } from './check-key.ts'
 import { checkBoolean, checkChoice, checkId, checkNameField, checkText, checkTime } from './field-checks.ts'
-import { type ImportedUser, type JsonObject, Rejected } from './imported-user.ts'
+import type { UserFields } from './fields.ts'
+import { type ImportedUser, Rejected } from './imported-user.ts'
 
 export type CheckOptions = {
   /** Imports a user without a password if its hash cannot be taken over. */
@@ -18,22 +19,22 @@ export type CheckOptions = {
 }
 
 /** Checks a user in the format of `latchkey user export`. Throws Rejected with the reason. */
-export function checkUser(record: JsonObject, line: number, options: CheckOptions): ImportedUser {
-  const email = checkEmail(record['email'])
+export function checkUser(record: UserFields, line: number, options: CheckOptions): ImportedUser {
+  const email = checkEmail(record.email)
   return {
     line,
-    id: checkId('id', record['id']),
+    id: checkId('id', record.id),
     email,
     emailKey: emailKey(email),
-    firstName: checkNameField('first_name', record['first_name']),
-    lastName: checkNameField('last_name', record['last_name']),
-    role: checkChoice('role', record['role'], ['user', 'admin']),
-    verified: checkBoolean('verified', record['verified']),
-    banned: checkBoolean('banned', record['banned']),
-    createdAt: checkTime('created_at', record['created_at']),
-    lastLoginAt: checkTime('last_login_at', record['last_login_at']),
+    firstName: checkNameField('first_name', record.first_name),
+    lastName: checkNameField('last_name', record.last_name),
+    role: checkChoice('role', record.role, ['user', 'admin']),
+    verified: checkBoolean('verified', record.verified),
+    banned: checkBoolean('banned', record.banned),
+    createdAt: checkTime('created_at', record.created_at),
+    lastLoginAt: checkTime('last_login_at', record.last_login_at),
     ...checkSecret(record, options),
-    keys: checkKeys(record['keys']),
+    keys: checkKeys(record.keys),
   }
 }
 
@@ -49,9 +50,9 @@ type Secret = Pick<ImportedUser, 'password' | 'passwordHash' | 'foreignKind'>
 
 const NO_SECRET: Secret = { password: undefined, passwordHash: undefined, foreignKind: undefined }
 
-function checkSecret(record: JsonObject, options: CheckOptions): Secret {
-  const password = checkText('password', record['password'])
-  const passwordHash = checkText('password_hash', record['password_hash'])
+function checkSecret(record: UserFields, options: CheckOptions): Secret {
+  const password = checkText('password', record.password)
+  const passwordHash = checkText('password_hash', record.password_hash)
   if (password !== undefined && passwordHash !== undefined) throw new Rejected('password, password_hash: only one of them may be given')
   if (password !== undefined) {
     if (isPassword(password)) return { ...NO_SECRET, password }

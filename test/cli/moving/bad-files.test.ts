@@ -9,6 +9,7 @@ import { readRecords } from '../../../src/cli/moving/read-file.ts'
 import { type FileRecord, NotThatFile } from '../../../src/cli/moving/records.ts'
 import { SOURCE_NAMES } from '../../../src/cli/moving/sources/source-names.ts'
 import { createSource } from '../../../src/cli/moving/sources/sources.ts'
+import { createUnreadFields } from '../../../src/cli/moving/unread-fields.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { commandLine, refusedWith } from '../../support/processes/command-line.ts'
@@ -95,6 +96,9 @@ test('hostile lines are rejected with their number and the reason, and the other
   writeFileSync(file, Buffer.concat(lines.flatMap((text) => [Buffer.from(text), Buffer.from('\n')])))
   const { code, stdout, stderr } = await line.run(['user', 'import', file, '--from', 'latchkey'])
   assert.deepEqual(stderr.split('\n'), [
+    'not imported: "keys.0" (1 user)',
+    'not imported: "constructor" (1 user)',
+    'not imported: "__proto__" (1 user)',
     'latchkey: line 2: is longer than 1000000 bytes',
     'latchkey: line 3: is not valid UTF-8',
     'latchkey: line 4: is not a JSON object',
@@ -184,7 +188,9 @@ nodeTest('any JSON object is a user, a rejection with a reason, or nothing that 
   ]
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...names), value), fc.constantFrom(...SOURCE_NAMES), (object, from) => {
-      const checked = checkRecord({ line: 1, value: object }, createSource(from, undefined), CHECK)
+      const source = createSource(from, undefined)
+      createUnreadFields().count(object, source.fieldsOf(object))
+      const checked = checkRecord({ line: 1, value: object }, source, CHECK)
       if (checked !== undefined && 'reason' in checked) assert.match(checked.reason, /^[\x20-\x7e·]+$/)
     }),
     { numRuns: 2000 },
@@ -233,14 +239,14 @@ test('every element of a list and every row of a CSV file counts, whatever it is
     code: 1,
     signal: null,
     stdout: 'read 7 = created 1 + updated 0 + skipped 0 + rejected 6\n',
-    stderr: reported(
+    stderr: `not imported: "x" (1 user)\n${reported(
       '1: is not a JSON object',
       '1: is not a JSON object',
       '1: is not a JSON object',
       '2: is not a JSON object',
       '2: is not valid JSON',
       '3: email: should be an e-mail address',
-    ),
+    )}`,
   })
   assert.deepEqual([statSync(rejects).mode & 0o777, readFileSync(rejects, 'utf8').trim().split('\n').length], [0o600, 6])
   const alias = `${file}.alias`

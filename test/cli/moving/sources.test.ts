@@ -5,6 +5,7 @@ import { fromTimestamp, isInFuture } from '../../../src/cli/moving/sources/sourc
 import type { SourceName } from '../../../src/cli/moving/sources/source-names.ts'
 import { createSource } from '../../../src/cli/moving/sources/sources.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import { checkUser } from '../../../src/domain/moving/check-user.ts'
 import { checkTime } from '../../../src/domain/moving/field-checks.ts'
 import { type JsonObject, Rejected } from '../../../src/domain/moving/imported-user.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
@@ -22,12 +23,15 @@ const BOB = { email: 'bob@example.com', first_name: 'Bob', last_name: '-', role:
 type Case = {
   readonly args: readonly string[]
   readonly counts: string
+  /** The fields that are named because nothing of them is imported, with the number of users that have them. */
+  readonly notImported?: Readonly<Record<string, number>>
   readonly rejections?: readonly string[]
   readonly users: readonly object[]
   /** The accounts that can log in, with their passwords. */
   readonly logins: Readonly<Record<string, string>>
 }
 
+const CHECK = { withoutPasswords: false }
 const WITHOUT = '; --without-passwords imports the user for a reset by mail'
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -35,6 +39,26 @@ const CASES: Readonly<Record<string, Case>> = {
     args: ['--from', 'supabase', fixture('supabase.csv')],
     // The last one has the address of the first one: accounts of single sign-on may.
     counts: 'read 6 = created 3 + updated 0 + skipped 1 + rejected 2',
+    notImported: {
+      instance_id: 6,
+      id: 6,
+      aud: 6,
+      role: 6,
+      confirmation_sent_at: 2,
+      raw_app_meta_data: 6,
+      'raw_user_meta_data.email_verified': 2,
+      updated_at: 6,
+      email_change_confirm_status: 6,
+      is_sso_user: 6,
+      is_anonymous: 6,
+      confirmation_token: 1,
+      phone: 1,
+      phone_confirmed_at: 1,
+      'raw_user_meta_data.iss': 1,
+      'raw_user_meta_data.sub': 1,
+      'raw_user_meta_data.email': 1,
+      'raw_user_meta_data.phone_verified': 1,
+    },
     rejections: ['line 5: email: is missing', 'line 6: the account is marked as deleted'],
     users: [
       { ...ADA, last_name: 'King Lovelace' },
@@ -47,6 +71,20 @@ const CASES: Readonly<Record<string, Case>> = {
   'supabase, JSON': {
     args: ['--from', 'supabase', fixture('supabase.json')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    notImported: {
+      instance_id: 2,
+      id: 2,
+      aud: 2,
+      role: 2,
+      confirmation_sent_at: 2,
+      raw_app_meta_data: 2,
+      'raw_user_meta_data.email_verified': 1,
+      updated_at: 2,
+      email_change_confirm_status: 2,
+      is_sso_user: 2,
+      is_anonymous: 2,
+      confirmation_token: 1,
+    },
     users: [
       { ...ADA, last_name: 'King Lovelace' },
       { ...BOB, first_name: '-' },
@@ -56,12 +94,14 @@ const CASES: Readonly<Record<string, Case>> = {
   'auth0, users': {
     args: ['--from', 'auth0', fixture('auth0-users.ndjson')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    notImported: { user_id: 2, nickname: 2, updated_at: 2, identities: 1 },
     users: [ADA, { ...BOB, first_name: '-' }],
     logins: {},
   },
   'auth0, hashes': {
     args: ['--from', 'auth0', fixture('auth0-hashes.ndjson')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    notImported: { _id: 2, password_set_date: 2, tenant: 2, connection: 2, _tmp_is_unique: 2 },
     users: [
       { ...ADA, first_name: '-', last_name: '-' },
       { ...BOB, first_name: '-', banned: false },
@@ -71,6 +111,7 @@ const CASES: Readonly<Record<string, Case>> = {
   firebase: {
     args: ['--from', 'firebase', '--hash-config', fixture('firebase-hash-config.txt'), fixture('firebase-users.json')],
     counts: 'read 3 = created 2 + updated 0 + skipped 0 + rejected 1',
+    notImported: { localId: 3, photoUrl: 1, customAttributes: 1, providerUserInfo: 2, phoneNumber: 1 },
     rejections: ['line 44: email: is missing'],
     users: [ADA, { ...BOB, first_name: '-' }],
     logins: { 'ada@example.com': 'user1password' },
@@ -78,6 +119,16 @@ const CASES: Readonly<Record<string, Case>> = {
   keycloak: {
     args: ['--from', 'keycloak', fixture('keycloak-realm.json')],
     counts: 'read 4 = created 3 + updated 0 + skipped 0 + rejected 1',
+    notImported: {
+      id: 4,
+      username: 4,
+      totp: 4,
+      'credentials.id': 3,
+      'credentials.userLabel': 3,
+      'credentials.createdDate': 3,
+      realmRoles: 4,
+      notBefore: 4,
+    },
     rejections: ['line 95: email: is missing'],
     users: [ADA, { ...BOB, last_name: 'Byrne', verified: true }, { ...ADA, email: 'cem@example.com', first_name: 'Cem', last_name: 'Can' }],
     logins: { 'ada@example.com': PASSWORD, 'cem@example.com': PASSWORD },
@@ -85,6 +136,7 @@ const CASES: Readonly<Record<string, Case>> = {
   django: {
     args: ['--from', 'django', fixture('django.json')],
     counts: 'read 4 = created 3 + updated 0 + skipped 0 + rejected 1',
+    notImported: { 'fields.username': 4, 'fields.is_staff': 4 },
     rejections: [`line 1: password_hash: md5 is too weak to take over${WITHOUT}`],
     users: [
       { ...ADA, role: 'admin' },
@@ -96,6 +148,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'django, without passwords': {
     args: ['--from', 'django', '--without-passwords', fixture('django.json')],
     counts: 'read 4 = created 4 + updated 0 + skipped 0 + rejected 0',
+    notImported: { 'fields.username': 4, 'fields.is_staff': 4 },
     users: [
       { ...ADA, role: 'admin' },
       { ...BOB, first_name: '-' },
@@ -107,30 +160,35 @@ const CASES: Readonly<Record<string, Case>> = {
   'better-auth, joined': {
     args: ['--from', 'better-auth', fixture('better-auth.jsonl')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    notImported: { updatedAt: 2, banReason: 1 },
     users: [{ ...ADA, role: 'admin' }, BOB],
     logins: { 'ada@example.com': PASSWORD },
   },
   'better-auth, two tables': {
     args: ['--from', 'better-auth', fixture('better-auth-tables.json')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    notImported: { 'account of providerId google': 1, 'account.id': 2, 'account.accountId': 2, updatedAt: 2, banReason: 1 },
     users: [{ ...ADA, role: 'admin' }, BOB],
     logins: { 'ada@example.com': PASSWORD },
   },
   'better-auth, tables of Drizzle': {
     args: ['--from', 'better-auth', fixture('better-auth-drizzle.jsonl')],
     counts: 'read 3 = created 3 + updated 0 + skipped 0 + rejected 0',
+    notImported: { updated_at: 3, ban_reason: 2 },
     users: [{ ...ADA, role: 'admin' }, BOB, { ...ADA, email: 'cem@example.com', first_name: 'Cem', last_name: '-' }],
     logins: { 'ada@example.com': PASSWORD },
   },
   'better-auth, SQLite': {
     args: ['--from', 'better-auth', fixture('better-auth-sqlite.json')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    notImported: { updatedAt: 2, banReason: 1 },
     users: [{ ...ADA, role: 'admin' }, BOB],
     logins: { 'ada@example.com': PASSWORD },
   },
   'fastapi-template, CSV': {
     args: ['--from', 'fastapi-template', fixture('fastapi-template.csv')],
     counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    notImported: { id: 2 },
     users: [
       { ...ADA, role: 'admin', last_name: '"Countess" Lovelace' },
       { ...BOB, first_name: '-' },
@@ -140,6 +198,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'fastapi-template, JSON': {
     args: ['--from', 'fastapi-template', fixture('fastapi-template.json')],
     counts: 'read 1 = created 1 + updated 0 + skipped 0 + rejected 0',
+    notImported: { id: 1 },
     users: [{ ...ADA, role: 'admin' }],
     logins: { 'ada@example.com': PASSWORD },
   },
@@ -173,12 +232,13 @@ async function assertLogins(line: CommandLine, logins: Case['logins']): Promise<
   }
 }
 
-for (const [name, { args, counts, rejections = [], users, logins }] of Object.entries(CASES))
+for (const [name, { args, counts, notImported = {}, rejections = [], users, logins }] of Object.entries(CASES))
   test(`user import reads the export of ${name}`, async (t) => {
     const line = await commandLine(t)
     const { code, stdout, stderr } = await line.run(['user', 'import', ...args])
     const [notice = '', ...rest] = name === 'latchkey' ? stderr.split('\n') : ['', ...stderr.split('\n')]
-    assert.deepEqual(rest, [...rejections.map((text) => `latchkey: ${text}`), ''])
+    const named = Object.entries(notImported).map(([field, count]) => `not imported: "${field}" (${count} user${count === 1 ? '' : 's'})`)
+    assert.deepEqual(rest, [...named, ...rejections.map((text) => `latchkey: ${text}`), ''])
     if (name === 'latchkey') assert.match(notice, /^hashing 1 passwords takes about \d+ s$/)
     assert.deepEqual([stdout, code], [`${counts}\n`, rejections.length > 0 ? 1 : 0])
     const listed = json(await line.run(['user', 'list', '--json'])) as readonly { id: number }[]
@@ -290,4 +350,13 @@ nodeTest('a ban that has expired is not imported, one without an end is, and one
   ])
     assert.equal(bannedUntil(past), false, String(past))
   for (const unreadable of ['soon', '-infinity', true, {}]) assert.throws(() => bannedUntil(unreadable), Rejected)
+})
+
+nodeTest('a credential of Keycloak with objects in place of texts is rejected like every other hash', () => {
+  const credentialData = JSON.stringify({ algorithm: { toString: 1 }, hashIterations: { toString: 1 } })
+  const record = { username: 'ada', email: 'ada@example.com', credentials: [{ type: 'password', credentialData, secretData: '{}' }] }
+  assert.throws(
+    () => checkUser(convert('keycloak', record), 1, CHECK),
+    new Rejected(`password_hash: it is of an unknown kind, or damaged${WITHOUT}`),
+  )
 })

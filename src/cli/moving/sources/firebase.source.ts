@@ -1,5 +1,5 @@
 import { type JsonObject, Rejected } from '../../../domain/moving/imported-user.ts'
-import { fromTimestamp, isTrue, type Source, splitName } from './source.ts'
+import { defineSource, fromTimestamp, isTrue, type Source, splitName } from './source.ts'
 
 /** The parameters of the project, which its hashes cannot be verified without. */
 export type HashConfig = {
@@ -21,21 +21,31 @@ export function parseHashConfig(text: string): HashConfig | undefined {
 
 /** The export of `firebase auth:export`. */
 export function createFirebase(config: HashConfig | undefined): Source {
-  return {
+  return defineSource({
     title: 'Firebase',
     listName: 'users',
     mark: 'localId',
     isUser: (record) => 'localId' in record,
+    fields: {
+      email: true,
+      emailVerified: true,
+      displayName: true,
+      disabled: true,
+      createdAt: true,
+      lastSignedInAt: true,
+      passwordHash: true,
+      salt: true,
+    },
     convert: (record) => ({
-      email: record['email'],
-      ...splitName(record['displayName']),
-      verified: isTrue(record['emailVerified']),
-      banned: isTrue(record['disabled']),
-      created_at: fromTimestamp(record['createdAt']),
-      last_login_at: fromTimestamp(record['lastSignedInAt']),
+      email: record.email,
+      ...splitName(record.displayName),
+      verified: isTrue(record.emailVerified),
+      banned: isTrue(record.disabled),
+      created_at: fromTimestamp(record.createdAt),
+      last_login_at: fromTimestamp(record.lastSignedInAt),
       password_hash: hashOf(record, config),
     }),
-  }
+  })
 }
 
 function hashOf({ passwordHash, salt }: JsonObject, config: HashConfig | undefined): string | undefined {

@@ -1,12 +1,14 @@
-import type { Source } from './source.ts'
+import { USER_FIELDS } from '../../../domain/moving/fields.ts'
+import { defineSource, type Source } from './source.ts'
 
-export const LATCHKEY: Source = {
+export const LATCHKEY = defineSource({
   title: 'Latchkey',
   mark: 'email',
   isUser: (record) => 'email' in record,
   hasPlaintext: ({ password }) => typeof password === 'string' && password !== '',
+  fields: USER_FIELDS,
   convert: (record) => record,
-}
+})
 
 /** The names of the header are those of the format of Latchkey. */
 export const CSV: Source = { ...LATCHKEY, title: 'CSV', csvColumns: ['email'] }

@@ -1,5 +1,7 @@
 import { checkTime } from '../../../domain/moving/field-checks.ts'
+import type { FieldTree, Known, UserFields } from '../../../domain/moving/fields.ts'
 import { isObject, type JsonObject } from '../../../domain/moving/imported-user.ts'
+import type { UnreadFields } from '../unread-fields.ts'
 
 /** How the users of another product become users of Latchkey. */
 export type Source = {
@@ -16,9 +18,21 @@ export type Source = {
   /** Whether a user has a password that is not hashed. Most sources have none. */
   hasPlaintext?(record: JsonObject): boolean
   /** Called once before the users are read, for an export that keeps the passwords in a list of their own. */
-  prepare?(readList: (name: string) => AsyncIterable<readonly JsonObject[]>): Promise<void>
+  prepare?(readList: (name: string) => AsyncIterable<readonly JsonObject[]>, unread: UnreadFields): Promise<void>
+  /** The fields that `convert` reads. All others that a user has are reported. */
+  fieldsOf(record: JsonObject): FieldTree
   /** Returns the user in the format of `latchkey user export`. Throws Rejected with a reason. */
-  convert(record: JsonObject): JsonObject
+  convert(record: JsonObject): UserFields
+}
+
+type Definition<Fields extends FieldTree> = Omit<Source, 'fieldsOf' | 'convert'> & {
+  readonly fields: Fields
+  convert(record: Known<Fields>): UserFields
+}
+
+/** A source whose users all have the same fields. It reads those that it names: another one does not compile. */
+export function defineSource<const Fields extends FieldTree>({ fields, ...source }: Definition<Fields>): Source {
+  return { ...source, fieldsOf: () => fields }
 }
 
 /** The first name and the last name in a full one: all but the first word is the last name. */
