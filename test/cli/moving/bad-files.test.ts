@@ -41,6 +41,11 @@ const WRONG_FILES: readonly [from: string, content: string | Buffer, reason: str
   ['django', '[{"model": "auth.group", "pk": 1, "fields": {"name": "staff"}}]', 'it contains no users'],
   ['supabase', 'id,mail\n1,ada@example.com\n', 'line 1 should name the columns, with email, encrypted_password among them'],
   ['csv', 'email,email\na@example.com,b@example.com\n', 'line 1 names a column twice'],
+  [
+    'fastapi-template',
+    'email,full_name\nada@example.com,Ada\n',
+    'line 2 has no password or hashed_password, which every user of FastAPI template has',
+  ],
 ]
 
 test('a file that is not what it claims to be gets one line, exit code 1, and nothing is imported', async (t) => {
@@ -52,6 +57,7 @@ test('a file that is not what it claims to be gets one line, exit code 1, and no
     django: 'Django',
     supabase: 'Supabase',
     csv: 'CSV',
+    'fastapi-template': 'FastAPI template',
   }
   const file = join(temporaryFolder(t), 'users')
   for (const [from, content, reason] of t.database === 'sqlite' ? WRONG_FILES : WRONG_FILES.slice(5, 8)) {

@@ -202,6 +202,19 @@ const CASES: Readonly<Record<string, Case>> = {
     users: [{ ...ADA, role: 'admin' }],
     logins: { 'ada@example.com': PASSWORD },
   },
+  'fastapi-template, CSV of the other project': {
+    args: ['--from', 'fastapi-template', '--keep-ids', fixture('fastapi-template-users.csv')],
+    counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    users: [{ ...ADA, role: 'admin' }, BOB],
+    logins: { 'ada@example.com': PASSWORD },
+  },
+  'fastapi-template, JSON of the other project': {
+    args: ['--from', 'fastapi-template', fixture('fastapi-template-users.json')],
+    counts: 'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+    notImported: { nickname: 1 },
+    users: [{ ...ADA, role: 'admin' }, BOB],
+    logins: { 'ada@example.com': PASSWORD },
+  },
   latchkey: {
     args: ['--from', 'latchkey', fixture('latchkey.jsonl')],
     counts: 'read 3 = created 3 + updated 0 + skipped 0 + rejected 0',
@@ -351,6 +364,23 @@ nodeTest('a ban that has expired is not imported, one without an end is, and one
     assert.equal(bannedUntil(past), false, String(past))
   for (const unreadable of ['soon', '-infinity', true, {}]) assert.throws(() => bannedUntil(unreadable), Rejected)
 })
+
+nodeTest(
+  'a user of the FastAPI template belongs to one of its two projects, by its password, and its role and ban are never guessed',
+  () => {
+    const both = { email: 'ada@example.com', password: 'x', hashed_password: 'x' }
+    assert.throws(() => convert('fastapi-template', both), new Rejected('password, hashed_password: only one of them may be given'))
+    const fields = (record: JsonObject) => createSource('fastapi-template', undefined).fieldsOf(record)
+    assert.ok('full_name' in fields({ hashed_password: 'x', first_name: 'Ada' }) && !('first_name' in fields({ hashed_password: 'x' })))
+    assert.ok('first_name' in fields({ password: 'x', full_name: 'Ada' }) && !('full_name' in fields({ password: 'x' })))
+    const check = (record: JsonObject) =>
+      checkUser(convert('fastapi-template', { email: 'ada@example.com', password: null, ...record }), 1, CHECK)
+    assert.equal(check({ role: 'RoleType.admin' }).role, 'admin')
+    assert.throws(() => check({ role: 'RoleType.owner' }), new Rejected('role: should be user or admin'))
+    assert.throws(() => check({ banned: 'perhaps' }), new Rejected('banned: should be true or false'))
+    assert.throws(() => check({ banned: 2 }), new Rejected('banned: should be true or false'))
+  },
+)
 
 nodeTest('a credential of Keycloak with objects in place of texts is rejected like every other hash', () => {
   const credentialData = JSON.stringify({ algorithm: { toString: 1 }, hashIterations: { toString: 1 } })

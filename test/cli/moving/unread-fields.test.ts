@@ -92,7 +92,7 @@ const USERS: Readonly<Record<SourceName, readonly JsonObject[]>> = {
   keycloak: [{ enabled: true, credentials: [{ type: 'password' }] }],
   django: [{ model: 'auth.user', pk: 1, fields: {} }],
   'better-auth': [{ banned: true }],
-  'fastapi-template': [{ hashed_password: 'x' }],
+  'fastapi-template': [{ password: 'x' }, { hashed_password: 'x' }],
 }
 
 for (const [from, users] of Object.entries(USERS) as [SourceName, readonly JsonObject[]][])

@@ -48,8 +48,8 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0', 'read 2 = created 0 + updated 0 + skipped 2 + rejected 0'],
   },
   'FastAPI template': {
-    files: { 'fastapi-template.csv': 'fastapi-template.csv' },
-    printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0'],
+    files: { 'fastapi-template.csv': 'fastapi-template.csv', 'fastapi-template-users.csv': 'fastapi-template-users.csv' },
+    printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0', 'read 2 = created 0 + updated 0 + skipped 2 + rejected 0'],
   },
 }
 

@@ -1,10 +1,41 @@
-import { defineSource, isTrue, splitName } from './source.ts'
+import { Rejected } from '../../../domain/moving/imported-user.ts'
+import { defineSource, isTrue, type Source, splitName } from './source.ts'
 
-/** Rows of the table user of the full-stack FastAPI template. */
-export const FASTAPI_TEMPLATE = defineSource({
-  title: 'FastAPI template',
-  csvColumns: ['email', 'hashed_password'],
-  mark: 'hashed_password',
+/** Two projects have this name. Their tables have only the address and the time of creation in common. */
+const COMMON = { title: 'FastAPI template', csvColumns: ['email'], mark: 'password or hashed_password' }
+
+/** Rows of the table users of the template with the command api-admin. */
+const API_TEMPLATE = defineSource({
+  ...COMMON,
+  isUser: (record) => 'password' in record,
+  fields: {
+    id: true,
+    email: true,
+    password: true,
+    first_name: true,
+    last_name: true,
+    role: true,
+    verified: true,
+    banned: true,
+    created_at: true,
+  },
+  convert: (record) => ({
+    id: record.id,
+    email: record.email,
+    first_name: record.first_name,
+    last_name: record.last_name,
+    // Python writes the role with the name of its type.
+    role: typeof record.role === 'string' ? record.role.replace(/^RoleType\./, '') : record.role,
+    verified: fromBit(record.verified),
+    banned: fromBit(record.banned),
+    created_at: record.created_at,
+    password_hash: record.password,
+  }),
+})
+
+/** Rows of the table user of the full-stack template. */
+const FULL_STACK_TEMPLATE = defineSource({
+  ...COMMON,
   isUser: (record) => 'hashed_password' in record,
   fields: { email: true, hashed_password: true, full_name: true, is_superuser: true, is_active: true, created_at: true },
   convert: (record) => ({
@@ -18,3 +49,19 @@ export const FASTAPI_TEMPLATE = defineSource({
     password_hash: record.hashed_password,
   }),
 })
+
+export const FASTAPI_TEMPLATE: Source = {
+  ...COMMON,
+  isUser: (record) => API_TEMPLATE.isUser(record) || FULL_STACK_TEMPLATE.isUser(record),
+  fieldsOf: (record) => (FULL_STACK_TEMPLATE.isUser(record) ? FULL_STACK_TEMPLATE : API_TEMPLATE).fieldsOf(record),
+  convert(record) {
+    if (!FULL_STACK_TEMPLATE.isUser(record)) return API_TEMPLATE.convert(record)
+    if (API_TEMPLATE.isUser(record)) throw new Rejected('password, hashed_password: only one of them may be given')
+    return FULL_STACK_TEMPLATE.convert(record)
+  },
+}
+
+/** SQLite has numbers in place of booleans. */
+function fromBit(value: unknown): unknown {
+  return value === 0 || value === 1 ? value === 1 : value
+}
