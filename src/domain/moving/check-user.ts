@@ -18,7 +18,10 @@ export type CheckOptions = {
   readonly foreignKinds?: ForeignKinds
 }
 
-/** Checks a user in the format of `latchkey user export`. Throws Rejected with the reason. */
+/**
+ * Checks a user in the format of `latchkey user export`. In place of a hash, it may have the reason why there is none that can be taken over.
+ * Throws Rejected with the reason.
+ */
 export function checkUser(record: UserFields, line: number, options: CheckOptions): ImportedUser {
   const email = checkEmail(record.email)
   return {
@@ -52,18 +55,21 @@ const NO_SECRET: Secret = { password: undefined, passwordHash: undefined, foreig
 
 function checkSecret(record: UserFields, options: CheckOptions): Secret {
   const password = checkText('password', record.password)
-  const passwordHash = checkText('password_hash', record.password_hash)
+  const given = record.password_hash
+  const passwordHash = given instanceof UnusableHash ? given : checkText('password_hash', given)
   if (password !== undefined && passwordHash !== undefined) throw new Rejected('password, password_hash: only one of them may be given')
   if (password !== undefined) {
     if (isPassword(password)) return { ...NO_SECRET, password }
     if (options.withoutPasswords) return NO_SECRET
     throw new Rejected(`password: should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`)
   }
-  return passwordHash === undefined || passwordHash.startsWith(NO_PASSWORD) ? NO_SECRET : checkHash(passwordHash, options)
+  const isNone = passwordHash === undefined || (typeof passwordHash === 'string' && passwordHash.startsWith(NO_PASSWORD))
+  return isNone ? NO_SECRET : checkHash(passwordHash, options)
 }
 
-function checkHash(passwordHash: string, { withoutPasswords, foreignKinds }: CheckOptions): Secret {
+function checkHash(passwordHash: string | UnusableHash, { withoutPasswords, foreignKinds }: CheckOptions): Secret {
   try {
+    if (passwordHash instanceof UnusableHash) throw passwordHash
     // The parameters of a hash that the service could have made itself are checked too: it may be damaged.
     const { cost } = parseForeignHash(passwordHash)
     if (isNativeHash(passwordHash)) return { ...NO_SECRET, passwordHash }

@@ -46,6 +46,11 @@ const WRONG_FILES: readonly [from: string, content: string | Buffer, reason: str
     'email,full_name\nada@example.com,Ada\n',
     'line 2 has no password or hashed_password, which every user of FastAPI template has',
   ],
+  [
+    'auth0',
+    '{"email": "ada@example.com", "first_name": "Ada"}\n',
+    'line 1 has no user_id, _id or email_verified, which every user of Auth0 has',
+  ],
 ]
 
 test('a file that is not what it claims to be gets one line, exit code 1, and nothing is imported', async (t) => {
@@ -58,6 +63,7 @@ test('a file that is not what it claims to be gets one line, exit code 1, and no
     supabase: 'Supabase',
     csv: 'CSV',
     'fastapi-template': 'FastAPI template',
+    auth0: 'Auth0',
   }
   const file = join(temporaryFolder(t), 'users')
   for (const [from, content, reason] of t.database === 'sqlite' ? WRONG_FILES : WRONG_FILES.slice(5, 8)) {
@@ -185,6 +191,7 @@ nodeTest('any JSON object is a user, a rejection with a reason, or nothing that 
     'user_id',
     'keys',
     'identifiers',
+    'custom_password_hash',
     'hashed_password',
     'encrypted_password',
     'raw_user_meta_data',

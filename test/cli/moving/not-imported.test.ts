@@ -72,8 +72,8 @@ test('a file of rejects can be imported with the same command, and its reasons a
   const line = await commandLine(t)
   const rejects = join(temporaryFolder(t), 'rejects.jsonl')
   const file = writeFile(t, [
-    { email: 'nobody', passwordHash: null },
-    { email: 'bob@example.com', passwordHash: null },
+    { email: 'nobody', name: 'Ada' },
+    { email: 'bob@example.com', email_verified: true },
   ])
   await line.run(['user', 'import', file, '--from', 'auth0', '--rejects', rejects])
   const again = await line.run(['user', 'import', rejects, '--from', 'auth0'])

@@ -31,6 +31,7 @@ type Case = {
   readonly logins: Readonly<Record<string, string>>
 }
 
+const HASHES_OF_AUTH0 = ['bcrypt', 'argon2', 'pbkdf2', 'defaults', 'scrypt', 'base64'].map((name) => `${name}@example.com`)
 const CHECK = { withoutPasswords: false }
 const WITHOUT = '; --without-passwords imports the user for a reset by mail'
 
@@ -107,6 +108,28 @@ const CASES: Readonly<Record<string, Case>> = {
       { ...BOB, first_name: '-', banned: false },
     ],
     logins: { 'ada@example.com': PASSWORD },
+  },
+  'auth0, bulk import': {
+    args: ['--from', 'auth0', fixture('auth0-bulk.json')],
+    counts: 'read 14 = created 8 + updated 0 + skipped 0 + rejected 6',
+    notImported: {
+      user_id: 1,
+      app_metadata: 1,
+      mfa_factors: 1,
+      'custom_password_hash.salt.position': 2,
+      'custom_password_hash.hash.digest': 1,
+      'custom_password_hash.hash.key': 1,
+    },
+    rejections: [
+      `line 9: password_hash: md5 is too weak to take over${WITHOUT}`,
+      `line 10: password_hash: sha256 is too weak to take over${WITHOUT}`,
+      `line 11: password_hash: hmac is too weak to take over${WITHOUT}`,
+      `line 12: password_hash: ldap is too weak to take over${WITHOUT}`,
+      `line 13: password_hash: its salt beside the hash is not supported${WITHOUT}`,
+      `line 14: password_hash: it is of a password that was not encoded in UTF-8${WITHOUT}`,
+    ],
+    users: [ADA, ...HASHES_OF_AUTH0.map((email) => ({ ...ADA, email, first_name: '-', last_name: '-' })), BOB],
+    logins: Object.fromEntries(['ada@example.com', ...HASHES_OF_AUTH0].map((email) => [email, PASSWORD])),
   },
   firebase: {
     args: ['--from', 'firebase', '--hash-config', fixture('firebase-hash-config.txt'), fixture('firebase-users.json')],
@@ -381,6 +404,38 @@ nodeTest(
     assert.throws(() => check({ banned: 2 }), new Rejected('banned: should be true or false'))
   },
 )
+
+nodeTest('a hash of a bulk import into Auth0 that cannot be verified is rejected with the reason, or left out on request', () => {
+  const custom = (value: object) => ({ email: 'ada@example.com', custom_password_hash: value })
+  const scrypt = { algorithm: 'scrypt', hash: { value: 'ab'.repeat(32), encoding: 'hex' }, salt: { value: 'abc' }, keylen: 32 }
+  assert.equal(checkUser(convert('auth0', custom(scrypt)), 1, CHECK).foreignKind, 'scrypt 16384 8 1/1')
+  const cases: readonly (readonly [object, string])[] = [
+    [{}, 'it is of an unknown kind'],
+    [{ algorithm: { toString: 1 } }, 'it is of an unknown kind'],
+    [{ algorithm: 'md4' }, 'md4 is too weak to take over'],
+    [{ algorithm: 'bcrypt' }, 'its hash.value should be text'],
+    [{ algorithm: 'bcrypt', hash: { value: '5f4dcc3b5aa765d61d8327deb882cf99' } }, 'md5 is too weak to take over'],
+    [{ algorithm: 'pbkdf2', hash: { value: '$pbkdf2-whirlpool$i=1000,l=64$c2FsdA$aGFzaA' } }, 'it is of an unknown kind, or damaged'],
+    [{ ...scrypt, keylen: 64 }, 'its keylen should be the number of bytes of the hash'],
+    [{ ...scrypt, cost: 1000 }, 'its cost should be a power of two'],
+    [{ ...scrypt, cost: { toString: 1 } }, 'its cost should be a power of two'],
+    [{ ...scrypt, cost: 2 ** 21 }, 'its logarithm of N should be from 1 to 20'],
+    [{ ...scrypt, blockSize: '8' }, 'it is of an unknown kind, or damaged'],
+    [{ ...scrypt, hash: { value: scrypt.hash.value } }, 'its hash.encoding should be hex or base64'],
+    [{ ...scrypt, hash: { value: 'xyz', encoding: 'hex' } }, 'its hash.value should be hex'],
+    [{ ...scrypt, salt: undefined }, 'its salt.value should be utf8'],
+    [{ ...scrypt, salt: { value: 'a!', encoding: 'base64' } }, 'its salt.value should be base64'],
+  ]
+  for (const [hash, reason] of cases) {
+    const user = convert('auth0', custom(hash))
+    assert.throws(() => checkUser(user, 1, CHECK), new Rejected(`password_hash: ${reason}${WITHOUT}`), reason)
+    assert.equal(checkUser(user, 1, { withoutPasswords: true }).passwordHash, undefined)
+  }
+  assert.throws(
+    () => convert('auth0', { ...custom(scrypt), password_hash: '$2b$04$x' }),
+    new Rejected('passwordHash, password_hash, custom_password_hash: only one of them may be given'),
+  )
+})
 
 nodeTest('a credential of Keycloak with objects in place of texts is rejected like every other hash', () => {
   const credentialData = JSON.stringify({ algorithm: { toString: 1 }, hashIterations: { toString: 1 } })

@@ -80,6 +80,7 @@ const KEY = {
   id: 'a',
   retiring_secrets: [{ key_hash: '0'.repeat(64), retired_at: '2026-01-31T09:30:00Z', expires_at: '2026-01-31T09:30:00Z' }],
 }
+const SCRYPT = { algorithm: 'scrypt', hash: { value: 'ab', encoding: 'hex' }, salt: { value: 'abc' }, password: {}, keylen: 1 }
 const LATCHKEY_USER = { email: 'ada@example.com', keys: [KEY] }
 
 /** Users that make each source read all that it reads. */
@@ -87,7 +88,7 @@ const USERS: Readonly<Record<SourceName, readonly JsonObject[]>> = {
   latchkey: [LATCHKEY_USER],
   csv: [LATCHKEY_USER],
   supabase: [{ raw_user_meta_data: {} }, { email_confirmed_at: null }],
-  auth0: [{ identifiers: [{ type: 'email' }], blocked: false }],
+  auth0: [{ identifiers: [{ type: 'email' }], blocked: false, custom_password_hash: SCRYPT }],
   firebase: [{}],
   keycloak: [{ enabled: true, credentials: [{ type: 'password' }] }],
   django: [{ model: 'auth.user', pk: 1, fields: {} }],

@@ -31,8 +31,16 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   CSV: { files: { 'users.csv': 'users.csv' }, printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0'] },
   Supabase: { files: { 'users.csv': 'supabase.csv' }, printed: ['read 6 = created 3 + updated 0 + skipped 1 + rejected 2'] },
   Auth0: {
-    files: { 'auth0-users.ndjson': 'auth0-users.ndjson', 'auth0-hashes.ndjson': 'auth0-hashes.ndjson' },
-    printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0', 'read 2 = created 0 + updated 2 + skipped 0 + rejected 0'],
+    files: {
+      'auth0-users.ndjson': 'auth0-users.ndjson',
+      'auth0-hashes.ndjson': 'auth0-hashes.ndjson',
+      'auth0-bulk.json': 'auth0-bulk.json',
+    },
+    printed: [
+      'read 2 = created 2 + updated 0 + skipped 0 + rejected 0',
+      'read 2 = created 0 + updated 2 + skipped 0 + rejected 0',
+      'read 14 = created 6 + updated 0 + skipped 2 + rejected 6',
+    ],
   },
   Firebase: {
     files: { 'firebase-users.json': 'firebase-users.json', 'firebase-hash-config.txt': 'firebase-hash-config.txt' },
