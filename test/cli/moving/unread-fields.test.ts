@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { SourceName } from '../../../src/cli/moving/sources/source-names.ts'
 import { createSource } from '../../../src/cli/moving/sources/sources.ts'
 import { createUnreadFields, describeUnread } from '../../../src/cli/moving/unread-fields.ts'
+import { render } from '../../../src/cli/terminal/output.ts'
 import { checkUser } from '../../../src/domain/moving/check-user.ts'
 import type { FieldTree } from '../../../src/domain/moving/fields.ts'
 import type { JsonObject } from '../../../src/domain/moving/imported-user.ts'
@@ -25,7 +26,8 @@ test('at most 50 names are kept, of at most 200 characters, and the users with f
 })
 
 test('names cannot control the terminal, and fields without a value are not counted', () => {
-  assert.deepEqual(descriptionsOf('csv', { 'a\u001b[2J\n': 1 }, { 'a\u001b[2J\n': '' }), ['not imported: "a\ufffd[2J\ufffd" (1 user)'])
+  const [line = ''] = descriptionsOf('csv', { 'a\u001b[2J\n': 1 }, { 'a\u001b[2J\n': '' })
+  assert.equal(render(line, false), 'not imported: "a\\x1b[2J\\x0a" (1 user)')
   assert.deepEqual(descriptionsOf('csv', { a: null, b: '', c: [], d: {}, e: undefined }), [])
   assert.deepEqual(descriptionsOf('csv', { a: false, b: 0 }), ['not imported: "a" (1 user)', 'not imported: "b" (1 user)'])
 })
