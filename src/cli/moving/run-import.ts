@@ -29,7 +29,7 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
   if (given.rejects !== undefined && isSameFile(given.rejects, file))
     throw new InvalidInput([`--rejects: ${file} is the file that is imported; choose another one`])
   const survey = await examine(file, source, check)
-  for (const field of survey.unread) process.stderr.write(`${describeUnread(field)}\n`)
+  for (const field of survey.unread) printNote(describeUnread(field))
   const passwords = createPasswords({ ...PASSWORD_OPTIONS, maxWaitMs: Number.POSITIVE_INFINITY })
   if (survey.plaintextCount > 0) await announceHashing(survey.plaintextCount, passwords)
   await withDatabase(async (db, { passwordBlocklist }) => {
