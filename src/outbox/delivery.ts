@@ -14,7 +14,7 @@ export type Delivery<Entry extends { readonly id: number }> = {
   release(entry: Entry): Promise<void>
   /** Never throws: an error is an outcome too. */
   attempt(entry: Entry): Promise<Outcome>
-  /** Removes a batch of entries that need no attempt. True when there may be more. */
+  /** Removes or puts aside a batch of entries that need no attempt now. Called before each claim. True when there may be more. */
   prune(): Promise<boolean>
   /** Aborts the attempts in progress. */
   close(): Promise<void>

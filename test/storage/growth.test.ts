@@ -47,11 +47,16 @@ const ACCEPTED: Accepted = [
     'update webhook_deliveries set failed_at = $2, last_error = $5 where id in',
     'webhooks that wait for a stopped receiver: every ten minutes',
   ],
+  ['update webhook_deliveries set waits_for = null where waits_for in', 'webhooks that wait or failed: every ten minutes'],
 ]
 /** Plans without values expect large batches. With its values, or in a larger table, PostgreSQL looks up the rows of these by an index. */
 const ACCEPTED_WITHOUT_VALUES: Accepted = [
   ['with due as materialized', 'claims a few mails'],
   ['with unwanted as materialized', 'a batch of mails'],
+  [
+    'with ready as materialized ( select id, user_id, due_at from webhook_deliveries where failed_at is null and waits_for is null and due_at <= $1 order',
+    'a batch of webhooks whose turn has not come',
+  ],
   ['select id, email_key from users where email_key in', 'a batch of an import'],
   ['select id, email_key, first_name, last_name, role, banned, verified, password_hash from users', 'a batch of an import'],
   ['update users set first_name = coalesce(given.first_name', 'a batch of an import'],

@@ -6,8 +6,9 @@ import {
   extendWebhookLease,
   forgetFailedWebhooks,
   giveUpWebhook,
-  holdBackWebhooks,
+  letWebhooksPass,
   postponeWebhook,
+  queueUpWebhooks,
   releaseWebhook,
   removeWebhook,
   stopWebhooks,
@@ -88,16 +89,13 @@ export function createWebhookDelivery(parts: WebhookDeliveryParts): Delivery<Cla
     logger[isFailing ? 'debug' : 'warn'](describe(webhook, reason), 'a webhook was not accepted and is retried')
     isFailing = true
     const dueAt = Math.min(now() + webhookDelayMs(webhook.attempts, random), endsAt)
-    return async () => {
-      await postponeWebhook(db, webhook, dueAt, reason)
-      await holdBackWebhooks(db, webhook, dueAt)
-    }
+    return () => postponeWebhook(db, webhook, dueAt, reason)
   }
 
   function givenUp(webhook: ClaimedWebhook, reason: string): Outcome {
     onAttempt('failed')
     logger.error(describe(webhook, reason), 'a webhook could not be delivered and is given up')
-    return async () => void (await giveUpWebhook(db, webhook, now(), reason))
+    return () => giveUpWebhook(db, webhook, now(), reason)
   }
 
   /** Stopped before the lease ends, so that no process sends another webhook in between. */
@@ -118,13 +116,20 @@ export function createWebhookDelivery(parts: WebhookDeliveryParts): Delivery<Cla
     return 'the request could not be made'
   }
 
-  /** Webhooks that wait for a stopped receiver fail after the same time as others. Errors are ignored here: the next run does what is left. */
+  /** Errors are ignored here: the next run does what is left. */
   async function prune(): Promise<boolean> {
+    if (await cleanUp()) return true
+    return queueUpWebhooks(db, now()).catch(() => false)
+  }
+
+  /** Webhooks that wait for a stopped receiver fail after the same time as others. True when there may be more. */
+  async function cleanUp(): Promise<boolean> {
     if (now() < prunesAt) return false
     const limits = { before: now() - RETRIED_FOR_MS, now: now(), batch: PRUNE_BATCH, endpoint, reason: STOPPED }
     const expired = await expireStoppedWebhooks(db, limits).catch(() => 0)
     const forgotten = await forgetFailedWebhooks(db, now() - FAILED_KEPT_MS, PRUNE_BATCH).catch(() => 0)
     if (expired === PRUNE_BATCH || forgotten === PRUNE_BATCH) return true
+    await letWebhooksPass(db, now()).catch(() => undefined)
     prunesAt = now() + PRUNE_EVERY_MS
     return false
   }

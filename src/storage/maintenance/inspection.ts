@@ -91,7 +91,7 @@ const READ_SECRET_HOLDERS = 'select process_id as "processId", fingerprint, sign
 const READ_WEBHOOKS = `
   select count(*) - count(failed_at) as pending, count(failed_at) as failed,
     count(case when failed_at is null and attempts > 0 then 1 end) as retrying,
-    min(case when failed_at is null and lease is null then due_at end) as "dueAt"
+    min(case when failed_at is null and lease is null and waits_for is null then due_at end) as "dueAt"
   from webhook_deliveries`
 const READ_WEBHOOK_STOPS = 'select endpoint, stopped_at as "stoppedAt" from webhook_stops'
 const LOCK_TIMEOUT_MS = 3000

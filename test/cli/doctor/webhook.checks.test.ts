@@ -10,6 +10,7 @@ import { problems } from '../../support/processes/doctor.ts'
 import { enqueueWebhook, WEBHOOK_SECRET } from '../../support/servers/webhook-receiver.ts'
 
 const RETRIED = statement("update webhook_deliveries set attempts = 1, due_at = $2, last_error = 'answered 500' where id = $1")
+const WAITING = statement('update webhook_deliveries set waits_for = $2 where id = $1')
 const FAILED = statement("update webhook_deliveries set failed_at = 1, last_error = 'answered 500' where id = $1")
 
 /** Settings with a receiver, its database, and a function that queues a webhook. */
@@ -51,6 +52,16 @@ test('doctor reports webhooks that are late, retried or failed', async (t) => {
     'warning: 1 webhook could not be delivered',
   ])
   assert.ok(!JSON.stringify(findings).includes('canary'), 'the URL may contain a token')
+})
+
+test('doctor does not report a webhook that waits for an earlier one of its user as late', async (t) => {
+  const { env, db, queue } = await withReceiver(t)
+  const now = Date.now()
+  for (const id of [1, 2]) await queue(id, now - 20 * 60_000)
+  await db.run(RETRIED, 1, now + 60_000)
+  assert.deepEqual(problems(await examine(env), 'webhooks'), ['error: 2 webhooks pending, the oldest due for 20 minutes'])
+  await db.run(WAITING, 2, 1)
+  assert.deepEqual(problems(await examine(env), 'webhooks'), ['warning: 1 webhook not accepted yet, and retried'])
 })
 
 test('doctor reports a receiver that answered 410, and only for its URL', async (t) => {

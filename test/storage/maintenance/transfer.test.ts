@@ -11,6 +11,9 @@ import { emptyPostgres, test } from '../../support/databases/databases.ts'
 /** Tables that are not copied: the history of migrations, the id of the database, running processes, counted requests, and tables that the target derives itself. */
 const NOT_MOVED = /^(schema_migrations|instance|activity|rate_limits|secret_holders|users_search.*|sqlite_.*)$/
 
+/** A column that the target derives itself. */
+const DERIVED = 'webhook_deliveries.waits_for'
+
 const COLUMNS = statement<{ table_name: string; column_name: string }>(
   `select table_name, column_name from information_schema.columns where table_schema = current_schema()`,
   `select tables.name as table_name, columns.name as column_name from sqlite_schema as tables, pragma_table_info(tables.name) as columns
@@ -20,7 +23,7 @@ const COLUMNS = statement<{ table_name: string; column_name: string }>(
 test('every column of every table is copied to another database', async (t) => {
   const { db } = await startApp(t)
   const columns = (await db.all(COLUMNS)).filter(({ table_name }) => !NOT_MOVED.test(table_name))
-  const inDatabase = columns.map(({ table_name, column_name }) => `${table_name}.${column_name}`)
+  const inDatabase = columns.map(({ table_name, column_name }) => `${table_name}.${column_name}`).filter((column) => column !== DERIVED)
   const moved = Object.entries(TABLES).flatMap(([table, names]) => names.map((name) => `${table}.${name}`))
   assert.deepEqual(moved.sort(), inDatabase.sort())
 })
