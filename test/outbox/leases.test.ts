@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Refusal } from '../../src/model/refusal.ts'
-import type { Database } from '../../src/storage/database.ts'
+import { type Database, statement } from '../../src/storage/database.ts'
+import { insertRows } from '../../src/storage/many-rows.ts'
 import {
   claimMails,
   enqueueMail,
@@ -14,6 +15,8 @@ import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { type ContractContext, test } from '../support/databases/databases.ts'
 import { createHeldTransport, createInstantTransport, openPostOffice, outboxRows } from '../support/servers/post-office.ts'
 
+const { postgres, sqlite } = insertRows('outbox', { keepsIds: false })
+const INSERT = statement(postgres, sqlite)
 const LEASE_SECONDS = 12
 const NEVER_MS = 2 ** 31 - 1
 
@@ -108,4 +111,25 @@ test('after an outage of the database, the process that is sending a mail has ti
     transport.sent.map(({ to }) => to),
     [zoe.email, mia.email],
   )
+})
+
+test('1,400 mails, whose first ones were leased last by a process that was killed, are sent without delay, and those when the leases end', async (t) => {
+  const testApp = await startApp(t)
+  const now = testApp.clock.now()
+  const rows = Array.from({ length: 1400 }, (_, index) => {
+    const isLeased = index < 4
+    const dueAt = isLeased ? now + LEASE_SECONDS * 1000 : now - 1400 + index
+    const recipient = `${index}@example.com`
+    const mail = { kind: 'password_changed', recipient, address: recipient, revision: 1, requested_at: now, attempts: 0 }
+    return { ...mail, due_at: dueAt, lease: isLeased ? 'killed' : null }
+  })
+  await testApp.db.run(INSERT, JSON.stringify(rows))
+  const transport = createInstantTransport()
+  const { dispatcher } = openPostOffice(testApp, transport)
+  await dispatcher.drain()
+  assert.equal(transport.sent.length, 1396)
+  testApp.clock.advance({ seconds: LEASE_SECONDS })
+  await dispatcher.drain()
+  assert.deepEqual(transport.sent.map(({ to }) => to).sort(), rows.map(({ recipient }) => recipient).sort())
+  assert.deepEqual(await outboxRows(testApp), [])
 })
