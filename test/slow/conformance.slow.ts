@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Result, runConformance } from '../../src/cli/conformance/run.ts'
 import { startConforming } from '../support/app/conforming-service.ts'
+import { DEV_MAIL_TOKEN } from '../support/app/start-app.ts'
 import { ACCESS_DEFECTS } from '../support/conformance/access-defects.ts'
 import { ACCOUNT_DEFECTS } from '../support/conformance/account-defects.ts'
 import { honest } from '../support/conformance/honest-choices.ts'
@@ -23,7 +24,7 @@ test('conformance finds every planted defect, and names the right check', async 
     for (const { name, check, plant } of queue) {
       const proxy = await startMutatingProxy(t, url, adminKey, plant())
       const only = [check.slice(0, check.indexOf('.'))]
-      const run = await runConformance({ url: proxy, adminKey, mailbox: url, only, isStrict: true })
+      const run = await runConformance({ url: proxy, adminKey, mailbox: `${url}?token=${DEV_MAIL_TOKEN}`, only, isStrict: true })
       found.set(name, failedIds(run.results))
       left.push(...run.accounts.left)
     }
@@ -41,7 +42,7 @@ test('conformance finds every planted defect, and names the right check', async 
 test('conformance has no false alarm for an implementation that makes other choices', async (t) => {
   const { url, adminKey } = await startConforming(t)
   const proxy = await startMutatingProxy(t, url, adminKey, honest())
-  const { results, accounts } = await runConformance({ url: proxy, adminKey, mailbox: url })
+  const { results, accounts } = await runConformance({ url: proxy, adminKey, mailbox: `${url}?token=${DEV_MAIL_TOKEN}` })
   assert.deepEqual(failedIds(results), [])
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'skipped'),
