@@ -45,8 +45,8 @@ export function parseDays(text: string): Parsed<number> {
 
 /** The value is a secret, so that no error contains it. */
 export function parseToken(text: string): Parsed<string> {
-  if (/^[\x21-\x7e]{1,200}$/.test(text)) return { value: text }
-  return { error: 'should be 1 to 200 visible ASCII characters without spaces' }
+  if (/^[\x21-\x7e]{16,200}$/.test(text)) return { value: text }
+  return { error: 'should be 16 to 200 visible ASCII characters without spaces' }
 }
 
 export function parseBoolean(text: string): Parsed<boolean> {

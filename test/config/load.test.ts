@@ -126,7 +126,7 @@ const GOOD: readonly Good[] = [
   }),
   ...['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].flatMap((level) => good('LOG_LEVEL', 'logLevel', { [level]: level })),
   ...good('LOG_LEVEL', 'logLevel', { WARN: 'warn' }),
-  ...good('DEV_MAIL_TOKEN', 'devMailToken', { 'a-token-for-tests': 'a-token-for-tests', 'a+b/c=': 'a+b/c=' }),
+  ...good('DEV_MAIL_TOKEN', 'devMailToken', { 'a-token-for-tests': 'a-token-for-tests', 'a+b/c=a+b/c=a+b/': 'a+b/c=a+b/c=a+b/' }),
   ...good('KEY_PREFIX', 'keyPrefix', { ab: 'ab', acme2: 'acme2', abcdefghijklmnop: 'abcdefghijklmnop' }),
 ]
 
@@ -234,7 +234,15 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'Acme\r\nBcc: c@d.io <a@b.io>',
     'a b@c.io',
   ],
-  DEV_MAIL_TOKEN: ['a b', ' a', 'tökén', 'a\nb', 'x'.repeat(201)],
+  DEV_MAIL_TOKEN: [
+    'a',
+    'kX2vT9qLm4nR8pZ',
+    'a token for tests',
+    ' a-token-for-tests',
+    'a-tökén-for-tests',
+    'a-token\nfor-tests',
+    'x'.repeat(201),
+  ],
   CORS_ORIGINS: [
     'app.example.com',
     'https://app.example.com/path',

@@ -12,7 +12,7 @@ import { makeCertificate } from '../../support/servers/certificates.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { startRawPeer, startSmtpPeer } from '../../support/servers/smtp-peer.ts'
 
-plainTest('doctor warns about a DEV_MAIL_TOKEN that can be guessed or has no effect, and never prints it', async (t) => {
+plainTest('doctor warns about a DEV_MAIL_TOKEN that has no effect, and never prints it', async (t) => {
   const { env } = await validSettings(t)
   const mailbox = async (token: string, settings: object = {}) => {
     const findings = await examine({ ...env, DEV_MAIL_TOKEN: token, BASE_URL: 'http://localhost:1', ...settings })
@@ -21,7 +21,6 @@ plainTest('doctor warns about a DEV_MAIL_TOKEN that can be guessed or has no eff
   }
   assert.deepEqual(await mailbox(''), [])
   assert.deepEqual(await mailbox('kX2vT9qLm4nR8pZ5'), ['ok'])
-  assert.deepEqual(await mailbox('kX2vT9qLm4nR8pZ'), ['warning'])
   assert.deepEqual(await mailbox('kX2vT9qLm4nR8pZ5', { BASE_URL: 'https://accounts.example.com' }), ['warning'])
   assert.deepEqual(await mailbox('kX2vT9qLm4nR8pZ5', { SMTP_URL: `smtp://localhost:${await freePort()}` }), ['warning'])
 })
