@@ -19,6 +19,7 @@ import { BODY_LIMIT_BYTES, JSON_TYPE } from './body.ts'
 import type { Declared } from './declarations.ts'
 import { createHeaders } from './headers.ts'
 import { refuseOtherMethods, supportMethods } from './method-refusals.ts'
+import { TARGET_ORIGIN } from './one-address.ts'
 import { installPipeline } from './pipeline.ts'
 import { parseQuery } from './query.ts'
 import { routedMethod } from './routed-methods.ts'
@@ -47,7 +48,6 @@ export type HttpOptions = {
 }
 
 const VERSION_PREFIX = '/api/v1'
-const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i
 const LOCATIONS: Readonly<Record<string, Location>> = { body: 'body', querystring: 'query', params: 'path' }
 const REQUEST_LOG_LEVELS = new Set(['debug', 'trace'])
 const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
@@ -124,7 +124,7 @@ const COMPILERS = {
 
 /** Every path of the API also works under /api/v1; one-address.ts refuses the others there. A client may send an absolute URL instead of a path (RFC 9112, 3.2.2). */
 function withoutVersion(target: string): string {
-  const path = target.startsWith('/') ? target : target.replace(ABSOLUTE_FORM, '')
+  const path = target.startsWith('/') ? target : target.replace(TARGET_ORIGIN, '')
   // The router does not look at the first character: to it, `*login` is /login. A proxy that limits /login sees another path.
   const url = path.startsWith('/') ? path : `/${path}`
   if (!url.startsWith(VERSION_PREFIX)) return url

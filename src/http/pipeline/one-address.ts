@@ -7,7 +7,8 @@ import type { Hook } from './steps.ts'
 const WORD = /(?:[\w+-]|%2B)+/.source
 /** A segment in the path of a page, as the service writes it. */
 export const PAGE_SEGMENT = `${WORD}(?:(?:\\.|@|%40)${WORD})*`
-const ORIGIN = /^https?:\/\/[^/?#]*/i
+/** The beginning of a target that is a whole URL (RFC 9112, 3.2.2). */
+export const TARGET_ORIGIN = /^https?:\/\/[^/?#]*/i
 
 /**
  * Lets a route answer at one address only (404): its path as it is declared, with or without a trailing slash. The router also finds it
@@ -22,7 +23,7 @@ export function refuseAliases(url: string): Hook {
   }
 }
 
-/** The path as the client has sent it, also in a target that is a whole URL (RFC 9112, 3.2.2). */
+/** The path as the client has sent it. */
 function requestedPath({ originalUrl }: FastifyRequest): string {
-  return originalUrl.replace(ORIGIN, '').split('?', 1)[0] ?? ''
+  return originalUrl.replace(TARGET_ORIGIN, '').split('?', 1)[0] ?? ''
 }
