@@ -44,8 +44,8 @@ declare module 'fastify' {
     asksForPassword?: AsksForPassword
     /** The form of a page to which the response is a file. */
     isDownload?: boolean
-    /** A file of the explorers: not part of the API, but with an alias under /api/v1, like them. */
-    isAliased?: boolean
+    /** The route answers at the path that it declares only, not under /api/v1. Every page declares this, and every file of a page. */
+    hasOneAddress?: boolean
     /** Only programs on this machine may know of the path: others get 404, and no response has CORS headers. */
     isLocal?: boolean
     /** What `token` in the query has to be: others get 404, whatever the method. */
@@ -80,18 +80,10 @@ function requirePage(route: RouteOptions): void {
   const { method, url, config, schema } = route
   if (config?.acceptedKeys !== undefined) throw new Error(`${method} ${url} is a page, which accepts no API keys`)
   if (config?.access === 'self') throw new Error(`${method} ${url} is a page, for every user or for admins`)
-  if (config?.isAliased) throw new Error(`${method} ${url} is a page, which has one address`)
+  if (!config?.hasOneAddress) throw new Error(`${method} ${url} is a page, but does not declare that it has one address`)
   if (schema?.hide !== true) throw new Error(`${method} ${url} is a page, which is not part of the API`)
   if (config?.asksForPassword === undefined && !readsOnly(route))
     throw new Error(`${method} ${url} does not declare whether it asks for the password`)
-}
-
-/**
- * Whether the route answers at the address that it declares only: every page does, and every file of a page. The routes of the API also
- * answer under /api/v1.
- */
-export function hasOneAddress({ schema, config }: Declared): boolean {
-  return schema.hide === true && !config.isAliased
 }
 
 /** Whether the route accepts GET and HEAD only. */

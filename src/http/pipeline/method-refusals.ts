@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { sendMethodNotAllowed } from '../answers/errors.ts'
-import { type Declared, hasOneAddress } from './declarations.ts'
+import type { Declared } from './declarations.ts'
 import { ROUTED_METHODS } from './routed-methods.ts'
 import type { Hook } from './steps.ts'
 
@@ -23,15 +23,14 @@ export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declar
     const allow = [...methods].sort().join(', ')
     const isLocal = declared.some(({ config }) => config.isLocal)
     const queryToken = declared.find(({ config }) => config.queryToken !== undefined)?.config.queryToken
-    const hide = declared.some(hasOneAddress)
+    const hasOneAddress = declared.some(({ config }) => config.hasOneAddress)
     app.route({
       method: ROUTED_METHODS.filter((method) => !methods.has(method)),
       url,
       exposeHeadRoute: false,
-      config: { access: 'public', writes: false, allow, isLocal, queryToken },
+      config: { access: 'public', writes: false, allow, isLocal, hasOneAddress, queryToken },
       schema: {
-        hide,
-        response: { 405: { codes: ['method_not_allowed'] }, ...((isLocal || hide) && { 404: { codes: ['path_not_found'] } }) },
+        response: { 405: { codes: ['method_not_allowed'] }, ...((isLocal || hasOneAddress) && { 404: { codes: ['path_not_found'] } }) },
       },
       handler: (request, reply) => sendMethodNotAllowed(request, reply, allow),
     })

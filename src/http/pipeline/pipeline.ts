@@ -9,7 +9,7 @@ import { isLocalClient } from '../server/local-client.ts'
 import { createGuards, limitKeys, requireSameOrigin } from './access.ts'
 import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } from './body.ts'
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
-import { type Declared, hasOneAddress, readsOnly, requireDeclarations } from './declarations.ts'
+import { type Declared, readsOnly, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
 import { createLimitSteps, decorateLimits } from './limits.ts'
 import { refuseListedPasswords } from './listed-passwords.ts'
@@ -127,12 +127,12 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
   }
 }
 
-function reachability(route: Declared): Hook[] {
-  const { isLocal, queryToken, allow, isDisabled } = route.config
+function reachability({ url, config }: Declared): Hook[] {
+  const { isLocal, queryToken, hasOneAddress, allow, isDisabled } = config
   return present<Hook>(
     isLocal && refuseOthers,
     queryToken !== undefined && refuseWithoutToken(queryToken),
-    hasOneAddress(route) && refuseAliases(route.url),
+    hasOneAddress && refuseAliases(url),
     allow !== undefined && refuseMethod(allow),
     isDisabled && refuseDisabled,
   )

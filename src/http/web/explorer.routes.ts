@@ -19,8 +19,7 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
     app.get(
       `/${path}`,
       {
-        // The explorers also answer under /api/v1, and their files have relative addresses.
-        config: { access: 'public', writes: false, isAliased: true },
+        config: { access: 'public', writes: false },
         schema: { hide: true, response: { 200: Type.Unknown(), ...refusals() } },
       },
       (request, reply) => sendAsset(request, reply, asset),

@@ -417,23 +417,26 @@ test('a route of the console or the account pages that is not declared as a page
       )
   for (const url of ['/console', '/console/odd', '/account/', '/account/:odd'])
     assert.throws(start(url, { access: 'public' }), { message: `GET ${url} is not declared as a page` })
-  assert.throws(start('/console/odd', { access: 'admin', page: 'console', acceptedKeys: 'full' }), {
+  assert.throws(start('/console/odd', { access: 'admin', page: 'console', hasOneAddress: true, acceptedKeys: 'full' }), {
     message: 'GET /console/odd is a page, which accepts no API keys',
   })
-  assert.throws(start('/account/odd', { access: 'self', page: 'account' }), {
+  assert.throws(start('/account/odd', { access: 'self', page: 'account', hasOneAddress: true }), {
     message: 'GET /account/odd is a page, for every user or for admins',
   })
-  assert.throws(start('/account/odd', { access: 'user', page: 'account' }, {}), {
+  assert.throws(start('/account/odd', { access: 'user', page: 'account', hasOneAddress: true }, {}), {
     message: 'GET /account/odd is a page, which is not part of the API',
   })
-  const form = { config: { access: 'user', page: 'account', writes: true }, schema: { response: {}, hide: true } } as const
+  const form = {
+    config: { access: 'user', page: 'account', hasOneAddress: true, writes: true },
+    schema: { response: {}, hide: true },
+  } as const
   assert.throws(() => startSkeleton(t, (routes) => void routes.post('/account/odd', form, async () => '')), {
     message: 'POST /account/odd does not declare whether it asks for the password',
   })
-  assert.throws(start('/account/odd', { access: 'user', page: 'account', isAliased: true }), {
-    message: 'GET /account/odd is a page, which has one address',
+  assert.throws(start('/account/odd', { access: 'user', page: 'account' }), {
+    message: 'GET /account/odd is a page, but does not declare that it has one address',
   })
-  assert.doesNotThrow(start('/account/odd', { access: 'user', page: 'account' }))
+  assert.doesNotThrow(start('/account/odd', { access: 'user', page: 'account', hasOneAddress: true }))
   assert.doesNotThrow(start('/accounts', { access: 'public' }))
 })
 

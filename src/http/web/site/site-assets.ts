@@ -25,7 +25,10 @@ export function siteAssetRoutes(app: App, assets: SiteAssets): void {
   for (const { path, asset } of Object.values(assets)) {
     app.get(
       `/${path}`,
-      { config: { access: 'public', writes: false }, schema: { hide: true, response: { 200: Type.Unknown(), ...refusals(404) } } },
+      {
+        config: { access: 'public', writes: false, hasOneAddress: true },
+        schema: { hide: true, response: { 200: Type.Unknown(), ...refusals(404) } },
+      },
       (request, reply) => sendAsset(request, reply, asset),
     )
   }
