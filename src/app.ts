@@ -53,6 +53,8 @@ export type AppParts = Parts & {
   readonly keptMails?: KeptMails | undefined
   /** Reads them over HTTP. */
   readonly devMailToken?: string | undefined
+  /** What the link of the terminal to the form for the first admin contains. */
+  readonly firstAdminToken?: string | undefined
   readonly peers?: MetricsPeers | undefined
   /** Counts for the status page. The process writes it to the database. */
   readonly activity?: ActivityLog | undefined
@@ -68,7 +70,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
   const activity = parts.activity ?? createActivityLog({ db, now, takeLongestQueue: passwords.takeLongestQueue })
   // Without the console nobody sees the counts.
   const counted = config.consoleEnabled ? activity : undefined
-  const firstAdminCode = config.consoleEnabled && isLocalService(config) ? parts.firstAdminCode : undefined
+  const firstAdminToken = config.consoleEnabled && isLocalService(config) ? parts.firstAdminToken : undefined
   const services = createServices({
     db,
     secrets,
@@ -84,7 +86,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
     onMailQueued,
     webhooks: config.webhook,
     onEvent,
-    firstAdminCode,
+    hasFirstAdminForm: firstAdminToken !== undefined,
   })
   const { corsOrigins, trustProxy, apiTitle } = config
   const { brand = NO_BRAND } = parts
@@ -100,7 +102,7 @@ export async function buildApp(config: Config, parts: AppParts): Promise<App> {
       activity,
       settings: describeSettings(config),
       examine: createServiceChecks(runChecks, now),
-      hasFirstAdminCode: firstAdminCode !== undefined,
+      firstAdminToken,
     },
     services,
     now,

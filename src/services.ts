@@ -57,8 +57,8 @@ export type Parts = {
   readonly followUps?: readonly FollowUp[] | undefined
   /** The receiver of webhooks, and the events that it gets. */
   readonly webhooks?: WebhookSubscription | undefined
-  /** The code of the terminal, with which a browser on this machine creates the first admin. */
-  readonly firstAdminCode?: string | undefined
+  /** Whether a browser on this machine may create the first admin. */
+  readonly hasFirstAdminForm?: boolean | undefined
   /** Called after the commit with each security-relevant change. */
   readonly onEvent?: ((event: Event) => void) | undefined
 }
@@ -129,7 +129,7 @@ export function createServices(parts: Parts): Services {
       noteSessionUse: sessionUse.note,
     }),
     accounts: createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
-    firstAdmin: createFirstAdmin({ reads, changes, passwords, now, code: parts.firstAdminCode }),
+    firstAdmin: createFirstAdmin({ reads, changes, passwords, now, hasForm: parts.hasFirstAdminForm === true }),
     sessions: createSessions({ reads, changes, tokens, passwords, observer, now, noteFailedLogin: failedLogins.note }),
     passwordReset: createPasswordReset({ reads, changes, tokens, passwords, observer, now, onMailQueued }),
     users: createUsers({ reads, changes, passwords, now, limiter, onMailQueued }),

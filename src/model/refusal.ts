@@ -13,7 +13,6 @@ export type RefusalCode =
   | 'session_not_found'
   | 'email_taken'
   | 'wrong_credentials'
-  | 'wrong_code'
   | 'login_banned'
   | 'login_unverified'
   | 'ban_self'

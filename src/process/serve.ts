@@ -65,7 +65,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   const app = await buildApp(config, {
     db,
     secrets,
-    firstAdminCode: parts.firstAdminCode,
+    firstAdminToken: parts.firstAdminToken,
     devMailToken: parts.devMailToken,
     publicUrl,
     now: Date.now,

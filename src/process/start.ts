@@ -1,7 +1,6 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config/load.ts'
-import { generateDevMailToken } from '../security/dev-mail-token.ts'
-import { generateFirstAdminCode } from '../security/first-admin-code.ts'
+import { generateStartToken } from '../security/start-token.ts'
 import { isLocalService } from '../shared/loopback.ts'
 import { boundPort, createPublicUrl } from '../shared/public-url.ts'
 import { exitAfterLog, exitNow } from './lifecycle/exit.ts'
@@ -24,11 +23,11 @@ export async function startService(config: Config, launch: Launch): Promise<void
   const log: ProcessLog = { logger: createLogger(config.logLevel, destination), destination }
   if (cluster.isWorker) return startWorker(config, log)
   const { hasAdmin, secrets } = await prepare(config, log.logger)
-  const firstAdminCode = !hasAdmin && config.consoleEnabled && isLocalService(config) ? generateFirstAdminCode() : undefined
+  const firstAdminToken = !hasAdmin && config.consoleEnabled && isLocalService(config) ? generateStartToken() : undefined
   const hasDevMail = config.smtpUrl === undefined && isLocalService(config)
-  const devMailToken = hasDevMail ? (config.devMailToken ?? generateDevMailToken()) : undefined
-  const startSecrets: StartSecrets = { secrets, firstAdminCode, devMailToken }
-  const greet = (port: number) => process.stdout.write(greeting(config, port, { hasAdmin, firstAdminCode, devMailToken }))
+  const devMailToken = hasDevMail ? (config.devMailToken ?? generateStartToken()) : undefined
+  const startSecrets: StartSecrets = { secrets, firstAdminToken, devMailToken }
+  const greet = (port: number) => process.stdout.write(greeting(config, port, { hasAdmin, firstAdminToken, devMailToken }))
   if (config.workers > 1) return supervise({ ...startSecrets, count: config.workers, onListening: greet }, log, launch)
   return startAlone(await openAndServe(config, startSecrets, log), log, launch, greet)
 }

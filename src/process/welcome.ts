@@ -7,14 +7,14 @@ export type WelcomeDetails = {
   readonly listeningUrl: string
   readonly baseUrl: string
   readonly hasAdmin: boolean
-  /** For the form that creates the first admin. */
-  readonly firstAdminCode: string | undefined
+  /** For the form that creates the first admin, where it exists. */
+  readonly firstAdminToken: string | undefined
   /** For programs that read the kept mails. */
   readonly devMailToken: string | undefined
 }
 
 /** What an operator needs to know after the start. */
-export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, firstAdminCode, devMailToken }: WelcomeDetails): string {
+export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, firstAdminToken, devMailToken }: WelcomeDetails): string {
   const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
   const mail = config.smtpUrl === undefined ? `written to ${mailFolder(config.database)}, and their links printed here` : 'sent by SMTP'
   const forProduction = productionHints(config)
@@ -29,7 +29,7 @@ export function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, first
     ...(devMailToken === undefined ? [] : [`  or as JSON     ${listeningUrl}/dev/mail?token=${encodeURIComponent(devMailToken)}`]),
     ...(config.admin === undefined ? [] : [`  Admin          ${config.admin.email}`]),
     ...(hasAdmin ? [] : [`  First admin    ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`]),
-    ...(firstAdminCode === undefined ? [] : [`  or with code   ${firstAdminCode} at ${baseUrl}/console/first-admin`]),
+    ...(firstAdminToken === undefined ? [] : [`  or open        ${baseUrl}/console/first-admin?token=${firstAdminToken}`]),
     ...(forProduction.length > 0
       ? ['', '  Set these before you expose it to the internet:', ...forProduction.map((line) => `    ${line}`)]
       : []),

@@ -7,7 +7,7 @@ import { until } from '../support/app/eventually.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { submit } from '../support/http/pages.ts'
 import { newEmail, PASSWORD } from '../support/http/requests.ts'
-import { type ServiceProcess, startProcess, untilPrinted } from '../support/processes/service-process.ts'
+import { firstAdminUrl, type ServiceProcess, startProcess, untilPrinted } from '../support/processes/service-process.ts'
 import { freePort } from '../support/servers/free-port.ts'
 
 const FIELDS = { email: 'boss@example.com', first_name: 'Ada', last_name: 'Boss', password: 'correct horse battery' }
@@ -43,27 +43,31 @@ test('404: behind a proxy_pass with default settings, nobody reads mails or find
   const service = await startWithMail(t)
   const nginx = await startBareNginx(t, service)
   const [, token = ''] = /\/dev\/mail\?token=(\S+)/.exec(service.output()) ?? []
-  const [, code = ''] = /or with code {3}(\S+)/.exec(service.output()) ?? []
-  const form = submit('/', { ...FIELDS, code })
+  const { search } = new URL(firstAdminUrl(service) ?? assert.fail(service.output()))
+  const form = submit('/', FIELDS)
   const create = async (headers: object) =>
-    (await fetch(`${nginx}/console/first-admin`, { method: 'POST', headers: { ...headers }, body: String(form.payload) })).status
+    (await fetch(`${nginx}/console/first-admin${search}`, { method: 'POST', headers: { ...headers }, body: String(form.payload) })).status
   assert.deepEqual(
     {
       mails: await read(`${nginx}/dev/mail`),
       mailsWithToken: await read(`${nginx}/dev/mail?token=${token}`),
-      form: await read(`${nginx}/console/first-admin`),
-      formWithCode: await create(form.headers ?? {}),
+      form: await read(`${nginx}/console/first-admin${search}`),
+      created: await create(form.headers ?? {}),
     },
-    { mails: 404, mailsWithToken: 404, form: 404, formWithCode: 404 },
+    { mails: 404, mailsWithToken: 404, form: 404, created: 404 },
   )
-  assert.ok(!(await (await fetch(`${nginx}/console/sign-in`)).text()).includes('/console/first-admin'))
+  assert.ok(!(await (await fetch(`${nginx}/console/sign-in`)).text()).includes('the link that the terminal'))
   assert.equal(await read(`${service.url}/dev/mail?token=${token}`), 200)
-  assert.equal(await read(`${service.url}/console/first-admin`), 200)
+  assert.equal(await read(`${service.url}/console/first-admin${search}`), 200)
 })
 
-test('404: a proxy that cannot be told from a browser still needs the token', async (t) => {
+test('404: a proxy that cannot be told from a browser finds neither mails nor the form without their tokens', async (t) => {
   const service = await startWithMail(t)
   const nginx = await startBareNginx(t, service, 'proxy_http_version 1.1; proxy_set_header Connection "";')
   for (const path of ['/dev/mail', '/dev/mail?token=', '/dev/mail?token=wrong', '/api/v1/dev/mail'])
     assert.equal(await read(`${nginx}${path}`), 404, path)
+  for (const query of ['', '?token=', '?token=wrong', '?code=wrong'])
+    for (const method of ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'])
+      assert.equal((await fetch(`${nginx}/console/first-admin${query}`, { method })).status, 404, `${method} ${query}`)
+  assert.ok(!(await (await fetch(`${nginx}/console/sign-in`)).text()).includes('/console/first-admin'))
 })

@@ -27,7 +27,6 @@ const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   session_not_found: 'there is no such session',
   email_taken: 'an account with this e-mail address already exists',
   wrong_credentials: 'the e-mail address or the password is wrong',
-  wrong_code: 'the one-time code is wrong',
   login_banned: 'the account is banned',
   login_unverified: 'the account is not verified',
   ban_self: 'an account cannot ban itself',

@@ -1,38 +1,34 @@
 import type { Origin } from '../../model/caller.ts'
-import { Refusal } from '../../model/refusal.ts'
-import { isSameCode } from '../../security/first-admin-code.ts'
 import { findAnyAdmin } from '../../storage/repositories/accounts/admin.repository.ts'
 import type { DomainParts } from '../parts.ts'
 import { addAccount, type Registration } from './user-creation.ts'
 
-/** Lets the person at the terminal of a new service create the first admin in a browser. */
+/** Lets the person at the terminal of a new service create the first admin in a browser. The route checks the token of the terminal. */
 export type FirstAdmin = {
-  /** Whether there is a code, and no admin. */
+  /** Whether there is a form, and no admin. */
   isOpen(): Promise<boolean>
-  /** Creates a verified admin, and refuses a wrong code. Returns false, and creates nothing, if there is an admin. */
-  create(origin: Origin, code: string, registration: Registration): Promise<boolean>
+  /** Creates a verified admin. Returns false, and creates nothing, if there is an admin. */
+  create(origin: Origin, registration: Registration): Promise<boolean>
 }
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & {
-  /** The code that the terminal shows; undefined where there is none. */
-  readonly code: string | undefined
+  /** Whether the terminal shows a link to the form. */
+  readonly hasForm: boolean
 }
 
-export function createFirstAdmin({ reads, changes, passwords, now, code }: Parts): FirstAdmin {
-  let openCode = code
+export function createFirstAdmin({ reads, changes, passwords, now, hasForm }: Parts): FirstAdmin {
+  let isUsable = hasForm
 
-  /** Forgets the code as soon as there is an admin. */
-  async function currentCode(): Promise<string | undefined> {
-    if (openCode !== undefined && (await findAnyAdmin(reads)) !== undefined) openCode = undefined
-    return openCode
+  /** Closes the form for good as soon as there is an admin. */
+  async function isOpen(): Promise<boolean> {
+    if (isUsable && (await findAnyAdmin(reads)) !== undefined) isUsable = false
+    return isUsable
   }
 
   return {
-    isOpen: async () => (await currentCode()) !== undefined,
-    async create(origin, given, { password, ...profile }) {
-      const expected = await currentCode()
-      if (expected === undefined) return false
-      if (!isSameCode(given, expected)) throw new Refusal('wrong_code', 'wrong code for the first admin')
+    isOpen,
+    async create(origin, { password, ...profile }) {
+      if (!(await isOpen())) return false
       const passwordHash = await passwords.hash(password, origin.signal)
       const isCreated = await changes.withoutCaller(origin, async (tx) => {
         // Of several forms at once, in any process, one creates an admin.
@@ -41,7 +37,7 @@ export function createFirstAdmin({ reads, changes, passwords, now, code }: Parts
         await addAccount(tx, { ...profile, passwordHash, role: 'admin', verified: true, createdAt: now() })
         return true
       })
-      openCode = undefined
+      isUsable = false
       return isCreated
     },
   }

@@ -14,7 +14,7 @@ type RequestErrorCode =
   | 'internal_error'
 
 /** The value of `X-Error-Code`: stable, and one to one with the detail. */
-export type ErrorCode = Exclude<RefusalCode, 'already_verified' | 'expiry_in_past' | 'wrong_code'> | RequestErrorCode
+export type ErrorCode = Exclude<RefusalCode, 'already_verified' | 'expiry_in_past'> | RequestErrorCode
 
 type Row = {
   readonly status: number
@@ -71,8 +71,6 @@ export const ANSWERS = {
   ...withCodes(ROWS),
   // The same response as to an invalid token. Only the page that the link opens says more.
   already_verified: { ...withCodes(ROWS).token_invalid },
-  // The same response as to a wrong password. Only the form for the first admin says more.
-  wrong_code: { ...withCodes(ROWS).wrong_credentials },
   // The field is invalid, although only the clock of the service shows it.
   expiry_in_past: { ...withCodes(ROWS).invalid_request, detail: [{ loc: ['body', 'expires_at'], ...MESSAGES.instantInPast }] },
 } as const satisfies Readonly<Record<RefusalCode | ErrorCode, Answer>>

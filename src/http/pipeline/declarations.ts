@@ -48,7 +48,7 @@ declare module 'fastify' {
     hasOneAddress?: boolean
     /** Only programs on this machine may know of the path: others get 404, and no response has CORS headers. */
     isLocal?: boolean
-    /** What `token` in the query has to be: others get 404, whatever the method. */
+    /** What `token` in the query has to be: others get 404, whatever the method, and count for the limit of the route by address. */
     queryToken?: string | undefined
   }
 }
@@ -66,11 +66,14 @@ const READING_METHODS: ReadonlySet<unknown> = new Set(['GET', 'HEAD'])
 export function requireDeclarations(route: RouteOptions): Declared {
   const { method, url, config, schema } = route
   if (config?.access === undefined) throw new Error(`${method} ${url} declares no access`)
-  if (config.page !== undefined) requirePage(route)
-  else if (PAGE_PATH.test(url) && config.allow === undefined) throw new Error(`${method} ${url} is not declared as a page`)
+  const refusesMethods = config.allow !== undefined
+  if (config.page !== undefined && !refusesMethods) requirePage(route)
+  else if (PAGE_PATH.test(url) && !refusesMethods) throw new Error(`${method} ${url} is not declared as a page`)
   else if (config.access !== 'public' && config.acceptedKeys === undefined)
     throw new Error(`${method} ${url} does not declare acceptedKeys`)
   if (config.acceptedKeys === 'read' && !readsOnly(route)) throw new Error(`${method} ${url} accepts keys that may only read`)
+  if (config.isLocal && !config.isDisabled && !refusesMethods && config.queryToken === undefined)
+    throw new Error(`${method} ${url} is for this machine only, but needs no token`)
   if (config.writes === undefined) throw new Error(`${method} ${url} does not declare whether it writes`)
   if (!schema?.response) throw new Error(`${method} ${url} declares no responses`)
   return route as Declared

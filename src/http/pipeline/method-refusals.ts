@@ -22,13 +22,22 @@ export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declar
     const methods = new Set(declared.flatMap(({ method }) => method))
     const allow = [...methods].sort().join(', ')
     const isLocal = declared.some(({ config }) => config.isLocal)
-    const queryToken = declared.find(({ config }) => config.queryToken !== undefined)?.config.queryToken
     const hasOneAddress = declared.some(({ config }) => config.hasOneAddress)
+    const { queryToken, limits, page } = declared.find(({ config }) => config.queryToken !== undefined)?.config ?? {}
     app.route({
       method: ROUTED_METHODS.filter((method) => !methods.has(method)),
       url,
       exposeHeadRoute: false,
-      config: { access: 'public', writes: false, allow, isLocal, hasOneAddress, queryToken },
+      config: {
+        access: 'public',
+        writes: false,
+        allow,
+        isLocal,
+        hasOneAddress,
+        queryToken,
+        ...(limits && { limits }),
+        ...(page && { page }),
+      },
       schema: {
         response: { 405: { codes: ['method_not_allowed'] }, ...((isLocal || hasOneAddress) && { 404: { codes: ['path_not_found'] } }) },
       },

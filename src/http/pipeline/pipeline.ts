@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
-import { isSameToken } from '../../security/dev-mail-token.ts'
+import { isSameToken } from '../../security/start-token.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import type { RequestMetrics } from '../observation/request-metrics.ts'
 import { isLocalClient } from '../server/local-client.ts'
@@ -91,7 +91,7 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
         // Metrics: the count begins here and ends with the response.
         metrics?.stepFor(route),
         // A path that does not exist for this client (404), or a method that it does not accept (405).
-        ...reachability(route),
+        ...reachability(route, byAddress),
         // Cancellation: the origin of a write, and the signal that stops it.
         writes && noteArrival,
         writes && noticeProxy && notice(noticeProxy),
@@ -127,11 +127,11 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
   }
 }
 
-function reachability({ url, config }: Declared): Hook[] {
+function reachability({ url, config }: Declared, count: Hook | undefined): Hook[] {
   const { isLocal, queryToken, hasOneAddress, allow, isDisabled } = config
   return present<Hook>(
     isLocal && refuseOthers,
-    queryToken !== undefined && refuseWithoutToken(queryToken),
+    queryToken !== undefined && refuseWithoutToken(queryToken, count),
     hasOneAddress && refuseAliases(url),
     allow !== undefined && refuseMethod(allow),
     isDisabled && refuseDisabled,
@@ -146,11 +146,13 @@ const refuseOthers: Hook = (request, reply, done) => {
   else sendNotFound(request, reply)
 }
 
-function refuseWithoutToken(token: string): Hook {
+/** A wrong token counts. The response does not depend on the count, so that it says nothing about the path. */
+function refuseWithoutToken(token: string, count: Hook | undefined): Hook {
   return (request, reply, done) => {
     const { token: given } = request.query as Readonly<Record<string, unknown>>
-    if (typeof given === 'string' && isSameToken(given, token)) done()
-    else sendNotFound(request, reply)
+    if (typeof given === 'string' && isSameToken(given, token)) return done()
+    const counted = Promise.try(async () => count?.(request, reply, done))
+    void counted.catch(() => undefined).then(() => void sendNotFound(request, reply))
   }
 }
 

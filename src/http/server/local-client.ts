@@ -8,7 +8,9 @@ const OWN_SITES: readonly unknown[] = [undefined, 'none', 'same-origin']
 /**
  * Whether a program on this machine sent the request, and not a page of another site in a browser on this machine. The name in the Host
  * header has to be a local one, because another name can resolve to this machine as well (DNS rebinding). HTTP/1.0 is the language of
- * proxies: nginx speaks it by default, puts the address of this service into the Host header and adds no header that says so.
+ * proxies: nginx before 1.29.7 speaks it by default, puts the address of this service into the Host header and adds no header that says so.
+ * A proxy that does the same in HTTP/1.1, as later versions of nginx do, cannot be told from a browser. Each local route therefore also
+ * declares a `queryToken`.
  */
 export function isLocalClient({ headers, socket, raw }: FastifyRequest): boolean {
   const { host, origin } = headers

@@ -2,28 +2,28 @@ import type { FirstAdmin } from '../../domain/accounts/first-admin.service.ts'
 import type { Sessions } from '../../domain/sessions/sessions.service.ts'
 import { NAME_MAX_LENGTH } from '../../domain/values/limits.ts'
 import { html } from '../../shared/html.ts'
-import { ANSWERS } from '../answers/answers.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { Email, FirstName, LastName, NewPassword } from '../validation/fields.ts'
-import { Type } from '../validation/schema.ts'
 import { PASSWORD_HINT } from './account/texts.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from './site/elements/fields.ts'
 import { createPageRoutes, type PageParts, type Redirect } from './site/page-routes.ts'
 import type { Page } from './site/shell.ts'
 
-export type FirstAdminParts = PageParts & { readonly firstAdmin: FirstAdmin; readonly sessions: Sessions }
+export type FirstAdminParts = PageParts & {
+  readonly firstAdmin: FirstAdmin
+  readonly sessions: Sessions
+  /** Contained in the link that the terminal shows. */
+  readonly token: string
+}
 
-export const FIRST_ADMIN_PATH = '/console/first-admin'
-
-const LABELS = { code: 'One-time code', email: 'Email', first_name: 'First name', last_name: 'Last name', password: 'Password' }
+const LABELS = { email: 'Email', first_name: 'First name', last_name: 'Last name', password: 'Password' }
 const CLOSED: Redirect = { to: '/console/sign-in', notice: 'admin-exists' }
-const Code = Type.String({ minLength: 1, maxLength: 100 })
 
 /** The form that creates the first admin, for the person who started the service on this machine. */
 export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
-  const { site, cookies, firstAdmin, sessions } = parts
+  const { site, cookies, firstAdmin, sessions, token } = parts
   const { get, post } = createPageRoutes(app, parts, 'console')
-  const everyone = { access: 'public', isLocal: true } as const
+  const everyone = { access: 'public', isLocal: true, queryToken: token, limits: { ip: 'login:ip' } } as const
 
   get('/first-admin', everyone, async () => ((await firstAdmin.isOpen()) ? form(NO_PROBLEMS, {}) : CLOSED))
 
@@ -32,29 +32,26 @@ export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
     {
       ...everyone,
       asksForPassword: false,
-      body: { code: Code, email: Email, first_name: FirstName, last_name: LastName, password: NewPassword },
-      limits: { ip: 'login:ip' },
+      body: { email: Email, first_name: FirstName, last_name: LastName, password: NewPassword },
       labels: LABELS,
       retry: form,
     },
     async ({ body, request, reply }) => {
-      const { code, email, first_name: firstName, last_name: lastName, password } = body
-      const isCreated = await firstAdmin.create(request.origin, code, { email, firstName, lastName, password })
+      const { email, first_name: firstName, last_name: lastName, password } = body
+      const isCreated = await firstAdmin.create(request.origin, { email, firstName, lastName, password })
       if (!isCreated) return CLOSED
       cookies.setSession(reply, await sessions.signIn(request.origin, email, password))
       return { to: '/console/', notice: 'first-admin-created' }
     },
   )
 
-  function form(given: Problems, values: Readonly<Record<string, string>>): Page {
-    const problems = given.answer === ANSWERS.wrong_code ? WRONG_CODE : given
+  function form(problems: Problems, values: Readonly<Record<string, string>>): Page {
     const field = (name: keyof typeof LABELS) => ({ name, label: LABELS[name], value: values[name] })
     const name = (which: 'first_name' | 'last_name', autocomplete: string) =>
       inputField({ ...field(which), autocomplete, maxLength: NAME_MAX_LENGTH }, problems)
-    const content = html`<p>This service has no admin yet. Enter the code that its terminal shows.</p>
-<form class="form" method="post" action="${site.root}${FIRST_ADMIN_PATH}">
-${formProblem(problems)}${inputField({ ...field('code'), value: undefined, hint: 'The code works until there is an admin.', hasFocus: true }, problems)}
-${inputField({ ...field('email'), type: 'email', autocomplete: 'username' }, problems)}
+    const content = html`<p>This service has no admin yet. Create one: the link to this page works until there is an admin.</p>
+<form class="form" method="post" action="${site.root}/console/first-admin?token=${token}">
+${formProblem(problems)}${inputField({ ...field('email'), type: 'email', autocomplete: 'username', hasFocus: true }, problems)}
 <div class="pair">${name('first_name', 'given-name')}
 ${name('last_name', 'family-name')}</div>
 ${inputField({ ...field('password'), value: undefined, type: 'password', autocomplete: 'new-password', hint: PASSWORD_HINT }, problems)}
@@ -62,9 +59,4 @@ ${inputField({ ...field('password'), value: undefined, type: 'password', autocom
 </form>`
     return { title: 'Create the first admin', content, isLone: true }
   }
-}
-
-const WRONG_CODE: Problems = {
-  fields: { code: 'This is not the code. A restart of the service shows a new one.' },
-  message: 'The code is wrong, so nothing was created.',
 }

@@ -11,7 +11,7 @@ import type { PageSteps } from '../pipeline/steps.ts'
 import { isLocalClient } from '../server/local-client.ts'
 import { type AccountParts, accountRoutes } from './account/account.routes.ts'
 import { type ConsoleParts, type ConsoleServices, consoleRoutes } from './console/console.routes.ts'
-import { FIRST_ADMIN_PATH, firstAdminRoutes } from './first-admin.routes.ts'
+import { firstAdminRoutes } from './first-admin.routes.ts'
 import { createCookies } from './site/cookies.ts'
 import { createPageErrors } from './site/page-errors.ts'
 import { type PageParts, sendSitePage } from './site/page-routes.ts'
@@ -32,8 +32,8 @@ export type WebsiteServices = ConsoleServices &
 export type WebsiteOptions = SiteOptions &
   Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails' | 'activity'> & {
     readonly secrets: Secrets
-    /** Whether the terminal shows a code for the first admin. */
-    readonly hasFirstAdminCode: boolean
+    /** What the link of the terminal to the form for the first admin contains, where there is one. */
+    readonly firstAdminToken: string | undefined
   }
 
 export type Website = {
@@ -54,10 +54,11 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
   async function firstSteps(area: PageArea, request: FastifyRequest): Promise<Html | undefined> {
     if (area !== 'console' || (await userDirectory.hasAdmin())) return undefined
     const hasForm = isLocalClient(request) && (await firstAdmin.isOpen())
-    const form = html`<p class="actions"><a class="button primary" href="${site.root}${FIRST_ADMIN_PATH}">Create the first admin</a></p>
-<p>You need the code that the terminal shows. Or run this command on the same machine:</p>\n`
-    return html`<div class="notice warn"><p>There is no admin yet.${hasForm ? '' : ' Create one in a terminal, on the machine of this service:'}</p></div>
-${hasForm ? form : ''}<pre tabindex="0">${unbroken(`${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`)}</pre>\n`
+    const ways = hasForm
+      ? 'Create one with the link that the terminal of this service shows, or with this command:'
+      : 'Create one in a terminal, on the machine of this service:'
+    return html`<div class="notice warn"><p>There is no admin yet. ${ways}</p></div>
+<pre tabindex="0">${unbroken(`${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`)}</pre>\n`
   }
 
   return {
@@ -70,8 +71,8 @@ ${hasForm ? form : ''}<pre tabindex="0">${unbroken(`${COMMAND} user create --adm
     addRoutes(app) {
       siteAssetRoutes(app, site.assets)
       for (const area of ['console', 'account'] as const) signInRoutes(app, { ...parts, firstSteps }, area)
-      if (options.hasFirstAdminCode) firstAdminRoutes(app, parts)
-      const { examine, settings, keptMails, activity } = options
+      const { firstAdminToken, examine, settings, keptMails, activity } = options
+      if (firstAdminToken !== undefined) firstAdminRoutes(app, { ...parts, token: firstAdminToken })
       consoleRoutes(app, { ...parts, examine, settings, keptMails, activity })
       const secretFlash = createSecretFlash(deriveKeys(options.secrets, 'page-secrets'), cookies, now)
       accountRoutes(app, { ...parts, secretFlash })

@@ -9,8 +9,8 @@ type EncodedSecrets = readonly [current: string, ...fallbacks: string[]]
 /** What the first process has read or generated at its start, and every worker gets from it. */
 export type StartSecrets = {
   readonly secrets: Secrets
-  /** The code of the terminal, where there is no admin yet. */
-  readonly firstAdminCode: string | undefined
+  /** The token of /console/first-admin, where there is no admin yet. */
+  readonly firstAdminToken: string | undefined
   /** The token of /dev/mail, where it exists. */
   readonly devMailToken: string | undefined
 }

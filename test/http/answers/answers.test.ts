@@ -7,7 +7,6 @@ const TABLE: readonly (readonly [string, Answer])[] = Object.entries(ANSWERS)
 const SHARED: Readonly<Record<string, string>> = {
   already_verified: 'token_invalid',
   expiry_in_past: 'invalid_request',
-  wrong_code: 'wrong_credentials',
 }
 
 /** The detail of an error. A list of validation issues, whatever they are, is the detail of a 422 alone. */

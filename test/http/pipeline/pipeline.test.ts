@@ -440,6 +440,17 @@ test('a route of the console or the account pages that is not declared as a page
   assert.doesNotThrow(start('/accounts', { access: 'public' }))
 })
 
+test('a route for this machine only that needs no token stops the start, unless the settings disable it', (t) => {
+  const start = (config: object) => () =>
+    startSkeleton(
+      t,
+      (routes) => void routes.get('/odd', { config: { ...PUBLIC, isLocal: true, ...config }, schema: { response: {} } }, async () => ''),
+    )
+  assert.throws(start({}), { message: 'GET /odd is for this machine only, but needs no token' })
+  assert.doesNotThrow(start({ queryToken: 'a-token-for-tests' }))
+  assert.doesNotThrow(start({ isDisabled: true }))
+})
+
 test('a route that refuses some keys and does not declare 403 does not start', (t) => {
   const config = { access: 'user', acceptedKeys: 'full', writes: false } as const
   const schema = { response: { 200: Type.Unknown(), ...refusals(401) } }

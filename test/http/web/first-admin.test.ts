@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test as plainTest } from 'node:test'
 import type { InjectOptions } from 'fastify'
-import { generateFirstAdminCode, isSameCode } from '../../../src/security/first-admin-code.ts'
+import { generateStartToken } from '../../../src/security/start-token.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { admin, member } from '../../support/app/actors.ts'
 import { eventually, until } from '../../support/app/eventually.ts'
@@ -10,33 +10,38 @@ import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { OPERATOR } from '../../support/http/origins.ts'
 import { credentials, SAME_ORIGIN, sessionCookie, submit, textOf, visit } from '../../support/http/pages.ts'
 import { rawAnswer } from '../../support/http/raw-answer.ts'
-import { startProcess } from '../../support/processes/service-process.ts'
+import { firstAdminUrl, startProcess } from '../../support/processes/service-process.ts'
 
-const CODE = '7KQM-X2PD-VH9C'
-const PATH = '/console/first-admin'
-const FIELDS = { code: CODE, email: 'boss@example.com', first_name: 'Ada', last_name: 'Boss', password: 'correct horse battery' }
+const TOKEN = '7KQMX2PDVH9C-_7kqmx2pdvh'
+const PLAIN_PATH = '/console/first-admin'
+const PATH = `${PLAIN_PATH}?token=${TOKEN}`
+const FIELDS = { email: 'boss@example.com', first_name: 'Ada', last_name: 'Boss', password: 'correct horse battery' }
 const COUNT_USERS = statement<{ count: number }>('select count(*) as count from users')
 const EVENTS = statement<{ kind: string; via: string; actor: number | null; target: number }>(
   "select kind, via, actor, target from events where kind like 'user.%' order by id",
 )
 
-const start = (t: Parameters<typeof startApp>[0], options: StartOptions = {}) => startApp(t, { firstAdminCode: CODE, ...options })
+const start = (t: Parameters<typeof startApp>[0], options: StartOptions = {}) => startApp(t, { firstAdminToken: TOKEN, ...options })
 
 async function countUsers({ db }: TestApp): Promise<number> {
   return Number((await db.first(COUNT_USERS))?.count)
 }
 
-test('303: the code of the terminal creates a verified admin, who is signed in', async (t) => {
-  const service = await start(t)
+test('303: the link of the terminal leads to a form that creates a verified admin, who is signed in', async (t) => {
+  const service = await start(t, { env: { LOG_LEVEL: 'trace' } })
   const { app, db, services } = service
   const signIn = await app.inject(visit('/console/sign-in'))
-  assert.match(signIn.body, /<a class="button primary" href="\/console\/first-admin">Create the first admin<\/a>/)
-  assert.match(textOf(signIn), /There is no admin yet.*user create --admin/)
+  assert.match(
+    textOf(signIn),
+    /There is no admin yet\. Create one with the link that the terminal of this service shows.*user create --admin/,
+  )
+  assert.ok(!signIn.body.includes(PLAIN_PATH) && !signIn.body.includes(TOKEN))
   const form = await app.inject(visit(PATH))
-  assert.equal(form.statusCode, 200)
+  const { 'cache-control': caching, 'referrer-policy': referrer } = form.headers
+  assert.deepEqual([form.statusCode, caching, referrer], [200, 'no-store', 'strict-origin'], 'no address is kept, or sent to others')
+  assert.match(form.body, new RegExp(`<form class="form" method="post" action="${RegExp.escape(PATH)}">`))
   for (const name of Object.keys(FIELDS)) assert.match(form.body, new RegExp(`name="${name}"`))
-  assert.ok(!form.body.includes(CODE))
-  const created = await app.inject(submit(PATH, { ...FIELDS, code: ` ${CODE.toLowerCase().replaceAll('-', '')} ` }))
+  const created = await app.inject(submit(PATH, FIELDS))
   assert.deepEqual([created.statusCode, created.headers.location], [303, '/console/'], created.body)
   const { id, role, verified, email } = await services.userAdministration.findByEmail(FIELDS.email)
   assert.deepEqual({ role, verified, email }, { role: 'admin', verified: true, email: FIELDS.email })
@@ -46,10 +51,11 @@ test('303: the code of the terminal creates a verified admin, who is signed in',
     { kind: 'user.promoted', ...origin },
   ])
   assert.match(textOf(await app.inject(visit('/console/', sessionCookie(created)))), /Overview/)
-  assert.ok(!service.logged.some((line) => line.includes(CODE) || line.includes(FIELDS.password)))
+  assert.ok(service.logged.length > 3)
+  assert.ok(!service.logged.some((line) => line.includes(TOKEN) || line.includes(FIELDS.password)))
 })
 
-/** Requests that must not see or use the form, with the right code. */
+/** Requests that must not see or use the form, with the right token. */
 const ATTACKS: Readonly<Record<string, Pick<InjectOptions, 'headers' | 'remoteAddress'>>> = {
   'a client on another machine': { remoteAddress: '203.0.113.9' },
   'a client in the same network': { remoteAddress: '192.168.1.20' },
@@ -81,14 +87,14 @@ for (const TRUST_PROXY of ['false', 'true']) {
   plainTest(`404: for anybody but a browser on this machine there is no form, with TRUST_PROXY ${TRUST_PROXY}`, async (t) => {
     const service = await start(t, { env: { TRUST_PROXY } })
     for (const [attack, { headers, ...options }] of Object.entries(ATTACKS)) {
-      for (const request of [visit(PATH), submit(PATH, FIELDS), submit(`/api/v1${PATH}/`, FIELDS)]) {
+      for (const request of [visit(PATH), submit(PATH, FIELDS), submit(`/api/v1${PATH}`, FIELDS)]) {
         const response = await service.app.inject({ ...request, ...options, headers: { ...request.headers, ...headers } })
         assert.equal(response.statusCode, 404, `${attack}: ${request.method}`)
         assert.equal(response.headers['access-control-allow-origin'], undefined)
         assert.equal(response.headers['set-cookie'], undefined)
       }
       const signIn = await service.app.inject({ ...visit('/console/sign-in'), ...options, headers: { ...headers } })
-      assert.ok(!signIn.body.includes(PATH), attack)
+      assert.ok(!signIn.body.includes('the link that the terminal'), attack)
     }
     assert.equal(await countUsers(service), 0)
   })
@@ -137,39 +143,74 @@ for (const env of DISABLING) {
   plainTest(`404: there is no form with ${JSON.stringify(env)}`, async (t) => {
     const service = await start(t, { env })
     for (const request of [visit(PATH), submit(PATH, FIELDS)]) assert.equal((await service.app.inject(request)).statusCode, 404)
-    assert.ok(!(await service.app.inject(visit('/console/sign-in'))).body.includes(PATH))
+    assert.ok(!(await service.app.inject(visit('/console/sign-in'))).body.includes('the link that the terminal'))
     assert.equal(await countUsers(service), 0)
   })
 }
 
-test('400, 429: a wrong code creates nothing, and attempts are limited', async (t) => {
-  const service = await start(t)
+/** What somebody sends who does not have the token. */
+const WRONG_QUERIES = [
+  '',
+  '?token',
+  '?token=',
+  '?token=wrong',
+  `?token=${TOKEN.slice(0, -1)}`,
+  `?token=${TOKEN}x`,
+  `?token=${TOKEN.toLowerCase()}`,
+  `?token=${TOKEN}&token=${TOKEN}`,
+  `?token[]=${TOKEN}`,
+  `?code=${TOKEN}`,
+  '?token=%ff',
+]
+const ROUTED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+test('404: without the token there is no form, whatever the method and the rest of the request', async (t) => {
+  const service = await start(t, { env: { LOG_LEVEL: 'trace' } })
   const { app, clock } = service
-  const wrong = await app.inject(submit(PATH, { ...FIELDS, code: '7KQM-X2PD-VH9D' }))
-  assert.deepEqual([wrong.statusCode, wrong.headers['x-error-code']], [400, 'wrong_credentials'])
-  assert.match(textOf(wrong), /The code is wrong, so nothing was created/)
-  assert.ok(service.logged.some((line) => line.includes('wrong code for the first admin')))
-  assert.match(wrong.body, /name="email"[^>]* value="boss@example\.com"/)
-  assert.ok(!wrong.body.includes(FIELDS.password) && !wrong.body.includes('VH9D'))
-  for (const code of ['x', CODE.slice(0, -1), `${CODE}A`, '-', 'undefined', 'null'])
-    assert.equal((await app.inject(submit(PATH, { ...FIELDS, code }))).statusCode, 400, code)
-  const statuses: number[] = []
-  for (let n = 0; n < 30; n++) statuses.push((await app.inject(submit(PATH, { ...FIELDS, code: generateFirstAdminCode() }))).statusCode)
-  assert.ok(
-    statuses.slice(23).every((status) => status === 429),
-    String(statuses),
-  )
-  assert.equal((await app.inject(submit(PATH, FIELDS))).statusCode, 429, 'the right code has to wait as well')
+  const unknown = await app.inject(visit('/console/unknown'))
+  for (const query of WRONG_QUERIES) {
+    for (const method of ROUTED) {
+      const cookie = `token=${TOKEN}`
+      const requests = [
+        submit(`${PLAIN_PATH}${query}`, { ...FIELDS, token: TOKEN, code: TOKEN }, cookie),
+        submit(`${PLAIN_PATH}/${query}`, { email: 'nonsense' }, cookie),
+        { url: `${PLAIN_PATH}${query}`, headers: { 'sec-fetch-site': 'none', accept: 'text/html', authorization: `Bearer ${TOKEN}` } },
+      ]
+      for (const request of requests) {
+        const response = await app.inject({ ...request, method })
+        const { 'x-error-code': code, allow, 'set-cookie': cookies, 'retry-after': retryAfter } = response.headers
+        assert.deepEqual([response.statusCode, code, allow, cookies, retryAfter], [404, 'path_not_found', undefined, undefined, undefined])
+        if (request.headers?.accept && method === 'GET') assert.equal(textOf(response), textOf(unknown))
+      }
+    }
+  }
   assert.equal(await countUsers(service), 0)
   clock.advance({ minutes: 1 })
+  assert.equal((await app.inject({ method: 'HEAD', url: PATH })).statusCode, 200)
+  assert.deepEqual((await app.inject({ method: 'DELETE', url: PATH })).headers.allow, 'GET, HEAD, POST')
   assert.equal((await app.inject(submit(PATH, FIELDS))).statusCode, 303)
+  assert.ok(service.logged.length > 100 && !service.logged.some((line) => line.includes(TOKEN)), 'no line of the log contains the token')
 })
 
-test('400, 422: a form that cannot be accepted is shown again, and the code still works', async (t) => {
+for (const method of ['GET', 'POST', 'DELETE'] as const) {
+  test(`404, 429: wrong tokens in ${method} requests count, and then the right one has to wait as well`, async (t) => {
+    const service = await start(t)
+    const { app, clock } = service
+    for (let n = 0; n < 40; n++) {
+      const wrong = await app.inject({ ...submit(`${PLAIN_PATH}?token=${generateStartToken()}`, FIELDS), method })
+      assert.deepEqual([wrong.statusCode, wrong.headers['retry-after']], [404, undefined], 'the limit says nothing about the path')
+    }
+    for (const request of [visit(PATH), submit(PATH, FIELDS)]) assert.equal((await app.inject(request)).statusCode, 429)
+    assert.equal(await countUsers(service), 0)
+    clock.advance({ minutes: 1 })
+    assert.equal((await app.inject(submit(PATH, FIELDS))).statusCode, 303)
+  })
+}
+
+test('400, 422: a form that cannot be accepted is shown again, and the link still works', async (t) => {
   const service = await start(t, { env: { PASSWORD_BLOCKLIST: 'common' } })
   const mia = await member(service)
   const cases: [Record<string, string>, number, RegExp][] = [
-    [{ ...FIELDS, code: '' }, 422, /One-time code is required/],
     [{ ...FIELDS, email: mia.email }, 400, /There is already an account with this email address/],
     [{ ...FIELDS, email: 'nonsense' }, 422, /Enter a valid email address/],
     [{ ...FIELDS, password: 'shrt' }, 422, /Password should have at least 8 characters/],
@@ -181,13 +222,15 @@ test('400, 422: a form that cannot be accepted is shown again, and the code stil
     const response = await service.app.inject(submit(PATH, fields))
     assert.equal(response.statusCode, status)
     assert.match(textOf(response), message)
-    assert.ok(!response.body.includes('<script>alert') && !response.body.includes(`value="${CODE}"`))
+    assert.ok(!response.body.includes('<script>alert'))
+    assert.ok(response.body.includes(`action="${PATH}"`), 'the form can be sent again')
+    assert.equal(response.headers['referrer-policy'], 'strict-origin')
   }
   assert.equal(await countUsers(service), 1)
   assert.equal((await service.app.inject(submit(PATH, FIELDS))).statusCode, 303)
 })
 
-test('303: the code is gone after its use, and as soon as there is an admin', async (t) => {
+test('303: the link leads to no form after its use, and as soon as there is an admin', async (t) => {
   const used = await start(t)
   assert.equal((await used.app.inject(submit(PATH, FIELDS))).headers.location, '/console/')
   const promoted = await start(t)
@@ -196,11 +239,13 @@ test('303: the code is gone after its use, and as soon as there is an admin', as
   const created = await start(t)
   await admin(created)
   for (const service of [used, promoted, created]) {
-    for (const request of [visit(PATH), submit(PATH, { ...FIELDS, email: 'second@example.com' }), submit(PATH, { ...FIELDS, code: 'x' })]) {
+    for (const request of [visit(PATH), submit(PATH, { ...FIELDS, email: 'second@example.com' })]) {
       const response = await service.app.inject(request)
       assert.deepEqual([response.statusCode, response.headers.location], [303, '/console/sign-in'])
       assert.match(String(response.headers['set-cookie']), /^latchkey-notice=admin-exists;/)
     }
+    for (const request of [visit(PLAIN_PATH), submit(PLAIN_PATH, FIELDS)])
+      assert.equal((await service.app.inject(request)).statusCode, 404, 'only the link says so')
     assert.equal(await countUsers(service), 1)
   }
 })
@@ -216,21 +261,14 @@ test('303: of many forms at once, one creates an admin', async (t) => {
   assert.equal(await countUsers(service), 1)
 })
 
-plainTest('codes are random, easy to read, and compared without regard to case and hyphens', () => {
-  const codes = Array.from({ length: 1000 }, generateFirstAdminCode)
-  assert.equal(new Set(codes).size, 1000)
-  for (const code of codes) assert.match(code, /^(?:[ABCDEFGHJKMNPQRSTVWXYZ2-9]{4}-){2}[ABCDEFGHJKMNPQRSTVWXYZ2-9]{4}$/)
-  assert.ok(isSameCode('7kqm x2pd vh9c', CODE) && !isSameCode('', CODE) && !isSameCode('7KQM', CODE))
-})
-
 for (const WORKERS of ['1', '2']) {
-  plainTest(`the terminal shows a code only while there is no admin, and ${WORKERS} workers accept it once`, async (t) => {
+  plainTest(`the terminal shows a link only while there is no admin, and ${WORKERS} workers accept it once`, async (t) => {
     const folder = temporaryFolder(t)
     const first = await startProcess(t, { WORKERS }, folder)
     await until('every worker listens', () => first.output().split('"msg":"listening"').length === Number(WORKERS) + 1)
-    const [, code = '', url = ''] = /or with code {3}(\S+) at (\S+)\n/.exec(first.output()) ?? []
-    assert.ok(url.endsWith(PATH), first.output())
-    const { payload, headers } = submit(PATH, { ...FIELDS, code })
+    const url = firstAdminUrl(first) ?? assert.fail(first.output())
+    assert.match(url, /\/console\/first-admin\?token=[\w-]{24}$/)
+    const { payload, headers } = submit(url, FIELDS)
     let unavailable = 0
     // Each on its own connection, so that the workers take turns. A busy machine may hash too slowly for a request: it is sent again.
     const send = (to: string, body: string) =>
@@ -241,8 +279,7 @@ for (const WORKERS of ['1', '2']) {
         unavailable++
         return undefined
       })
-    const wrong = new URLSearchParams({ ...FIELDS, code: 'wrong' }).toString()
-    for (let n = 0; n < 4; n++) assert.equal((await send(url, wrong)).status, 400)
+    for (let n = 0; n < 4; n++) assert.equal((await send(`${url}x`, String(payload))).status, 404)
     unavailable = 0
     const locations: (string | null)[] = []
     for (let n = 0; n < 4; n++) locations.push((await send(url, String(payload))).headers.get('location'))
@@ -252,19 +289,19 @@ for (const WORKERS of ['1', '2']) {
     first.process.kill('SIGTERM')
     await until('it has stopped', () => first.process.exitCode !== null)
     const second = await startProcess(t, { WORKERS }, folder)
-    assert.doesNotMatch(second.output(), /with code/)
+    assert.equal(firstAdminUrl(second), undefined)
     const signedIn = await send(`${second.url}/console/sign-in`, new URLSearchParams(credentials(FIELDS)).toString())
     assert.deepEqual([signedIn.status, signedIn.headers.get('location')], [303, '/console/'])
   })
 }
 
-plainTest('the terminal shows no code for a service that others can reach', async (t) => {
+plainTest('the terminal shows no link for a service that others can reach', async (t) => {
   for (const env of [{ HOST: '0.0.0.0' }, { BASE_URL: 'https://accounts.example.com' }, { CONSOLE_ENABLED: 'false' }] as Record<
     string,
     string
   >[]) {
     const service = await startProcess(t, env)
     assert.match(service.output(), /First admin +/)
-    assert.doesNotMatch(service.output(), /with code/)
+    assert.doesNotMatch(service.output(), /first-admin\?/)
   }
 })

@@ -48,8 +48,8 @@ export type StartOptions = {
   readonly passwords?: Passwords
   /** Whether mails are sent at once, and not only when the test opens the mailbox. */
   readonly sendsMails?: boolean
-  /** The code of the terminal, for the form that creates the first admin. */
-  readonly firstAdminCode?: string
+  /** What the link of the terminal contains, for the form that creates the first admin. */
+  readonly firstAdminToken?: string
   readonly clock?: TestClock
 }
 
@@ -94,7 +94,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     publicUrl: createPublicUrl(config.baseUrl),
     onEvent: createEventLog(logger),
     onMailQueued: mail.wake,
-    firstAdminCode: options.firstAdminCode,
+    firstAdminToken: options.firstAdminToken,
     brand,
     keptMails: createKeptMails(mailFolder),
     devMailToken: DEV_MAIL_TOKEN,

@@ -11,6 +11,6 @@ export const FORMS: Readonly<Record<string, readonly string[]>> = {
   '/account/keys': ['name', 'scopes', 'access', 'expires_at'],
   '/console/users/new': ['email', 'first_name', 'last_name'],
   '/console/keys': ['key'],
-  '/console/first-admin': ['code', 'email', 'first_name', 'last_name'],
+  '/console/first-admin': ['email', 'first_name', 'last_name'],
   '/reset-password/': ['code', 'new_password'],
 }

@@ -33,6 +33,12 @@ export async function untilPrinted({ process: child, output }: ServiceProcess, p
   return eventually(`the service prints ${pattern}`, findLast, deadlineMs)
 }
 
+/** The link to the form for the first admin that the start has printed, by the address of the test; undefined if there is none. */
+export function firstAdminUrl({ url, output }: ServiceProcess): string | undefined {
+  const printed = /http:\/\/localhost:\d+(\/console\/first-admin\?token=\S+)\n/.exec(output())
+  return printed ? `${url}${printed[1]}` : undefined
+}
+
 /** The address of the kept mails, with the token that the start has printed. */
 export function devMailUrl({ output }: ServiceProcess): string {
   return /http\S+\/dev\/mail\?token=\S+/.exec(output())?.[0] ?? ''

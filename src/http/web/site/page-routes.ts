@@ -10,7 +10,7 @@ import type { Cookies } from './cookies.ts'
 import type { Problems } from './elements/fields.ts'
 import type { Notice } from './notices.ts'
 import { type PageErrors, retryOf } from './page-errors.ts'
-import { type Page, renderPage, SITE_HEADERS } from './shell.ts'
+import { type Page, renderPage, SECRET_ADDRESS_HEADERS, SITE_HEADERS } from './shell.ts'
 import type { Site } from './site.ts'
 
 /** Leads to another page, which shows the notice. */
@@ -43,6 +43,8 @@ export type PageOptions<Params extends Fields, Query extends Fields, Body extend
   readonly body?: Body
   /** Only for browsers on this machine; for others the page does not exist. */
   readonly isLocal?: boolean
+  /** What `token` in the query has to be; for others the page does not exist. */
+  readonly queryToken?: string
   /** False for a form that only reads. */
   readonly writes?: boolean
   readonly asksForPassword?: AsksForPassword<PageInput<Params, Query, Body>>
@@ -123,6 +125,7 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
         limits,
         deadlineMs,
         isLocal,
+        queryToken,
         isDownload,
       } = options
       const question = questionOf(asksForPassword)
@@ -137,6 +140,7 @@ export function createPageRoutes(app: App, { site, cookies, errors }: PageParts,
           isDisabled,
           hasOneAddress: true,
           ...(isLocal && { isLocal }),
+          ...(queryToken !== undefined && { queryToken }),
           ...(isDownload && { isDownload }),
           ...(question !== undefined && { asksForPassword: question }),
           ...(limits && { limits }),
@@ -196,5 +200,6 @@ function formBody(fields: Fields): object {
 }
 
 export function sendSitePage(reply: FastifyReply, page: ReturnType<typeof renderPage>, status: number): FastifyReply {
-  return reply.code(status).headers(SITE_HEADERS).type('text/html; charset=utf-8').send(renderHtml(page))
+  const headers = reply.request.routeOptions.config.queryToken === undefined ? SITE_HEADERS : SECRET_ADDRESS_HEADERS
+  return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(renderHtml(page))
 }

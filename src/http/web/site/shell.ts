@@ -39,6 +39,12 @@ export const SITE_HEADERS: Readonly<Record<string, string>> = {
   'referrer-policy': 'same-origin',
 }
 
+/**
+ * The pages with a secret in their address: no other request gets to know it. With `no-referrer`, a browser would hide the origin of their
+ * forms as well.
+ */
+export const SECRET_ADDRESS_HEADERS: Readonly<Record<string, string>> = { ...SITE_HEADERS, 'referrer-policy': 'strict-origin' }
+
 /** The pages that belong to no area: the start page, the pages of links in mails, and errors. They have no script. */
 export const PUBLIC_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':

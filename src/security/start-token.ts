@@ -2,8 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const TOKEN_BYTES = 18
 
-/** A token that a developer copies from the terminal: 144 random bits. It is never stored. */
-export function generateDevMailToken(): string {
+/** A token in an address that the start prints: 144 random bits. It is never stored. */
+export function generateStartToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url')
 }
 
