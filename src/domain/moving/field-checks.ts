@@ -30,14 +30,18 @@ export function checkNameField(name: string, value: unknown): string | undefined
   return parsed
 }
 
+/** Reads the spellings of all sources. Any other value that is set rejects the user: a ban must not be lost because of its spelling. */
 export function checkBoolean(name: string, value: unknown): boolean | undefined {
   if (isMissing(value)) return undefined
-  const parsed = typeof value === 'boolean' ? value : typeof value === 'string' ? booleanOf(value) : undefined
+  const parsed = typeof value === 'boolean' ? value : booleanOf(value)
   if (parsed === undefined) throw new Rejected(`${name}: should be true or false`)
   return parsed
 }
 
-function booleanOf(text: string): boolean | undefined {
+/** SQLite has the numbers 1 and 0 in place of booleans. */
+function booleanOf(value: unknown): boolean | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  const text = String(value).trim().toLowerCase()
   return parseBooleanWord(text) ?? BOOLEAN_LETTERS.get(text)
 }
 

@@ -445,3 +445,43 @@ nodeTest('a credential of Keycloak with objects in place of texts is rejected li
     new Rejected(`password_hash: it is of an unknown kind, or damaged${WITHOUT}`),
   )
 })
+
+const BOOLEANS: readonly (readonly [SourceName, JsonObject, string, 'banned' | 'verified' | 'role', unknown])[] = [
+  ['latchkey', {}, 'banned', 'banned', true],
+  ['latchkey', {}, 'verified', 'verified', true],
+  ['csv', {}, 'banned', 'banned', true],
+  ['better-auth', { emailVerified: true }, 'banned', 'banned', true],
+  ['better-auth', {}, 'emailVerified', 'verified', true],
+  ['auth0', {}, 'blocked', 'banned', true],
+  ['auth0', {}, 'email_verified', 'verified', true],
+  ['firebase', {}, 'disabled', 'banned', true],
+  ['firebase', {}, 'emailVerified', 'verified', true],
+  ['keycloak', {}, 'enabled', 'banned', false],
+  ['keycloak', {}, 'emailVerified', 'verified', true],
+  ['django', {}, 'is_active', 'banned', false],
+  ['django', {}, 'is_superuser', 'role', 'admin'],
+  ['fastapi-template', { password: null }, 'banned', 'banned', true],
+  ['fastapi-template', { password: null }, 'verified', 'verified', true],
+  ['fastapi-template', { hashed_password: null }, 'is_active', 'banned', false],
+  ['fastapi-template', { hashed_password: null }, 'is_superuser', 'role', 'admin'],
+]
+
+for (const [from, others, name, field, expected] of BOOLEANS)
+  nodeTest(`${name} of ${from} is read in every usual spelling, and any other spelling rejects the user`, () => {
+    const check = (value: unknown) => {
+      const fields = { email: 'ada@example.com', ...others, [name]: value }
+      return checkUser(convert(from, from === 'django' ? { fields } : fields), 1, CHECK)[field]
+    }
+    const opposite = field === 'role' ? 'user' : !expected
+    for (const yes of [true, 1, '1', 'true', 'True', 'TRUE', 't', 'T', 'yes', 'YES', 'on', 'On'])
+      assert.equal(check(yes), expected, String(yes))
+    for (const no of [false, 0, '0', 'false', 'False', 'f', 'F', 'no', 'No', 'off', 'OFF']) assert.equal(check(no), opposite, String(no))
+    for (const wrong of ['perhaps', 'Y', 'tru', 2, -1, Number.NaN, {}, [], [true]])
+      assert.throws(() => check(wrong), new Rejected(`${name}: should be true or false`), String(wrong))
+  })
+
+nodeTest('an account of Supabase that is marked as deleted is rejected, however the time is written', () => {
+  for (const deleted_at of ['2024-03-01 10:20:30+00', 1_735_787_045])
+    assert.throws(() => convert('supabase', { deleted_at }), new Rejected('the account is marked as deleted'))
+  for (const deleted_at of [null, '', undefined]) convert('supabase', { deleted_at })
+})

@@ -1,7 +1,8 @@
+import { checkBoolean } from '../../../domain/moving/field-checks.ts'
 import { isObject, type JsonObject, Rejected } from '../../../domain/moving/imported-user.ts'
 import { REASON } from '../rejects.ts'
 import { CUSTOM_HASH_FIELDS, customHash } from './auth0-hash.ts'
-import { defineSource, isTrue, objectOf, splitName } from './source.ts'
+import { defineSource, objectOf, splitName } from './source.ts'
 
 const EMAIL = 'email'
 
@@ -58,8 +59,8 @@ export const AUTH0 = defineSource({
     return {
       email: record.email ?? identifier['value'],
       ...names,
-      verified: isTrue(record.email_verified ?? identifier['verified']),
-      ...('blocked' in record && { banned: isTrue(record.blocked) }),
+      verified: checkBoolean('email_verified', record.email_verified ?? identifier['verified']) ?? false,
+      ...('blocked' in record && { banned: checkBoolean('blocked', record.blocked) ?? false }),
       created_at: typeof created === 'string' ? created : objectOf(created)['$date'],
       last_login_at: record.last_login,
       password_hash: hashOf(record),

@@ -1,7 +1,8 @@
+import { checkBoolean } from '../../../domain/moving/field-checks.ts'
 import type { FieldTree } from '../../../domain/moving/fields.ts'
 import type { JsonObject } from '../../../domain/moving/imported-user.ts'
 import { snakeCase } from '../../../shared/snake-case.ts'
-import { defineSource, FOREVER, fromTimestamp, isInFuture, isTrue, type Source, splitName } from './source.ts'
+import { defineSource, FOREVER, fromTimestamp, isInFuture, type Source, splitName } from './source.ts'
 
 type Column = 'emailVerified' | 'createdAt' | 'banExpires' | 'userId' | 'providerId'
 
@@ -44,9 +45,9 @@ export function createBetterAuth(): Source {
         email: record.email,
         ...splitName(record.name),
         role: hasAdminRole(record.role) ? 'admin' : 'user',
-        verified: isTrue(either(record, 'emailVerified')),
+        verified: checkBoolean('emailVerified', either(record, 'emailVerified')) ?? false,
         // A ban that has expired stays in the table until the user logs in again.
-        banned: isTrue(record.banned) && isInFuture('banExpires', either(record, 'banExpires') ?? FOREVER),
+        banned: checkBoolean('banned', record.banned) === true && isInFuture('banExpires', either(record, 'banExpires') ?? FOREVER),
         created_at: fromTimestamp(created) ?? created,
         password_hash: record.password ?? passwords.get(record.id),
       }

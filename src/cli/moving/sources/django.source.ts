@@ -1,5 +1,6 @@
+import { checkBoolean } from '../../../domain/moving/field-checks.ts'
 import { isObject } from '../../../domain/moving/imported-user.ts'
-import { defineSource, isTrue, objectOf } from './source.ts'
+import { defineSource, objectOf } from './source.ts'
 
 /** The export of `manage.py dumpdata auth.user`, or of another model of users. */
 export const DJANGO = defineSource({
@@ -23,15 +24,16 @@ export const DJANGO = defineSource({
   },
   convert(record) {
     const fields = objectOf(record.fields)
+    const isActive = checkBoolean('is_active', fields['is_active']) ?? true
     return {
       id: typeof record.pk === 'number' ? record.pk : undefined,
       email: fields['email'],
       first_name: fields['first_name'],
       last_name: fields['last_name'],
-      role: isTrue(fields['is_superuser']) ? 'admin' : 'user',
+      role: checkBoolean('is_superuser', fields['is_superuser']) ? 'admin' : 'user',
       // Django has no mark for verified addresses: an account that could log in there can log in here.
-      verified: isTrue(fields['is_active'] ?? true),
-      banned: !isTrue(fields['is_active'] ?? true),
+      verified: isActive,
+      banned: !isActive,
       created_at: fields['date_joined'],
       last_login_at: fields['last_login'],
       password_hash: fields['password'],

@@ -1,5 +1,6 @@
+import { checkBoolean } from '../../../domain/moving/field-checks.ts'
 import { Rejected } from '../../../domain/moving/imported-user.ts'
-import { defineSource, isTrue, type Source, splitName } from './source.ts'
+import { defineSource, type Source, splitName } from './source.ts'
 
 /** Two projects have this name. Their tables have only the address and the time of creation in common. */
 const COMMON = { title: 'FastAPI template', csvColumns: ['email'], mark: 'password or hashed_password' }
@@ -26,8 +27,8 @@ const API_TEMPLATE = defineSource({
     last_name: record.last_name,
     // Python writes the role with the name of its type.
     role: typeof record.role === 'string' ? record.role.replace(/^RoleType\./, '') : record.role,
-    verified: fromBit(record.verified),
-    banned: fromBit(record.banned),
+    verified: record.verified,
+    banned: record.banned,
     created_at: record.created_at,
     password_hash: record.password,
   }),
@@ -38,16 +39,19 @@ const FULL_STACK_TEMPLATE = defineSource({
   ...COMMON,
   isUser: (record) => 'hashed_password' in record,
   fields: { email: true, hashed_password: true, full_name: true, is_superuser: true, is_active: true, created_at: true },
-  convert: (record) => ({
-    email: record.email,
-    ...splitName(record.full_name),
-    role: isTrue(record.is_superuser) ? 'admin' : 'user',
-    // The template has no mark for verified addresses: an account that could log in there can log in here.
-    verified: isTrue(record.is_active ?? true),
-    banned: !isTrue(record.is_active ?? true),
-    created_at: record.created_at,
-    password_hash: record.hashed_password,
-  }),
+  convert(record) {
+    const isActive = checkBoolean('is_active', record.is_active) ?? true
+    return {
+      email: record.email,
+      ...splitName(record.full_name),
+      role: checkBoolean('is_superuser', record.is_superuser) ? 'admin' : 'user',
+      // The template has no mark for verified addresses: an account that could log in there can log in here.
+      verified: isActive,
+      banned: !isActive,
+      created_at: record.created_at,
+      password_hash: record.hashed_password,
+    }
+  },
 })
 
 export const FASTAPI_TEMPLATE: Source = {
@@ -59,9 +63,4 @@ export const FASTAPI_TEMPLATE: Source = {
     if (API_TEMPLATE.isUser(record)) throw new Rejected('password, hashed_password: only one of them may be given')
     return FULL_STACK_TEMPLATE.convert(record)
   },
-}
-
-/** SQLite has numbers in place of booleans. */
-function fromBit(value: unknown): unknown {
-  return value === 0 || value === 1 ? value === 1 : value
 }

@@ -1,5 +1,6 @@
+import { checkBoolean } from '../../../domain/moving/field-checks.ts'
 import { type JsonObject, Rejected } from '../../../domain/moving/imported-user.ts'
-import { defineSource, fromTimestamp, isTrue, type Source, splitName } from './source.ts'
+import { defineSource, fromTimestamp, type Source, splitName } from './source.ts'
 
 /** The parameters of the project, which its hashes cannot be verified without. */
 export type HashConfig = {
@@ -39,8 +40,8 @@ export function createFirebase(config: HashConfig | undefined): Source {
     convert: (record) => ({
       email: record.email,
       ...splitName(record.displayName),
-      verified: isTrue(record.emailVerified),
-      banned: isTrue(record.disabled),
+      verified: checkBoolean('emailVerified', record.emailVerified) ?? false,
+      banned: checkBoolean('disabled', record.disabled) ?? false,
       created_at: fromTimestamp(record.createdAt),
       last_login_at: fromTimestamp(record.lastSignedInAt),
       password_hash: hashOf(record, config),

@@ -1,5 +1,6 @@
+import { checkBoolean } from '../../../domain/moving/field-checks.ts'
 import { isObject, type JsonObject } from '../../../domain/moving/imported-user.ts'
-import { defineSource, fromTimestamp, isTrue, objectOf } from './source.ts'
+import { defineSource, fromTimestamp, objectOf } from './source.ts'
 
 const PASSWORD = 'password'
 const ARGON2_VERSIONS: Readonly<Record<string, number>> = { '1.0': 16, '1.3': 19 }
@@ -25,8 +26,8 @@ export const KEYCLOAK = defineSource({
     email: record.email,
     first_name: record.firstName,
     last_name: record.lastName,
-    verified: isTrue(record.emailVerified),
-    banned: 'enabled' in record && !isTrue(record.enabled),
+    verified: checkBoolean('emailVerified', record.emailVerified) ?? false,
+    banned: 'enabled' in record && checkBoolean('enabled', record.enabled) !== true,
     created_at: fromTimestamp(record.createdTimestamp),
     password_hash: hashOf(record),
   }),

@@ -75,7 +75,3 @@ export function objectOf(value: unknown): JsonObject {
     return {}
   }
 }
-
-export function isTrue(value: unknown): boolean {
-  return value === true || value === 1 || (typeof value === 'string' && /^(?:t|true|1)$/i.test(value))
-}

@@ -19,7 +19,7 @@ export const SUPABASE = defineSource({
     deleted_at: true,
   },
   convert(record) {
-    if (typeof record.deleted_at === 'string') throw new Rejected('the account is marked as deleted')
+    if (record.deleted_at) throw new Rejected('the account is marked as deleted')
     const metadata = objectOf(record.raw_user_meta_data)
     const named = { first_name: metadata['first_name'], last_name: metadata['last_name'] }
     const names = named.first_name || named.last_name ? named : splitName(metadata['full_name'] ?? metadata['name'])
