@@ -40,7 +40,7 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
     const blocklist = survey.plaintextCount > 0 ? await openBlocklist(passwordBlocklist) : undefined
     const rejects = createRejects(given.rejects)
     try {
-      const checkAll = { ...check, foreignKinds: await target.foreignKinds() }
+      const checkAll = { ...check, foreignKinds: await target.foreignKinds(survey.usersByKind) }
       const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
       const counts = await importFile(db, run).catch((error: unknown) => {
         if (!(error instanceof ImportStopped)) throw error

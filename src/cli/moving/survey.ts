@@ -1,5 +1,6 @@
 import type { CheckOptions } from '../../domain/moving/check-user.ts'
 import type { ImportedUser } from '../../domain/moving/imported-user.ts'
+import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { checkRecord, recogniseRecord } from './check-record.ts'
 import { readList, readRecords } from './read-file.ts'
@@ -13,6 +14,8 @@ export type Survey = {
   readonly plaintextCount: number
   /** The first user that can be imported. */
   readonly first: ImportedUser | undefined
+  /** How many users have a foreign hash of each kind. */
+  readonly usersByKind: ReadonlyMap<string, number>
   /** What the import leaves out. */
   readonly unread: readonly UnreadField[]
 }
@@ -36,6 +39,7 @@ export async function surveyFile(file: string, source: Source, options: CheckOpt
 
 function createNotes(source: Source, options: CheckOptions, unread: UnreadFields) {
   let [total, recognisedCount, plaintextCount] = [0, 0, 0]
+  const usersByKind = new Map<string, number>()
   let first: ImportedUser | undefined
   let problem: string | undefined
 
@@ -44,8 +48,13 @@ function createNotes(source: Source, options: CheckOptions, unread: UnreadFields
     return checked !== undefined && 'user' in checked ? checked.user : undefined
   }
 
+  /** A file may have any number of kinds, of which far fewer than this bound are accepted. */
+  function countKind(kind: string): void {
+    const users = usersByKind.get(kind) ?? 0
+    if (users > 0 || usersByKind.size < MAX_LISTED_KINDS) usersByKind.set(kind, users + 1)
+  }
+
   return {
-    /** The fields of most users are checked when they are imported. */
     add(record: FileRecord): void {
       const recognised = recogniseRecord(record, source)
       if (recognised === undefined) return
@@ -56,14 +65,15 @@ function createNotes(source: Source, options: CheckOptions, unread: UnreadFields
       }
       recognisedCount++
       unread.count(recognised.value, source.fieldsOf(recognised.value))
-      const user = first === undefined || source.hasPlaintext?.(recognised.value) ? check(record) : undefined
+      const user = check(record)
       if (user?.password !== undefined) plaintextCount++
+      if (user?.foreignKind !== undefined) countKind(user.foreignKind)
       first ??= user
     },
     total: () => total,
     result(): Survey {
       if (recognisedCount === 0) throw new NotThatFile(problem ?? 'it contains no users')
-      return { total, plaintextCount, first, unread: unread.list() }
+      return { total, plaintextCount, first, usersByKind, unread: unread.list() }
     },
   }
 }

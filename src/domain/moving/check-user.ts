@@ -14,7 +14,7 @@ import { type ImportedUser, Rejected } from './imported-user.ts'
 export type CheckOptions = {
   /** Imports a user without a password if its hash cannot be taken over. */
   readonly withoutPasswords: boolean
-  /** The kinds of hashes that accounts have, which grow with those of the file. Not needed to look at a file before it is imported. */
+  /** The kinds of foreign hashes that are accepted. Missing while the users of each kind are counted, before the import. */
   readonly foreignKinds?: ForeignKinds
 }
 

@@ -1,6 +1,6 @@
 import type { Origin } from '../../model/caller.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
-import { createForeignKinds, type ForeignKinds } from '../../security/foreign/login-work.ts'
+import { decideKinds, type ForeignKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import { listForeignKinds } from '../../storage/repositories/accounts/foreign-hash.repository.ts'
@@ -45,8 +45,8 @@ export type Import = {
   mayKeepIds(first: ImportedUser): Promise<boolean>
   /** The addresses that have accounts, in lower case. */
   existing(users: readonly ImportedUser[]): Promise<ReadonlySet<string>>
-  /** The kinds of foreign hashes that accounts have. */
-  foreignKinds(): Promise<ForeignKinds>
+  /** The kinds of foreign hashes that accounts have, and those that a file with these numbers of users may bring. */
+  foreignKinds(usersByKind: ReadonlyMap<string, number>): Promise<ForeignKinds>
   /** Called once before the first batch. */
   begin(): Promise<void>
   /** Imports users, or none of them if it throws. No two of them have the same address or a key in common. */
@@ -118,7 +118,7 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
       const found = await findUsersByEmail(reads, keysOf(users))
       return new Set(found.map(({ emailKey }) => emailKey))
     },
-    foreignKinds: async () => createForeignKinds(await listForeignKinds(reads, MAX_LISTED_KINDS), createMeasurements()),
+    foreignKinds: async (usersByKind) => decideKinds(await listForeignKinds(reads, MAX_LISTED_KINDS), usersByKind, createMeasurements()),
     begin: () => changes.inBulk(origin, expectManyRows),
     write: (users) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
   }

@@ -26,7 +26,7 @@ export function parseKind(kind: string): HashCost {
   return { family: kind.slice(0, end), amount: Number(kind.slice(end + 1)) }
 }
 
-/** The work of a hash, where 1 is the dearest hash of its algorithm that is accepted: about a second. Zero if nothing computes it. */
+/** The work of a hash, as a share of the most expensive hash that is accepted, which takes about a second. Zero if nothing computes it. */
 export function shareOf({ family, amount }: HashCost): number {
   const share = bcryptShare(family, amount) ?? pbkdf2Share(family, amount) ?? scryptShare(family) ?? argon2Share(family) ?? 0
   return share > 0 ? share : 0

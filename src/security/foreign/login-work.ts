@@ -2,7 +2,7 @@ import { PASSWORD_COST } from '../password-cost.ts'
 import { type HashCost, MAX_FOREIGN_KINDS } from './foreign-hash.ts'
 import { describeCost, MAX_ROUNDING, parseKind, roundedKind, shareOf } from './kinds.ts'
 
-/** The work with foreign hashes that each login does (equal-work.ts): of each family, the amount of its dearest hash. */
+/** The work with foreign hashes that each login does (equal-work.ts): of each family, the amount of its most expensive hash. */
 export type LoginWork = ReadonlyMap<string, number>
 
 /** How long an amount of 1 of a family takes on this machine, in milliseconds of one core. */
@@ -23,7 +23,7 @@ const OWN_HASHES = 2
 
 /** No hash that is accepted costs more, on any machine. */
 const MAX_SHARE = 1 + MAX_ROUNDING
-/** All foreign hashes that a login computes, on any machine: two of the dearest. */
+/** All foreign hashes that a login computes, on any machine: two of the most expensive. */
 const MAX_SHARES = 2 * MAX_SHARE
 
 /** The kinds of foreign hashes that accounts have. There are few of them, however many accounts there are. */
@@ -64,6 +64,21 @@ export function createForeignKinds(kinds: readonly string[], unitMs: UnitMs): Fo
 }
 
 /**
+ * Decides about all kinds of a file before the first user is written, so that neither the order of its lines nor a few expensive hashes
+ * decide about everybody else: kinds that accounts have come first, then those of the most users, then the cheapest. A kind that was refused
+ * here is refused whenever it is added again, because the work never shrinks.
+ */
+export function decideKinds(accountKinds: readonly string[], usersByKind: ReadonlyMap<string, number>, unitMs: UnitMs): ForeignKinds {
+  const existing = new Set(accountKinds.map(roundedKind))
+  const kinds = createForeignKinds(accountKinds, unitMs)
+  const ranked = [...usersByKind]
+    .map(([kind, users]) => ({ kind, users: existing.has(kind) ? Number.POSITIVE_INFINITY : users, share: shareOf(parseKind(kind)) }))
+    .sort((one, other) => compare(other.users, one.users) || compare(one.share, other.share) || compare(one.kind, other.kind))
+  for (const { kind } of ranked) kinds.add(kind)
+  return kinds
+}
+
+/**
  * The work of a login while accounts have hashes of these kinds. An import keeps it small; hashes of release 0.9.0, of a faster machine or of
  * a row that was changed by hand must not make every login slow. The cheapest kinds are computed, and the others match no password.
  */
@@ -90,6 +105,10 @@ export function isCovered(work: LoginWork, { family, amount }: HashCost): boolea
 
 export function rounded(ms: number): string {
   return `${Math.ceil(ms)} ms`
+}
+
+function compare<Value extends number | string>(one: Value, other: Value): number {
+  return one < other ? -1 : Number(one > other)
 }
 
 function extended(work: LoginWork, { family, amount }: HashCost): LoginWork {

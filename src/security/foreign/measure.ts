@@ -18,7 +18,7 @@ const MAX_SCRYPT_BYTES = 2 ** 26
 
 const RUNS = 3
 // The clock of a thread may be coarse: a short computation is repeated until the clock has moved.
-const MIN_RUN_MS = 5
+const MIN_RUN_MS = 1
 const MAX_TOTAL_MS = 20_000
 
 /**

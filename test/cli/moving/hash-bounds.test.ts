@@ -41,6 +41,29 @@ test('hashes of so many different costs that every login would be slow are rejec
   assert.equal((await listForeignKinds(await line.database(), 1000)).length, MAX_FOREIGN_KINDS)
 })
 
+test('the hashes of most users are accepted, wherever they are in the file: in a dry run and in an import', async (t) => {
+  const line = await commandLine(t)
+  const surplus = 3
+  const costs = Array.from({ length: MAX_FOREIGN_KINDS + surplus }, (_, n) => n + 8)
+  // Two users have each of the last three costs, and one user each of the others.
+  const users = [...costs, ...costs.slice(-surplus)].map((cost, n) => ({ email: `user-${n}@example.com`, password_hash: argon2(cost) }))
+  const rejected = new Set(costs.slice(-2 * surplus, -surplus).map(argon2))
+  const counts = `read ${users.length} = created ${users.length - surplus} + updated 0 + skipped 0 + rejected ${surplus}\n`
+  const again = `read ${users.length} = created 0 + updated 0 + skipped ${users.length - surplus} + rejected ${surplus}\n`
+  for (const [order, args, stdout] of [
+    [users, ['--dry-run'], `dry run: nothing was imported\n${counts}`],
+    [users.toReversed(), ['--dry-run'], `dry run: nothing was imported\n${counts}`],
+    [users, [], counts],
+    [users.toReversed(), [], again],
+  ] as const) {
+    const file = join(temporaryFolder(t), 'users.jsonl')
+    writeFileSync(file, order.map((user) => `${JSON.stringify(user)}\n`).join(''))
+    const run = await line.run(['user', 'import', file, '--from', 'latchkey', ...args])
+    const lines = order.flatMap(({ password_hash }, n) => (rejected.has(password_hash) ? [`line ${n + 1}`] : []))
+    assert.deepEqual([run.code, run.stdout, run.stderr.match(/line \d+/g)], [1, stdout, lines])
+  }
+})
+
 test('hashes that would make every login slow are rejected by what they cost on this machine: in a dry run and in an import', async (t) => {
   const line = await commandLine(t)
   const file = join(temporaryFolder(t), 'users.jsonl')

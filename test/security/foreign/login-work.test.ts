@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kindOf } from '../../../src/security/foreign/kinds.ts'
-import { boundedWork, createForeignKinds, MAX_COMPUTED_MS, OWN_FAMILY } from '../../../src/security/foreign/login-work.ts'
+import { boundedWork, createForeignKinds, decideKinds, MAX_COMPUTED_MS, OWN_FAMILY } from '../../../src/security/foreign/login-work.ts'
 import { createMeasurements, measureUnitMs } from '../../../src/security/foreign/measure.ts'
 import { createMeasuredWork } from '../../../src/security/foreign/measured-work.ts'
 
@@ -30,7 +30,7 @@ test('an import accepts hashes until a login would cost half a second, with its 
     kinds.add(`${ARGON2}/1`),
     'argon2id m=262144,t=1,p=1 takes 400 ms on this machine, and each login would cost 895 ms of one core; at most 500 ms are accepted',
   )
-  // Hashes that are not dearer than those of other accounts add no work.
+  // Hashes that are not more expensive than those of other accounts add no work.
   assert.deepEqual(['bcrypt/1024', 'bcrypt/16', `${SCRYPT}/1`, 'pbkdf2-sha256/1024'].map(kinds.add), Array(4).fill(undefined))
 })
 
@@ -54,6 +54,31 @@ test('a kind that accounts have already is accepted as long as logins compute it
   assert.deepEqual([`${ARGON2}/1`, 'bcrypt/4096'].map(kinds.add), [undefined, undefined])
   assert.match(kinds.add('bcrypt/16384') ?? '', /^bcrypt 14 takes 960 ms/)
   assert.match(kinds.add(`${SCRYPT}/1`) ?? '', /each login would cost 730 ms/)
+})
+
+test('an import decides by the number of users that have a kind, in whatever order the file has them', () => {
+  const usersByKind: readonly (readonly [string, number])[] = [
+    [`${ARGON2}/1`, 1],
+    ['bcrypt/1024', 900],
+    [`${SCRYPT}/1`, 100],
+    ['bcrypt/4096', 2],
+    ['bcrypt/16384', 5000],
+  ]
+  const decided = (accounts: readonly string[], users: typeof usersByKind) => {
+    const { add } = decideKinds(accounts, new Map(users), unitMs)
+    // Every line asks again.
+    for (const [kind] of users) add(kind)
+    return usersByKind.filter(([kind]) => add(kind) === undefined).map(([kind]) => kind)
+  }
+  // 40 + 60 + 50, and 180 more for bcrypt 12. The most frequent kind is too expensive alone, and keeps no others out.
+  for (const users of [usersByKind, usersByKind.toReversed()])
+    assert.deepEqual(decided([], users), ['bcrypt/1024', `${SCRYPT}/1`, 'bcrypt/4096'])
+  // Accounts have the expensive one already: 40 + 400 + 60 fit.
+  for (const users of [usersByKind, usersByKind.toReversed()])
+    assert.deepEqual(decided([`${ARGON2}/1`], users), [`${ARGON2}/1`, 'bcrypt/1024'])
+  // Of kinds with as many users, the cheapest come first.
+  const equal = usersByKind.map(([kind]) => [kind, 1] as const)
+  for (const users of [equal, equal.toReversed()]) assert.deepEqual(decided([], users), ['bcrypt/1024', `${SCRYPT}/1`, 'bcrypt/4096'])
 })
 
 test('a login computes the cheapest kinds up to a bound, whatever the database contains', () => {
@@ -85,7 +110,7 @@ test('a service measures each family once, also when many logins meet it togethe
   assert.deepEqual(new Map(await workOf([])), new Map())
 })
 
-test('a service that cannot measure estimates: the dearest hash that is accepted takes a second', async () => {
+test('a service that cannot measure estimates: the most expensive hash that is accepted takes a second', async () => {
   const workOf = createMeasuredWork(() => Promise.reject(new Error('no memory for a thread')))
   assert.deepEqual(new Map(await workOf(['bcrypt/16384', 'bcrypt/4096'])), new Map([['bcrypt', 4096]]))
 })

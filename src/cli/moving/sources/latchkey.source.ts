@@ -5,7 +5,6 @@ export const LATCHKEY = defineSource({
   title: 'Latchkey',
   mark: 'email',
   isUser: (record) => 'email' in record,
-  hasPlaintext: ({ password }) => typeof password === 'string' && password !== '',
   fields: USER_FIELDS,
   convert: (record) => record,
 })

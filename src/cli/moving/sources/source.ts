@@ -15,8 +15,6 @@ export type Source = {
   isUser(record: JsonObject): boolean
   /** Whether a record is known to be something else than a user. It is passed over and not counted. */
   isOther?(record: JsonObject): boolean
-  /** Whether a user has a password that is not hashed. Most sources have none. */
-  hasPlaintext?(record: JsonObject): boolean
   /** Called once before the users are read, for an export that keeps the passwords in a list of their own. */
   prepare?(readList: (name: string) => AsyncIterable<readonly JsonObject[]>, unread: UnreadFields): Promise<void>
   /** The fields that `convert` reads. All others that a user has are reported. */
