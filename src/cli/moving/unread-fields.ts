@@ -72,11 +72,14 @@ function visitFields(record: JsonObject, fields: FieldTree, prefix: string, add:
 
 /** Visits an object, or the objects of a list. Lists in lists are not followed: they may be nested too deeply. */
 function visitEntries(value: unknown, fields: FieldTree, path: string, add: Add): void {
+  let isRead = false
   for (const entry of entriesOf(value)) {
-    const other = otherKind(entry, fields)
-    if (other !== undefined) add(`${path} of ${other}`)
-    else if (isObject(entry)) visitFields(entry, fields, `${path}.`, add)
-    else add(path)
+    const reason = isObject(entry) ? reasonUnread(entry, fields, isRead) : ''
+    if (reason !== undefined) add(path + reason)
+    else if (isObject(entry)) {
+      visitFields(entry, fields, `${path}.`, add)
+      isRead = true
+    }
   }
 }
 
@@ -86,15 +89,16 @@ function entriesOf(value: unknown): readonly unknown[] {
   return isSet(nested) ? [nested] : []
 }
 
-/** The name and the value that make an object one that is not read, such as `type otp`. Undefined if it is read. */
-function otherKind(entry: unknown, fields: FieldTree): string | undefined {
-  if (!isObject(entry)) return undefined
-  for (const [name, only] of Object.entries(fields)) {
-    const value = entry[name]
-    if (typeof only !== 'string' || value === undefined || value === only) continue
-    return `${name} ${typeof value === 'string' ? value : typeof value}`
-  }
-  return undefined
+/** Why an entry is not read: it is of another kind, such as ` of type otp`, or only the first one of its kind is read. */
+function reasonUnread(entry: JsonObject, fields: FieldTree, isRead: boolean): string | undefined {
+  const kinds = Object.entries(fields).filter(([, only]) => typeof only === 'string')
+  const [first] = kinds
+  if (first === undefined) return undefined
+  const other = kinds.find(([name, only]) => entry[name] !== undefined && entry[name] !== only)?.[0]
+  if (other !== undefined) return ` of ${other} ${typeof entry[other] === 'string' ? entry[other] : typeof entry[other]}`
+  const own = kinds.find(([name]) => entry[name] !== undefined)
+  if (own === undefined) return ` without ${first[0]}`
+  return isRead ? ` beyond the first of ${own.join(' ')}` : undefined
 }
 
 /** Nothing is lost with an empty field. */

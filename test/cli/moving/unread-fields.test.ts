@@ -45,6 +45,25 @@ test('entries of a list that are of another kind are named by it, such as a seco
   assert.deepEqual(unreadOf('auth0', { identifiers }), [{ name: 'identifiers of type phone', users: 1 }])
 })
 
+test('entries beyond the only one that is read are named, and entries that do not say their kind', () => {
+  const password = { type: 'password', secretData: '{}' }
+  const credentials = [password, { type: 'otp' }, password, password]
+  assert.deepEqual(unreadOf('keycloak', { credentials }, { credentials: [password] }), [
+    { name: 'credentials of type otp', users: 1 },
+    { name: 'credentials beyond the first of type password', users: 1 },
+  ])
+  const identifiers = [
+    { type: 'email', value: 'ada@example.com' },
+    { type: 'email', value: 'second@example.com' },
+  ]
+  assert.deepEqual(unreadOf('auth0', { identifiers }, { identifiers: [{ value: 'ada@example.com' }] }), [
+    { name: 'identifiers beyond the first of type email', users: 1 },
+    { name: 'identifiers without type', users: 1 },
+  ])
+  const keys = [{ id: 'a' }, { id: 'b' }]
+  assert.deepEqual(unreadOf('latchkey', { keys }), [])
+})
+
 test('a field that should have fields of its own is named if it has none, however deep its lists are', () => {
   let deep: unknown = []
   for (let depth = 0; depth < 100_000; depth++) deep = [deep]
