@@ -27,7 +27,7 @@ const NO_LINKS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'])
  */
 export function createDraft(file: string): Draft {
   // Replacing /dev/stdout by a file would harm other programs.
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Error('there is something else than a file at its place')
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Error('it is not a regular file')
   const path = `${file}.${randomBytes(8).toString('hex')}.part`
   // An exclusive creation fails if the name exists, also as a symbolic link.
   const descriptor = openSync(path, 'wx', OWNER_ONLY)

@@ -1,3 +1,4 @@
+import { counted } from '../../shared/counted.ts'
 import { type FileRecord, NotThatFile, readText, unreadable } from './records.ts'
 import { splitRecords } from './split-records.ts'
 
@@ -16,6 +17,8 @@ export async function* readCsv(file: string, requiredColumns: readonly string[])
     const missing = requiredColumns.filter((name) => names?.includes(name) !== true)
     if (names === undefined || missing.length > 0)
       throw new NotThatFile(`line ${line} should name the columns, with ${requiredColumns.join(', ')} among them`)
+    const unnamed = names.filter((name) => name === '').length
+    if (unnamed > 1) throw new NotThatFile(`line ${line} has ${unnamed} columns without a name`)
     if (new Set(names).size < names.length) throw new NotThatFile(`line ${line} names a column twice`)
     return undefined
   }
@@ -26,7 +29,7 @@ export async function* readCsv(file: string, requiredColumns: readonly string[])
     if (typeof text !== 'string') return text
     const fields = splitFields(text)
     if (fields === undefined) return unreadable(line, 'has a quotation mark in the wrong place', bytes)
-    if (fields.length !== names.length) return unreadable(line, `has ${fields.length} columns instead of ${names.length}`, bytes)
+    if (fields.length !== names.length) return unreadable(line, `has ${counted(fields.length, 'column')} instead of ${names.length}`, bytes)
     return { line, value: Object.fromEntries(names.map((name, place) => [name, fields[place] || null])) }
   }
 

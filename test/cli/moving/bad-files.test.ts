@@ -41,6 +41,7 @@ const WRONG_FILES: readonly [from: string, content: string | Buffer, reason: str
   ['django', '[{"model": "auth.group", "pk": 1, "fields": {"name": "staff"}}]', 'it contains no users'],
   ['supabase', 'id,mail\n1,ada@example.com\n', 'line 1 should name the columns, with email, encrypted_password among them'],
   ['csv', 'email,email\na@example.com,b@example.com\n', 'line 1 names a column twice'],
+  ['csv', 'email,,\na@example.com,b,c\n', 'line 1 has 2 columns without a name'],
   [
     'fastapi-template',
     'email,full_name\nada@example.com,Ada\n',
@@ -283,7 +284,7 @@ test('every element of a list and every row of a CSV file counts, whatever it is
     signal: null,
     stdout: 'read 5 = created 1 + updated 0 + skipped 0 + rejected 4\n',
     stderr: reported(
-      '2: has 1 columns instead of 2',
+      '2: has 1 column instead of 2',
       '3: has 3 columns instead of 2',
       '4: has a quotation mark in the wrong place',
       '5: first_name: should be 1 to 100 characters without control characters',
