@@ -51,13 +51,13 @@ test('the usual costs of all products are admitted together', () => {
   for (const cost of usual) assert.equal(kinds.add(kindOf(cost)), undefined, kindOf(cost))
 })
 
-test('the dearest hashes of two algorithms are admitted together, and no third one; cheaper hashes of both still are', () => {
-  const dearest = ['bcrypt/16384', kindOf(pbkdf2(4_000_000)), 'scrypt 262144 8 1/1', 'argon2id 262144 4 1/1', 'pbkdf2-sha512/1507328']
-  for (const first of dearest)
-    for (const second of dearest.filter((kind) => kind !== first)) {
+test('the most expensive hashes of two algorithms are admitted together, and no third one; cheaper hashes of both still are', () => {
+  const expensive = ['bcrypt/16384', kindOf(pbkdf2(4_000_000)), 'scrypt 262144 8 1/1', 'argon2id 262144 4 1/1', 'pbkdf2-sha512/1507328']
+  for (const first of expensive)
+    for (const second of expensive.filter((kind) => kind !== first)) {
       const kinds = createForeignKinds([first, second], FAST)
       assert.deepEqual([first, second].map(kinds.add), [undefined, undefined], `${first} and ${second}`)
-      for (const third of dearest)
+      for (const third of expensive)
         assert.equal(kinds.add(third) === undefined, third === first || third === second, `${third} after ${first}, ${second}`)
     }
   const full = createForeignKinds(['bcrypt/16384', kindOf(pbkdf2(4_000_000))], FAST)
@@ -87,7 +87,7 @@ test('a kind that release 0.8.0 has stored with its exact amount is rounded, and
     assert.equal(roundedKind(kind), kind)
 })
 
-test('of many kinds that release 0.8.0 has stored, a login computes the dearest of each family', () => {
+test('of many kinds that release 0.8.0 has stored, a login computes the most expensive of each family', () => {
   const exact = Array.from({ length: 900 }, (_, n) => `pbkdf2-sha256/${600_000 + n}`)
   const kinds = ['bcrypt/1024', ...exact, 'pbkdf2-sha256/99999', 'pbkdf2-sha512/210000', 'scrypt 16384 8 1/1']
   const expected = ['bcrypt/1024', kindOf(pbkdf2(600_899)), 'pbkdf2-sha512/212992', 'scrypt 16384 8 1/1']

@@ -107,11 +107,11 @@ test('200: a reset by mail replaces a foreign hash', async (t) => {
   assert.deepEqual(await listForeignKinds(db, 64), [])
 })
 
-test('a login computes the dearest hash of each algorithm, however many kinds release 0.8.0 has stored', async (t) => {
+test('a login computes the most expensive hash of each algorithm, however many kinds release 0.8.0 has stored', async (t) => {
   const service = await startApp(t)
   for (let n = 0; n < 100; n++) {
     await importUser(service.db, { email: `user${n}@example.com`, password_hash: PBKDF2 })
-    // As text, the dearest is the last but one.
+    // As text, the most expensive is the last but one.
     await service.db.run(SET_KIND, `user${n}@example.com`, `pbkdf2-sha256/${n === 98 ? 990_000 : 90_000 + n}`)
   }
   await importUser(service.db, { email: 'ada@example.com', password_hash: BCRYPT })
