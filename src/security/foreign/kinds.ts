@@ -32,6 +32,14 @@ export function shareOf({ family, amount }: HashCost): number {
   return share > 0 ? share : 0
 }
 
+/** About as much as the most expensive hash that is accepted takes. */
+const MAX_HASH_MS = 1000
+
+/** How long an amount of 1 of a family takes on a slow machine, in milliseconds of one core, where it cannot be measured. */
+export function estimatedUnitMs(family: string): number {
+  return shareOf({ family, amount: 1 }) * MAX_HASH_MS
+}
+
 /** The cost of a hash for people, such as `bcrypt 12` or `pbkdf2-sha256 with 600000 iterations`. */
 export function describeCost({ family, amount }: HashCost): string {
   const [algorithm = '', first, second, third] = family.split(' ')

@@ -11,7 +11,8 @@ const WORKER_FILE = new URL(`./measure.worker${extname(import.meta.url)}`, impor
 /** Measures on a thread of its own: the service continues meanwhile, and its other work is not measured. */
 export async function measureInThread(families: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const worker = new Worker(WORKER_FILE, { workerData: families, execArgv: [], name: 'latchkey-measure' })
-  const [measured] = await once(worker, 'message')
+  const exited = once(worker, 'exit').then(([code]) => Promise.reject(new Error(`the thread that measures ended with code ${code}`)))
+  const [measured] = await Promise.race([once(worker, 'message'), exited])
   // The thread sends exactly this, once.
   return new Map(measured as [string, number][])
 }

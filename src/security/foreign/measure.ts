@@ -1,7 +1,9 @@
 import { pbkdf2Sync, scryptSync } from 'node:crypto'
 import { hashRawSync } from '@node-rs/argon2'
 import { hashSync } from '@node-rs/bcrypt'
+import { codeOf } from '../../shared/system-errors.ts'
 import { ARGON2_VARIANTS } from './argon2.ts'
+import { estimatedUnitMs } from './kinds.ts'
 import type { UnitMs } from './login-work.ts'
 
 /** One computation that is short enough to be repeated, and the amount of work of the family that it does. */
@@ -16,6 +18,8 @@ const MAX_ARGON2_KIB = 128 * 1024
 const MAX_SCRYPT_WORK = 2 ** 18
 const MAX_SCRYPT_BYTES = 2 ** 26
 
+const REFUSED_PARAMETERS = 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS'
+
 const RUNS = 3
 // The clock of a thread may be coarse: a short computation is repeated until the clock has moved.
 const MIN_RUN_MS = 1
@@ -29,9 +33,9 @@ export function measureUnitMs(family: string): number {
   const { amount, run } = sampleOf(family)
   try {
     return Math.min(...Array.from({ length: RUNS }, () => meanMs(run))) / amount
-  } catch {
-    // A library refuses the parameters, so that a login computes nothing either. Only a row that was changed by hand has them.
-    return 0
+  } catch (error) {
+    // A login computes nothing either then. Only a row that was changed by hand has such parameters. Memory may be missing for a moment only.
+    return codeOf(error) === REFUSED_PARAMETERS ? 0 : estimatedUnitMs(family)
   }
 }
 

@@ -1,9 +1,6 @@
-import { parseKind, shareOf } from './kinds.ts'
+import { estimatedUnitMs, parseKind } from './kinds.ts'
 import { boundedWork, type LoginWork, OWN_FAMILY } from './login-work.ts'
 import { type MeasureFamilies, measureInThread } from './measure-thread.ts'
-
-/** About as much as the most expensive hash that is accepted takes. */
-const MAX_HASH_MS = 1000
 
 /**
  * Returns the function that says what a login computes while accounts have hashes of these kinds. The first login that meets a family, or
@@ -19,7 +16,7 @@ export function createMeasuredWork(measure: MeasureFamilies = measureInThread): 
     if (unknown.length === 0) return
     // A machine without memory for another thread must not refuse all logins.
     const found = await measure(unknown).catch(() => new Map<string, number>())
-    for (const family of unknown) measured.set(family, found.get(family) ?? shareOf({ family, amount: 1 }) * MAX_HASH_MS)
+    for (const family of unknown) measured.set(family, found.get(family) ?? estimatedUnitMs(family))
   }
 
   return async (kinds) => {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { kindOf } from '../../../src/security/foreign/kinds.ts'
 import { boundedWork, createForeignKinds, decideKinds, MAX_COMPUTED_MS, OWN_FAMILY } from '../../../src/security/foreign/login-work.ts'
 import { createMeasurements, measureUnitMs } from '../../../src/security/foreign/measure.ts'
+import { measureInThread } from '../../../src/security/foreign/measure-thread.ts'
 import { createMeasuredWork } from '../../../src/security/foreign/measured-work.ts'
 
 const [ARGON2, SCRYPT] = ['argon2id 262144 1 1', 'scrypt 16384 8 1']
@@ -128,6 +129,19 @@ test('an import measures each family once, and stops to measure after 20 seconds
   assert.deepEqual(measured, ['a', 'b', 'c'])
   const kinds = createForeignKinds([], () => Number.POSITIVE_INFINITY)
   assert.equal(kinds.add('bcrypt/16'), 'accounts have hashes of too many other costs, all of which each login has to compute')
+})
+
+test('a family that cannot be measured is estimated, and one with parameters that its library refuses costs nothing', () => {
+  // The part of the work that is measured would need less than one block.
+  assert.equal(measureUnitMs('scrypt 2 300000 1'), (1000 * 600_000) / 2 ** 21)
+  assert.equal(measureUnitMs('scrypt 1000 8 1'), 0)
+})
+
+test('a thread that ends without a result is an error', { timeout: 60_000 }, async () => {
+  assert.ok(((await measureInThread(['bcrypt'])).get('bcrypt') ?? 0) > 0)
+  // The thread measures nothing but a list.
+  const nothing = 'bcrypt' as unknown as readonly string[]
+  await assert.rejects(measureInThread(nothing), new Error('the thread that measures ended with code 0'))
 })
 
 test('the work of every algorithm can be measured, and more work takes longer', () => {
