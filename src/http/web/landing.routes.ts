@@ -16,7 +16,7 @@ export type LandingOptions = {
 const LandingView = Type.Object(
   {
     name: Type.String({ description: 'The name of this service.', examples: ['Latchkey'] }),
-    version: Type.String({ description: 'The version of the service.', examples: ['0.9.0'] }),
+    version: Type.String({ description: 'The version of the service.', examples: ['0.9.1'] }),
     docs: Type.String({ format: 'uri', description: 'The API explorer.', examples: ['https://accounts.example.com/docs'] }),
     redoc: Type.String({ format: 'uri', description: 'The API reference.', examples: ['https://accounts.example.com/redoc'] }),
     openapi: Type.String({ format: 'uri', description: 'The OpenAPI document.', examples: ['https://accounts.example.com/openapi.json'] }),
