@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises'
 import { createPasswords } from '../src/security/password.ts'
 import type { DatabaseTarget } from '../src/storage/database-target.ts'
 import { withConnection } from '../src/storage/postgres/connections.ts'
-import { fold } from '../src/storage/repositories/accounts/folding.ts'
+import { fold } from '../src/storage/repositories/users/folding.ts'
 import { personOf } from './people.ts'
 
 /** The password of every benchmark user, so that it is hashed only once. */

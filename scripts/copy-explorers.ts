@@ -3,13 +3,13 @@
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { EXPLORER_PACKAGES } from '../src/http/web/explorer.files.ts'
+import { EXPLORER_PACKAGES } from '../src/http/web/explorer/explorer.files.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 for (const { name, files, licences } of EXPLORER_PACKAGES) {
   const source = join(ROOT, 'node_modules', name)
-  const target = join(ROOT, 'dist/http/web/explorers', name)
+  const target = join(ROOT, 'dist/http/web/explorer/explorers', name)
   for (const file of [...files, ...licences]) {
     mkdirSync(dirname(join(target, file)), { recursive: true })
     copyFileSync(join(source, file), join(target, file))
@@ -19,4 +19,4 @@ for (const { name, files, licences } of EXPLORER_PACKAGES) {
 }
 
 // The stylesheet and the script of the pages.
-cpSync(join(ROOT, 'src/http/web/style'), join(ROOT, 'dist/http/web/style'), { recursive: true })
+cpSync(join(ROOT, 'src/http/web/site/style'), join(ROOT, 'dist/http/web/site/style'), { recursive: true })

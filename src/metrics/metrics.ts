@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/observer.ts'
+import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/operations/observer.ts'
 import { LIMIT_NAMES } from '../domain/values/rate-limits.ts'
 import { AUDITED_KINDS } from '../model/event.ts'
 import type { Passwords } from '../security/password.ts'

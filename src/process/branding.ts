@@ -1,5 +1,5 @@
 import { type Config, ConfigError } from '../config/load.ts'
-import { NO_TEMPLATES, openTemplates, type Templates } from '../outbox/templates/open-templates.ts'
+import { NO_TEMPLATES, openTemplates, type Templates } from '../delivery/mail/templates/open-templates.ts'
 import type { Brand } from '../shared/brand.ts'
 import { brandColors } from '../shared/brand-colors.ts'
 import { type Logo, readLogo } from '../shared/brand-logo.ts'

@@ -2,24 +2,24 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/load.ts'
-import { createActivityLog } from '../domain/activity.ts'
+import type { Dispatcher } from '../delivery/dispatcher.ts'
+import { createKeptMails } from '../delivery/mail/kept-mails.ts'
+import { createMailDispatcher } from '../delivery/mail/mail-dispatcher.ts'
+import { mailFolder, openTransport } from '../delivery/mail/open-transport.ts'
+import type { AttemptOutcome } from '../delivery/webhooks/webhook.delivery.ts'
 import { placeText } from '../domain/audit/chain.ts'
 import { pruneEvents } from '../domain/audit/retention.ts'
 import { createSealer } from '../domain/audit/sealer.ts'
-import { type Changes, createChanges } from '../domain/changes.ts'
-import { createFollowUps } from '../domain/follow-ups.ts'
-import { createHousekeeping } from '../domain/housekeeping.ts'
+import { type Changes, createChanges } from '../domain/changes/changes.ts'
+import { createFollowUps } from '../domain/changes/follow-ups.ts'
 import { createSigningKeys } from '../domain/identity/signing-keys.ts'
-import { createSecretUse } from '../domain/secret-use.ts'
-import { meetForeignHashes } from '../domain/sessions/meet-hashes.ts'
+import { createActivityLog } from '../domain/operations/activity.ts'
+import { createHousekeeping } from '../domain/operations/housekeeping.ts'
+import { createSecretUse } from '../domain/operations/secret-use.ts'
 import { createSessionUse } from '../domain/sessions/session-use.ts'
+import { meetForeignHashes } from '../domain/sign-in/meet-hashes.ts'
 import type { App } from '../http/pipeline/app-type.ts'
 import type { Event } from '../model/event.ts'
-import type { Dispatcher } from '../outbox/dispatcher.ts'
-import { createKeptMails } from '../outbox/kept-mails.ts'
-import { createMailDispatcher } from '../outbox/mail-dispatcher.ts'
-import { mailFolder, openTransport } from '../outbox/open-transport.ts'
-import type { AttemptOutcome } from '../outbox/webhooks/webhook.delivery.ts'
 import { createPasswords } from '../security/password.ts'
 import { createTokens } from '../security/token.ts'
 import { printable } from '../shared/printable.ts'
@@ -128,7 +128,7 @@ async function openWebhooks(
   attempts: Record<AttemptOutcome, number>,
 ): Promise<Dispatcher | undefined> {
   if (webhook === undefined) return undefined
-  const { createWebhookDispatcher } = await import('../outbox/webhooks/webhook-dispatcher.ts')
+  const { createWebhookDispatcher } = await import('../delivery/webhooks/webhook-dispatcher.ts')
   return createWebhookDispatcher(webhook, { db, logger, now: Date.now, onAttempt: (outcome) => void attempts[outcome]++ })
 }
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config/load.ts'
-import { mailFolder } from '../outbox/open-transport.ts'
+import { mailFolder } from '../delivery/mail/open-transport.ts'
 import { COMMAND } from '../shared/command.ts'
 import { printable } from '../shared/printable.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { TokenKind } from '../../src/security/token.ts'
-import { findUserById } from '../../src/storage/repositories/accounts/user.repository.ts'
+import { findUserById } from '../../src/storage/repositories/users/user.repository.ts'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
 import { emailChangeCode } from '../support/app/email-changes.ts'

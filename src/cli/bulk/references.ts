@@ -1,4 +1,4 @@
-import type { UserAdministration } from '../../domain/accounts/user-administration.service.ts'
+import type { UserAdministration } from '../../domain/users/user-administration.service.ts'
 import { parseEmail } from '../../domain/values/email.ts'
 import type { User } from '../../model/user.ts'
 import { FROM_INPUT, readLines } from '../terminal/input.ts'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import type { Finding, Verdict } from '../../doctor/finding.ts'
 import { parseEmail } from '../../domain/values/email.ts'
 import { counted } from '../../shared/counted.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
-import type { Finding, Verdict } from '../doctor/finding.ts'
 import { type Colour, JSON_OPTION, type Line, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 
@@ -24,7 +24,7 @@ export function doctorCommands(program: Command): void {
 async function diagnose({ json, sendTo }: DoctorOptions): Promise<void> {
   if (sendTo !== undefined && parseEmail(sendTo) === undefined) throw new InvalidInput(['--send-to: should be an e-mail address'])
   // Loaded here only: it needs everything that a service may connect to, which takes a quarter of the time of other commands.
-  const { examine } = await import('../doctor/examine.ts')
+  const { examine } = await import('../../doctor/examine.ts')
   const findings = await examine(process.env, { sendTo })
   if (json) printJson(findings, 2)
   else for (const line of report(findings)) print(line)

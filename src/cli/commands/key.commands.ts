@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
-import { type ApiKeys, createApiKeys } from '../../domain/sessions/api-keys.service.ts'
+import { type ApiKeys, createApiKeys } from '../../domain/keys/keys.service.ts'
+import { createUserAdministration } from '../../domain/users/user-administration.service.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
 import { DEFAULT_KEY_PREFIX, isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limits.ts'
 import type { ApiKey, KeyAccess } from '../../model/api-key.ts'

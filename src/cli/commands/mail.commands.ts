@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { createMailAdministration } from '../../domain/delivery/mail-administration.service.ts'
+import { createMailAdministration } from '../../domain/mail/mail-administration.service.ts'
 import type { OutboxMail } from '../../model/mail.ts'
-import { type Outbox, outboxCommands } from '../bulk/outbox-commands.ts'
+import { type Outbox, outboxCommands } from '../bulk/delivery-commands.ts'
 import { MAIL_FORMAT, mailLabel, outboxState } from '../terminal/views.ts'
 import { partsOf } from '../with-database.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { createUserAdministration } from '../../domain/accounts/user-administration.service.ts'
-import { createUserSessions } from '../../domain/sessions/user-sessions.service.ts'
+import { createUserSessions } from '../../domain/sessions/sessions.service.ts'
+import { createUserAdministration } from '../../domain/users/user-administration.service.ts'
 import { counted } from '../../shared/counted.ts'
 import { findUser, USER_HINT } from '../bulk/references.ts'
 import { createPrinter, JSON_OPTION, onePage, print, printJson } from '../terminal/output.ts'

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { withDotEnv } from '../../config/dotenv.ts'
 import { loadConfig } from '../../config/load.ts'
-import { createWebhookAdministration } from '../../domain/delivery/webhook-administration.service.ts'
+import { createWebhookAdministration } from '../../domain/webhooks/webhook-administration.service.ts'
 import type { OutboxWebhook } from '../../model/webhook.ts'
 import type { Database } from '../../storage/database.ts'
 import { type BulkOptions, SomeFailed } from '../bulk/bulk.ts'
-import { type Outbox, outboxCommands } from '../bulk/outbox-commands.ts'
+import { type Outbox, outboxCommands } from '../bulk/delivery-commands.ts'
 import { rehearse } from '../bulk/rehearsal.ts'
 import { JSON_OPTION, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
@@ -62,8 +62,8 @@ type Answer = { readonly status: number } | { readonly error: string }
 async function test({ json }: { readonly json?: true }): Promise<void> {
   const { webhook } = loadConfig(withDotEnv(process.env))
   if (webhook === undefined) throw new InvalidInput(['WEBHOOK_URL: is not set'])
-  const { createWebhookTransport } = await import('../../outbox/webhooks/webhook.transport.ts')
-  const { writeWebhook } = await import('../../outbox/webhooks/webhook-message.ts')
+  const { createWebhookTransport } = await import('../../delivery/webhooks/webhook.transport.ts')
+  const { writeWebhook } = await import('../../delivery/webhooks/webhook-message.ts')
   const messageId = `msg_${randomUUID()}`
   const sentAt = Date.now()
   const message = writeWebhook({ messageId, type: 'webhook.test', occurredAt: sentAt }, webhook.secrets, sentAt)

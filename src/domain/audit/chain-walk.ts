@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditMark, AuditVerification, VerifyOptions } from '../../model/audit.ts'
 import type { AuditSeals } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
-import { type ChainLink, findMark, listLinks, type MarkName } from '../../storage/repositories/operations/event-seal.repository.ts'
+import { type ChainLink, findMark, listLinks, type MarkName } from '../../storage/repositories/audit/event-seal.repository.ts'
 import { markProblem } from './chain.ts'
 import { createCheckedChain, ProblemFound, problemAt } from './checked-chain.ts'
 

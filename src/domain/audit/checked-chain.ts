@@ -1,6 +1,6 @@
 import type { AuditMark, AuditProblem, ChainPlace } from '../../model/audit.ts'
 import type { AuditSeals } from '../../security/audit-seals.ts'
-import type { ChainLink } from '../../storage/repositories/operations/event-seal.repository.ts'
+import type { ChainLink } from '../../storage/repositories/audit/event-seal.repository.ts'
 import { CHAIN_START, followLink, NOT_OURS } from './chain.ts'
 
 /** Ends a verification at the first problem. */

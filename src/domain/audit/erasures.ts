@@ -1,5 +1,5 @@
 import type { AuditProblem } from '../../model/audit.ts'
-import type { ChainLink } from '../../storage/repositories/operations/event-seal.repository.ts'
+import type { ChainLink } from '../../storage/repositories/audit/event-seal.repository.ts'
 
 /** The erased events of a walk along the chain that nothing explains yet. */
 export function createErasures() {

@@ -1,8 +1,8 @@
 import { type AuditedEvent, type EventDetail, isAudited } from '../../model/event.ts'
 import { type AuditSeals, createSalt, erasableDigest, eventContent } from '../../security/audit-seals.ts'
 import type { FinalStatement } from '../../storage/database.ts'
-import { insertEvent } from '../../storage/repositories/operations/event.repository.ts'
-import type { FollowUp } from '../changes.ts'
+import { insertEvent } from '../../storage/repositories/audit/event.repository.ts'
+import type { FollowUp } from '../changes/changes.ts'
 
 /**
  * Stores events in the audit trail. Each carries an HMAC of this process, so that a row which somebody else inserts is not mistaken for

@@ -1,5 +1,5 @@
 import type { Origin } from '../../model/caller.ts'
-import type { Changes } from '../changes.ts'
+import type { Changes } from '../changes/changes.ts'
 
 export type FailedLogins = {
   /** Counts a failed login of an account. Returns at once. */

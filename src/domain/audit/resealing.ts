@@ -1,10 +1,10 @@
 import type { Origin } from '../../model/caller.ts'
 import { createAuditSeals, digestOf, eventContent } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
-import { listWrittenEvents, signEvent } from '../../storage/repositories/operations/event.repository.ts'
-import { deleteMarks, deleteSomeSeals } from '../../storage/repositories/operations/event-seal.repository.ts'
-import type { ChangeTransaction } from '../changes.ts'
-import type { DomainParts } from '../parts.ts'
+import { listWrittenEvents, signEvent } from '../../storage/repositories/audit/event.repository.ts'
+import { deleteMarks, deleteSomeSeals } from '../../storage/repositories/audit/event-seal.repository.ts'
+import type { ChangeTransaction } from '../changes/changes.ts'
+import type { DomainParts } from '../changes/parts.ts'
 
 const BATCH_SIZE = 500
 

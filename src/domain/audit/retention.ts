@@ -1,7 +1,7 @@
 import { type AuditSeals, createAuditSeals } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import type { Database, Transaction } from '../../storage/database.ts'
-import { deleteSealed, findMark, listLinks, setMark } from '../../storage/repositories/operations/event-seal.repository.ts'
+import { deleteSealed, findMark, listLinks, setMark } from '../../storage/repositories/audit/event-seal.repository.ts'
 import { CHAIN_START, createMark, followLink, markProblem } from './chain.ts'
 import { BrokenChain } from './sealer.ts'
 

@@ -1,6 +1,6 @@
 import type { AuditProblem, AuditVerification, WrittenEvent } from '../../model/audit.ts'
 import { erasableDigest } from '../../security/audit-seals.ts'
-import type { ChainLink } from '../../storage/repositories/operations/event-seal.repository.ts'
+import type { ChainLink } from '../../storage/repositories/audit/event-seal.repository.ts'
 import { ProblemFound } from './checked-chain.ts'
 import { createErasures } from './erasures.ts'
 

@@ -1,10 +1,10 @@
 import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { isWellFormedApiKey } from '../../security/api-key-secret.ts'
-import { NO_OBSERVER } from '../observer.ts'
-import type { DomainParts } from '../parts.ts'
-import { createAuthentication } from '../sessions/authentication.service.ts'
-import { requireCaller } from '../sessions/callers.ts'
+import { requireCaller } from '../changes/callers.ts'
+import type { DomainParts } from '../changes/parts.ts'
+import { NO_OBSERVER } from '../operations/observer.ts'
+import { createAuthentication } from './authentication.service.ts'
 
 /** A credential that works at this moment, and when it was issued if that is known. */
 export type ActiveCredential = { readonly owner: Caller; readonly issuedAt: number | undefined }

@@ -10,8 +10,8 @@ import {
   listSigningKeys,
   resealSigningKey,
   retireOtherSigningKeys,
-} from '../../storage/repositories/operations/signing-key.repository.ts'
-import type { DomainParts } from '../parts.ts'
+} from '../../storage/repositories/identity/signing-key.repository.ts'
+import type { DomainParts } from '../changes/parts.ts'
 import { CLOCK_MARGIN_MS, chooseSigningKey, isPublished, PUBLISHED_BEFORE_MS, TOKEN_LIFETIME_SECONDS } from './signing-key-times.ts'
 
 export type SigningKeys = {

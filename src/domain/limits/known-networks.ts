@@ -1,6 +1,6 @@
 import type { LimitKeys } from '../../security/limit-keys.ts'
 import type { Database } from '../../storage/database.ts'
-import { keepUntil, readFreeAt } from '../../storage/repositories/operations/rate-limit.repository.ts'
+import { keepUntil, readFreeAt } from '../../storage/repositories/limits/rate-limit.repository.ts'
 import { emailKey } from '../values/email.ts'
 import { networkOf } from '../values/network.ts'
 

@@ -1,7 +1,7 @@
 import { TooManyRequests } from '../../model/refusal.ts'
 import type { Database } from '../../storage/database.ts'
-import { giveBack, readFreeAt, takePlace } from '../../storage/repositories/operations/rate-limit.repository.ts'
-import type { Observer } from '../observer.ts'
+import { giveBack, readFreeAt, takePlace } from '../../storage/repositories/limits/rate-limit.repository.ts'
+import type { Observer } from '../operations/observer.ts'
 import type { LimitName, RateLimit } from '../values/rate-limits.ts'
 import { createRefusalMemory } from './refusal-memory.ts'
 

@@ -9,7 +9,7 @@ import {
   deleteSession,
   insertSession,
 } from '../../storage/repositories/sessions/session.repository.ts'
-import type { ChangeTransaction } from '../changes.ts'
+import type { ChangeTransaction } from '../changes/changes.ts'
 
 export type TokenPair = { readonly token: string; readonly refresh: string }
 

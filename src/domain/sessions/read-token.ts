@@ -1,6 +1,6 @@
 import { Refusal } from '../../model/refusal.ts'
 import type { Claims, TokenKind, Tokens } from '../../security/token.ts'
-import type { AuthMethod, Observer } from '../observer.ts'
+import type { AuthMethod, Observer } from '../operations/observer.ts'
 
 /** Reads a token that must be of one kind. A refusal is counted. */
 export function readToken(tokens: Tokens, observer: Observer, token: string, kind: TokenKind, method: AuthMethod): Claims {

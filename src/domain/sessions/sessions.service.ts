@@ -1,104 +1,47 @@
-import type { Actor, Origin } from '../../model/caller.ts'
+import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
-import type { Tokens } from '../../security/token.ts'
-import { listForeignKinds } from '../../storage/repositories/accounts/foreign-hash.repository.ts'
-import { findUserByEmail, findUserById, recordLogin } from '../../storage/repositories/accounts/user.repository.ts'
-import { deleteSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
-import type { ChangeTransaction } from '../changes.ts'
-import type { AuthFailureReason, LoginStatus } from '../observer.ts'
-import type { DomainParts } from '../parts.ts'
-import { emailKey } from '../values/email.ts'
-import { codePointLength, PASSWORD_MAX_LENGTH } from '../values/text.ts'
-import { openPageSession, openSession, type TokenPair } from './open-session.ts'
-import { readToken } from './read-token.ts'
+import type { ListedSession } from '../../model/session.ts'
+import { countSessions, deleteSession, deleteSessionsOfUser, listSessions } from '../../storage/repositories/sessions/session.repository.ts'
+import { findUserById } from '../../storage/repositories/users/user.repository.ts'
+import type { ChangeTransaction } from '../changes/changes.ts'
+import type { DomainParts } from '../changes/parts.ts'
+import { trimSessions } from './open-session.ts'
 
-export type Sessions = {
-  login(origin: Origin, email: string, password: string): Promise<TokenPair>
-  /** A login to the web pages. Returns the token for the cookie. */
-  signIn(origin: Origin, email: string, password: string): Promise<string>
-  /** Checks the password of a caller once more. Returns a token for the cookie of the same session, which says when that was. */
-  confirmPassword(actor: Actor, password: string): Promise<string>
-  /** Returns a new access token. The refresh token is not replaced. */
-  refresh(refreshToken: string): Promise<string>
-  logout(actor: Actor): Promise<void>
+/** The live sessions of one account, for its owner, an admin or an operator. */
+export type UserSessions = {
+  /** Newest first. */
+  list(userId: number): Promise<ListedSession[]>
+  revoke(by: Actor | Operator, userId: number, sessionId: string): Promise<void>
+  /** Ends every session except the caller's own. Returns how many were ended. */
+  revokeAll(by: Actor | Operator, userId: number): Promise<number>
 }
 
-type Parts = Omit<DomainParts, 'lists' | 'onMailQueued'> & {
-  /** Counts a failed login of an existing account, without delaying the request. */
-  readonly noteFailedLogin: (userId: number, origin: Origin) => void
-}
+// Far more than an account has, unless an older version opened them.
+export const MAX_LISTED_SESSIONS = 1000
 
-export function createSessions({ reads, changes, tokens, passwords, observer, now, noteFailedLogin }: Parts): Sessions {
-  function loginRefused(status: LoginStatus, code: 'wrong_credentials' | 'login_banned' | 'login_unverified', reason: string): Refusal {
-    observer.loginAttempt(status)
-    return new Refusal(code, reason)
-  }
-
-  function refreshRefused(reason: AuthFailureReason): Refusal {
-    observer.authFailure('refresh_token', reason)
-    return new Refusal('token_invalid', reason)
-  }
-
-  /** Hashes the password again if the stored hash is weaker than a new one. A full queue must not refuse a correct login. */
-  async function strongerHash(password: string, passwordHash: string): Promise<string | undefined> {
-    return passwords.needsRehash(passwordHash) ? await passwords.hash(password).catch(() => undefined) : undefined
-  }
-
-  async function logIn<Opened>(
-    origin: Origin,
-    email: string,
-    password: string,
-    open: (tx: ChangeTransaction, tokens: Tokens, userId: number, origin: Origin, now: number) => Promise<Opened>,
-  ): Promise<Opened> {
-    if (codePointLength(password) > PASSWORD_MAX_LENGTH)
-      throw loginRefused('invalid_password', 'wrong_credentials', 'the password is longer than any valid one')
-    passwords.requireRoom()
-    const [user, foreignKinds] = await Promise.all([findUserByEmail(reads, emailKey(email)), listForeignKinds(reads, MAX_LISTED_KINDS)])
-    const isMatch = await passwords.matches(password, user?.passwordHash, origin.signal, foreignKinds)
-    if (user === undefined) throw loginRefused('invalid_password', 'wrong_credentials', 'no such account')
-    // Counted after the password was compared, in memory: an attempt takes as long whether or not the account exists.
-    if (!isMatch || user.banned || !user.verified) noteFailedLogin(user.id, origin)
-    if (!isMatch) throw loginRefused('invalid_password', 'wrong_credentials', `wrong password for user ${user.id}`)
-    if (user.banned) throw loginRefused('banned', 'login_banned', `user ${user.id} is banned`)
-    if (!user.verified) throw loginRefused('not_verified', 'login_unverified', `user ${user.id} is not verified`)
-    const newHash = await strongerHash(password, user.passwordHash)
-    const opened = await changes.withoutCaller(origin, async (tx) => {
-      if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash)))
-        throw loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
-      return open(tx, tokens, user.id, origin, now())
-    })
-    observer.loginAttempt('success')
-    return opened
-  }
-
+export function createUserSessions({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): UserSessions {
   return {
-    login: (origin, email, password) => logIn(origin, email, password, openSession),
-    signIn: (origin, email, password) => logIn(origin, email, password, openPageSession),
-    async confirmPassword({ caller, origin }, password) {
-      const { user, sessionId } = caller
-      if (sessionId === undefined) throw new Refusal('no_session')
-      const hash = (await findUserById(reads, user.id))?.passwordHash
-      const isMatch = codePointLength(password) <= PASSWORD_MAX_LENGTH && (await passwords.matches(password, hash, origin.signal))
-      if (!isMatch) {
-        noteFailedLogin(user.id, origin)
-        throw loginRefused('invalid_password', 'wrong_credentials', `wrong password for user ${user.id}`)
-      }
-      return tokens.forSession('page', user.id, sessionId)
+    async list(userId) {
+      const sessions = await listSessions(reads, userId, now(), MAX_LISTED_SESSIONS)
+      if (sessions.length === 0 && (await findUserById(reads, userId)) === undefined) throw new Refusal('user_not_found')
+      return sessions
     },
-    async refresh(refreshToken) {
-      const { userId, sessionId } = readToken(tokens, observer, refreshToken, 'refresh', 'refresh_token')
-      if (sessionId === undefined) throw refreshRefused('invalid_token')
-      const user = await findSessionUser(reads, sessionId, userId, now())
-      if (user === undefined) throw refreshRefused('user_not_found')
-      if (user.banned) throw refreshRefused('banned_user')
-      return tokens.forSession('access', userId, sessionId)
-    },
-    async logout(actor) {
-      const { user, sessionId } = actor.caller
-      if (sessionId === undefined) throw new Refusal('no_session')
-      await changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
-        if (await deleteSession(tx, sessionId, user.id, now())) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
+    revoke: (by, userId, sessionId) =>
+      changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
+        if (!(await deleteSession(tx, sessionId, userId, now()))) throw new Refusal('session_not_found')
+        tx.record({ kind: 'session.revoked', target: userId, sessionId })
+      }),
+    async revokeAll(by, userId) {
+      const { caller } = by
+      const ownSession = caller !== 'operator' && caller.user.id === userId ? caller.sessionId : undefined
+      const change = <Result>(work: (tx: ChangeTransaction) => Promise<Result>) => changes.toAccount(by, { userId, allowed: 'owner' }, work)
+      await trimSessions(reads, change, userId, ownSession)
+      return change(async (tx) => {
+        const live = await countSessions(tx, userId, now())
+        await deleteSessionsOfUser(tx, userId, ownSession)
+        const count = ownSession === undefined ? live : live - 1
+        if (count > 0) tx.record({ kind: 'session.revoked', target: userId, count })
+        return count
       })
     },
   }

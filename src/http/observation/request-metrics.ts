@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ActivityLog } from '../../domain/activity.ts'
+import type { ActivityLog } from '../../domain/operations/activity.ts'
 import type { Registry, Series, Summary } from '../../metrics/registry.ts'
 import type { Declared } from '../pipeline/declarations.ts'
 import { shownMethod } from '../pipeline/routed-methods.ts'

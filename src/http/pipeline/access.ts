@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Authentication } from '../../domain/sessions/authentication.service.ts'
+import type { Authentication } from '../../domain/identity/authentication.service.ts'
 import type { KeyAccess } from '../../model/api-key.ts'
 import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { Authentication } from '../../domain/identity/authentication.service.ts'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
-import type { Authentication } from '../../domain/sessions/authentication.service.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { isSameToken } from '../../security/start-token.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'

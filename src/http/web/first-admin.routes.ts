@@ -1,5 +1,5 @@
-import type { FirstAdmin } from '../../domain/accounts/first-admin.service.ts'
-import type { Sessions } from '../../domain/sessions/sessions.service.ts'
+import type { FirstAdmin } from '../../domain/sign-in/first-admin.service.ts'
+import type { Sessions } from '../../domain/sign-in/login.service.ts'
 import { NAME_MAX_LENGTH } from '../../domain/values/limits.ts'
 import { html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'

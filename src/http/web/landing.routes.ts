@@ -3,7 +3,7 @@ import { wantsHtml } from '../answers/client.ts'
 import { described, refusals } from '../answers/replies.ts'
 import type { App } from '../pipeline/app-type.ts'
 import { type Static, Type } from '../validation/schema.ts'
-import { sendPage } from './pages.ts'
+import { sendPage } from './site/pages.ts'
 import { renderPublicPage } from './site/shell.ts'
 import type { Site } from './site/site.ts'
 

@@ -1,5 +1,5 @@
 import type { AuditMark } from '../../model/audit.ts'
-import { OLDEST_UNSEALED } from '../repositories/operations/unsealed-event.repository.ts'
+import { OLDEST_UNSEALED } from '../repositories/audit/unsealed-event.repository.ts'
 
 export type AuditInspection = {
   /** The end of the chain of the audit trail; undefined if nothing is sealed yet. */

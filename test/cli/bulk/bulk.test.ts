@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { findUserById } from '../../../src/storage/repositories/accounts/user.repository.ts'
-import { listApiKeysAfter } from '../../../src/storage/repositories/sessions/api-key.repository.ts'
+import { listApiKeysAfter } from '../../../src/storage/repositories/keys/key.repository.ts'
+import { findUserById } from '../../../src/storage/repositories/users/user.repository.ts'
 import { ADA, BOB, CEM, threeAccounts } from '../../support/app/accounts.ts'
 import { test } from '../../support/databases/databases.ts'
 import { commandLine, done, refusedWith } from '../../support/processes/command-line.ts'

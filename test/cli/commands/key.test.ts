@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServices } from '../../../src/services.ts'
-import { listApiKeysAfter } from '../../../src/storage/repositories/sessions/api-key.repository.ts'
+import { listApiKeysAfter } from '../../../src/storage/repositories/keys/key.repository.ts'
 import { threeAccounts } from '../../support/app/accounts.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'

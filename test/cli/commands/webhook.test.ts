@@ -6,8 +6,8 @@ import {
   giveUpWebhook,
   postponeWebhook,
   stopWebhooks,
-} from '../../../src/storage/repositories/delivery/webhook.repository.ts'
-import { findWebhook, measureWebhooks } from '../../../src/storage/repositories/delivery/webhook-inspection.repository.ts'
+} from '../../../src/storage/repositories/webhooks/webhook.repository.ts'
+import { findWebhook, measureWebhooks } from '../../../src/storage/repositories/webhooks/webhook-inspection.repository.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'

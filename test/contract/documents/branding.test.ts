@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseTemplate } from '../../../src/delivery/mail/templates/parse-template.ts'
+import { MAIL_PARTS, placeholdersOf, templateFileName } from '../../../src/delivery/mail/templates/placeholders.ts'
 import { MAIL_KINDS } from '../../../src/model/mail.ts'
-import { parseTemplate } from '../../../src/outbox/templates/parse-template.ts'
-import { MAIL_PARTS, placeholdersOf, templateFileName } from '../../../src/outbox/templates/placeholders.ts'
 import { read } from '../../support/documents.ts'
 
 const document = read('docs/branding.md')

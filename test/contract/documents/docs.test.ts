@@ -150,3 +150,20 @@ test('docs/architecture.md lists every folder and every top-level file of src, a
     .map((entry) => relative(join(ROOT, 'src'), join(entry.parentPath, entry.name)) + (entry.isDirectory() ? '/' : ''))
   assert.deepEqual(listed.sort(), expected.sort())
 })
+
+test('a noun has the same folder name in domain, routes and repositories', () => {
+  const foldersOf = (path: string) =>
+    readdirSync(join(ROOT, 'src', path), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+  const nouns = foldersOf('domain')
+  // `changes` is how rules write and `values` has rules for single values: neither is a noun.
+  assert.deepEqual(
+    ['http/routes', 'storage/repositories'].flatMap((layer) => foldersOf(layer).filter((name) => !nouns.includes(name))),
+    [],
+  )
+  for (const noun of ['users', 'sessions', 'keys', 'identity', 'audit', 'mail', 'operations'])
+    for (const layer of ['http/routes', 'storage/repositories']) assert.ok(foldersOf(layer).includes(noun), `${layer}/${noun} is missing`)
+  for (const noun of ['limits', 'webhooks', 'import']) assert.ok(foldersOf('storage/repositories').includes(noun), noun)
+  assert.ok(foldersOf('http/routes').includes('sign-in'))
+})

@@ -3,10 +3,10 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import postgres from 'postgres'
-import { createBetterAuth } from '../../../src/cli/moving/sources/better-auth.source.ts'
-import { SOURCE_NAMES } from '../../../src/cli/moving/sources/source-names.ts'
-import { checkTime } from '../../../src/domain/moving/field-checks.ts'
-import type { JsonObject } from '../../../src/domain/moving/imported-user.ts'
+import { createBetterAuth } from '../../../src/cli/import/sources/better-auth.source.ts'
+import { SOURCE_NAMES } from '../../../src/cli/import/sources/source-names.ts'
+import { checkTime } from '../../../src/domain/import/field-checks.ts'
+import type { JsonObject } from '../../../src/domain/import/imported-user.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { emptyPostgres, temporaryFolder } from '../../support/databases/databases.ts'
 import { ROOT, read } from '../../support/documents.ts'
@@ -89,7 +89,7 @@ for (const [name, commands] of commandsBySection()) {
     assert.ok(section, 'the section is tested')
     const folder = temporaryFolder(t)
     for (const [file, fixture] of Object.entries(section.files))
-      copyFileSync(join(ROOT, 'test/fixtures/moving', fixture), join(folder, file))
+      copyFileSync(join(ROOT, 'test/fixtures/import', fixture), join(folder, file))
     const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: `sqlite:${join(folder, 'latchkey.db')}` }
     const printed: string[] = []
     for (const command of commands) {

@@ -60,7 +60,7 @@ test('the package installs from its tarball, and works from there', async (t) =>
       files.filter((file) => /\.c?ts$|^src|^test|\.env|\.db$|secret\.key/.test(file)),
       [],
     )
-    const explorers = 'dist/http/web/explorers'
+    const explorers = 'dist/http/web/explorer/explorers'
     for (const file of [
       'README.md',
       'LICENSE',

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { refusals } from '../../../src/http/answers/replies.ts'
 import { describeApi } from '../../../src/http/openapi/document.ts'
 import { createComponents, sampleOf } from '../../../src/http/openapi/schemas.ts'
-import { explorerRoutes } from '../../../src/http/web/explorer.routes.ts'
+import { explorerRoutes } from '../../../src/http/web/explorer/explorer.routes.ts'
 import { startSkeleton } from '../../support/http/http-app.ts'
 
 const DESCRIBED = { operationId: 'odd', summary: 'Be odd', description: 'Does something odd.', tags: ['Service'] as const }

@@ -1,5 +1,5 @@
-import { createUser } from '../../../src/domain/accounts/user-creation.ts'
-import { createChanges } from '../../../src/domain/changes.ts'
+import { createChanges } from '../../../src/domain/changes/changes.ts'
+import { createUser } from '../../../src/domain/users/user-creation.ts'
 import type { Role } from '../../../src/model/user.ts'
 import { createPasswords } from '../../../src/security/password.ts'
 import type { Database } from '../../../src/storage/database.ts'

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { statement } from '../../../src/storage/database.ts'
-import { enqueueMail } from '../../../src/storage/repositories/delivery/outbox.repository.ts'
+import { enqueueMail } from '../../../src/storage/repositories/mail/mail.repository.ts'
 import { OPERATOR } from '../http/origins.ts'
 import { type Actor, admin, member } from './actors.ts'
 import { createClock } from './clock.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { findEmailChange } from '../../../src/storage/repositories/accounts/email-change.repository.ts'
+import { findEmailChange } from '../../../src/storage/repositories/users/email-change.repository.ts'
 import { OPERATOR } from '../http/origins.ts'
 import { newEmail } from '../http/requests.ts'
 import type { Actor } from './actors.ts'

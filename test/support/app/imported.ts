@@ -1,6 +1,6 @@
-import { createChanges } from '../../../src/domain/changes.ts'
-import { checkUser } from '../../../src/domain/moving/check-user.ts'
-import { createImport } from '../../../src/domain/moving/import.service.ts'
+import { createChanges } from '../../../src/domain/changes/changes.ts'
+import { checkUser } from '../../../src/domain/import/check-user.ts'
+import { createImport } from '../../../src/domain/import/import.service.ts'
 import { type Database, readsOf } from '../../../src/storage/database.ts'
 import { ORIGIN } from '../http/origins.ts'
 

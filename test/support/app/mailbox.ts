@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Dispatcher } from '../../../src/outbox/dispatcher.ts'
+import type { Dispatcher } from '../../../src/delivery/dispatcher.ts'
 import { parseEml } from '../servers/eml.ts'
 
 export type ReceivedMail = {

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../src/storage/database.ts'
-import { insertUser } from '../../../src/storage/repositories/accounts/user.repository.ts'
+import { insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
 import type { TestApp } from '../app/start-app.ts'
 
 export type Person = { readonly email: string; readonly firstName: string; readonly lastName: string }

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
-import type { Authentication } from '../../../src/domain/sessions/authentication.service.ts'
+import type { Authentication } from '../../../src/domain/identity/authentication.service.ts'
 import type { ErrorPage } from '../../../src/http/answers/errors.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { createHttpApp } from '../../../src/http/pipeline/create-app.ts'

@@ -1,7 +1,7 @@
 // Opens a database like the service, and inserts users and prints their ids until standard input ends.
 import { setImmediate } from 'node:timers/promises'
 import { openDatabase } from '../../../src/storage/open.ts'
-import { insertUser } from '../../../src/storage/repositories/accounts/user.repository.ts'
+import { insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
 
 const db = await openDatabase({ kind: 'sqlite', file: process.argv[2] ?? '' })
 const stop = new AbortController()

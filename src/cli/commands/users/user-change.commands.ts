@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createUserAdministration, type UserAdministration } from '../../../domain/accounts/user-administration.service.ts'
+import { createUserAdministration, type UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { User } from '../../../model/user.ts'
 import type { Database } from '../../../storage/database.ts'
 import { type BulkOptions, type Change, type OnProgress, runBulk, type Subject } from '../../bulk/bulk.ts'

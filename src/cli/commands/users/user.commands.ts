@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { createUserAdministration, type UserAdministration } from '../../../domain/accounts/user-administration.service.ts'
+import { createUserAdministration, type UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import { isSearchTerm, SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
 import { counted } from '../../../shared/counted.ts'
 import { findUser, USER_HINT } from '../../bulk/references.ts'
@@ -9,7 +9,7 @@ import { USER_FORMAT } from '../../terminal/views.ts'
 import { OPERATOR, partsOf, withDatabase } from '../../with-database.ts'
 import { userChangeCommands } from './user-change.commands.ts'
 import { userEditCommands } from './user-edit.commands.ts'
-import { userMovingCommands } from './user-moving.commands.ts'
+import { userMovingCommands } from './user-import.commands.ts'
 
 type JsonOption = { readonly json?: true }
 type SearchOptions = JsonOption & {

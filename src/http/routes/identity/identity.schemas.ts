@@ -2,7 +2,7 @@ import type { Requirements } from '../../../domain/identity/requirements.ts'
 import { parseScopeString, scopeString } from '../../../domain/identity/scopes.ts'
 import type { Caller } from '../../../model/caller.ts'
 import { nullable, type Static, Type } from '../../validation/schema.ts'
-import { UserId } from '../accounts/user.schemas.ts'
+import { UserId } from '../users/user.schemas.ts'
 
 export const CheckQuery = Type.Object({
   role: Type.Optional(Type.Enum(['admin'], { description: 'The role that the caller must have.' })),

@@ -1,7 +1,7 @@
-import type { UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
+import type { UserSessions } from '../../../domain/sessions/sessions.service.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
-import { UserPath } from '../accounts/user.schemas.ts'
+import { UserPath } from '../users/user.schemas.ts'
 import { SessionPath, SessionsView, sessionsView, UserSessionPath } from './session.schemas.ts'
 
 export function sessionRoutes(app: App, sessions: UserSessions): void {

@@ -1,6 +1,6 @@
 import type { ListedSession } from '../../../model/session.ts'
 import { nullable, type Static, Type } from '../../validation/schema.ts'
-import { UserId } from '../accounts/user.schemas.ts'
+import { UserId } from '../users/user.schemas.ts'
 
 const SessionId = Type.String({ maxLength: 64, description: 'The id of a session.', examples: ['mJ0pW0Yb6sQ3kq7Xc2vTzA'] })
 const TIMESTAMP = { format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }

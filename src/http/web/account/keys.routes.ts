@@ -1,4 +1,4 @@
-import { type ApiKeys, type KeyWithSecret, MAX_KEYS } from '../../../domain/sessions/api-keys.service.ts'
+import { type ApiKeys, type KeyWithSecret, MAX_KEYS } from '../../../domain/keys/keys.service.ts'
 import { MAX_OVERLAP_SECONDS } from '../../../domain/values/limits.ts'
 import type { ApiKeyChanges, KeyAccess } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'

@@ -1,6 +1,6 @@
-import type { Accounts } from '../../../domain/accounts/accounts.service.ts'
-import type { PasswordReset } from '../../../domain/accounts/password-reset.service.ts'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
+import type { PasswordReset } from '../../../domain/sign-in/password-reset.service.ts'
+import type { Accounts } from '../../../domain/sign-in/registration.service.ts'
 import type { Origin } from '../../../model/caller.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

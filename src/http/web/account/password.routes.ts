@@ -1,6 +1,6 @@
-import type { OwnPassword } from '../../../domain/accounts/users.service.ts'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
+import type { Sessions } from '../../../domain/sign-in/login.service.ts'
+import type { OwnPassword } from '../../../domain/users/users.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

@@ -1,6 +1,6 @@
-import type { SelfDeletion } from '../../../domain/accounts/self-deletion.service.ts'
-import type { Users } from '../../../domain/accounts/users.service.ts'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
+import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
+import type { Users } from '../../../domain/users/users.service.ts'
 import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'

@@ -1,4 +1,4 @@
-import { MAX_LISTED_SESSIONS, type UserSessions } from '../../../domain/sessions/user-sessions.service.ts'
+import { MAX_LISTED_SESSIONS, type UserSessions } from '../../../domain/sessions/sessions.service.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

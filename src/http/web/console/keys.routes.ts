@@ -1,5 +1,5 @@
-import { type KeyDirectory, UNUSED_DAYS } from '../../../domain/sessions/key-directory.service.ts'
-import type { FoundKey, FoundKeyState, LeakedKeys } from '../../../domain/sessions/leaked-keys.service.ts'
+import { type KeyDirectory, UNUSED_DAYS } from '../../../domain/keys/key-directory.service.ts'
+import type { FoundKey, FoundKeyState, LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
 import type { OwnedApiKey } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

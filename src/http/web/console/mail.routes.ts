@@ -1,4 +1,4 @@
-import type { MailAdministration } from '../../../domain/delivery/mail-administration.service.ts'
+import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
 import type { Actor } from '../../../model/caller.ts'
 import type { OutboxMail } from '../../../model/mail.ts'
 import { type Html, html } from '../../../shared/html.ts'

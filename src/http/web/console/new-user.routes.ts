@@ -1,4 +1,4 @@
-import type { Accounts } from '../../../domain/accounts/accounts.service.ts'
+import type { Accounts } from '../../../domain/sign-in/registration.service.ts'
 import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

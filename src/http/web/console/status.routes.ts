@@ -1,4 +1,4 @@
-import { type ActivityLog, sumOf } from '../../../domain/activity.ts'
+import { type ActivityLog, sumOf } from '../../../domain/operations/activity.ts'
 import type { Activity, ActivityPeriod } from '../../../model/activity.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

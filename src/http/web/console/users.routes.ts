@@ -1,4 +1,4 @@
-import type { UserDirectory } from '../../../domain/accounts/user-directory.service.ts'
+import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
 import { SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
 import { isCleanText } from '../../../domain/values/text.ts'
 import type { UserPlace, UserSort } from '../../../model/user.ts'

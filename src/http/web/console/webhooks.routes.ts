@@ -1,4 +1,4 @@
-import type { WebhookAdministration } from '../../../domain/delivery/webhook-administration.service.ts'
+import type { WebhookAdministration } from '../../../domain/webhooks/webhook-administration.service.ts'
 import type { Actor } from '../../../model/caller.ts'
 import type { OutboxWebhook } from '../../../model/webhook.ts'
 import { type Html, html } from '../../../shared/html.ts'

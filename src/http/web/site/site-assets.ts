@@ -5,8 +5,8 @@ import type { Logo } from '../../../shared/brand-logo.ts'
 import { refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { Type } from '../../validation/schema.ts'
-import { CSS, createTextAsset, JAVASCRIPT, SVG, sendAsset, type VersionedAsset } from '../assets.ts'
-import { ICON } from '../explorer.assets.ts'
+import { ICON } from '../explorer/explorer.assets.ts'
+import { CSS, createTextAsset, JAVASCRIPT, SVG, sendAsset, type VersionedAsset } from './assets.ts'
 
 export type SiteAssets = Readonly<Record<'style' | 'script' | 'logo', VersionedAsset>>
 
@@ -49,7 +49,7 @@ function logoAsset({ type, bytes }: Logo): VersionedAsset {
 }
 
 function readSource(name: string): string {
-  return readFileSync(new URL(`../style/${name}`, import.meta.url), 'utf8')
+  return readFileSync(new URL(`./style/${name}`, import.meta.url), 'utf8')
 }
 
 function withoutComments(css: string): string {

@@ -2,7 +2,7 @@ import type { ListedSession, Session } from '../../../model/session.ts'
 import type { User } from '../../../model/user.ts'
 import { hotRead, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
 import { deleteListed } from '../../many-rows.ts'
-import { readUser, USER_COLUMNS } from '../accounts/user.repository.ts'
+import { readUser, USER_COLUMNS } from '../users/user.repository.ts'
 
 type SessionRow = {
   readonly id: string

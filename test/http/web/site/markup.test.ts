@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test as plainTest } from 'node:test'
 import { statement } from '../../../../src/storage/database.ts'
-import { enqueueMail } from '../../../../src/storage/repositories/delivery/outbox.repository.ts'
+import { enqueueMail } from '../../../../src/storage/repositories/mail/mail.repository.ts'
 import { admin, keyHolder } from '../../../support/app/actors.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'

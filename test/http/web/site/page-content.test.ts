@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { enqueueMail } from '../../../../src/storage/repositories/delivery/outbox.repository.ts'
+import { enqueueMail } from '../../../../src/storage/repositories/mail/mail.repository.ts'
 import { admin, member } from '../../../support/app/actors.ts'
 import { until } from '../../../support/app/eventually.ts'
 import { startApp } from '../../../support/app/start-app.ts'

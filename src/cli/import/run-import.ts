@@ -1,0 +1,123 @@
+import { readFileSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+import { createImport } from '../../domain/import/import.service.ts'
+import { openBlocklist } from '../../security/blocklist.ts'
+import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
+import { codeOf, explainSystemError } from '../../shared/system-errors.ts'
+import { SomeFailed } from '../bulk/bulk.ts'
+import { print, printJson, printNote } from '../terminal/output.ts'
+import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
+import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import type { ImportCommandOptions } from './command-options.ts'
+import { type Counts, ImportStopped, importFile } from './import-file.ts'
+import { NotThatFile } from './records.ts'
+import { createRejects } from './rejects.ts'
+import { type HashConfig, parseHashConfig } from './sources/firebase.source.ts'
+import type { Source } from './sources/source.ts'
+import { createSource } from './sources/sources.ts'
+import { type Survey, surveyFile } from './survey.ts'
+import { describeUnread, type UnreadField } from './unread-fields.ts'
+
+/** Imports a file: checks all of it, then writes it in batches, and prints counts that add up. */
+export async function runImport(file: string, given: ImportCommandOptions): Promise<void> {
+  keepMemoryLow()
+  const source = createSource(given.from, readHashConfig(given))
+  const check = { withoutPasswords: given.withoutPasswords === true }
+  const options = { onConflict: given.onConflict, keepIds: given.keepIds === true }
+  const isDryRun = given.dryRun === true
+  if (given.rejects !== undefined && isSameFile(given.rejects, file))
+    throw new InvalidInput([`--rejects: ${file} is the file that is imported; choose another one`])
+  const survey = await examine(file, source, check)
+  for (const field of survey.unread) printNote(describeUnread(field))
+  const passwords = createPasswords({ ...PASSWORD_OPTIONS, maxWaitMs: Number.POSITIVE_INFINITY })
+  if (survey.plaintextCount > 0) await announceHashing(survey.plaintextCount, passwords)
+  await withDatabase(async (db, { passwordBlocklist }) => {
+    const { first } = survey
+    const target = createImport(partsOf(db), OPERATOR.origin, options)
+    if (options.keepIds && first !== undefined && !(await target.mayKeepIds(first)))
+      throw new InvalidInput(['--keep-ids: the database is not empty; import into a new one, or without the ids'])
+    const blocklist = survey.plaintextCount > 0 ? await openBlocklist(passwordBlocklist) : undefined
+    const rejects = createRejects(given.rejects)
+    try {
+      const checkAll = { ...check, foreignKinds: await target.foreignKinds(survey.usersByKind) }
+      const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
+      const counts = await importFile(db, run).catch((error: unknown) => {
+        if (!(error instanceof ImportStopped)) throw error
+        const state = error.mayHaveWritten
+          ? 'the import is incomplete: fix the problem, then run the same command again'
+          : 'nothing was imported'
+        throw new Error(`${explainRefusal(error.cause).join('; ')}; ${state}`, { cause: error.cause })
+      })
+      report(counts, isDryRun, given.json === true, survey.unread)
+    } finally {
+      rejects.close()
+      await blocklist?.close()
+    }
+  })
+}
+
+/** Also by another name: the file of rejects is emptied before the users are read. */
+function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }))
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
+}
+
+/** By default V8 reserves 60 MB for short-lived objects and lets the heap grow to 100 MB. An import keeps almost nothing. */
+function keepMemoryLow(): void {
+  setFlagsFromString('--heap-growing-percent=30')
+  setFlagsFromString('--max-semi-space-size=4')
+  setFlagsFromString('--semi-space-growth-factor=1')
+}
+
+async function examine(file: string, source: Source, check: { readonly withoutPasswords: boolean }): Promise<Survey> {
+  try {
+    return await surveyFile(file, source, check)
+  } catch (error) {
+    if (error instanceof NotThatFile)
+      throw new InvalidInput([`${file} is not an export of ${source.title}: ${error.message}; nothing was imported`])
+    if (codeOf(error) !== '') throw new InvalidInput([`${file} cannot be read: ${explainSystemError(error)}; nothing was imported`])
+    throw error
+  }
+}
+
+function readHashConfig({ from, hashConfig: file }: ImportCommandOptions): HashConfig | undefined {
+  if (file === undefined) return undefined
+  if (from !== 'firebase') throw new InvalidInput(['--hash-config: belongs to --from firebase'])
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new InvalidInput([`--hash-config: ${file} cannot be read: ${explainSystemError(error)}`])
+  }
+  const config = parseHashConfig(text)
+  if (config === undefined)
+    throw new InvalidInput([
+      `--hash-config: ${file} should have algorithm SCRYPT, base64_signer_key, base64_salt_separator, rounds and mem_cost`,
+    ])
+  return config
+}
+
+/** Plaintext passwords are hashed one by one, which takes most of the time of such an import. */
+async function announceHashing(count: number, passwords: Passwords): Promise<void> {
+  await passwords.hash('the first hash also loads the library')
+  const threads = hashingThreads(availableParallelism(), process.env['UV_THREADPOOL_SIZE'])
+  const startedAt = performance.now()
+  await passwords.hash('a password of usual length')
+  const seconds = Math.ceil((count * (performance.now() - startedAt)) / 1000 / threads)
+  printNote(`hashing ${count} passwords takes about ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`}`)
+}
+
+/** Prints the counts. Throws if they do not add up, or if a user was rejected: the exit code is 1 then. */
+export function report(counts: Counts, isDryRun: boolean, isJson: boolean, unread: readonly UnreadField[] = []): void {
+  const { read, created, updated, skipped, rejected } = counts
+  const addsUp = read === created + updated + skipped + rejected
+  const notImported = unread.map(({ name, users }) => ({ field: name ?? null, users }))
+  if (isJson) printJson({ ...counts, ...(isDryRun && { dry_run: true }), ...(unread.length > 0 && { not_imported: notImported }) })
+  else {
+    if (isDryRun) print('dry run: nothing was imported')
+    print(`read ${read} = created ${created} + updated ${updated} + skipped ${skipped} + rejected ${rejected}`)
+  }
+  if (!addsUp) throw new Error('the counts do not add up; check the accounts before you rely on them')
+  if (rejected > 0) throw new SomeFailed()
+}

@@ -1,0 +1,155 @@
+import type { ClaimedMail } from '../../model/mail.ts'
+import type { Tokens } from '../../security/token.ts'
+import type { Database } from '../../storage/database.ts'
+import {
+  claimMails,
+  extendLease,
+  findRecipient,
+  forgetFailedMails,
+  giveUpMail,
+  holdMail,
+  postponeMail,
+  releaseMail,
+  removeMail,
+  removeUnwantedMails,
+  requeueMail,
+} from '../../storage/repositories/mail/mail.repository.ts'
+import { retryDelayMs } from '../backoff.ts'
+import type { Delivery, Outcome } from '../delivery.ts'
+import type { DispatcherLogger } from '../dispatcher.ts'
+import { createMailServerStatus, type Operation } from './mail-server-status.ts'
+import { type Letterhead, writeMail, writeNotice } from './messages.ts'
+import { isNotice } from './notices.ts'
+import { MailError, type MailMessage, type MailTransport } from './transport.ts'
+
+export type MailDeliveryParts = {
+  readonly db: Database
+  readonly tokens: Tokens
+  readonly transport: MailTransport
+  /** Called for each mail, because the port in its URL may only be known once the service listens. */
+  readonly letterhead: () => Letterhead
+  readonly now: () => number
+  readonly random: () => number
+  readonly logger: DispatcherLogger
+}
+
+const RETRIED_FOR_MS = 24 * 60 * 60_000
+const FAILED_KEPT_MS = 30 * 24 * 60 * 60_000
+const FORGET_EVERY_MS = 10 * 60_000
+// Longer than the longest delay between two attempts that meet the same outage.
+const OUTAGE_OVER_MS = 60_000
+// Small enough not to delay a request, large enough to remove a flood quickly.
+const PRUNE_BATCH = 250
+
+/** Delivers the mails of the outbox. The token in a mail is signed at the moment of sending. */
+export function createMailDelivery({ db, tokens, transport, letterhead, now, random, logger }: MailDeliveryParts): Delivery<ClaimedMail> {
+  const server = createMailServerStatus({ transport, now, logger })
+  let lookUpFailedAt = Number.NEGATIVE_INFINITY
+  let forgetsAt = Number.NEGATIVE_INFINITY
+
+  async function attempt(mail: ClaimedMail): Promise<Outcome> {
+    let write: (() => MailMessage) | undefined
+    try {
+      write = await prepare(mail)
+    } catch (error) {
+      return lookUpFailed(mail, error)
+    }
+    if (write === undefined) return unwanted(mail)
+    try {
+      // Tells an outage from a problem of this recipient: only the former may be counted in the metrics.
+      if (server.isOutage() || mail.attempts > 0) await server.requireAvailable()
+    } catch (error) {
+      return failed(mail, error, 'check')
+    }
+    try {
+      await transport.send(write())
+    } catch (error) {
+      return failed(mail, error, 'sending')
+    }
+    server.noteReached('sending')
+    return () => finish(mail)
+  }
+
+  /** Looks up what the mail needs. Undefined if the mail is not wanted. */
+  async function prepare(mail: ClaimedMail): Promise<(() => MailMessage) | undefined> {
+    if (isNotice(mail)) return () => writeNotice(letterhead(), mail, now())
+    const recipient = await findRecipient(db, mail.recipient, mail.kind)
+    if (recipient === undefined) return undefined
+    const { user, version } = recipient
+    return () => writeMail(letterhead(), mail, recipient, tokens.forMail(mail.kind, user.id, version), now())
+  }
+
+  /** Logged once per outage, in which some mails may still pass. */
+  function lookUpFailed(mail: ClaimedMail, error: unknown): Outcome {
+    if (now() - lookUpFailedAt > OUTAGE_OVER_MS) logger.warn({ err: error, outboxId: mail.id }, 'mail waits for the database')
+    lookUpFailedAt = now()
+    const dueAt = now() + retryDelayMs('server', mail.attempts, now() - mail.requestedAt, random)
+    return () => holdMail(db, mail, dueAt, 'the account could not be looked up')
+  }
+
+  /**
+   * An unwanted mail is dropped silently: a log line or a counter would show which addresses have an account. It is dropped no sooner
+   * than others are sent during an outage, because the metrics show to everyone how many mails wait.
+   */
+  async function unwanted(mail: ClaimedMail): Promise<Outcome> {
+    try {
+      await server.requireAvailable()
+    } catch (error) {
+      if (now() - mail.requestedAt < RETRIED_FOR_MS) return failed(mail, error, 'check')
+    }
+    return () => finish(mail)
+  }
+
+  /** A request that arrived while the mail was being sent gets its own mail. */
+  async function finish(mail: ClaimedMail): Promise<void> {
+    if (!(await removeMail(db, mail))) await requeueMail(db, mail, now())
+  }
+
+  function failed(mail: ClaimedMail, cause: unknown, operation: Operation): Outcome {
+    const error = cause instanceof MailError ? cause : unexpected(mail, cause)
+    if (error.scope === 'server') server.noteOutage(error, operation)
+    else server.noteReached(operation)
+    const ageMs = now() - mail.requestedAt
+    if (error.scope === 'recipient' || ageMs >= RETRIED_FOR_MS) return () => giveUp(mail, error)
+    if (error.scope === 'message' && mail.attempts === 0) logger.warn(describe(mail, error), 'a mail was rejected and is retried')
+    const dueAt = now() + retryDelayMs(error.scope, mail.attempts, ageMs, random)
+    const putOff = operation === 'check' ? holdMail : postponeMail
+    return () => putOff(db, mail, dueAt, error.message)
+  }
+
+  function unexpected(mail: ClaimedMail, cause: unknown): MailError {
+    logger.error({ err: cause, outboxId: mail.id, kind: mail.kind }, 'a mail could not be written')
+    return new MailError('message', 'the mail could not be written', { cause })
+  }
+
+  async function giveUp(mail: ClaimedMail, error: MailError): Promise<void> {
+    if (!(await giveUpMail(db, mail, now(), error.message))) return requeueMail(db, mail, now())
+    logger.error(describe(mail, error), 'a mail could not be delivered and is given up')
+  }
+
+  /** Removes the addresses of old failed mails. True when there may be more. */
+  async function forgetFailed(): Promise<boolean> {
+    if (now() < forgetsAt) return false
+    const hasMore = (await forgetFailedMails(db, now() - FAILED_KEPT_MS, PRUNE_BATCH).catch(() => 0)) === PRUNE_BATCH
+    if (!hasMore) forgetsAt = now() + FORGET_EVERY_MS
+    return hasMore
+  }
+
+  return {
+    attempt,
+    claim: (claim) => claimMails(db, claim),
+    renew: (mail, leaseEndsAt) => extendLease(db, mail, leaseEndsAt),
+    release: (mail) => releaseMail(db, mail, now()),
+    /** Keeps a flood of unwanted mails from delaying others. Errors are ignored here: sending a mail meets them again and logs them. */
+    async prune() {
+      if (await forgetFailed()) return true
+      if (!server.isTrusted()) return false
+      return (await removeUnwantedMails(db, now(), PRUNE_BATCH).catch(() => 0)) === PRUNE_BATCH
+    },
+    close: () => transport.close(),
+  }
+}
+
+function describe({ id, kind, attempts }: ClaimedMail, { message }: MailError) {
+  return { outboxId: id, kind, attempts: attempts + 1, reason: message }
+}

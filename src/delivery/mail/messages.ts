@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import type { Claimed, ClaimedMail, LinkMailKind } from '../../model/mail.ts'
+import type { User } from '../../model/user.ts'
+import { LIFETIME_MINUTES } from '../../security/token.ts'
+import { type Brand, NO_BRAND } from '../../shared/brand.ts'
+import { type ClaimedNotice, isSafeName, noticeItems, noticeTexts, noticeTime } from './notices.ts'
+import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './template.ts'
+import { NO_TEMPLATES, type Templates } from './templates/open-templates.ts'
+import type { PlaceholderValues } from './templates/placeholders.ts'
+import { fillHtml, fillSubject, fillText } from './templates/template.ts'
+import type { Mailbox, MailImage, MailMessage } from './transport.ts'
+
+/** The settings that appear in every mail. */
+export type Letterhead = {
+  readonly apiTitle: string
+  readonly baseUrl: string
+  readonly mailFrom: string
+  readonly brand?: Brand
+  /** The files of the operator that replace built-in texts. */
+  readonly templates?: Templates
+}
+
+/** The account that a mail is about, and the address that it goes to, as it was typed. */
+export type Addressee = { readonly user: User; readonly to: string }
+
+export function writeMail(
+  letterhead: Letterhead,
+  mail: Claimed<LinkMailKind>,
+  { user, to }: Addressee,
+  token: string,
+  now: number,
+): MailMessage {
+  const { path, action, ...texts } = textsFor(mail.kind, letterhead.apiTitle, to)
+  const url = `${letterhead.baseUrl}${path}?code=${encodeURIComponent(token)}`
+  // A new address may belong to a stranger, who learns nothing about the account.
+  const isNamed = to === user.email
+  const values = {
+    // A template has text around the name, so that something has to be there.
+    first_name: isNamed && isSafeName(user.firstName) ? user.firstName : to,
+    last_name: isNamed && isSafeName(user.lastName) ? user.lastName : '',
+    link: url,
+    lifetime: formatDuration(LIFETIME_MINUTES[mail.kind]),
+  }
+  return compose(letterhead, mail, to, { ...texts, greeting: isNamed ? greetingOf(user) : 'Hello,', link: { action, url }, values }, now)
+}
+
+/** Writes a notice to the address that the account had when it was queued. */
+export function writeNotice(letterhead: Letterhead, mail: ClaimedNotice, now: number): MailMessage {
+  const to = mail.address ?? mail.recipient
+  const values = { first_name: to, last_name: '', time: noticeTime(mail), keys: noticeItems(mail).join(', ') }
+  return compose(letterhead, mail, to, { ...noticeTexts(mail, letterhead.apiTitle, to), greeting: 'Hello,', values }, now)
+}
+
+type Composition = Omit<MailContent, 'title' | 'footer'> & {
+  readonly purpose: string
+  readonly subject: string
+  readonly values: PlaceholderValues
+}
+
+function compose(letterhead: Letterhead, mail: ClaimedMail, to: string, composition: Composition, now: number): MailMessage {
+  const { apiTitle, mailFrom, brand = NO_BRAND, templates = NO_TEMPLATES } = letterhead
+  const { purpose, subject, values: ownValues, ...texts } = composition
+  const footer = `This mail was sent by ${apiTitle} to ${to}. Please do not reply: replies are not read.`
+  const content: MailContent = { ...texts, title: apiTitle, footer }
+  const from = parseMailbox(mailFrom)
+  const template = templates[mail.kind] ?? {}
+  const values = { ...commonValues(apiTitle, to, brand), ...ownValues }
+  const html = template.html === undefined ? htmlBody(content, brand) : fillHtml(template.html, values)
+  return {
+    messageId: messageId(mail, from),
+    date: new Date(now),
+    from,
+    to,
+    subject: template.subject === undefined ? subject : fillSubject(template.subject, values),
+    text: template.text === undefined ? textBody(content) : fillText(template.text, values),
+    html,
+    images: imagesOf(html, brand),
+    purpose,
+    link: content.link?.url,
+  }
+}
+
+type Texts = Pick<MailContent, 'heading' | 'intro' | 'notes'> & {
+  readonly action: string
+  readonly path: string
+  readonly purpose: string
+  readonly subject: string
+}
+
+function textsFor(kind: LinkMailKind, apiTitle: string, email: string): Texts {
+  const lifetime = formatDuration(LIFETIME_MINUTES[kind])
+  switch (kind) {
+    case 'verify':
+      return {
+        path: '/verify/',
+        purpose: 'verify your address',
+        subject: `Verify your email address for ${apiTitle}`,
+        heading: 'Verify your email address',
+        intro: `Welcome to ${apiTitle}. To activate your account, open the link below and confirm that ${email} is your address.`,
+        action: 'Verify email address',
+        notes: [
+          `The link works once, within ${lifetime}.`,
+          'If you did not create this account, ignore this mail. The account cannot be used without the link.',
+        ],
+      }
+    case 'reset':
+      return {
+        path: '/reset-password/',
+        purpose: 'reset your password',
+        subject: `Reset your password for ${apiTitle}`,
+        heading: 'Reset your password',
+        intro: `We received a request to reset the ${apiTitle} password for ${email}. Open the link below to choose a new password.`,
+        action: 'Choose a new password',
+        notes: [
+          `The link works once, within ${lifetime}.`,
+          'If you did not request this, ignore this mail. Your password stays the same. Do not share the link with anyone.',
+        ],
+      }
+    case 'email_change':
+      return {
+        path: '/confirm-email/',
+        purpose: 'confirm your new address',
+        subject: `Confirm your new email address for ${apiTitle}`,
+        heading: 'Confirm your new email address',
+        intro: `We received a request to use ${email} as the address of a ${apiTitle} account. Open the link below to confirm that it is your address.`,
+        action: 'Confirm email address',
+        notes: [
+          `The link works once, within ${lifetime}.`,
+          'If you did not request this, ignore this mail and do not open the link. No account uses your address without it.',
+        ],
+      }
+  }
+}
+
+/** The values of every mail. */
+function commonValues(title: string, email: string, brand: Brand): PlaceholderValues {
+  const { light } = brand.colors ?? MAIL_COLORS
+  return { title, email, brand_color: light.fill, brand_text_color: light.onFill, logo: LOGO_ADDRESS }
+}
+
+/** The mail contains the logo only if it shows it. */
+function imagesOf(html: string, { logo }: Brand): readonly MailImage[] {
+  if (logo?.type !== 'png' || !html.includes(LOGO_ADDRESS)) return []
+  return [{ id: LOGO_ADDRESS.replace('cid:', ''), fileName: 'logo.png', contentType: 'image/png', bytes: logo.bytes }]
+}
+
+function greetingOf({ firstName }: User): string {
+  return isSafeName(firstName) ? `Hello ${firstName},` : 'Hello,'
+}
+
+function formatDuration(minutes: number): string {
+  return minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`
+}
+
+/** Parses `Name <address>`, with or without quotes around the name, or a bare address. */
+export function parseMailbox(text: string): Mailbox {
+  const [, quoted, plain = '', address = text] = /^(?:"([^"]*)"|(.*?))\s*<([^<>]+)>$/.exec(text) ?? []
+  return { name: quoted ?? plain, address }
+}
+
+/** Every attempt at one mail has the same id, so that a mail server can recognise a duplicate. It reveals nothing else. */
+function messageId({ id, revision, kind, recipient, requestedAt }: ClaimedMail, { address }: Mailbox): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([id, revision, kind, recipient, requestedAt]))
+    .digest('base64url')
+  return `<${digest.slice(0, 32)}@${address.slice(address.lastIndexOf('@') + 1)}>`
+}

@@ -1,0 +1,137 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { Config } from '../config/load.ts'
+import { parseSecretKey } from '../config/secret-keys.ts'
+import { FORMER_SECRET_NEEDED_MS, HOLDER_EXPIRY_MS } from '../domain/operations/secret-use.ts'
+import { existingSecretsOf, secretKeyFile } from '../process/secrets.ts'
+import { fingerprints } from '../security/derived-keys.ts'
+import { formerSecretsFile } from '../security/secret-key.ts'
+import { counted } from '../shared/counted.ts'
+import type { Inspection } from '../storage/maintenance/inspection.ts'
+import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
+
+/** Checks the secret that is kept in a file. One in the settings was checked with them. */
+export function checkSecret(config: Config): Finding[] {
+  const { database, secretKey, secretKeyFallbacks } = config
+  if (secretKey !== undefined)
+    return [ok('secret', `SECRET_KEY has ${secretKey.length} bytes; ${aboutFallbacks(secretKeyFallbacks.length)}`)]
+  const file = secretKeyFile(database)
+  if (file === undefined || !existsSync(file)) return [ok('secret', 'none yet; the first start creates one')]
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    return [
+      failure('secret', `${file} cannot be read: ${reasonOf(error)}`, 'Run the command as the user of the service, who owns the file.'),
+    ]
+  }
+  const parsed = parseSecretKey(text)
+  const advice =
+    'Restore the file from your backup. If you delete it, the next start creates a new one, which ends all sessions and mailed links.'
+  if ('error' in parsed) return [failure('secret', `the content of ${file} ${parsed.error.split(';')[0]}`, advice)]
+  try {
+    const formers = (existingSecretsOf(config)?.length ?? 1) - 1
+    return [ok('secret', `${file} has ${parsed.value.length} bytes${formers === 0 ? '' : `, and ${counted(formers, 'former secret')}`}`)]
+  } catch (error) {
+    return [failure('secret', reasonOf(error), `Fix ${formerSecretsFile(file)}: each line is a former secret.`)]
+  }
+}
+
+function aboutFallbacks(count: number): string {
+  return count === 0 ? 'SECRET_KEY_FALLBACKS is not set' : `SECRET_KEY_FALLBACKS has ${counted(count, 'secret')}`
+}
+
+type Uses = Pick<Inspection, 'secretUses' | 'secretHolders'>
+type Process = { readonly signs: string | undefined; readonly accepts: readonly string[] }
+
+/** Says which step of replacing the secret key is next (docs/operations.md). Secrets are compared by their fingerprints. */
+export function checkRotation(config: Config, uses: Uses, now: number): Finding[] {
+  const secrets = readable(config)
+  if (secrets === undefined) return []
+  const [current, ...fallbacks] = fingerprints(secrets)
+  const processes = runningProcesses(uses, now)
+  const split = processes.filter(({ signs }) => processes.some(({ accepts }) => signs !== undefined && !accepts.includes(signs)))
+  if (split.length > 0)
+    return [
+      failure(
+        'rotation',
+        `processes that sign tokens which another process refuses: ${split.length} of ${processes.length}`,
+        'List the secret of each process in SECRET_KEY_FALLBACKS of all others, and restart them.',
+      ),
+    ]
+  const isCurrent = ({ signs, accepts }: Process) => signs === current && fallbacks.every((fallback) => accepts.includes(fallback))
+  const behind = processes.filter((process) => !isCurrent(process)).length
+  if (behind > 0)
+    return [
+      warning(
+        'rotation',
+        `processes with other secrets than these settings: ${behind} of ${processes.length}`,
+        'Give them the same secrets and restart them, one after the other, before you take the next step.',
+      ),
+    ]
+  const steps = fallbacks.map((fallback, index) =>
+    nextStep(config, uses, now, { fallback, place: placeOf(config, index, fallbacks.length) }),
+  )
+  const refused = refusedSecret(uses, [current, ...fallbacks], now)
+  if (refused !== undefined) return [...steps, refused]
+  return steps.length === 0 ? [ok('rotation', 'none in progress')] : steps
+}
+
+function readable(config: Config) {
+  try {
+    return existingSecretsOf(config)
+  } catch {
+    // checkSecret() has reported it.
+    return undefined
+  }
+}
+
+function runningProcesses({ secretHolders }: Uses, now: number): Process[] {
+  const held = Map.groupBy(
+    secretHolders.filter(({ seenAt }) => seenAt > now - HOLDER_EXPIRY_MS),
+    ({ processId }) => processId,
+  )
+  return [...held.values()].map((rows) => ({
+    signs: rows.find(({ signs }) => signs)?.fingerprint,
+    accepts: rows.map(({ fingerprint }) => fingerprint),
+  }))
+}
+
+function placeOf({ secretKey, database }: Config, index: number, count: number): string {
+  const name = secretKey === undefined ? formerSecretsFile(secretKeyFile(database) ?? '') : 'SECRET_KEY_FALLBACKS'
+  return count === 1 ? `the secret in ${name}` : `secret ${index + 1} in ${name}`
+}
+
+/** A secret that was replaced without a fallback, on purpose or by mistake. */
+function refusedSecret({ secretUses }: Uses, accepted: readonly string[], now: number): Finding | undefined {
+  const refused = secretUses.filter(({ fingerprint }) => !accepted.includes(fingerprint))
+  const lastUsedAt = Math.max(...refused.map((use) => use.lastUsedAt))
+  if (refused.length === 0 || now >= lastUsedAt + FORMER_SECRET_NEEDED_MS) return undefined
+  return warning(
+    'rotation',
+    `a secret that signed tokens until ${minute(lastUsedAt)} is no longer accepted: its sessions and mailed links are refused`,
+    'If it has not leaked, add it to the fallbacks and restart. If it has, this is right, and the warning ends 30 days after its last use.',
+  )
+}
+
+function minute(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16)}Z`
+}
+
+type Fallback = { readonly fallback: string; readonly place: string }
+
+function nextStep({ secretKey }: Config, { secretUses }: Uses, now: number, { fallback, place }: Fallback): Finding {
+  const lastUsedAt = secretUses.find(({ fingerprint }) => fingerprint === fallback)?.lastUsedAt
+  if (lastUsedAt === undefined)
+    return warning(
+      'rotation',
+      `${place} is new: it has not signed anything, and every running process accepts it`,
+      'Next: make it SECRET_KEY, make the current secret the fallback, and restart the processes one after the other.',
+    )
+  const neededUntil = lastUsedAt + FORMER_SECRET_NEEDED_MS
+  if (now < neededUntil) return ok('rotation', `${place} has signed tokens that are valid until ${minute(neededUntil)}`)
+  return warning(
+    'rotation',
+    `${place} is no longer needed: its last token has expired`,
+    `Next: remove it ${secretKey === undefined ? 'from the file' : 'on every machine'}, and restart the processes one after the other.`,
+  )
+}

@@ -1,0 +1,37 @@
+import type { Caller, KeyCredential } from '../../model/caller.ts'
+import { Refusal } from '../../model/refusal.ts'
+import type { User } from '../../model/user.ts'
+import type { Reads } from '../../storage/database.ts'
+import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
+import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
+
+/**
+ * Reads an authenticated caller again: since then, their session or key may have ended, or their account may be banned or deleted.
+ * Returns the user as they are in the database now.
+ */
+export async function requireCaller(db: Reads, caller: Caller, now: number): Promise<User> {
+  return caller.key === undefined ? requireSession(db, caller, now) : (await requireKey(db, caller.key, now)).user
+}
+
+async function requireSession(db: Reads, { user, sessionId }: Caller, now: number): Promise<User> {
+  const found = sessionId === undefined ? undefined : await findSessionUser(db, sessionId, user.id, now)
+  if (found === undefined) throw new Refusal('token_invalid', 'the session has ended since authentication')
+  if (found.banned) throw new Refusal('token_invalid', 'banned since authentication')
+  return found
+}
+
+/** Like requireCaller(), for a key. Its expiry may have changed since authentication too. */
+export async function requireKey(db: Reads, { hash }: KeyCredential, now: number): Promise<KeyOwner> {
+  const found = (await findKeyOwner(db, hash)) ?? (await findRetiringKeyOwner(db, hash, now))
+  if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted or rotated since authentication')
+  if (found.user.banned) throw new Refusal('key_invalid', 'banned since authentication')
+  if (!found.isActive) throw new Refusal('key_inactive', 'the key was disabled since authentication')
+  if (found.expiresAt !== undefined && found.expiresAt <= now) throw new Refusal('key_expired', 'the key has expired since authentication')
+  return found
+}
+
+/** For a list that is read in pages: throws if the caller may no longer read it. Admins may read all lists, and users their own. */
+export async function requireReader(db: Reads, caller: Caller, now: number, ownerId?: number): Promise<void> {
+  const { id, role } = await requireCaller(db, caller, now)
+  if (role !== 'admin' && id !== ownerId) throw new Refusal('not_permitted', 'no longer an admin')
+}

@@ -1,0 +1,102 @@
+import type { Actor, Caller, Operator, Origin } from '../../model/caller.ts'
+import type { Change, Event } from '../../model/event.ts'
+import { Refusal } from '../../model/refusal.ts'
+import type { User } from '../../model/user.ts'
+import type { Database, FinalStatement, LockName, Transaction } from '../../storage/database.ts'
+import { findUserById, lockAccounts, type UserSecrets } from '../../storage/repositories/users/user.repository.ts'
+import { requireCaller } from './callers.ts'
+
+/** A transaction that reports what it changed. */
+export type ChangeTransaction = Transaction & {
+  /**
+   * Reports a change. Its event is stored in this transaction, and emitted after the commit, whether or not the client still waits for
+   * the response.
+   */
+  record(change: Change): void
+}
+
+/** The account that a change is about, and the callers who may make it: its owner or an admin, or an admin only. */
+export type AccountChange = {
+  readonly userId: number
+  readonly allowed: 'owner' | 'admin'
+  /** Taken before anything is read, for a rule over several accounts. */
+  readonly lock?: LockName
+}
+
+type Work<Result> = (tx: ChangeTransaction, target: User & UserSecrets) => Promise<Result>
+
+/** The only way for a service to write. */
+export type Changes = {
+  /**
+   * Changes one account, its sessions or its keys. The caller is read again inside the transaction: once a ban, a logout or any other
+   * revocation is acknowledged, a request that was authenticated before it changes nothing.
+   */
+  toAccount<Result>(by: Actor | Operator, change: AccountChange, work: Work<Result>): Promise<Result>
+  /** A change that needs no caller: a registration, a login, the use of a mailed token. */
+  withoutCaller<Result>(origin: Origin, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result>
+  /** A change of many accounts by a command, which may take longer than a request. */
+  inBulk<Result>(origin: Origin, work: (tx: ChangeTransaction) => Promise<Result>): Promise<Result>
+}
+
+/**
+ * Returns the statements that follow from the events of one change: the audit trail, deliveries. They run at the end of its transaction,
+ * in this order, and either all of them are committed with the change or nothing is.
+ * `before` is the account as it was before the change, if the change is about one account.
+ */
+export type FollowUp = (events: readonly Event[], before: User | undefined) => readonly FinalStatement[]
+
+export type ChangesParts = {
+  readonly db: Database
+  readonly now: () => number
+  readonly followUps: readonly FollowUp[]
+  /** Called after the commit. */
+  readonly onEvent: (event: Event) => void
+}
+
+export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Changes {
+  function run<Result>(
+    { via, requestId, ip, signal }: Origin,
+    { actor, accountId, isLong }: { readonly actor?: number | undefined; readonly accountId?: number; readonly isLong?: true },
+    work: (tx: ChangeTransaction, remember: (account: User) => void) => Promise<Result>,
+  ): Promise<Result> {
+    const events: Event[] = []
+    let before: User | undefined
+    const remember = (account: User) => {
+      before = account
+    }
+    const record = (change: Change) => void events.push({ ...change, at: now(), actor, via, requestId, ip })
+    return db.transaction((tx) => work({ ...tx, record }, remember), {
+      signal,
+      accountId,
+      isLong,
+      finalStatements: () => (events.length === 0 ? [] : followUps.flatMap((followUp) => followUp(events, before))),
+      onCommit: () => events.forEach(onEvent),
+    })
+  }
+
+  async function requireAllowed(tx: Transaction, caller: Caller, userId: number, allowed: AccountChange['allowed']): Promise<void> {
+    const { id, role } = await requireCaller(tx, caller, now())
+    if (role !== 'admin' && (allowed === 'admin' || id !== userId)) throw new Refusal('not_permitted', 'no longer an admin')
+  }
+
+  return {
+    toAccount({ caller, origin }, { userId, allowed, lock }, work) {
+      const callerId = caller === 'operator' ? undefined : caller.user.id
+      return run(origin, { actor: callerId, accountId: callerId ?? userId }, async (tx, remember) => {
+        // Sent together, in this order: on PostgreSQL the locks and the reads cost one round trip. A revocation locks the account of the
+        // caller too. It therefore either commits before the caller is read, or waits for this change.
+        const [, , , target] = await Promise.all([
+          lock && tx.lock(lock),
+          lockAccounts(tx, userId, callerId ?? userId),
+          caller === 'operator' ? undefined : requireAllowed(tx, caller, userId, allowed),
+          findUserById(tx, userId),
+        ])
+        if (target === undefined) throw new Refusal('user_not_found')
+        remember(target)
+        return work(tx, target)
+      })
+    },
+    withoutCaller: (origin, work) => run(origin, {}, work),
+    inBulk: (origin, work) => run(origin, { isLong: true }, work),
+  }
+}

@@ -1,0 +1,79 @@
+import type { Caller } from '../../model/caller.ts'
+import { Refusal, type RefusalCode } from '../../model/refusal.ts'
+import { hashApiKey, isWellFormedApiKey } from '../../security/api-key-secret.ts'
+import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
+import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
+import type { DomainParts } from '../changes/parts.ts'
+import type { AuthFailureReason, KeyValidationStatus } from '../operations/observer.ts'
+import { readToken } from '../sessions/read-token.ts'
+
+export type Authentication = {
+  byToken(token: string): Promise<Caller>
+  byKey(key: string): Promise<Caller>
+  /** By the token in the cookie of the web pages. */
+  byPageToken(token: string): Promise<PageCaller>
+}
+
+export type PageCaller = {
+  readonly caller: Caller
+  /** When the caller last gave their password. */
+  readonly passwordAt: number
+}
+
+type Parts = Pick<DomainParts, 'reads' | 'tokens' | 'observer' | 'now'> & {
+  /** Records that a key was used, without delaying the request. */
+  readonly recordKeyUse: (owner: KeyOwner) => void
+  /** Records that a session was used, without delaying the request. */
+  readonly noteSessionUse: (sessionId: string) => void
+}
+
+/** Identifies the caller. Banned and verified are read from the database each time: a change applies from the next request on. */
+export function createAuthentication({ reads, tokens, observer, now, recordKeyUse, noteSessionUse }: Parts): Authentication {
+  function tokenRefused(reason: AuthFailureReason): Refusal {
+    observer.authFailure('jwt', reason)
+    return new Refusal('token_invalid', reason)
+  }
+
+  function keyRefused(status: KeyValidationStatus): Refusal {
+    observer.keyValidation(status)
+    return new Refusal(KEY_REFUSALS[status] ?? 'key_invalid', status)
+  }
+
+  return {
+    async byToken(token) {
+      const { userId, sessionId, expiresAt } = readToken(tokens, observer, token, 'access', 'jwt')
+      if (sessionId === undefined) throw tokenRefused('invalid_token')
+      const user = await findSessionUser(reads, sessionId, userId, now())
+      // The session was revoked or the user was deleted.
+      if (user === undefined) throw tokenRefused('user_not_found')
+      if (user.banned) throw tokenRefused('banned_user')
+      if (!user.verified) throw tokenRefused('unverified_user')
+      noteSessionUse(sessionId)
+      return { user, sessionId, key: undefined, expiresAt }
+    },
+    async byPageToken(token) {
+      const { userId, sessionId, expiresAt, issuedAt } = tokens.read(token, 'page')
+      const user = sessionId === undefined ? undefined : await findSessionUser(reads, sessionId, userId, now())
+      if (sessionId === undefined || user === undefined || user.banned || !user.verified)
+        throw new Refusal('token_invalid', 'the session has ended')
+      noteSessionUse(sessionId)
+      return { caller: { user, sessionId, key: undefined, expiresAt }, passwordAt: issuedAt ?? 0 }
+    },
+    async byKey(secret) {
+      if (!isWellFormedApiKey(secret)) throw keyRefused('invalid_format')
+      const hash = hashApiKey(secret)
+      const owner = (await findKeyOwner(reads, hash)) ?? (await findRetiringKeyOwner(reads, hash, now()))
+      if (owner === undefined) throw keyRefused('not_found')
+      const { user, keyId: id, access, scopes, expiresAt } = owner
+      if (user.banned) throw keyRefused('user_banned')
+      if (!user.verified) throw keyRefused('user_unverified')
+      if (!owner.isActive) throw keyRefused('inactive')
+      if (expiresAt !== undefined && expiresAt <= now()) throw keyRefused('expired')
+      observer.keyValidation('valid')
+      recordKeyUse(owner)
+      return { user, sessionId: undefined, key: { id, hash, access, scopes }, expiresAt }
+    },
+  }
+}
+
+const KEY_REFUSALS: Partial<Record<KeyValidationStatus, RefusalCode>> = { inactive: 'key_inactive', expired: 'key_expired' }

@@ -1,0 +1,186 @@
+import type { Origin } from '../../model/caller.ts'
+import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
+import { decideKinds, type ForeignKinds } from '../../security/foreign/login-work.ts'
+import { createMeasurements } from '../../security/foreign/measure.ts'
+import { NO_PASSWORD } from '../../security/password.ts'
+import { listForeignKinds } from '../../storage/repositories/import/foreign-hash.repository.ts'
+import { findKeyOwners, insertKeys } from '../../storage/repositories/import/key-import.repository.ts'
+import {
+  continueIds,
+  expectManyRows,
+  type FoundUser,
+  findUsersByEmail,
+  hasUsers,
+  insertUsers,
+  lockUserStates,
+  type UserRow,
+  updateUsers,
+} from '../../storage/repositories/import/user-import.repository.ts'
+import type { ChangeTransaction } from '../changes/changes.ts'
+import type { DomainParts } from '../changes/parts.ts'
+import type { ImportedUser } from './imported-user.ts'
+import { changesOf } from './update-events.ts'
+
+/** What happens to a user whose address has an account already. */
+export type OnConflict = 'skip' | 'fail' | 'update'
+
+export type ImportOptions = {
+  readonly onConflict: OnConflict
+  readonly keepIds: boolean
+  /** The caller rolls everything back. */
+  readonly isRehearsal?: boolean
+}
+
+export type Rejection = { readonly user: ImportedUser; readonly reason: string }
+
+export type BatchOutcome = {
+  readonly created: readonly ImportedUser[]
+  readonly updated: readonly ImportedUser[]
+  readonly skipped: readonly ImportedUser[]
+  readonly rejected: readonly Rejection[]
+}
+
+export type Import = {
+  /** Whether a file may bring its ids: the database is empty, or an earlier run of the same file was interrupted. */
+  mayKeepIds(first: ImportedUser): Promise<boolean>
+  /** The addresses that have accounts, in lower case. */
+  existing(users: readonly ImportedUser[]): Promise<ReadonlySet<string>>
+  /** The kinds of foreign hashes that accounts have, and those that a file with these numbers of users may bring. */
+  foreignKinds(usersByKind: ReadonlyMap<string, number>): Promise<ForeignKinds>
+  /** Called once before the first batch. */
+  begin(): Promise<void>
+  /** Imports users, or none of them if it throws. No two of them have the same address or a key in common. */
+  write(users: readonly ImportedUser[]): Promise<BatchOutcome>
+}
+
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
+
+type UserIds = ReadonlyMap<ImportedUser, number>
+type Reject = (user: ImportedUser, reason: string) => void
+
+const NO_NAME = '-'
+
+// Nine times as many are exact in JavaScript: new ids continue after the highest one.
+const MAX_KEPT_ID = 10 ** 15
+
+export function createImport({ reads, changes, now }: Parts, origin: Origin, options: ImportOptions): Import {
+  const { onConflict, keepIds, isRehearsal = false } = options
+  // PostgreSQL does not take generated ids back when a transaction is rolled back, so a rehearsal brings its own, which no account has.
+  const isNumbered = isRehearsal && !keepIds
+  let lastRehearsedId = 0
+
+  async function writeBatch(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<BatchOutcome> {
+    const rejected: Rejection[] = []
+    const reject = (user: ImportedUser, reason: string) => void rejected.push({ user, reason })
+    const importable = await withoutForeignKeys(tx, keepIds ? withIds(users, reject) : users, reject)
+    const rows = importable.map((user) => toNewRow(isNumbered ? { ...user, id: --lastRehearsedId } : user, now()))
+    const created = joined(importable, await insertUsers(tx, rows, keepIds || isNumbered))
+    if (keepIds && !isRehearsal && created.size > 0) await continueIds(tx)
+    const others = importable.filter((user) => !created.has(user))
+    const found = joined(others, await findUsersByEmail(tx, keysOf(others)))
+    for (const user of others) if (!found.has(user)) reject(user, `id: ${user.id} belongs to another account`)
+    const updated = await treatConflicts(tx, found, reject)
+    await writeKeys(tx, new Map([...created, ...updated]))
+    recordImport(tx, created, updated)
+    const skipped = onConflict === 'skip' ? [...found.keys()] : []
+    return { created: [...created.keys()], updated: [...updated.keys()], skipped, rejected }
+  }
+
+  /** Returns the users whose accounts were updated. */
+  async function treatConflicts(tx: ChangeTransaction, found: UserIds, reject: Reject): Promise<UserIds> {
+    const users = [...found.keys()]
+    if (onConflict === 'fail') for (const user of users) reject(user, 'email: an account with this address exists already')
+    if (onConflict !== 'update') return new Map()
+    if (users.length > 0) await update(tx, users)
+    return found
+  }
+
+  async function update(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<void> {
+    const before = await lockUserStates(tx, keysOf(users))
+    await updateUsers(tx, users.map(toChangedRow))
+    const byKey = new Map(users.map((user) => [user.emailKey, user]))
+    for (const state of before) for (const change of changesOf(state, byKey.get(state.emailKey))) tx.record(change)
+  }
+
+  async function writeKeys(tx: ChangeTransaction, ids: UserIds): Promise<void> {
+    const keys = [...ids].flatMap(([user, userId]) => user.keys.map((key) => ({ ...key, userId, createdAt: key.createdAt ?? now() })))
+    const retiring = keys.flatMap(({ id, retiringSecrets }) => retiringSecrets.map((secret) => ({ ...secret, keyId: id })))
+    if (keys.length > 0) await insertKeys(tx, keys, retiring)
+  }
+
+  return {
+    async mayKeepIds(first) {
+      if (!(await hasUsers(reads))) return true
+      const [found] = await findUsersByEmail(reads, [first.emailKey])
+      return found !== undefined && found.id === first.id
+    },
+    async existing(users) {
+      const found = await findUsersByEmail(reads, keysOf(users))
+      return new Set(found.map(({ emailKey }) => emailKey))
+    },
+    foreignKinds: async (usersByKind) => decideKinds(await listForeignKinds(reads, MAX_LISTED_KINDS), usersByKind, createMeasurements()),
+    begin: () => changes.inBulk(origin, expectManyRows),
+    write: (users) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
+  }
+}
+
+/** The new accounts share one event; those of admins have another one, like every new admin. */
+function recordImport(tx: ChangeTransaction, created: UserIds, updated: UserIds): void {
+  const count = created.size + updated.size
+  if (count > 0) tx.record({ kind: 'user.imported', count })
+  for (const [{ role }, target] of created) if (role === 'admin') tx.record({ kind: 'user.promoted', target })
+}
+
+/** Rejects users without an id that can be kept. */
+function withIds(users: readonly ImportedUser[], reject: Reject): readonly ImportedUser[] {
+  for (const user of users) {
+    if (user.id === undefined) reject(user, 'id: is missing, which --keep-ids needs')
+    else if (user.id > MAX_KEPT_ID) reject(user, `id: should be at most ${MAX_KEPT_ID} with --keep-ids`)
+  }
+  return users.filter(({ id }) => id !== undefined && id <= MAX_KEPT_ID)
+}
+
+/** Rejects users with a key that another account has. */
+async function withoutForeignKeys(tx: ChangeTransaction, users: readonly ImportedUser[], reject: Reject): Promise<readonly ImportedUser[]> {
+  const names = users.flatMap(({ keys }) => keys.flatMap(({ id, keyHash }) => [id, keyHash]))
+  if (names.length === 0) return users
+  const owners = await findKeyOwners(tx, names)
+  return users.filter((user) => {
+    const isForeign = (name: string) => (owners.get(name) ?? user.emailKey) !== user.emailKey
+    const foreign = user.keys.find(({ id, keyHash }) => isForeign(id) || isForeign(keyHash))
+    if (foreign !== undefined) reject(user, `keys: the key ${foreign.id} belongs to another account`)
+    return foreign === undefined
+  })
+}
+
+/** The users that were found, with their ids. */
+function joined(users: readonly ImportedUser[], found: readonly FoundUser[]): Map<ImportedUser, number> {
+  const ids = new Map(found.map(({ id, emailKey }) => [emailKey, id]))
+  return new Map(
+    users.flatMap((user) => {
+      const id = ids.get(user.emailKey)
+      return id === undefined ? [] : [[user, id] as const]
+    }),
+  )
+}
+
+function keysOf(users: readonly ImportedUser[]): string[] {
+  return users.map(({ emailKey }) => emailKey)
+}
+
+function toNewRow(user: ImportedUser, now: number): UserRow {
+  return {
+    ...user,
+    firstName: user.firstName ?? NO_NAME,
+    lastName: user.lastName ?? NO_NAME,
+    role: user.role ?? 'user',
+    verified: user.verified ?? false,
+    banned: user.banned ?? false,
+    passwordHash: user.passwordHash ?? NO_PASSWORD,
+    createdAt: user.createdAt ?? now,
+  }
+}
+
+function toChangedRow(user: ImportedUser): UserRow {
+  return { ...user, id: undefined }
+}

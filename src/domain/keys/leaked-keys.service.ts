@@ -1,0 +1,70 @@
+import type { Origin } from '../../model/caller.ts'
+import type { User } from '../../model/user.ts'
+import { hashApiKey, hideApiKeys, isWellFormedApiKey } from '../../security/api-key-secret.ts'
+import type { Reads } from '../../storage/database.ts'
+import { disableApiKey, findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
+import { deleteRetiringSecrets } from '../../storage/repositories/keys/retiring-secret.repository.ts'
+import { lockAccounts } from '../../storage/repositories/users/user.repository.ts'
+import type { DomainParts } from '../changes/parts.ts'
+import { hasExpired } from './key-rotation.ts'
+
+/** A text that looks like a key and was found in public. */
+export type Finding = { readonly token: string; readonly url?: string | undefined }
+
+/** Whether a key works now. A suspended one works again when its owner is unbanned or verified. */
+export type FoundKeyState = 'live' | 'disabled' | 'expired' | 'suspended'
+
+/** A key of this service that was found somewhere. */
+export type FoundKey = { readonly keyId: string; readonly owner: User; readonly state: FoundKeyState }
+
+export type LeakedKeys = {
+  /** The key that has this secret, current or retiring; undefined if no key of this service has it. */
+  find(token: string): Promise<FoundKey | undefined>
+  /** Disables every key among the findings. Says for each finding whether it is a key of this service, disabled before or not. */
+  report(origin: Origin, findings: readonly Finding[]): Promise<boolean[]>
+}
+
+export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): LeakedKeys {
+  async function findOwner(db: Reads, hash: string): Promise<KeyOwner | undefined> {
+    return (await findKeyOwner(db, hash)) ?? (await findRetiringKeyOwner(db, hash, now()))
+  }
+
+  async function disable(origin: Origin, hash: string, userId: number, url: string | undefined): Promise<void> {
+    await changes.withoutCaller(origin, async (tx) => {
+      await lockAccounts(tx, userId, userId)
+      // Since it was found, the key may have been deleted, or the secret may have ended with a rotation.
+      const owner = await findOwner(tx, hash)
+      if (owner === undefined) return
+      await deleteRetiringSecrets(tx, owner.keyId)
+      if (await disableApiKey(tx, owner.keyId))
+        tx.record({ kind: 'key.leaked', target: userId, keyId: owner.keyId, url: url === undefined ? undefined : hideApiKeys(url) })
+    })
+  }
+
+  async function check(origin: Origin, { token, url }: Finding): Promise<boolean> {
+    if (!isWellFormedApiKey(token)) return false
+    const hash = hashApiKey(token)
+    const owner = await findOwner(reads, hash)
+    if (owner?.isActive) await disable(origin, hash, owner.user.id, url)
+    return owner !== undefined
+  }
+
+  function stateOf({ isActive, expiresAt, user }: KeyOwner): FoundKeyState {
+    if (!isActive) return 'disabled'
+    if (hasExpired({ expiresAt }, now())) return 'expired'
+    return user.banned || !user.verified ? 'suspended' : 'live'
+  }
+
+  return {
+    async find(token) {
+      const owner = isWellFormedApiKey(token) ? await findOwner(reads, hashApiKey(token)) : undefined
+      return owner && { keyId: owner.keyId, owner: owner.user, state: stateOf(owner) }
+    },
+    async report(origin, findings) {
+      // The same key may be found in many places: the first finding disables it, and all of them are true.
+      const checked = new Map<string, boolean>()
+      for (const finding of findings) if (!checked.has(finding.token)) checked.set(finding.token, await check(origin, finding))
+      return findings.map(({ token }) => checked.get(token) === true)
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { ACTIVITY_MERGES, ACTIVITY_NAMES, type Activity, type ActivityPeriod } from '../../model/activity.ts'
+import type { Database } from '../../storage/database.ts'
+import { addActivity, MINUTE_MS, QUARTER_MS, readActivity } from '../../storage/repositories/operations/activity.repository.ts'
+
+/** Counts what the process does, minute by minute, and reads what all processes did. */
+export type ActivityLog = {
+  /** Counts a request. Adds to numbers in memory, and returns at once. */
+  countRequest(status: number, durationMs: number): void
+  countLogin(isSuccessful: boolean): void
+  /** The last 24 hours of all processes in quarters of an hour, the current one last. At most a minute behind. */
+  lastDay(): Promise<readonly ActivityPeriod[]>
+  /** Writes what was counted since the last time. What could not be written is tried again with the next minute. */
+  flush(): Promise<void>
+  start(): void
+  stop(): Promise<void>
+}
+
+export type ActivityParts = {
+  readonly db: Database
+  readonly now: () => number
+  /** The longest queue of passwords since the last call. */
+  readonly takeLongestQueue: () => number
+}
+
+type Counts = { -readonly [Name in keyof Activity]: Activity[Name] }
+
+const NO_ACTIVITY: Activity = {
+  requests: 0,
+  refused: 0,
+  failed: 0,
+  durationUs: 0,
+  slowestUs: 0,
+  logins: 0,
+  failedLogins: 0,
+  longestQueue: 0,
+}
+
+export const ACTIVITY_KEPT_MS = 24 * 60 * MINUTE_MS
+const QUARTERS = ACTIVITY_KEPT_MS / QUARTER_MS
+
+/**
+ * Each process adds its counts to one row for each minute, outside of any request, so that the database has the sum of all workers and
+ * machines, also after a restart (docs/decisions/0033-status-page.md). An idle process writes nothing.
+ */
+export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts): ActivityLog {
+  /** By the start of the minute. Usually one, more during an outage of the database. */
+  const pending = new Map<number, Counts>()
+  let timer: NodeJS.Timeout | undefined
+  let lastFlush = Promise.resolve()
+
+  function current(): Counts {
+    const startsAt = Math.floor(now() / MINUTE_MS) * MINUTE_MS
+    const known = pending.get(startsAt)
+    if (known !== undefined) return known
+    const counts = { ...NO_ACTIVITY }
+    pending.set(startsAt, counts)
+    return counts
+  }
+
+  async function flush(): Promise<void> {
+    for (const [startsAt, counts] of [...pending]) {
+      pending.delete(startsAt)
+      // A row that nobody would see any more.
+      if (startsAt >= now() - ACTIVITY_KEPT_MS) await write(startsAt, counts)
+    }
+  }
+
+  /**
+   * Adds the counts once or, if the answer to the commit is lost, perhaps not at all: a chart with a minute that is missing misleads less
+   * than one with a minute that counts twice. An error before the commit means that nothing was written.
+   */
+  async function write(startsAt: number, counts: Counts): Promise<void> {
+    let isCommitSent = false
+    const onCommitSent = () => {
+      isCommitSent = true
+    }
+    try {
+      await db.transaction((tx) => addActivity(tx, startsAt, counts), { onCommitSent })
+    } catch (error) {
+      if (!isCommitSent) pending.set(startsAt, sumOf([counts, pending.get(startsAt) ?? NO_ACTIVITY]))
+      throw error
+    }
+  }
+
+  return {
+    countRequest(status, durationMs) {
+      const counts = current()
+      const durationUs = durationMs * 1000
+      counts.requests++
+      if (status >= 500) counts.failed++
+      else if (status >= 400) counts.refused++
+      counts.durationUs += durationUs
+      counts.slowestUs = Math.max(counts.slowestUs, durationUs)
+      counts.longestQueue = Math.max(counts.longestQueue, takeLongestQueue())
+    },
+    countLogin(isSuccessful) {
+      if (isSuccessful) current().logins++
+      else current().failedLogins++
+    },
+    async lastDay() {
+      const last = Math.floor(now() / QUARTER_MS)
+      const first = (last - QUARTERS + 1) * QUARTER_MS
+      const known = new Map((await readActivity(db.lists, first)).map((period) => [period.startsAt, period]))
+      return Array.from({ length: QUARTERS }, (_, place) => {
+        const startsAt = first + place * QUARTER_MS
+        return known.get(startsAt) ?? { ...NO_ACTIVITY, startsAt }
+      })
+    },
+    flush,
+    start() {
+      // Requests that need the database report an outage.
+      timer = setInterval(() => {
+        lastFlush = flush().catch(() => undefined)
+      }, MINUTE_MS).unref()
+    },
+    async stop() {
+      clearInterval(timer)
+      await lastFlush
+      await flush().catch(() => undefined)
+    },
+  }
+}
+
+/** The activity of several periods, or of several processes. */
+export function sumOf(activities: readonly Activity[]): Counts {
+  const sum = { ...NO_ACTIVITY }
+  for (const activity of activities) {
+    for (const name of ACTIVITY_NAMES) {
+      const [one, other] = [sum[name], activity[name]]
+      sum[name] = ACTIVITY_MERGES[name] === 'sum' ? one + other : Math.max(one, other)
+    }
+  }
+  return sum
+}

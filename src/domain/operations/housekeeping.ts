@@ -1,0 +1,57 @@
+import { reportingOnce } from '../../shared/reporting-once.ts'
+import type { Database } from '../../storage/database.ts'
+import { deleteEndedSecrets } from '../../storage/repositories/keys/retiring-secret.repository.ts'
+import { deleteFreeLimits } from '../../storage/repositories/limits/rate-limit.repository.ts'
+import { deleteActivityBefore } from '../../storage/repositories/operations/activity.repository.ts'
+import { deleteExpiredSessions } from '../../storage/repositories/sessions/session.repository.ts'
+import { deleteOldEmailChanges } from '../../storage/repositories/users/email-change.repository.ts'
+import { roundForeignKinds } from '../import/round-kinds.ts'
+import { ACTIVITY_KEPT_MS } from './activity.ts'
+
+export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
+
+// A flood from many addresses leaves a row for each of them.
+const INTERVAL_MS = 10 * 60_000
+const BATCH_SIZE = 500
+// The mail is tried for a day, and its link works for another one.
+const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
+
+/**
+ * Deletes expired sessions, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
+ * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
+ * error, the next run does what is left.
+ */
+export function createHousekeeping(
+  db: Database,
+  now: () => number,
+  onFailure: (error: unknown) => void,
+  otherWork: () => Promise<void> = async () => undefined,
+): Housekeeping {
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  async function run(): Promise<void> {
+    // Small batches keep other writes from waiting long.
+    for (const deleteBatch of [deleteExpiredSessions, deleteEndedSecrets])
+      while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
+    while (!isStopped && (await deleteOldEmailChanges(db, now() - EMAIL_CHANGES_KEPT_MS, BATCH_SIZE)) === BATCH_SIZE);
+    while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);
+    await roundForeignKinds(db, () => isStopped)
+    if (isStopped) return
+    await deleteActivityBefore(db, now() - ACTIVITY_KEPT_MS)
+    await otherWork()
+  }
+
+  return {
+    run,
+    start() {
+      const runSafely = reportingOnce(run, onFailure)
+      void runSafely()
+      timer = setInterval(() => void runSafely(), INTERVAL_MS).unref()
+    },
+    stop() {
+      isStopped = true
+      clearInterval(timer)
+    },
+  }
+}

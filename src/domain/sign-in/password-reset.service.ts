@@ -1,0 +1,76 @@
+import type { Origin } from '../../model/caller.ts'
+import { Refusal } from '../../model/refusal.ts'
+import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
+import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
+import { findUserById, resetPassword } from '../../storage/repositories/users/user.repository.ts'
+import type { ChangeTransaction } from '../changes/changes.ts'
+import type { DomainParts } from '../changes/parts.ts'
+import type { AuthFailureReason } from '../operations/observer.ts'
+import { trimSessions } from '../sessions/open-session.ts'
+import { readToken } from '../sessions/read-token.ts'
+import { emailKey } from '../values/email.ts'
+
+export type PasswordReset = {
+  /** Queues a mail. Costs the same whether or not the address has an account. */
+  request(origin: Origin, email: string): Promise<void>
+  /** Refuses a token that `reset` would refuse. */
+  check(token: string): Promise<void>
+  /** Sets the password and ends all sessions and all other resets of the account. Returns its address. */
+  reset(origin: Origin, token: string, newPassword: string): Promise<string>
+}
+
+export function createPasswordReset({
+  reads,
+  changes,
+  tokens,
+  passwords,
+  observer,
+  now,
+  onMailQueued,
+}: Omit<DomainParts, 'lists'>): PasswordReset {
+  function refused(reason: AuthFailureReason): Refusal {
+    observer.authFailure('password_reset', reason)
+    return new Refusal(reason === 'user_not_found' ? 'user_not_found' : 'token_invalid', reason)
+  }
+
+  /** The account that a token may reset, with the version that it was issued for. */
+  async function accept(token: string): Promise<{ userId: number; email: string; version: number }> {
+    const { userId, version } = readToken(tokens, observer, token, 'reset', 'password_reset')
+    const user = await findUserById(reads, userId)
+    if (user === undefined) throw refused('user_not_found')
+    if (user.banned) throw refused('banned_user')
+    // A password change, an address change and a ban raise the version, which invalidates tokens issued before.
+    if (user.resetVersion !== version) throw refused('invalid_token')
+    return { userId, email: user.email, version }
+  }
+
+  return {
+    async request(origin, email) {
+      await changes.withoutCaller(origin, async (tx) => {
+        await enqueueMail(tx, 'reset', emailKey(email), now())
+        tx.record({ kind: 'mail.requested' })
+      })
+      onMailQueued()
+    },
+    async check(token) {
+      await accept(token)
+    },
+    async reset(origin, token, newPassword) {
+      const { userId, email, version } = await accept(token)
+      const passwordHash = await passwords.hash(newPassword, origin.signal)
+      const endSessions = (work: (tx: ChangeTransaction) => Promise<void>) =>
+        changes.withoutCaller(origin, async (tx) => {
+          // Another use of the token may have come first. Its sessions are not this one's to end.
+          if ((await findUserById(tx, userId))?.resetVersion !== version) throw refused('invalid_token')
+          return work(tx)
+        })
+      await trimSessions(reads, endSessions, userId)
+      await changes.withoutCaller(origin, async (tx) => {
+        if (!(await resetPassword(tx, userId, passwordHash, version))) throw refused('invalid_token')
+        await deleteSessionsOfUser(tx, userId)
+        tx.record({ kind: 'user.password_reset', target: userId })
+      })
+      return email
+    },
+  }
+}

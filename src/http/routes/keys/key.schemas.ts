@@ -1,0 +1,162 @@
+import { MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
+import type { ApiKey, ApiKeyChanges, KeyAccess } from '../../../model/api-key.ts'
+import { nameField } from '../../validation/fields.ts'
+import { type Static, Type } from '../../validation/schema.ts'
+import { UserId } from '../users/user.schemas.ts'
+
+export const KEY_EXAMPLE = 'lk_9Jf3mZq0sVb7TnXw2RkLh5YcUe8Gd1AoPi6Nt4MvQxE0a1B2c'
+const KeyId = Type.String({ format: 'uuid', description: 'The id of a key.', examples: ['0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41'] })
+const KeyName = nameField('What the key is for. Leading and trailing white space is removed.', 'Nightly export')
+const Scope = Type.String({ minLength: 1, maxLength: SCOPE_MAX_LENGTH, examples: ['reports'] })
+const IsActive = Type.Boolean({
+  description: 'Whether the key is accepted. A key that is not active can be activated again.',
+  examples: [true],
+})
+
+export const KeyPath = Type.Object({ key_id: KeyId })
+export const UserKeyPath = Type.Object({ user_id: UserId, key_id: KeyId })
+
+const ACCESS: readonly KeyAccess[] = ['full', 'read', 'identify']
+const KeyAccessName = Type.Enum([...ACCESS], {
+  default: 'full',
+  description:
+    'What the key may call: `full` everything that its owner may call, `read` only GET endpoints, `identify` only endpoints that say who is calling.',
+})
+const EXPIRY_EXAMPLE = '2027-01-31T09:30:00.000Z'
+
+/** A date in a body arrives as text with an offset, and is a number inside. */
+function instantField(options: Readonly<Record<string, unknown>>) {
+  return Type.Unsafe<number | null>(Type.String({ format: 'date-time', ...options }))
+}
+
+export const DetailsQuery = Type.Object({
+  details: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Whether to add `prefix`, `access`, `expires_at`, `last_used_at` and `retiring_until`.',
+    }),
+  ),
+})
+
+export const NewKeyBody = Type.Object(
+  {
+    name: KeyName,
+    scopes: Type.Optional(
+      Type.Array(Scope, {
+        maxItems: MAX_SCOPES,
+        nullable: true,
+        default: [],
+        description: 'Labels that are stored with the key. They do not restrict it. Without this field, or with null, the key has none.',
+        examples: [['reports']],
+      }),
+    ),
+    access: Type.Optional(KeyAccessName),
+    expires_at: Type.Optional(
+      instantField({
+        nullable: true,
+        description: 'When the key expires: ISO 8601 with an offset, in the future. Without this field, or with null, it does not expire.',
+        examples: [EXPIRY_EXAMPLE],
+      }),
+    ),
+  },
+  { title: 'NewApiKey', description: 'A new key.' },
+)
+export const KeyChangesBody = Type.Object(
+  {
+    name: Type.Optional(KeyName),
+    is_active: Type.Optional(IsActive),
+    expires_at: Type.Optional(
+      instantField({
+        clearable: true,
+        description: 'When the key expires: ISO 8601 with an offset, in the future. With null, it does not expire.',
+        examples: [EXPIRY_EXAMPLE],
+      }),
+    ),
+  },
+  { title: 'ApiKeyChanges', description: 'Omitted fields keep their values. At least one field is required.', atLeastOne: true },
+)
+
+export const RotationBody = Type.Object(
+  {
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_OVERLAP_SECONDS,
+        default: 0,
+        description: 'How long the former secret continues to work. With 0, all former secrets end at once.',
+        examples: [3600],
+      }),
+    ),
+  },
+  { title: 'ApiKeyRotation', description: 'How to replace the secret of a key. The body can be left out.', mayBeAbsent: true },
+)
+
+function instantView(description: string, example: string) {
+  return Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description, examples: [example] }))
+}
+
+const DETAIL_FIELDS = {
+  prefix: Type.Optional(
+    Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'The first nine characters of the secret. Null for a key of an older version. Only with `details=true`, as all below.',
+      examples: ['lk_9Jf3mZ'],
+    }),
+  ),
+  access: Type.Optional(Type.Enum([...ACCESS], { description: 'What the key may call.' })),
+  expires_at: instantView('When the key expires. Null if it does not.', EXPIRY_EXAMPLE),
+  last_used_at: instantView('When the key was last used, to the minute. Null if it never was.', '2026-02-01T08:00:00.000Z'),
+  retiring_until: instantView('When the last former secret of the key stops working. Null if none works.', '2026-02-01T09:30:00.000Z'),
+}
+
+const KEY_FIELDS = {
+  id: KeyId,
+  name: Type.String({ description: 'What the key is for.', examples: ['Nightly export'] }),
+  created_at: Type.String({
+    format: 'date-time',
+    description: 'When the key was created, in UTC.',
+    examples: ['2026-01-31T09:30:00.000Z'],
+  }),
+  is_active: IsActive,
+  scopes: Type.Array(Type.String(), { description: 'The labels that are stored with the key.', examples: [['reports']] }),
+}
+
+export const KeyView = Type.Object({ ...KEY_FIELDS, ...DETAIL_FIELDS }, { title: 'ApiKey', description: 'A key, without its secret.' })
+export const KeysView = Type.Array(KeyView)
+/** The only view that contains the secret. */
+export const NewKeyView = Type.Object(
+  {
+    ...KEY_FIELDS,
+    ...DETAIL_FIELDS,
+    key: Type.String({
+      description: 'The secret: send it as `X-API-Key: …`. It is never shown again.',
+      examples: [KEY_EXAMPLE],
+    }),
+  },
+  { title: 'ApiKeyWithSecret', description: 'A key with a new secret.' },
+)
+
+export function keyChanges({ name, is_active, expires_at }: Static<typeof KeyChangesBody>): ApiKeyChanges {
+  return { name, isActive: is_active, expiresAt: expires_at }
+}
+
+/** The view of a key; with details, the fields beyond the specified ones too. */
+export function keyView(key: ApiKey, hasDetails = false): Static<typeof KeyView> {
+  const { id, name, createdAt, isActive, scopes } = key
+  const view = { id, name, created_at: new Date(createdAt).toISOString(), is_active: isActive, scopes: [...scopes] }
+  return hasDetails ? { ...view, ...detailsView(key) } : view
+}
+
+function detailsView({ prefix, access, expiresAt, lastUsedAt, retiringUntil }: ApiKey) {
+  return {
+    prefix: prefix ?? null,
+    access,
+    expires_at: instantText(expiresAt),
+    last_used_at: instantText(lastUsedAt),
+    retiring_until: instantText(retiringUntil),
+  }
+}
+
+function instantText(instant: number | undefined): string | null {
+  return instant === undefined ? null : new Date(instant).toISOString()
+}

@@ -1,0 +1,153 @@
+import type { ClaimedMail, LinkMailKind, MailKind } from '../../../model/mail.ts'
+import type { User } from '../../../model/user.ts'
+import { type Queries, statement } from '../../database.ts'
+import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
+import { SECRET_COLUMNS, toUser, USER_COLUMNS, type UserSecretsRow } from '../users/user.repository.ts'
+
+type ClaimedRow = {
+  readonly id: number
+  readonly kind: MailKind
+  readonly recipient: string
+  readonly revision: number
+  readonly attempts: number
+  readonly requested_at: number
+  readonly address: string | null
+  readonly detail: string | null
+}
+
+type RecipientRow = UserSecretsRow & { readonly new_email: string | null; readonly change_version: number | null }
+
+/** The account that a mail is about, the address that it goes to, and the version that its token names. */
+export type Recipient = { readonly user: User; readonly to: string; readonly version: number }
+
+export const {
+  extendLease,
+  release: releaseMail,
+  postpone: postponeMail,
+  retry: retryMail,
+  discard: discardMail,
+  // Addresses are not kept forever.
+  forgetFailed: forgetFailedMails,
+} = leasedRows('outbox')
+
+/**
+ * Marks the error of a mail that waits because of an outage, which is the same for every address, with or without an account. It is stored:
+ * rows of other versions have it too. No other reason begins with it.
+ */
+const OUTAGE = 'away: '
+// A pending mail is not queued twice and keeps its due time, so that repeated requests cause neither more mail nor an earlier one.
+// A mail that was given up is tried again.
+const ENQUEUE = statement(`
+  insert into outbox (kind, recipient, requested_at, due_at, address) values ($1, $2, $3, $3, $4)
+  on conflict (kind, recipient) do update
+  set revision = outbox.revision + 1, requested_at = excluded.requested_at, address = excluded.address,
+    due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
+    attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
+    last_error = null, failed_at = null`)
+const CLAIM = skippingLocked<ClaimedRow>(
+  (skipLocked) => `
+  with due as materialized (
+    select id from outbox where failed_at is null and due_at <= $3 and (lease is null or $5) order by due_at, id limit $4 ${skipLocked}
+  )
+  update outbox set lease = $1, due_at = $2 where id in (select id from due)
+  returning id, kind, recipient, revision, attempts, requested_at, address, detail`,
+)
+const FIND_RECIPIENT = statement<RecipientRow>(`
+  select ${USER_COLUMNS}, ${SECRET_COLUMNS}, email_changes.email as new_email, email_changes.version as change_version
+  from users left join email_changes on email_changes.user_id = users.id where users.email_key = $1 and ${isWanted('$2')}`)
+// A registration at the same moment raises the revision: PostgreSQL locks the latest version of the row, but reads users as of its snapshot.
+const REMOVE_UNWANTED = skippingLocked(
+  (skipLocked) => `
+  with unwanted as materialized (
+    select id, revision from outbox
+    where id in (select id from outbox where failed_at is null and due_at <= $1 order by due_at, id limit $2)
+      and failed_at is null and due_at <= $1 and kind in ('verify', 'reset', 'email_change')
+      and not exists (select 1 from users where email_key = recipient and ${isWanted('kind')})
+    ${skipLocked}
+  )
+  delete from outbox where (id, revision) in (select id, revision from unwanted)`,
+)
+const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
+const REQUEUE = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
+const GIVE_UP = statement(`
+  update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
+const MEASURE = statement<{ depth: number; oldest: number | null }>(`
+  select count(*) as depth, min(requested_at) as oldest from outbox
+  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
+    and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
+
+/**
+ * Whether an account gets a mail of this kind: banned accounts get none, only unverified accounts get a verification mail, and a new address
+ * gets one while the account still asks for it.
+ */
+function isWanted(kind: string): string {
+  return `users.banned = false and case ${kind} when 'reset' then true when 'verify' then users.verified = false else exists (
+    select 1 from email_changes as asked
+    where asked.user_id = users.id and asked.reset_version = users.reset_version and asked.confirmed_at is null) end`
+}
+
+/** Queues a mail. Whether an account has the address is looked up at the moment of sending. `address`: where it goes, if not there. */
+export async function enqueueMail(db: Queries, kind: LinkMailKind, recipient: string, now: number, address?: string): Promise<void> {
+  await db.run(ENQUEUE, kind, recipient, now, address ?? null)
+}
+
+/** Claims mails that are due, the longest due first. No other process can claim them until the lease ends. */
+export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, takesOver }: Claim): Promise<ClaimedMail[]> {
+  const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver)
+  return rows.map(({ requested_at, address, detail, ...row }) => ({
+    ...row,
+    requestedAt: requested_at,
+    address: address ?? undefined,
+    detail: detail ?? undefined,
+    lease,
+  }))
+}
+
+/** Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind. */
+export async function findRecipient(db: Queries, recipient: string, kind: LinkMailKind): Promise<Recipient | undefined> {
+  const row = await db.first(FIND_RECIPIENT, recipient, kind)
+  if (row === undefined) return undefined
+  const user = toUser(row)
+  switch (kind) {
+    case 'verify':
+      return { user, to: user.email, version: row.email_version }
+    case 'reset':
+      return { user, to: user.email, version: row.reset_version }
+    case 'email_change':
+      return { user, to: row.new_email ?? user.email, version: row.change_version ?? 0 }
+  }
+}
+
+/** Removes the unwanted mails among the longest due ones. Returns how many. */
+export function removeUnwantedMails(db: Queries, now: number, batch: number): Promise<number> {
+  return db.run(REMOVE_UNWANTED, now, batch)
+}
+
+/** Removes a mail that was sent or is not wanted. Returns false, and keeps the mail, if it was requested again in the meantime. */
+export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {
+  return (await db.run(REMOVE, id, revision)) > 0
+}
+
+/** Ends the lease of a mail that was requested again during its sending; it is due at once, as if it were new. */
+export async function requeueMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
+  await db.run(REQUEUE, id, lease, now)
+}
+
+/** Postpones a mail because of an outage of the mail server or the database, which affects every address alike. */
+export async function holdMail(db: Queries, mail: ClaimedMail, dueAt: number, reason: string): Promise<void> {
+  await postponeMail(db, mail, dueAt, OUTAGE + reason)
+}
+
+/** Marks a mail as failed. Returns false if it was requested again, or if this process no longer holds the lease. */
+export async function giveUpMail(db: Queries, { id, lease, revision }: ClaimedMail, now: number, reason: string): Promise<boolean> {
+  return (await db.run(GIVE_UP, id, lease, now, reason, revision)) > 0
+}
+
+/**
+ * During an outage: the number of mails requested before the given time that were not tried yet or wait for its end, and the age of the
+ * oldest. Otherwise nothing. A mail that the server rejected is never counted: it would reveal that the address has an account.
+ */
+export async function measureOutbox(db: Queries, now: number, before: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
+  const row = await db.first(MEASURE, before)
+  return { depth: row?.depth ?? 0, oldestAgeSeconds: row?.oldest == null ? 0 : Math.max(now - row.oldest, 0) / 1000 }
+}
