@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Result, runConformance } from '../../src/cli/conformance/run.ts'
+import { ACCESS_DEFECTS } from '../../packages/conformance/defects/access-defects.ts'
+import { ACCOUNT_DEFECTS } from '../../packages/conformance/defects/account-defects.ts'
+import { honest } from '../../packages/conformance/defects/honest-choices.ts'
+import { startMutatingProxy } from '../../packages/conformance/defects/mutating-proxy.ts'
+import { type Result, runConformance } from '../../packages/conformance/src/run.ts'
 import { startConforming } from '../support/app/conforming-service.ts'
 import { DEV_MAIL_TOKEN } from '../support/app/start-app.ts'
-import { ACCESS_DEFECTS } from '../support/conformance/access-defects.ts'
-import { ACCOUNT_DEFECTS } from '../support/conformance/account-defects.ts'
-import { honest } from '../support/conformance/honest-choices.ts'
-import { startMutatingProxy } from '../support/conformance/mutating-proxy.ts'
 
 const DEFECTS = [...ACCOUNT_DEFECTS, ...ACCESS_DEFECTS]
 const AT_ONCE = 3

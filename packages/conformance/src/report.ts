@@ -1,10 +1,13 @@
-import { counted } from '../../shared/counted.ts'
-import type { Colour, Line } from '../terminal/output.ts'
-import { areaOf, describeSection } from './check.ts'
+import { areaOf, describeSection, sectionName } from './check.ts'
+import { ALL_CHECKS } from './checks/all-checks.ts'
 import type { Outcome, Result, Run } from './run.ts'
 
 const COLOURS: Readonly<Record<Outcome, Colour>> = { passed: 'green', failed: 'red', differs: 'yellow', skipped: 'yellow' }
 const INDENT = ' '.repeat(9)
+
+/** A line in parts. One that has a colour shows it on a terminal only. The caller escapes what a foreign service has answered. */
+export type Line = string | readonly (string | { readonly colour: Colour; readonly text: string })[]
+type Colour = 'red' | 'green' | 'yellow'
 
 export function count({ results }: Run, outcome: Outcome): number {
   return results.filter((result) => result.outcome === outcome).length
@@ -26,6 +29,24 @@ export function reportText(run: Run): Line[] {
     ]
   })
   return [`${run.url}: ${counted(run.results.length, 'check')}`, '', ...lines, ...describeSkipped(run.results), '', summary(run)]
+}
+
+/** "1 check", "2 checks" */
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** The statements of the specification that are checked, by section. */
+export function describeChecks(): string[] {
+  const sections = Map.groupBy(ALL_CHECKS, ({ section }) => section.split(' ')[0] ?? '')
+  const inOrder = [...sections].sort(([one], [other]) => one.localeCompare(other, 'en', { numeric: true }))
+  return inOrder.flatMap(([section, checks]) => [
+    `§${section} ${sectionName(section)}`,
+    ...checks.map(({ id, title, level, needsMailbox }) => {
+      const notes = [...(level === 'choice' ? ['choice'] : []), ...(needsMailbox ? ['needs a mailbox'] : [])]
+      return `  ${id}: ${title}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`
+    }),
+  ])
 }
 
 function verdictOf(results: readonly Result[]): Outcome {

@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { InvalidInput } from '../terminal/refusals.ts'
 import { isObject, Mismatch } from './expect.ts'
 import { isTokenShaped } from './tokens.ts'
+import { Unusable } from './unusable.ts'
 
 /** The texts of the mails to an address, in no particular order. */
 type Source = (address: string) => Promise<readonly string[]>
@@ -79,14 +79,14 @@ async function openUrl(given: string): Promise<Source> {
   } catch (error) {
     const reason = error instanceof TypeError ? 'it cannot be reached' : error instanceof Error ? error.message : String(error)
     // The query may contain a token.
-    throw new InvalidInput([`--mailbox: ${base.origin}${base.pathname}: ${reason}`])
+    throw new Unusable([`--mailbox: ${base.origin}${base.pathname}: ${reason}`])
   }
   return read
 }
 
 function openFolder(folder: string): Source {
   // The service creates the folder with its first mail.
-  if (!existsSync(folder) && !existsSync(dirname(folder))) throw new InvalidInput([`--mailbox: ${folder}: there is no such folder`])
+  if (!existsSync(folder) && !existsSync(dirname(folder))) throw new Unusable([`--mailbox: ${folder}: there is no such folder`])
   const read = new Set(existsSync(folder) ? readdirSync(folder) : [])
   const byAddress = new Map<string, string[]>()
 

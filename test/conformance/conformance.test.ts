@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test as plainTest, type TestContext } from 'node:test'
-import { areaOf } from '../../../src/cli/conformance/check.ts'
-import { ALL_CHECKS } from '../../../src/cli/conformance/checks/all-checks.ts'
-import { type RunOptions, runConformance } from '../../../src/cli/conformance/run.ts'
-import { InvalidInput } from '../../../src/cli/terminal/refusals.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
-import { admin, keyHolder, member } from '../../support/app/actors.ts'
-import { type ConformingService, startConforming } from '../../support/app/conforming-service.ts'
-import { until } from '../../support/app/eventually.ts'
-import { DEV_MAIL_TOKEN } from '../../support/app/start-app.ts'
-import { TOKENS } from '../../support/conformance/account-defects.ts'
-import { altered, jsonReply, type Plant, startMutatingProxy } from '../../support/conformance/mutating-proxy.ts'
-import { temporaryFolder, test } from '../../support/databases/databases.ts'
-import { json, refusedWith } from '../../support/processes/command-line.ts'
-import { type Finished, finished, LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
-import { freePort } from '../../support/servers/free-port.ts'
+import { TOKENS } from '../../packages/conformance/defects/account-defects.ts'
+import { altered, jsonReply, type Plant, startMutatingProxy } from '../../packages/conformance/defects/mutating-proxy.ts'
+import { areaOf } from '../../packages/conformance/src/check.ts'
+import { ALL_CHECKS } from '../../packages/conformance/src/checks/all-checks.ts'
+import { type RunOptions, runConformance } from '../../packages/conformance/src/run.ts'
+import { Unusable } from '../../packages/conformance/src/unusable.ts'
+import { statement } from '../../src/storage/database.ts'
+import { insertUser } from '../../src/storage/repositories/users/user.repository.ts'
+import { admin, keyHolder, member } from '../support/app/actors.ts'
+import { type ConformingService, startConforming } from '../support/app/conforming-service.ts'
+import { until } from '../support/app/eventually.ts'
+import { DEV_MAIL_TOKEN } from '../support/app/start-app.ts'
+import { temporaryFolder, test } from '../support/databases/databases.ts'
+import { json, refusedWith } from '../support/processes/command-line.ts'
+import { type Finished, finished, LATCHKEY, runNode, startNode } from '../support/processes/processes.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 type JsonReport = {
   readonly passed: number
@@ -108,7 +108,7 @@ plainTest('conformance: an address, a key or a mailbox that cannot be used is on
     [{ mailbox: `${url}?token=wrong` }, `--mailbox: ${url}/dev/mail: it answered 404, and not with a list of mails`],
     [{ only: ['all'] }, `--only: there is no area or check all; the areas are ${[...new Set(ALL_CHECKS.map(areaOf))].join(', ')}`],
   ]
-  for (const [options, line] of refusals) await assert.rejects(runConformance({ url, adminKey, ...options }), new InvalidInput([line]))
+  for (const [options, line] of refusals) await assert.rejects(runConformance({ url, adminKey, ...options }), new Unusable([line]))
   assert.deepEqual(await service.countRows(), before)
   refusedWith(await run(t, ['conformance', dead, '--admin-key', 'env:KEY']), 1, '--admin-key: the environment variable KEY is not set')
   const line = `--admin-key: ${url} does not accept this key (401, Invalid API key)`

@@ -20,3 +20,9 @@ for (const { name, files, licences } of EXPLORER_PACKAGES) {
 
 // The stylesheet and the script of the pages.
 cpSync(join(ROOT, 'src/http/web/site/style'), join(ROOT, 'dist/http/web/site/style'), { recursive: true })
+
+// The checks of `latchkey conformance`, which are built as a package of their own.
+cpSync(join(ROOT, 'packages/conformance/dist'), join(ROOT, 'dist/conformance'), {
+  recursive: true,
+  filter: (file) => !file.endsWith('.d.ts'),
+})

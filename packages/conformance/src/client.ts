@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { codeOf } from '../../shared/system-errors.ts'
 import type { Masking } from './masking.ts'
 
 /** The headers of a caller: a token, an API key, or both. */
@@ -175,5 +174,6 @@ function reasonOf(error: unknown): string {
   if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
   const { cause } = error
   if (!(cause instanceof Error)) return error.message
-  return codeOf(cause) === 'ECONNREFUSED' ? 'nothing is listening at this address' : cause.message || codeOf(cause)
+  const code = 'code' in cause ? String(cause.code) : ''
+  return code === 'ECONNREFUSED' ? 'nothing is listening at this address' : cause.message || code
 }

@@ -1,5 +1,3 @@
-import { Interrupted } from '../terminal/interruption.ts'
-import { InvalidInput } from '../terminal/refusals.ts'
 import { createAccounts } from './accounts.ts'
 import { areaOf, type Check, NotApplicable } from './check.ts'
 import { ALL_CHECKS } from './checks/all-checks.ts'
@@ -11,6 +9,7 @@ import { type Mailbox, openMailbox } from './mailbox.ts'
 import { createMasking, type Masking } from './masking.ts'
 import { requireUsable } from './preflight.ts'
 import { type RemovalParts, removeAccounts } from './removal.ts'
+import { Unusable } from './unusable.ts'
 
 /** `differs`: a choice of Latchkey that this implementation decided otherwise, which is not an error. */
 export type Outcome = 'passed' | 'failed' | 'differs' | 'skipped'
@@ -83,7 +82,7 @@ export async function runConformance(options: RunOptions): Promise<Run> {
     const shared = createShared(client, accounts, operator)
     const contextFor = (watched: Client) => createContext(watched, accounts, operator, shared, mailbox)
     results = await runAll(checks, { ...options, checkpoint }, mailbox, (check) =>
-      runOne(check, options.isStrict === true, masking, clientFor, contextFor),
+      runOne(check, { isStrict: options.isStrict === true, masking, checkpoint, clientFor, contextFor }),
     )
   } finally {
     left = await cleanUp({ client: cleaner, admin: operator, ledger })
@@ -98,7 +97,7 @@ function selectChecks(only: readonly string[] | undefined): readonly Check[] {
   const unknown = only.filter((name) => !ALL_CHECKS.some((check) => areaOf(check) === name || check.id === name))
   const areas = [...new Set(ALL_CHECKS.map(areaOf))]
   if (unknown.length > 0)
-    throw new InvalidInput(unknown.map((name) => `--only: there is no area or check ${name}; the areas are ${areas.join(', ')}`))
+    throw new Unusable(unknown.map((name) => `--only: there is no area or check ${name}; the areas are ${areas.join(', ')}`))
   return ALL_CHECKS.filter(isSelected)
 }
 
@@ -125,13 +124,15 @@ async function runAll(
   return results
 }
 
-async function runOne(
-  check: Check,
-  isStrict: boolean,
-  masking: Masking,
-  clientFor: (onAnswer: (answer: Answer) => void) => Client,
-  contextFor: (client: Client) => ReturnType<typeof createContext>,
-): Promise<Result> {
+type CheckParts = {
+  readonly isStrict: boolean
+  readonly masking: Masking
+  readonly checkpoint: () => void
+  readonly clientFor: (onAnswer: (answer: Answer) => void) => Client
+  readonly contextFor: (client: Client) => ReturnType<typeof createContext>
+}
+
+async function runOne(check: Check, { isStrict, masking, checkpoint, clientFor, contextFor }: CheckParts): Promise<Result> {
   const startedAt = performance.now()
   let last: Answer | undefined
   const result = (rest: Omit<Result, 'check' | 'durationMs'>): Result => ({ check, durationMs: performance.now() - startedAt, ...rest })
@@ -142,9 +143,10 @@ async function runOne(
     await check.run(contextFor(clientFor((answer) => (last = answer))))
     return result({ outcome: 'passed' })
   } catch (error) {
+    // After an interruption the check has failed for no reason of its own.
+    checkpoint()
     if (error instanceof NotApplicable) return result({ outcome: 'skipped', reason: shown(error.message) })
     if (error instanceof Unanswered) return result({ outcome: 'failed', reason: shown(error.message) })
-    if (error instanceof Interrupted) throw error
     if (!(error instanceof Mismatch))
       return result({ outcome: 'failed', reason: shown(`the check could not be completed: ${String(error)}`) })
     const exchange = (error.answer ?? last)?.exchange()

@@ -1,4 +1,3 @@
-import { printable } from '../../shared/printable.ts'
 import { areaOf, describeSection } from './check.ts'
 import type { Result, Run } from './run.ts'
 
@@ -61,7 +60,14 @@ function leftovers(left: readonly string[]): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
 
-/** XML has no way to write most control characters, so that they appear as on a terminal. */
+// Characters that XML cannot contain, and those that control a terminal or reorder its text.
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/gu
+
 function escaped(text: string): string {
-  return printable(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+  return text
+    .replace(UNSAFE, (character) => {
+      const code = character.charCodeAt(0)
+      return code <= 0xff ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
+    })
+    .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
