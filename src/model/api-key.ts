@@ -1,20 +1,31 @@
+import { choice, computed, entity, flag, instant, integer, optional, text, texts, type ValuesOf } from './entity.ts'
+
 /** The routes that a key may call: every route of its owner, routes that only read, or only routes that identify the caller. */
 export type KeyAccess = 'full' | 'read' | 'identify'
 
-export type ApiKey = {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: number
-  readonly isActive: boolean
-  readonly scopes: readonly string[]
-  readonly access: KeyAccess
-  readonly expiresAt: number | undefined
-  /** The first characters of the key. Unknown for keys of older versions. */
-  readonly prefix: string | undefined
-  readonly lastUsedAt: number | undefined
-  /** When the last secret that a rotation replaced stops working. */
-  readonly retiringUntil: number | undefined
-}
+/** The view of the specification. */
+export const KEY_VIEW = entity('api_keys', { id: text, name: text, createdAt: instant, isActive: flag, scopes: texts })
+export const KEY = entity('api_keys', {
+  ...KEY_VIEW.fields,
+  // The first characters of the key. Unknown for keys of older versions.
+  prefix: optional(text),
+  access: choice<KeyAccess>(),
+  expiresAt: optional(instant),
+  lastUsedAt: optional(instant),
+  // When the last secret that a rotation replaced stops working.
+  retiringUntil: computed(
+    optional(instant),
+    '(select max(retiring_secrets.expires_at) from retiring_secrets where retiring_secrets.key_id = api_keys.id)',
+  ),
+})
+/** A whole row, without the number that the database gives it. */
+export const KEY_ROW = entity('api_keys', { ...KEY.fields, userId: integer, keyHash: text })
+/** A secret that a rotation has replaced, and that works until it expires. */
+export const RETIRING_SECRET = entity('retiring_secrets', { keyHash: text, keyId: text, retiredAt: instant, expiresAt: instant })
+
+export type ApiKey = ValuesOf<typeof KEY.fields>
+export type KeyRow = ValuesOf<typeof KEY_ROW.fields>
+export type RetiringSecret = ValuesOf<typeof RETIRING_SECRET.fields>
 
 /** What is left out stays as it is. */
 export type ApiKeyChanges = {
@@ -25,7 +36,7 @@ export type ApiKeyChanges = {
 }
 
 /** A key with its owner, as admins see it in a list. */
-export type OwnedApiKey = Pick<ApiKey, 'id' | 'name' | 'prefix' | 'createdAt' | 'isActive' | 'expiresAt' | 'lastUsedAt'> & {
+export type OwnedApiKey = ApiKey & {
   readonly ownerId: number
   readonly ownerEmail: string
 }

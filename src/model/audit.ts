@@ -1,10 +1,12 @@
-import type { StoredEvent } from './event.ts'
+import { entity, orNull, text, type ValuesOf } from './entity.ts'
+import { EVENT } from './event.ts'
 
 /** An HMAC and the name of its key. */
 export type Seal = { readonly mac: string; readonly macKey: string }
 
 /** An event as the process that caused it has written it. The salt is null once address and details are erased. */
-export type WrittenEvent = StoredEvent & Seal & { readonly salt: string | null }
+export const WRITTEN_EVENT = entity('events', { ...EVENT.fields, salt: orNull(text), mac: text, macKey: text })
+export type WrittenEvent = ValuesOf<typeof WRITTEN_EVENT.fields>
 
 /** A link of the hash chain, without its event. */
 export type EventSeal = Seal & {

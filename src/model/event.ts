@@ -1,4 +1,5 @@
 import type { Origin } from './caller.ts'
+import { choice, entity, type Field, instant, integer, isoTime, orNull, text, type ValuesOf } from './entity.ts'
 
 /** The kinds of security-relevant changes, which the audit trail contains. */
 export const AUDITED_KINDS = [
@@ -59,20 +60,44 @@ export type EventDetail = {
   readonly url?: string | undefined
 }
 
-/** An event as it is stored. */
-export type StoredEvent = {
-  readonly id: number
-  readonly at: number
-  readonly kind: string
-  readonly actor: number | null
-  readonly via: string
-  readonly target: number | null
-  readonly keyId: string | null
-  readonly requestId: string | null
-  readonly ip: string | null
-  /** A JSON object. */
-  readonly detail: string | null
+const LAST_TIME = 8_640_000_000_000_000
+
+/** The time of an event within the calendar: somebody may have changed it in the database, and the list still has to work. */
+export function shownTime(at: number): number {
+  return Math.max(-LAST_TIME, Math.min(at, LAST_TIME))
 }
+
+const eventTime: Field<number, string> = { ...instant, toJson: (at) => isoTime(shownTime(at)) }
+
+/** A JSON object as text, unless somebody has changed it in the database. */
+const eventDetail: Field<string | null, Record<string, unknown> | null> = {
+  ...orNull(text),
+  toJson(detail) {
+    if (detail === null) return null
+    try {
+      const parsed: unknown = JSON.parse(detail)
+      return typeof parsed === 'object' && parsed !== null ? { ...parsed } : { invalid: detail }
+    } catch {
+      return { invalid: detail }
+    }
+  },
+}
+
+/** An event as it is stored. */
+export const EVENT = entity('events', {
+  id: integer,
+  at: eventTime,
+  kind: text,
+  actor: orNull(integer),
+  via: choice<Origin['via']>(),
+  target: orNull(integer),
+  keyId: orNull(text),
+  ip: orNull(text),
+  requestId: orNull(text),
+  detail: eventDetail,
+})
+
+export type StoredEvent = ValuesOf<typeof EVENT.fields>
 
 export function isAudited(event: Event): event is AuditedEvent {
   return event.kind !== 'mail.requested'

@@ -1,21 +1,29 @@
+import { choice, entity, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+
 export type Role = 'user' | 'admin'
 
-export type User = {
-  readonly id: number
-  readonly email: string
-  readonly firstName: string
-  readonly lastName: string
-  readonly role: Role
-  readonly banned: boolean
-  readonly verified: boolean
-}
-
 /** The fields that users set themselves. The service decides everything else about an account. */
-export type Profile = {
-  readonly email: string
-  readonly firstName: string
-  readonly lastName: string
-}
+export const PROFILE = entity('users', { email: text, firstName: text, lastName: text })
+/** What every request reads of its caller. */
+export const USER = entity('users', { id: integer, ...PROFILE.fields, role: choice<Role>(), banned: flag, verified: flag })
+/** What only lists, exports and the pages of an account read. An optional field of an account belongs here. */
+export const USER_DETAILS = entity('users', { createdAt: instant, lastLoginAt: optional(instant) })
+/** What only signing in and the use of mailed tokens may read. */
+export const USER_SECRETS = entity('users', { passwordHash: text, emailVersion: integer, resetVersion: integer })
+/** What derives from other fields: the key and the copies that searches read, and the kind of a hash that another system made. */
+export const USER_COPIES = entity('users', {
+  emailKey: text,
+  firstNameFolded: text,
+  lastNameFolded: text,
+  foreignKind: optional(text),
+})
+/** A whole row. */
+export const USER_ROW = entity('users', { ...USER.fields, ...USER_SECRETS.fields, ...USER_DETAILS.fields, ...USER_COPIES.fields })
+
+export type Profile = ValuesOf<typeof PROFILE.fields>
+export type User = ValuesOf<typeof USER.fields>
+export type UserSecrets = ValuesOf<typeof USER_SECRETS.fields>
+export type UserRow = ValuesOf<typeof USER_ROW.fields>
 
 export type SearchField = 'all' | keyof Profile
 
@@ -32,11 +40,7 @@ export type UserSearch = {
 export type FoundUsers = { readonly users: readonly User[]; readonly total: number }
 
 /** A user as admins see them in a list. */
-export type ListedUser = User & {
-  readonly createdAt: number
-  /** When they last logged in; undefined if they never have. */
-  readonly lastLoginAt: number | undefined
-}
+export type ListedUser = User & ValuesOf<typeof USER_DETAILS.fields>
 
 /** An account may have several: an admin who is verified and not banned is active too. */
 export type UserStatus = 'active' | 'unverified' | 'banned' | 'admin'

@@ -28,6 +28,9 @@ export type HotPath<Row> = {
 
 type PostgresType = 'text' | 'bigint'
 
+/** A row by the names of its columns, which an entity of the model reads. */
+export type StoredRow = Readonly<Record<string, unknown>>
+
 export type Bit = boolean | 0 | 1
 
 /** What a repository function needs, inside or outside a transaction. */
@@ -119,6 +122,11 @@ const catalogue: Statement<unknown>[] = []
 /** Declares a statement. Repositories do so at the top of their file, so that drivers can prepare all of them at start. */
 export function statement<Row>(sql: string, sqliteSql = sql): Statement<Row> {
   return declare({ sql, sqliteSql, isRead: /^\s*select\b/i.test(sql), isLong: false })
+}
+
+/** The beginning of a statement that inserts one row with the values of an entity. */
+export function insertInto(table: string, { columnNames }: { readonly columnNames: readonly string[] }): string {
+  return `insert into ${table} (${columnNames.join(', ')}) values (${columnNames.map((_, index) => `$${index + 1}`).join(', ')})`
 }
 
 /** Declares a long read, such as a search. PostgreSQL plans it for each execution, with its values. */

@@ -1,45 +1,20 @@
+import { KEY_ROW, RETIRING_SECRET } from '../model/api-key.ts'
+import { WRITTEN_EVENT } from '../model/audit.ts'
+import { SESSION_ROW } from '../model/session.ts'
+import { USER_ROW } from '../model/user.ts'
+
 /**
  * The tables with their columns, in the order in which they are filled: each references only tables before it. Transfers, imports and
  * exports take the columns from here.
  */
 export const TABLES = {
-  users: [
-    'id',
-    'email',
-    'email_key',
-    'password_hash',
-    'first_name',
-    'last_name',
-    'first_name_folded',
-    'last_name_folded',
-    'role',
-    'banned',
-    'verified',
-    'email_version',
-    'reset_version',
-    'created_at',
-    'last_login_at',
-    'foreign_kind',
-  ],
-  sessions: ['id', 'user_id', 'created_at', 'expires_at', 'ip', 'user_agent', 'last_seen_at'],
-  api_keys: [
-    'seq',
-    'id',
-    'user_id',
-    'name',
-    'key_hash',
-    'scopes',
-    'is_active',
-    'created_at',
-    'last_used_at',
-    'access',
-    'expires_at',
-    'prefix',
-  ],
-  retiring_secrets: ['key_hash', 'key_id', 'retired_at', 'expires_at'],
+  users: USER_ROW.columnNames,
+  sessions: [...SESSION_ROW.columnNames, 'last_seen_at'],
+  api_keys: ['seq', ...KEY_ROW.columnNames],
+  retiring_secrets: RETIRING_SECRET.columnNames,
   signing_keys: ['id', 'public_jwk', 'private_key', 'created_at', 'signs_from', 'published_until'],
   secret_uses: ['fingerprint', 'first_used_at', 'last_used_at'],
-  events: ['id', 'at', 'kind', 'actor', 'via', 'target', 'key_id', 'request_id', 'ip', 'detail', 'salt', 'mac', 'mac_key'],
+  events: WRITTEN_EVENT.columnNames,
   event_seals: ['position', 'event_id', 'sealed_at', 'digest', 'hash', 'mac', 'mac_key'],
   audit_marks: ['name', 'position', 'hash', 'marked_at', 'mac', 'mac_key'],
   outbox: [

@@ -1,9 +1,9 @@
-import { parseEventDetail, shownTime } from '../../domain/values/event-detail.ts'
-import type { ApiKey } from '../../model/api-key.ts'
-import type { StoredEvent } from '../../model/event.ts'
+import { type ApiKey, KEY } from '../../model/api-key.ts'
+import { isoTime } from '../../model/entity.ts'
+import { EVENT, type StoredEvent } from '../../model/event.ts'
 import type { OutboxMail } from '../../model/mail.ts'
-import type { ListedSession } from '../../model/session.ts'
-import type { User } from '../../model/user.ts'
+import { type ListedSession, SESSION } from '../../model/session.ts'
+import { USER, type User } from '../../model/user.ts'
 import type { OutboxWebhook } from '../../model/webhook.ts'
 import type { Format } from './output.ts'
 
@@ -17,15 +17,7 @@ export const USER_FORMAT: Format<User> = {
     ROLE: ({ role }) => role,
     STATE: ({ banned, verified }) => [verified ? 'verified' : 'unverified', ...(banned ? ['banned'] : [])].join(', '),
   },
-  json: ({ id, email, firstName, lastName, role, banned, verified }) => ({
-    id,
-    email,
-    first_name: firstName,
-    last_name: lastName,
-    role,
-    banned,
-    verified,
-  }),
+  json: USER.toJson,
 }
 
 export function userLabel({ id, email }: User): string {
@@ -45,18 +37,7 @@ export const KEY_FORMAT: Format<ApiKey> = {
     'RETIRING UNTIL': ({ retiringUntil }) => timeText(retiringUntil),
     SCOPES: ({ scopes }) => scopes.join(', '),
   },
-  json: ({ id, name, createdAt, isActive, scopes, prefix, access, expiresAt, lastUsedAt, retiringUntil }) => ({
-    id,
-    name,
-    created_at: timeText(createdAt),
-    is_active: isActive,
-    scopes,
-    prefix: prefix ?? null,
-    access,
-    expires_at: timeText(expiresAt) || null,
-    last_used_at: timeText(lastUsedAt) || null,
-    retiring_until: timeText(retiringUntil) || null,
-  }),
+  json: KEY.toJson,
 }
 
 function keyState({ isActive, expiresAt }: ApiKey): string {
@@ -65,7 +46,7 @@ function keyState({ isActive, expiresAt }: ApiKey): string {
 }
 
 function timeText(time: number | undefined): string {
-  return time === undefined ? '' : new Date(time).toISOString()
+  return time === undefined ? '' : isoTime(time)
 }
 
 export function keyLabel({ id, name }: ApiKey, owner: User): string {
@@ -75,19 +56,12 @@ export function keyLabel({ id, name }: ApiKey, owner: User): string {
 export const SESSION_FORMAT: Format<ListedSession> = {
   columns: {
     ID: ({ id }) => id,
-    'LOGGED IN': ({ createdAt }) => new Date(createdAt).toISOString(),
-    'LAST SEEN': ({ lastSeenAt }) => new Date(lastSeenAt).toISOString(),
+    'LOGGED IN': ({ createdAt }) => isoTime(createdAt),
+    'LAST SEEN': ({ lastSeenAt }) => isoTime(lastSeenAt),
     IP: ({ ip }) => ip ?? '',
     PROGRAM: ({ userAgent }) => userAgent ?? '',
   },
-  json: ({ id, createdAt, lastSeenAt, expiresAt, ip, userAgent }) => ({
-    id,
-    created_at: new Date(createdAt).toISOString(),
-    last_seen_at: new Date(lastSeenAt).toISOString(),
-    expires_at: new Date(expiresAt).toISOString(),
-    ip: ip ?? null,
-    user_agent: userAgent ?? null,
-  }),
+  json: SESSION.toJson,
 }
 
 /** A key with its secret, which is shown once. */
@@ -113,7 +87,7 @@ export const MAIL_FORMAT: Format<OutboxMail> = {
     TO: ({ recipient }) => recipient,
     STATE: outboxState,
     ATTEMPTS: ({ attempts }) => String(attempts),
-    REQUESTED: ({ requestedAt }) => new Date(requestedAt).toISOString(),
+    REQUESTED: ({ requestedAt }) => isoTime(requestedAt),
     'LAST ERROR': ({ lastError }) => lastError ?? '',
   },
   json: (mail) => ({
@@ -122,9 +96,9 @@ export const MAIL_FORMAT: Format<OutboxMail> = {
     recipient: mail.recipient,
     state: outboxState(mail),
     attempts: mail.attempts,
-    requested_at: new Date(mail.requestedAt).toISOString(),
-    due_at: mail.failedAt === undefined ? new Date(mail.dueAt).toISOString() : null,
-    failed_at: mail.failedAt === undefined ? null : new Date(mail.failedAt).toISOString(),
+    requested_at: isoTime(mail.requestedAt),
+    due_at: mail.failedAt === undefined ? isoTime(mail.dueAt) : null,
+    failed_at: mail.failedAt === undefined ? null : isoTime(mail.failedAt),
     last_error: mail.lastError ?? null,
   }),
 }
@@ -132,7 +106,7 @@ export const MAIL_FORMAT: Format<OutboxMail> = {
 export const EVENT_FORMAT: Format<StoredEvent> = {
   columns: {
     ID: ({ id }) => String(id),
-    AT: ({ at }) => timeText(shownTime(at)),
+    AT: ({ at }) => EVENT.fields.at.toJson(at),
     KIND: ({ kind }) => kind,
     ACTOR: ({ actor }) => String(actor ?? ''),
     VIA: ({ via }) => via,
@@ -141,18 +115,7 @@ export const EVENT_FORMAT: Format<StoredEvent> = {
     KEY: ({ keyId }) => keyId ?? '',
     DETAIL: ({ detail }) => detail ?? '',
   },
-  json: ({ id, at, kind, actor, via, target, keyId, ip, requestId, detail }) => ({
-    id,
-    at: timeText(shownTime(at)),
-    kind,
-    actor,
-    via,
-    target,
-    key_id: keyId,
-    ip,
-    request_id: requestId,
-    detail: parseEventDetail(detail),
-  }),
+  json: EVENT.toJson,
 }
 
 export function webhookLabel({ id, type, userId }: OutboxWebhook): string {

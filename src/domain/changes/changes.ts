@@ -1,9 +1,9 @@
 import type { Actor, Caller, Operator, Origin } from '../../model/caller.ts'
 import type { Change, Event } from '../../model/event.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User } from '../../model/user.ts'
+import type { User, UserSecrets } from '../../model/user.ts'
 import type { Database, FinalStatement, LockName, Transaction } from '../../storage/database.ts'
-import { findUserById, lockAccounts, type UserSecrets } from '../../storage/repositories/users/user.repository.ts'
+import { findUserById, lockAccounts } from '../../storage/repositories/users/user.repository.ts'
 import { requireCaller } from './callers.ts'
 
 /** A transaction that reports what it changed. */

@@ -1,10 +1,10 @@
+import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../model/api-key.ts'
 import type { Origin } from '../../model/caller.ts'
+import { entity } from '../../model/entity.ts'
+import { USER, USER_DETAILS, type UserRow } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import {
   countUsers,
-  type ExportedKeyRow,
-  type ExportedSecretRow,
-  type ExportedUser,
   listExportedKeys,
   listExportedSecrets,
   listExportedUsers,
@@ -28,8 +28,8 @@ export function createExport({ reads, changes, now }: Parts, origin: Origin, wit
     const users = await listExportedUsers(reads, afterId, PAGE_SIZE)
     const lastId = users.at(-1)?.id
     if (lastId === undefined) return undefined
-    const keys = Map.groupBy(await listExportedKeys(reads, afterId, lastId), ({ user_id }) => user_id)
-    const secrets = Map.groupBy(await listExportedSecrets(reads, afterId, lastId, now()), ({ key_id }) => key_id)
+    const keys = Map.groupBy(await listExportedKeys(reads, afterId, lastId), ({ userId }) => userId)
+    const secrets = Map.groupBy(await listExportedSecrets(reads, afterId, lastId, now()), ({ keyId }) => keyId)
     const keysOf = (id: number) => (keys.get(id) ?? []).map((key) => keyObject(key, secrets.get(key.id) ?? [], withHashes))
     return { users: users.map((user) => userObject(user, keysOf(user.id), withHashes)), lastId }
   }
@@ -46,44 +46,31 @@ export function createExport({ reads, changes, now }: Parts, origin: Origin, wit
   }
 }
 
-function userObject(user: ExportedUser, keys: readonly JsonObject[], withHashes: boolean): JsonObject {
-  const { id, email, firstName, lastName, role, verified, banned, createdAt, lastLoginAt, passwordHash } = user
-  return {
-    id,
-    email,
-    first_name: firstName,
-    last_name: lastName,
-    role,
-    verified,
-    banned,
-    created_at: timeText(createdAt),
-    ...(lastLoginAt !== undefined && { last_login_at: timeText(lastLoginAt) }),
-    ...(withHashes && passwordHash !== NO_PASSWORD && { password_hash: passwordHash }),
-    keys,
-  }
+const EXPORTED_USER = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
+// A former secret is exported on its own, with its hash.
+const { retiringUntil: _, ...KEY_FIELDS } = KEY.fields
+const EXPORTED_KEY = entity('api_keys', KEY_FIELDS)
+
+function userObject(user: UserRow, keys: readonly JsonObject[], withHashes: boolean): JsonObject {
+  const { passwordHash } = user
+  return { ...given(EXPORTED_USER.toJson(user)), ...(withHashes && passwordHash !== NO_PASSWORD && { password_hash: passwordHash }), keys }
 }
 
-function keyObject(key: ExportedKeyRow, secrets: readonly ExportedSecretRow[], withHashes: boolean): JsonObject {
+function keyObject(key: KeyRow, secrets: readonly RetiringSecret[], withHashes: boolean): JsonObject {
   return {
-    id: key.id,
-    name: key.name,
-    // The column holds a JSON list.
-    scopes: JSON.parse(key.scopes) as unknown,
-    access: key.access,
-    is_active: Boolean(key.is_active),
-    created_at: timeText(key.created_at),
-    expires_at: key.expires_at === null ? null : timeText(key.expires_at),
-    ...(key.prefix !== null && { prefix: key.prefix }),
-    ...(key.last_used_at !== null && { last_used_at: timeText(key.last_used_at) }),
-    ...(withHashes && { key_hash: key.key_hash }),
+    expires_at: null,
+    ...given(EXPORTED_KEY.toJson(key)),
+    ...(withHashes && { key_hash: key.keyHash }),
     ...(withHashes && secrets.length > 0 && { retiring_secrets: secrets.map(secretObject) }),
   }
 }
 
-function secretObject({ key_hash, retired_at, expires_at }: ExportedSecretRow): JsonObject {
-  return { key_hash, retired_at: timeText(retired_at), expires_at: timeText(expires_at) }
+function secretObject(secret: RetiringSecret): JsonObject {
+  const { key_id: _, ...rest } = RETIRING_SECRET.toJson(secret)
+  return rest
 }
 
-function timeText(time: number): string {
-  return new Date(time).toISOString()
+/** Without the fields that are unknown. */
+function given(json: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null))
 }

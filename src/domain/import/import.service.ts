@@ -10,10 +10,10 @@ import {
   expectManyRows,
   type FoundUser,
   findUsersByEmail,
+  type GivenUser,
   hasUsers,
   insertUsers,
   lockUserStates,
-  type UserRow,
   updateUsers,
 } from '../../storage/repositories/import/user-import.repository.ts'
 import type { ChangeTransaction } from '../changes/changes.ts'
@@ -74,7 +74,7 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
     const reject = (user: ImportedUser, reason: string) => void rejected.push({ user, reason })
     const importable = await withoutForeignKeys(tx, keepIds ? withIds(users, reject) : users, reject)
     const rows = importable.map((user) => toNewRow(isNumbered ? { ...user, id: --lastRehearsedId } : user, now()))
-    const created = joined(importable, await insertUsers(tx, rows, keepIds || isNumbered))
+    const created = joined(importable, await insertUsers(tx, rows, { keepsIds: keepIds || isNumbered }))
     if (keepIds && !isRehearsal && created.size > 0) await continueIds(tx)
     const others = importable.filter((user) => !created.has(user))
     const found = joined(others, await findUsersByEmail(tx, keysOf(others)))
@@ -168,7 +168,7 @@ function keysOf(users: readonly ImportedUser[]): string[] {
   return users.map(({ emailKey }) => emailKey)
 }
 
-function toNewRow(user: ImportedUser, now: number): UserRow {
+function toNewRow(user: ImportedUser, now: number): GivenUser {
   return {
     ...user,
     firstName: user.firstName ?? NO_NAME,
@@ -181,6 +181,6 @@ function toNewRow(user: ImportedUser, now: number): UserRow {
   }
 }
 
-function toChangedRow(user: ImportedUser): UserRow {
+function toChangedRow(user: ImportedUser): GivenUser {
   return { ...user, id: undefined }
 }

@@ -40,7 +40,7 @@ export async function rotateKey(tx: Transaction, rotation: Rotation): Promise<Ap
   const { secret, ...next } = createSecret(keyPrefix)
   await replaceSecret(tx, userId, keyId, next)
   if (overlapSeconds > 0 && key.isActive && !hasExpired(key, now)) {
-    await insertRetiringSecret(tx, { hash: formerHash, keyId, retiredAt: now, expiresAt: now + overlapSeconds * 1000 })
+    await insertRetiringSecret(tx, { keyHash: formerHash, keyId, retiredAt: now, expiresAt: now + overlapSeconds * 1000 })
     await deleteOldestRetiringSecrets(tx, keyId, MAX_RETIRING_SECRETS)
   } else {
     await deleteRetiringSecrets(tx, keyId)

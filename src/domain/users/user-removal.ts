@@ -1,9 +1,8 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User } from '../../model/user.ts'
+import type { User, UserSecrets } from '../../model/user.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
 import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
-import type { UserSecrets } from '../../storage/repositories/users/user.repository.ts'
 import { deleteUser, hasOtherActiveAdmin, hasOtherAdmin } from '../../storage/repositories/users/user-administration.repository.ts'
 import type { AccountChange, Changes, ChangeTransaction } from '../changes/changes.ts'
 

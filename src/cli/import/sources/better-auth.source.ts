@@ -1,7 +1,7 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import type { FieldTree } from '../../../domain/import/fields.ts'
 import type { JsonObject } from '../../../domain/import/imported-user.ts'
-import { snakeCase } from '../../../shared/snake-case.ts'
+import { snakeCase } from '../../../model/entity.ts'
 import { defineSource, FOREVER, fromTimestamp, isInFuture, type Source, splitName } from './source.ts'
 
 type Column = 'emailVerified' | 'createdAt' | 'banExpires' | 'userId' | 'providerId'

@@ -1,8 +1,7 @@
 import { EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventPage } from '../../../domain/audit/audit.service.ts'
 import { eventCursor } from '../../../domain/values/event-cursor.ts'
-import { parseEventDetail, shownTime } from '../../../domain/values/event-detail.ts'
 import type { EventPlace } from '../../../model/audit.ts'
-import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
+import { AUDITED_KINDS, EVENT, type StoredEvent } from '../../../model/event.ts'
 import { nullable, type Static, Type } from '../../validation/schema.ts'
 import { UserId } from '../users/user.schemas.ts'
 
@@ -66,21 +65,7 @@ export const EventsView = Type.Object(
   { title: 'AuditEvents', description: 'One page of the audit trail.' },
 )
 
-export function eventView({ id, at, kind, actor, via, target, keyId, ip, requestId, detail }: StoredEvent): Static<typeof EventView> {
-  return {
-    id,
-    at: new Date(shownTime(at)).toISOString(),
-    kind,
-    actor,
-    // Written by this service, which knows no other way.
-    via: via as Static<typeof EventView>['via'],
-    target,
-    key_id: keyId,
-    ip,
-    request_id: requestId,
-    detail: parseEventDetail(detail),
-  }
-}
+export const eventView = EVENT.toJson satisfies (event: StoredEvent) => Static<typeof EventView>
 
 export function eventsView({ items, next }: EventPage): Static<typeof EventsView> {
   return { items: items.map(eventView), next: next === undefined ? null : eventCursor(next) }

@@ -1,5 +1,5 @@
 import { MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
-import type { ApiKey, ApiKeyChanges, KeyAccess } from '../../../model/api-key.ts'
+import { type ApiKey, type ApiKeyChanges, KEY, KEY_VIEW, type KeyAccess } from '../../../model/api-key.ts'
 import { nameField } from '../../validation/fields.ts'
 import { type Static, Type } from '../../validation/schema.ts'
 import { UserId } from '../users/user.schemas.ts'
@@ -142,21 +142,5 @@ export function keyChanges({ name, is_active, expires_at }: Static<typeof KeyCha
 
 /** The view of a key; with details, the fields beyond the specified ones too. */
 export function keyView(key: ApiKey, hasDetails = false): Static<typeof KeyView> {
-  const { id, name, createdAt, isActive, scopes } = key
-  const view = { id, name, created_at: new Date(createdAt).toISOString(), is_active: isActive, scopes: [...scopes] }
-  return hasDetails ? { ...view, ...detailsView(key) } : view
-}
-
-function detailsView({ prefix, access, expiresAt, lastUsedAt, retiringUntil }: ApiKey) {
-  return {
-    prefix: prefix ?? null,
-    access,
-    expires_at: instantText(expiresAt),
-    last_used_at: instantText(lastUsedAt),
-    retiring_until: instantText(retiringUntil),
-  }
-}
-
-function instantText(instant: number | undefined): string | null {
-  return instant === undefined ? null : new Date(instant).toISOString()
+  return (hasDetails ? KEY : KEY_VIEW).toJson(key)
 }

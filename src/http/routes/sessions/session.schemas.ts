@@ -1,4 +1,4 @@
-import type { ListedSession } from '../../../model/session.ts'
+import { type ListedSession, SESSION } from '../../../model/session.ts'
 import { nullable, type Static, Type } from '../../validation/schema.ts'
 import { UserId } from '../users/user.schemas.ts'
 
@@ -25,13 +25,5 @@ export const SessionView = Type.Object(
 export const SessionsView = Type.Array(SessionView)
 
 export function sessionsView(sessions: readonly ListedSession[], currentId: string | undefined): Static<typeof SessionsView> {
-  return sessions.map(({ id, createdAt, lastSeenAt, expiresAt, ip, userAgent }) => ({
-    id,
-    created_at: new Date(createdAt).toISOString(),
-    last_seen_at: new Date(lastSeenAt).toISOString(),
-    expires_at: new Date(expiresAt).toISOString(),
-    ip: ip ?? null,
-    user_agent: userAgent ?? null,
-    current: id === currentId,
-  }))
+  return sessions.map((session) => ({ ...SESSION.toJson(session), current: session.id === currentId }))
 }

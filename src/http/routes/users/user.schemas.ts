@@ -1,5 +1,5 @@
 import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
-import type { FoundUsers, User, UserSearch } from '../../../model/user.ts'
+import { type FoundUsers, PROFILE, USER, type User, type UserSearch } from '../../../model/user.ts'
 import { Email, FirstName, GivenPassword, LastName, NewPassword } from '../../validation/fields.ts'
 import { type Static, Type } from '../../validation/schema.ts'
 
@@ -91,13 +91,8 @@ export const FoundUsersView = Type.Object(
 /** One user if the query names one, otherwise all users. */
 export const UserOrUsersView = Type.Union([Type.Array(UserView), UserView])
 
-export function profileView({ email, firstName, lastName }: User): Static<typeof ProfileView> {
-  return { email, first_name: firstName, last_name: lastName }
-}
-
-export function userView({ id, email, firstName, lastName, role, banned, verified }: User): Static<typeof UserView> {
-  return { id, email, first_name: firstName, last_name: lastName, role, banned, verified }
-}
+export const profileView = PROFILE.toJson satisfies (user: User) => Static<typeof ProfileView>
+export const userView = USER.toJson satisfies (user: User) => Static<typeof UserView>
 
 export function toUserSearch(query: Static<typeof SearchQuery>): UserSearch {
   const { field, isExact, page, size } = SEARCH_DEFAULTS

@@ -1,6 +1,5 @@
-import { parseEventDetail, shownTime } from '../../../domain/values/event-detail.ts'
 import type { EventFilter } from '../../../model/audit.ts'
-import { AUDITED_KINDS, type StoredEvent } from '../../../model/event.ts'
+import { AUDITED_KINDS, EVENT, type StoredEvent, shownTime } from '../../../model/event.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { shortText, timeOf } from '../site/elements/format.ts'
@@ -75,7 +74,7 @@ function userLink(root: string, id: number | null): Html | string {
 
 /** `changed: email, first_name` */
 function detailText(keyId: string | null, detail: string | null): Html | string {
-  const facts = Object.entries({ ...(keyId !== null && { key: keyId }), ...parseEventDetail(detail) })
+  const facts = Object.entries({ ...(keyId !== null && { key: keyId }), ...EVENT.fields.detail.toJson(detail) })
   if (facts.length === 0) return ''
   const text = facts.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`).join('; ')
   return html`<span class="wrap quiet">${shortText(text)}</span>`

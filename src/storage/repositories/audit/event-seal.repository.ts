@@ -1,9 +1,8 @@
-import type { AuditMark, EventSeal, WrittenEvent } from '../../../model/audit.ts'
-import { type Reads, statement, type Transaction } from '../../database.ts'
+import { type AuditMark, type EventSeal, WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
+import { type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { deleteListed, insertRows } from '../../many-rows.ts'
-import { toWrittenEvent, WRITTEN_COLUMNS, type WrittenRow } from './event.repository.ts'
 
-type LinkRow = { [Column in keyof WrittenRow]: WrittenRow[Column] | null } & {
+type LinkRow = StoredRow & {
   readonly position: number
   readonly event_id: number
   readonly sealed_at: number
@@ -44,7 +43,7 @@ const FIND_IDS = statement<IdsRow>(
 const INSERT_SEALS = insertRows('event_seals', { keepsIds: true })
 const ADD_SEALS = statement(INSERT_SEALS.postgres, INSERT_SEALS.sqlite)
 const LIST_LINKS = statement<LinkRow>(`
-  select position, event_id, sealed_at, digest, hash, event_seals.mac as link_mac, event_seals.mac_key as link_mac_key, ${WRITTEN_COLUMNS}
+  select position, event_id, sealed_at, digest, hash, event_seals.mac as link_mac, event_seals.mac_key as link_mac_key, ${WRITTEN_EVENT.columns}
   from event_seals left join events on events.id = event_id where position > $1 order by position limit $2`)
 // In one statement, because links and marks change together.
 const FIND_STRAY_LINK = statement<StrayLink>(`
@@ -133,5 +132,5 @@ function toChainLink(row: LinkRow): ChainLink {
   const { position, event_id, sealed_at, digest, hash, link_mac, link_mac_key } = row
   const seal = { position, eventId: event_id, sealedAt: sealed_at, digest, hash, mac: link_mac, macKey: link_mac_key }
   // The columns of an event are null together: then the event does not exist.
-  return { seal, event: row.id === null ? undefined : toWrittenEvent(row as WrittenRow) }
+  return { seal, event: row['id'] === null ? undefined : WRITTEN_EVENT.fromRow(row) }
 }

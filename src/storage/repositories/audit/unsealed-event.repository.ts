@@ -1,9 +1,6 @@
-import type { WrittenEvent } from '../../../model/audit.ts'
+import { WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
 import type { AuditedKind } from '../../../model/event.ts'
-import { type Bit, type Reads, statement, type Transaction } from '../../database.ts'
-import { toWrittenEvent, WRITTEN_COLUMNS, type WrittenRow } from './event.repository.ts'
-
-type UnsealedRow = WrittenRow & { readonly is_copy: Bit }
+import { type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 
 /** An event that is not in the chain yet. A copy repeats another event, and nobody but an intruder makes one. */
 export type UnsealedEvent = WrittenEvent & { readonly isCopy: boolean }
@@ -22,11 +19,11 @@ const SEALED_UP_TO = {
   postgres: `(select least(${LAST_SEALED_ID}, pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)))`,
   sqlite: `(select min(${LAST_SEALED_ID}, coalesce((select seq from sqlite_sequence where name = 'events'), 0)))`,
 }
-const UNSEALED_COLUMNS = `${WRITTEN_COLUMNS}, exists (
+const UNSEALED_COLUMNS = `${WRITTEN_EVENT.columns}, exists (
   select 1 from events as other where other.at = events.at and other.mac = events.mac and other.id <> events.id
     and (other.id < events.id or exists (select 1 from event_seals where event_id = other.id))) as is_copy`
 // One bound: given two, SQLite takes the first one and reads every event above it.
-const FIND_UNSEALED = statement<UnsealedRow>(
+const FIND_UNSEALED = statement<StoredRow>(
   findUnsealedSql(`greatest($1::bigint, ${SEALED_UP_TO.postgres} - $2::bigint)`),
   findUnsealedSql(`max($1, ${SEALED_UP_TO.sqlite} - $2)`),
 )
@@ -39,7 +36,7 @@ const FIND_OLDEST_UNSEALED = statement<{ at: number }>(OLDEST_UNSEALED.postgres,
 const FIND_WINDOW_END = statement<{ last: number | null }>(
   'select max(id) as last from (select id from events where id > $1 order by id limit $2) as following',
 )
-const LIST_UNSEALED = statement<UnsealedRow>(
+const LIST_UNSEALED = statement<StoredRow>(
   `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
 )
 const FIND_SERVICE_EVENT = statement<{ id: number }>(
@@ -47,7 +44,9 @@ const FIND_SERVICE_EVENT = statement<{ id: number }>(
     and exists (select 1 from events as later where later.via in ('http', 'console') and later.at > first.at + $2)
   order by first.at, first.id limit 1`,
 )
-const FIND_LAST_OF_KIND = statement<WrittenRow>(`select ${WRITTEN_COLUMNS} from events where kind = $1 order by at desc, id desc limit 1`)
+const FIND_LAST_OF_KIND = statement<StoredRow>(
+  `select ${WRITTEN_EVENT.columns} from events where kind = $1 order by at desc, id desc limit 1`,
+)
 
 function positionOf(mark: 'head' | 'anchor'): string {
   return `coalesce((select position from audit_marks where name = '${mark}'), 0)`
@@ -84,9 +83,9 @@ export async function findServiceEvent(db: Reads, after: number, laterByMs: numb
 
 export async function findLastOfKind(db: Reads, kind: AuditedKind): Promise<WrittenEvent | undefined> {
   const row = await db.first(FIND_LAST_OF_KIND, kind)
-  return row && toWrittenEvent(row)
+  return row && WRITTEN_EVENT.fromRow(row)
 }
 
-function toUnsealedEvent(row: UnsealedRow): UnsealedEvent {
-  return { ...toWrittenEvent(row), isCopy: Boolean(row.is_copy) }
+function toUnsealedEvent(row: StoredRow): UnsealedEvent {
+  return { ...WRITTEN_EVENT.fromRow(row), isCopy: Boolean(row['is_copy']) }
 }

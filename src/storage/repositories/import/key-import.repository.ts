@@ -1,4 +1,4 @@
-import type { KeyAccess } from '../../../model/api-key.ts'
+import { KEY_ROW, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../../model/api-key.ts'
 import { type Reads, statement, type Transaction } from '../../database.ts'
 import { insertRows } from '../../many-rows.ts'
 
@@ -15,45 +15,12 @@ const FIND_OWNERS = statement<{ id: string; key_hash: string; email_key: string 
   owners('in (select value from json_each($1))'),
 )
 
-export type KeyRow = {
-  readonly id: string
-  readonly userId: number
-  readonly name: string
-  readonly keyHash: string
-  readonly scopes: readonly string[]
-  readonly isActive: boolean
-  readonly createdAt: number
-  readonly lastUsedAt: number | undefined
-  readonly access: KeyAccess
-  readonly expiresAt: number | undefined
-  readonly prefix: string | undefined
-}
-
-export type RetiringRow = { readonly keyHash: string; readonly keyId: string; readonly retiredAt: number; readonly expiresAt: number }
-
 /** Inserts keys with one statement. A key that exists is left as it is. */
-export async function insertKeys(tx: Transaction, keys: readonly KeyRow[], retiring: readonly RetiringRow[]): Promise<void> {
-  const rows = keys.map((key) => ({
-    id: key.id,
-    user_id: key.userId,
-    name: key.name,
-    key_hash: key.keyHash,
-    scopes: JSON.stringify(key.scopes),
-    is_active: key.isActive,
-    created_at: key.createdAt,
-    last_used_at: key.lastUsedAt,
-    access: key.access,
-    expires_at: key.expiresAt,
-    prefix: key.prefix,
-  }))
+export async function insertKeys(tx: Transaction, keys: readonly KeyRow[], retiring: readonly RetiringSecret[]): Promise<void> {
+  const rows = keys.map(KEY_ROW.toRow)
   await tx.run(INSERT, JSON.stringify(rows))
   if (retiring.length === 0) return
-  const former = retiring.map((secret) => ({
-    key_hash: secret.keyHash,
-    key_id: secret.keyId,
-    retired_at: secret.retiredAt,
-    expires_at: secret.expiresAt,
-  }))
+  const former = retiring.map(RETIRING_SECRET.toRow)
   await tx.run(INSERT_RETIRING, JSON.stringify(former))
 }
 

@@ -1,19 +1,15 @@
-import { randomInt } from 'node:crypto'
-import type { Role } from '../../../model/user.ts'
-import { type Bit, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
+import { entity, type Given, text, type ValuesOf } from '../../../model/entity.ts'
+import { USER, USER_COPIES, USER_ROW, USER_SECRETS, type UserRow } from '../../../model/user.ts'
+import { type Reads, type Statement, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { givenRows, type InsertOptions, insertRows } from '../../many-rows.ts'
 import { fold } from '../users/folding.ts'
-import { MAX_FIRST_VERSION } from '../users/user.repository.ts'
+import { firstVersions } from '../users/user.repository.ts'
 
 type Found = { readonly id: number; readonly email_key: string }
-type StateRow = Found & {
-  readonly first_name: string
-  readonly last_name: string
-  readonly role: Role
-  readonly banned: Bit
-  readonly verified: Bit
-  readonly password_hash: string
-}
+
+const { emailVersion, resetVersion } = USER_SECRETS.fields
+const VERSIONS = entity('users', { emailVersion, resetVersion })
+const STATE = entity('users', { ...USER.fields, ...USER_COPIES.fields, passwordHash: text })
 
 // Any conflict: an address that is taken, or an id.
 const IGNORED = 'on conflict do nothing returning id, email_key'
@@ -32,10 +28,10 @@ const FIND = statement<Found>(
   'select id, email_key from users where email_key in (select json_array_elements_text($1::text::json))',
   'select id, email_key from users where email_key in (select value from json_each($1))',
 )
-const LOCK_STATES = statement<StateRow>(
-  `select id, email_key, first_name, last_name, role, banned, verified, password_hash from users
+const LOCK_STATES = statement<StoredRow>(
+  `select ${STATE.columns} from users
   where email_key in (select json_array_elements_text($1::text::json)) order by id for update`,
-  `select id, email_key, first_name, last_name, role, banned, verified, password_hash from users
+  `select ${STATE.columns} from users
   where email_key in (select value from json_each($1))`,
 )
 const FIND_ANY = statement<{ id: number }>('select id from users limit 1')
@@ -63,41 +59,21 @@ const END_SESSIONS = declareChange(
     where given.password_hash <> users.password_hash)`,
 )
 
-export type UserRow = {
-  readonly id: number | undefined
-  readonly email: string
-  readonly emailKey: string
-  readonly passwordHash: string | undefined
-  readonly foreignKind: string | undefined
-  readonly firstName: string | undefined
-  readonly lastName: string | undefined
-  readonly role: Role | undefined
-  readonly banned: boolean | undefined
-  readonly verified: boolean | undefined
-  readonly createdAt?: number | undefined
-  readonly lastLoginAt?: number | undefined
-}
-
+/** What an import knows of a user. */
+export type GivenUser = Given<typeof USER_ROW.fields> & Pick<UserRow, 'email' | 'emailKey'>
 /** An account before it is updated. */
-export type UserState = FoundUser & {
-  readonly firstName: string
-  readonly lastName: string
-  readonly role: Role
-  readonly banned: boolean
-  readonly verified: boolean
-  readonly passwordHash: string
-}
+export type UserState = ValuesOf<typeof STATE.fields>
 
 export type FoundUser = { readonly id: number; readonly emailKey: string }
 
 /** Inserts users with one statement. Returns those that were inserted; the address or the id of the others is taken. */
-export async function insertUsers(tx: Transaction, users: readonly UserRow[], keepsIds: boolean): Promise<FoundUser[]> {
+export async function insertUsers(
+  tx: Transaction,
+  users: readonly GivenUser[],
+  { keepsIds }: Pick<InsertOptions, 'keepsIds'>,
+): Promise<FoundUser[]> {
   if (users.length === 0) return []
-  const rows = users.map((user) => ({
-    ...toRow(user),
-    email_version: randomInt(MAX_FIRST_VERSION),
-    reset_version: randomInt(MAX_FIRST_VERSION),
-  }))
+  const rows = users.map((user) => ({ ...toRow(user), ...VERSIONS.toRow(firstVersions()) }))
   const inserted = await tx.all(keepsIds ? INSERT_WITH_IDS : INSERT, JSON.stringify(rows))
   return inserted.map(toFound)
 }
@@ -108,7 +84,7 @@ export async function continueIds(tx: Transaction): Promise<void> {
 }
 
 /** Changes what is given of users that exist, by their addresses. A new password ends their sessions. */
-export async function updateUsers(tx: Transaction, users: readonly UserRow[]): Promise<void> {
+export async function updateUsers(tx: Transaction, users: readonly GivenUser[]): Promise<void> {
   const rows = JSON.stringify(users.map(toRow))
   await tx.run(END_SESSIONS, rows)
   await tx.run(UPDATE, rows)
@@ -116,15 +92,7 @@ export async function updateUsers(tx: Transaction, users: readonly UserRow[]): P
 
 /** Reads accounts that are about to be updated, and keeps others from changing them until the transaction ends. */
 export async function lockUserStates(tx: Transaction, emailKeys: readonly string[]): Promise<UserState[]> {
-  return (await tx.all(LOCK_STATES, JSON.stringify(emailKeys))).map((row) => ({
-    ...toFound(row),
-    firstName: row.first_name,
-    lastName: row.last_name,
-    role: row.role,
-    banned: Boolean(row.banned),
-    verified: Boolean(row.verified),
-    passwordHash: row.password_hash,
-  }))
+  return (await tx.all(LOCK_STATES, JSON.stringify(emailKeys))).map(STATE.fromRow)
 }
 
 /** Prepares the connection for writing many rows. Changes nothing in the database. */
@@ -141,23 +109,13 @@ export async function hasUsers(db: Reads): Promise<boolean> {
   return (await db.first(FIND_ANY)) !== undefined
 }
 
-function toRow(user: UserRow): Readonly<Record<string, unknown>> {
-  return {
-    id: user.id,
-    email: user.email,
-    email_key: user.emailKey,
-    password_hash: user.passwordHash,
-    foreign_kind: user.foreignKind,
-    first_name: user.firstName,
-    first_name_folded: user.firstName && fold(user.firstName),
-    last_name: user.lastName,
-    last_name_folded: user.lastName && fold(user.lastName),
-    role: user.role,
-    banned: user.banned,
-    verified: user.verified,
-    created_at: user.createdAt,
-    last_login_at: user.lastLoginAt,
-  }
+function toRow(user: GivenUser): StoredRow {
+  const { firstName, lastName } = user
+  return USER_ROW.toRow({
+    ...user,
+    ...(firstName !== undefined && { firstNameFolded: fold(firstName) }),
+    ...(lastName !== undefined && { lastNameFolded: fold(lastName) }),
+  })
 }
 
 function toFound({ id, email_key }: Found): FoundUser {

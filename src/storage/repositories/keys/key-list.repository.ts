@@ -1,20 +1,9 @@
-import type { OwnedApiKey } from '../../../model/api-key.ts'
-import { type Bit, type Reads, type Statement, statement } from '../../database.ts'
+import { KEY, type OwnedApiKey } from '../../../model/api-key.ts'
+import { type Reads, type Statement, type StoredRow, statement } from '../../database.ts'
 
-type OwnedRow = {
-  readonly id: string
-  readonly name: string
-  readonly prefix: string | null
-  readonly created_at: number
-  readonly is_active: Bit
-  readonly expires_at: number | null
-  readonly last_used_at: number | null
-  readonly user_id: number
-  readonly email: string
-}
+type OwnedRow = StoredRow & { readonly owner_id: number; readonly owner_email: string }
 
-const COLUMNS = `api_keys.id, api_keys.name, api_keys.prefix, api_keys.created_at, api_keys.is_active, api_keys.expires_at,
-  api_keys.last_used_at, api_keys.user_id, users.email`
+const COLUMNS = `${KEY.columns}, users.id as owner_id, users.email as owner_email`
 // A key that was never used counts from its creation on.
 const LAST_USE = 'coalesce(api_keys.last_used_at, api_keys.created_at)'
 
@@ -36,15 +25,5 @@ export function listUnusedKeys(db: Reads, before: number, limit: number): Promis
 }
 
 async function list(db: Reads, declared: Statement<OwnedRow>, moment: number, limit: number): Promise<OwnedApiKey[]> {
-  return (await db.all(declared, moment, limit)).map((row) => ({
-    id: row.id,
-    name: row.name,
-    prefix: row.prefix ?? undefined,
-    createdAt: row.created_at,
-    isActive: Boolean(row.is_active),
-    expiresAt: row.expires_at ?? undefined,
-    lastUsedAt: row.last_used_at ?? undefined,
-    ownerId: row.user_id,
-    ownerEmail: row.email,
-  }))
+  return (await db.all(declared, moment, limit)).map((row) => ({ ...KEY.fromRow(row), ownerId: row.owner_id, ownerEmail: row.owner_email }))
 }

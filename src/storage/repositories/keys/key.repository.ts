@@ -1,53 +1,28 @@
-import type { ApiKey, ApiKeyChanges, KeyAccess } from '../../../model/api-key.ts'
-import type { User } from '../../../model/user.ts'
-import { type Bit, hotRead, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
-import { readUser, USER_COLUMNS, type UserValues } from '../users/user.repository.ts'
+import { type ApiKey, type ApiKeyChanges, KEY, KEY_ROW, type KeyAccess } from '../../../model/api-key.ts'
+import { entity } from '../../../model/entity.ts'
+import { USER, type User } from '../../../model/user.ts'
+import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 
-const KEY_COLUMNS = `api_keys.id, api_keys.name, api_keys.created_at, api_keys.is_active, api_keys.scopes, api_keys.access,
-  api_keys.expires_at, api_keys.prefix, api_keys.last_used_at,
-  (select max(retiring_secrets.expires_at) from retiring_secrets where retiring_secrets.key_id = api_keys.id) as retiring_until`
-
-type KeyRow = {
-  readonly id: string
-  readonly name: string
-  readonly created_at: number
-  readonly is_active: Bit
-  readonly scopes: string
-  readonly access: KeyAccess
-  readonly expires_at: number | null
-  readonly prefix: string | null
-  readonly last_used_at: number | null
-  readonly retiring_until: number | null
-}
-
-type ListedRow = KeyRow & { readonly seq: number }
+type ListedRow = StoredRow & { readonly seq: number }
 
 /** The owner of a key, and what decides whether the key may be used. */
 export type KeyOwner = {
   readonly user: User
   readonly keyId: string
   readonly isActive: boolean
-  readonly lastUsedAt: number | undefined
+  readonly lastUsedAt?: number | undefined
   readonly access: KeyAccess
   readonly scopes: readonly string[]
   /** When the secret that was looked up stops working: a former one at the latest when its overlap ends. */
   readonly expiresAt: number | undefined
 }
 
-const OWNER_COLUMNS = `${USER_COLUMNS}, api_keys.id, api_keys.is_active, api_keys.last_used_at, api_keys.access, api_keys.scopes`
+const { id, isActive, lastUsedAt, access, scopes, expiresAt } = KEY.fields
+const CREDENTIAL = entity('api_keys', { id, isActive, lastUsedAt, access, scopes })
+const OWNER_COLUMNS = `${USER.columns}, ${CREDENTIAL.columns}`
 // A former secret ends with its overlap, or before that with its key.
 const RETIRING_EXPIRY = `
   case when api_keys.expires_at < retiring_secrets.expires_at then api_keys.expires_at else retiring_secrets.expires_at end`
-
-type OwnerValues = readonly [
-  ...UserValues,
-  keyId: string,
-  isActive: Bit,
-  lastUsedAt: number | null,
-  access: KeyAccess,
-  scopes: string,
-  expiresAt: number | null,
-]
 
 const FIND_OWNER = hotRead(
   `select ${OWNER_COLUMNS}, api_keys.expires_at from api_keys join users on users.id = api_keys.user_id where api_keys.key_hash = $1`,
@@ -63,15 +38,13 @@ const FIND_RETIRING_OWNER = hotRead(
 const COUNT = statement<{ count: number }>('select count(*) as count from api_keys where user_id = $1')
 const RECORD_USE = statement(`
   update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)`)
-const INSERT = statement(`
-  insert into api_keys (id, user_id, name, key_hash, scopes, created_at, access, expires_at, prefix)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`)
+const INSERT = statement(insertInto('api_keys', KEY_ROW))
 const LIST_AFTER = statement<ListedRow>(`
-  select ${KEY_COLUMNS}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
-const FIND = statement<KeyRow>(`select ${KEY_COLUMNS} from api_keys where id = $1 and user_id = $2`)
-const UPDATE = statement<KeyRow>(`
+  select ${KEY.columns}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
+const FIND = statement<StoredRow>(`select ${KEY.columns} from api_keys where id = $1 and user_id = $2`)
+const UPDATE = statement<StoredRow>(`
   update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active), expires_at = case when $5 then $6 else expires_at end
-  where id = $1 and user_id = $2 returning ${KEY_COLUMNS}`)
+  where id = $1 and user_id = $2 returning ${KEY.columns}`)
 const DISABLE = statement('update api_keys set is_active = false where id = $1 and is_active')
 const FIND_HASH = statement<{ key_hash: string }>('select key_hash from api_keys where id = $1 and user_id = $2')
 const REPLACE_SECRET = statement('update api_keys set key_hash = $3, prefix = $4 where id = $1 and user_id = $2')
@@ -99,8 +72,7 @@ export async function recordKeyUse(db: Queries, keyId: string, usedAt: number, u
 }
 
 export async function insertApiKey(tx: Transaction, userId: number, key: ApiKey, keyHash: string): Promise<void> {
-  const { id, name, scopes, createdAt, access, expiresAt = null, prefix = null } = key
-  await tx.run(INSERT, id, userId, name, keyHash, JSON.stringify(scopes), createdAt, access, expiresAt, prefix)
+  await tx.run(INSERT, ...KEY_ROW.toValues({ ...key, userId, keyHash }))
 }
 
 /** One page of the keys of a user, in order of creation. `last` is the sequence number of its last key. */
@@ -109,18 +81,18 @@ export type ApiKeyPage = { readonly keys: readonly ApiKey[]; readonly last: numb
 /** The keys that follow a sequence number. 0 returns the first page. */
 export async function listApiKeysAfter(db: Reads, userId: number, seq: number, limit: number): Promise<ApiKeyPage> {
   const rows = await db.all(LIST_AFTER, userId, seq, limit)
-  return { keys: rows.map(toApiKey), last: rows.at(-1)?.seq ?? seq }
+  return { keys: rows.map(KEY.fromRow), last: rows.at(-1)?.seq ?? seq }
 }
 
 export async function findApiKey(db: Reads, userId: number, keyId: string): Promise<ApiKey | undefined> {
   const row = await db.first(FIND, keyId, userId)
-  return row && toApiKey(row)
+  return row && KEY.fromRow(row)
 }
 
 export async function updateApiKey(tx: Transaction, userId: number, keyId: string, changes: ApiKeyChanges): Promise<ApiKey | undefined> {
   const { name = null, isActive = null, expiresAt } = changes
   const row = await tx.first(UPDATE, keyId, userId, name, isActive, expiresAt !== undefined, expiresAt ?? null)
-  return row && toApiKey(row)
+  return row && KEY.fromRow(row)
 }
 
 /** Returns false if the key is disabled already. */
@@ -148,34 +120,8 @@ export function deleteApiKeysOfUser(tx: Transaction, userId: number, limit: numb
   return tx.run(DELETE_OF_USER, userId, limit, exceptKeyId)
 }
 
-function toApiKey(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    name: row.name,
-    createdAt: row.created_at,
-    isActive: Boolean(row.is_active),
-    scopes: readScopes(row.scopes),
-    access: row.access,
-    expiresAt: row.expires_at ?? undefined,
-    prefix: row.prefix ?? undefined,
-    lastUsedAt: row.last_used_at ?? undefined,
-    retiringUntil: row.retiring_until ?? undefined,
-  }
-}
-
-function readOwner(values: OwnerValues): KeyOwner {
-  return {
-    user: readUser(values),
-    keyId: values[7],
-    isActive: Boolean(values[8]),
-    lastUsedAt: values[9] ?? undefined,
-    access: values[10],
-    scopes: readScopes(values[11]),
-    expiresAt: values[12] ?? undefined,
-  }
-}
-
-/** The column holds what insertApiKey() wrote there. */
-function readScopes(text: string): string[] {
-  return text === '[]' ? [] : (JSON.parse(text) as string[])
+/** The user, the key, and when the secret stops working, in the order of the columns. */
+function readOwner(values: readonly unknown[]): KeyOwner {
+  const { id: keyId, ...key } = CREDENTIAL.fromValues(values, USER.size)
+  return { user: USER.fromValues(values), keyId, ...key, expiresAt: expiresAt.fromColumn(values[USER.size + CREDENTIAL.size]) }
 }

@@ -1,7 +1,8 @@
-import { type Queries, statement, type Transaction } from '../../database.ts'
+import { RETIRING_SECRET, type RetiringSecret } from '../../../model/api-key.ts'
+import { insertInto, type Queries, statement, type Transaction } from '../../database.ts'
 import { deleteListed } from '../../many-rows.ts'
 
-const INSERT = statement('insert into retiring_secrets (key_hash, key_id, retired_at, expires_at) values ($1, $2, $3, $4)')
+const INSERT = statement(insertInto('retiring_secrets', RETIRING_SECRET))
 const DELETE_OF_KEY = statement('delete from retiring_secrets where key_id = $1')
 const DELETE_OLDEST = statement(`
   delete from retiring_secrets where key_hash in (
@@ -12,16 +13,8 @@ const DELETE_ENDED = deleteListed(
   'select key_hash from retiring_secrets where expires_at <= $1 order by expires_at limit $2',
 )
 
-/** A secret that a rotation has replaced, and that works until it expires. */
-export type RetiringSecret = {
-  readonly hash: string
-  readonly keyId: string
-  readonly retiredAt: number
-  readonly expiresAt: number
-}
-
-export async function insertRetiringSecret(tx: Transaction, { hash, keyId, retiredAt, expiresAt }: RetiringSecret): Promise<void> {
-  await tx.run(INSERT, hash, keyId, retiredAt, expiresAt)
+export async function insertRetiringSecret(tx: Transaction, secret: RetiringSecret): Promise<void> {
+  await tx.run(INSERT, ...RETIRING_SECRET.toValues(secret))
 }
 
 /** Ends all former secrets of a key. */

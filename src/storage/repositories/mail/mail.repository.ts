@@ -1,8 +1,7 @@
 import type { ClaimedMail, LinkMailKind, MailKind } from '../../../model/mail.ts'
-import type { User } from '../../../model/user.ts'
-import { type Queries, statement } from '../../database.ts'
+import { USER, USER_SECRETS, type User } from '../../../model/user.ts'
+import { type Queries, type StoredRow, statement } from '../../database.ts'
 import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
-import { SECRET_COLUMNS, toUser, USER_COLUMNS, type UserSecretsRow } from '../users/user.repository.ts'
 
 type ClaimedRow = {
   readonly id: number
@@ -15,7 +14,7 @@ type ClaimedRow = {
   readonly detail: string | null
 }
 
-type RecipientRow = UserSecretsRow & { readonly new_email: string | null; readonly change_version: number | null }
+type RecipientRow = StoredRow & { readonly new_email: string | null; readonly change_version: number | null }
 
 /** The account that a mail is about, the address that it goes to, and the version that its token names. */
 export type Recipient = { readonly user: User; readonly to: string; readonly version: number }
@@ -53,7 +52,7 @@ const CLAIM = skippingLocked<ClaimedRow>(
   returning id, kind, recipient, revision, attempts, requested_at, address, detail`,
 )
 const FIND_RECIPIENT = statement<RecipientRow>(`
-  select ${USER_COLUMNS}, ${SECRET_COLUMNS}, email_changes.email as new_email, email_changes.version as change_version
+  select ${USER.columns}, ${USER_SECRETS.columns}, email_changes.email as new_email, email_changes.version as change_version
   from users left join email_changes on email_changes.user_id = users.id where users.email_key = $1 and ${isWanted('$2')}`)
 // A registration at the same moment raises the revision: PostgreSQL locks the latest version of the row, but reads users as of its snapshot.
 const REMOVE_UNWANTED = skippingLocked(
@@ -107,12 +106,13 @@ export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, 
 export async function findRecipient(db: Queries, recipient: string, kind: LinkMailKind): Promise<Recipient | undefined> {
   const row = await db.first(FIND_RECIPIENT, recipient, kind)
   if (row === undefined) return undefined
-  const user = toUser(row)
+  const user = USER.fromRow(row)
+  const { emailVersion, resetVersion } = USER_SECRETS.fromRow(row)
   switch (kind) {
     case 'verify':
-      return { user, to: user.email, version: row.email_version }
+      return { user, to: user.email, version: emailVersion }
     case 'reset':
-      return { user, to: user.email, version: row.reset_version }
+      return { user, to: user.email, version: resetVersion }
     case 'email_change':
       return { user, to: row.new_email ?? user.email, version: row.change_version ?? 0 }
   }

@@ -1,5 +1,5 @@
 import { ACTIVITY_MERGES, ACTIVITY_NAMES, type Activity, type ActivityPeriod } from '../../../model/activity.ts'
-import { snakeCase } from '../../../shared/snake-case.ts'
+import { snakeCase } from '../../../model/entity.ts'
 import { type Queries, type Reads, statement } from '../../database.ts'
 
 export const MINUTE_MS = 60_000

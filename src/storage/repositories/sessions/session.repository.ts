@@ -1,33 +1,22 @@
-import type { ListedSession, Session } from '../../../model/session.ts'
-import type { User } from '../../../model/user.ts'
-import { hotRead, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
+import { type ListedSession, SESSION, SESSION_ROW, type Session } from '../../../model/session.ts'
+import { USER, type User } from '../../../model/user.ts'
+import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { deleteListed } from '../../many-rows.ts'
-import { readUser, USER_COLUMNS } from '../users/user.repository.ts'
 
-type SessionRow = {
-  readonly id: string
-  readonly user_id: number
-  readonly created_at: number
-  readonly expires_at: number
-  readonly ip: string | null
-  readonly user_agent: string | null
-  readonly last_seen_at: number | null
-}
-
-const INSERT = statement('insert into sessions (id, user_id, created_at, expires_at, ip, user_agent) values ($1, $2, $3, $4, $5, $6)')
+const INSERT = statement(insertInto('sessions', SESSION_ROW))
 // `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
 const FIND_USER = hotRead(
-  `select ${USER_COLUMNS} from sessions join users on users.id = sessions.user_id
+  `select ${USER.columns} from sessions join users on users.id = sessions.user_id
   where sessions.id = $1 and sessions.user_id + 0 = $2 and sessions.expires_at > $3`,
   ['text', 'bigint', 'bigint'],
-  readUser,
+  (values) => USER.fromValues(values),
 )
 const FIND_EXPIRY = statement<{ expires_at: number }>('select expires_at from sessions where id = $1')
 const DELETE = statement('delete from sessions where id = $1 and user_id = $2 and expires_at > $3')
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
 const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
-const LIST = statement<SessionRow>(`
-  select id, user_id, created_at, expires_at, ip, user_agent, last_seen_at from sessions
+const LIST = statement<StoredRow>(`
+  select ${SESSION.columns} from sessions
   where user_id = $1 and expires_at > $2 order by created_at desc, id limit $3`)
 const RECORD_USE = statement('update sessions set last_seen_at = $2 where id = $1 and (last_seen_at is null or last_seen_at < $2)')
 const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
@@ -37,8 +26,7 @@ const DELETE_OLDEST = statement(`
 const DELETE_EXPIRED = deleteListed('sessions', 'id', 'select id from sessions where expires_at <= $1 order by expires_at limit $2')
 
 export async function insertSession(tx: Transaction, session: Session): Promise<void> {
-  const { id, userId, createdAt, expiresAt, ip = null, userAgent = null } = session
-  await tx.run(INSERT, id, userId, createdAt, expiresAt, ip, userAgent)
+  await tx.run(INSERT, ...SESSION_ROW.toValues(session))
 }
 
 /** The user of a session that has not expired. Authentication by JWT costs this one statement. */
@@ -63,7 +51,7 @@ export async function deleteSessionsOfUser(tx: Transaction, userId: number, exce
 
 /** The live sessions of a user, newest first. */
 export async function listSessions(db: Reads, userId: number, now: number, limit: number): Promise<ListedSession[]> {
-  return (await db.all(LIST, userId, now, limit)).map(toListedSession)
+  return (await db.all(LIST, userId, now, limit)).map(SESSION.fromRow)
 }
 
 /** Never moves the time back: another process may have seen the session later. */
@@ -90,16 +78,4 @@ export async function deleteOldestSessions(
 /** Deletes at most `limit` expired sessions. Returns how many it deleted. */
 export async function deleteExpiredSessions(db: Queries, now: number, limit: number): Promise<number> {
   return db.run(DELETE_EXPIRED, now, limit)
-}
-
-function toListedSession(row: SessionRow): ListedSession {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    ip: row.ip ?? undefined,
-    userAgent: row.user_agent ?? undefined,
-    lastSeenAt: row.last_seen_at ?? row.created_at,
-  }
 }

@@ -1,8 +1,7 @@
-import type { Role, User } from '../../../model/user.ts'
-import { type Reads, statement, type Transaction } from '../../database.ts'
-import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
+import { type Role, USER, type User } from '../../../model/user.ts'
+import { type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 
-const LIST_AFTER = statement<UserRow>(`select ${USER_COLUMNS} from users where id > $1 order by id limit $2`)
+const LIST_AFTER = statement<StoredRow>(`select ${USER.columns} from users where id > $1 order by id limit $2`)
 const SET_ROLE = statement('update users set role = $2 where id = $1 and role <> $2')
 // A ban invalidates the reset tokens of the account. An account that is banned already has none.
 const BAN = statement('update users set banned = true, reset_version = reset_version + 1 where id = $1 and banned = false')
@@ -15,7 +14,7 @@ const COUNT_OTHER_ACTIVE_ADMINS = statement<{ count: number }>(`
 
 /** One page of all users in order of id, starting after the given id. */
 export async function listUsersAfter(db: Reads, id: number, limit: number): Promise<User[]> {
-  return (await db.all(LIST_AFTER, id, limit)).map(toUser)
+  return (await db.all(LIST_AFTER, id, limit)).map(USER.fromRow)
 }
 
 /** Returns false if the user has the role already. Revoking the admin role requires the lock on the admins. */

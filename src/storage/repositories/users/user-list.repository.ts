@@ -1,12 +1,27 @@
-import type { ListedUser, UserListing, UserPage, UserPlace, UserSort, UserStatus } from '../../../model/user.ts'
-import { statement as declareStatement, longRead, type Reads, type Statement, type Value } from '../../database.ts'
+import { entity } from '../../../model/entity.ts'
+import {
+  type ListedUser,
+  USER,
+  USER_DETAILS,
+  type UserListing,
+  type UserPage,
+  type UserPlace,
+  type UserSort,
+  type UserStatus,
+} from '../../../model/user.ts'
+import { statement as declareStatement, longRead, type Reads, type Statement, type StoredRow, type Value } from '../../database.ts'
 import { fold } from './folding.ts'
-import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 import { COLUMNS, type IndexedSearch, indexedSearchOf, isLikeIn, PHRASE, TRIGRAM_LENGTH } from './user-search.repository.ts'
 
-type ListedRow = UserRow & { readonly created_at: number; readonly last_login_at: number | null; readonly email_key: string }
+type ListedRow = StoredRow & {
+  readonly id: number
+  readonly created_at: number
+  readonly last_login_at: number | null
+  readonly email_key: string
+}
 
-const LISTED_COLUMNS = `${USER_COLUMNS}, users.created_at, users.last_login_at, users.email_key`
+const LISTED = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
+const LISTED_COLUMNS = `${LISTED.columns}, users.email_key`
 // Each match costs a read of its user, so that a search by the index sorts at most as many.
 const MAX_MATCHES = 5000
 
@@ -130,7 +145,7 @@ export async function listUserPage(db: Reads, listing: UserListing): Promise<Use
   const back = place && placeOf(first, isBackwards ? 'after' : 'before')
   const onwards = placeOf(rows.length > size ? shown.at(-1) : stop, isBackwards ? 'before' : 'after')
   return {
-    users: (isBackwards ? shown.toReversed() : shown).map(toListedUser),
+    users: (isBackwards ? shown.toReversed() : shown).map(LISTED.fromRow),
     previous: isBackwards ? onwards : back,
     next: isBackwards ? back : onwards,
     stopped: stop && { after: nearSize, isShortTerm },
@@ -166,13 +181,9 @@ async function readRows(db: Reads, read: Read, { term, sort, size }: UserListing
   return { rows: await read('given', matches.ids, size + 1), isShortTerm }
 }
 
-function toListedUser(row: ListedRow): ListedUser {
-  return { ...toUser(row), createdAt: row.created_at, lastLoginAt: row.last_login_at ?? undefined }
-}
-
 const FIND = declareStatement<ListedRow>(`select ${LISTED_COLUMNS} from users where id = $1`)
 
 export async function findListedUser(db: Reads, id: number): Promise<ListedUser | undefined> {
   const row = await db.first(FIND, id)
-  return row && toListedUser(row)
+  return row && LISTED.fromRow(row)
 }

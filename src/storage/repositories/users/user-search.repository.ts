@@ -1,13 +1,12 @@
-import type { FoundUsers, Profile, SearchField, UserSearch } from '../../../model/user.ts'
-import { longRead, type Reads, type Statement } from '../../database.ts'
+import { type FoundUsers, type Profile, type SearchField, USER, type UserSearch } from '../../../model/user.ts'
+import { longRead, type Reads, type Statement, type StoredRow } from '../../database.ts'
 import { fold } from './folding.ts'
-import { toUser, USER_COLUMNS, type UserRow } from './user.repository.ts'
 
 /** Searches of PostgreSQL by an index: for any term of three letters or more, and for one with a single @ after its first character. */
 export type IndexedSearch = 'partial' | 'addressPart'
 
 /** A search returns at least one row, which has the total. If the page is empty, the row has no user. */
-type FoundRow = { readonly total: number } & (UserRow | { readonly id: null })
+type FoundRow = StoredRow & { readonly total: number }
 
 export const TRIGRAM_LENGTH = 3
 // Any sample will do: a misleading one costs time, but does not change the result.
@@ -33,7 +32,7 @@ const IS_LOCAL_PART = `reverse(split_part(email_key, '@', 1)) like ${literal("re
 export const PHRASE = `'"' || replace($1, '"', '""') || '"'`
 
 const EVERYONE = longRead<FoundRow>(`
-  select counted.total, ${USER_COLUMNS} from (select count(*) as total from users) as counted
+  select counted.total, ${USER.columns} from (select count(*) as total from users) as counted
   left join (select id from users order by id limit $1 offset $2) as page on true left join users on users.id = page.id
   order by users.id`)
 
@@ -102,7 +101,7 @@ function pageFromArray(ids: string): string {
   const page = '(array_agg(id order by id))[$3::integer + 1:$3::integer + $2::integer]'
   return `
     with found as materialized (select count(*) as total, ${page} as page from (${ids}) as matching)
-    select found.total, ${USER_COLUMNS} from found left join users on users.id = any (found.page) order by users.id`
+    select found.total, ${USER.columns} from found left join users on users.id = any (found.page) order by users.id`
 }
 
 /** For SQLite, where finding an id means reading a row: each row is read once. */
@@ -117,7 +116,7 @@ function pageFromOrdered(ids: string): string {
 
 function pageFrom(matching: string): string {
   return `
-    select counted.total, ${USER_COLUMNS} from (select count(*) as total from ${matching}) as counted
+    select counted.total, ${USER.columns} from (select count(*) as total from ${matching}) as counted
     left join (select id from ${matching} order by id limit $2 offset $3) as page on true left join users on users.id = page.id
     order by users.id`
 }
@@ -130,7 +129,7 @@ export async function searchUsers(db: Reads, { term, field, isExact, page, size 
     folded === ''
       ? await db.all(EVERYONE, size, offset)
       : await db.all(await chooseSearch(db, folded, field, isExact), folded, size, offset)
-  return { total: rows[0]?.total ?? 0, users: rows.filter((row) => row.id !== null).map(toUser) }
+  return { total: rows[0]?.total ?? 0, users: rows.filter((row) => row['id'] !== null).map(USER.fromRow) }
 }
 
 async function chooseSearch(db: Reads, folded: string, field: SearchField, isExact: boolean): Promise<Statement<FoundRow>> {

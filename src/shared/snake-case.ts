@@ -1,4 +1,0 @@
-/** `durationUs` as `duration_us`. */
-export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
