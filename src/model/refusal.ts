@@ -1,28 +1,35 @@
-/** Every reason to refuse a request. The HTTP layer and the command line each have one table from code to message. */
-export type RefusalCode =
-  | 'not_authenticated'
-  | 'token_invalid'
-  | 'token_expired'
-  | 'already_verified'
-  | 'key_invalid'
-  | 'key_inactive'
-  | 'key_expired'
-  | 'not_permitted'
-  | 'user_not_found'
-  | 'key_not_found'
-  | 'session_not_found'
-  | 'email_taken'
-  | 'wrong_credentials'
-  | 'login_banned'
-  | 'login_unverified'
-  | 'ban_self'
-  | 'last_admin'
-  | 'no_session'
-  | 'too_many_keys'
-  | 'expiry_in_past'
-  | 'no_key'
-  | 'too_many_requests'
-  | 'unavailable'
+/**
+ * Every reason to refuse a request, and what it says to people: on the pages and, where the command line has no text for operators, there.
+ * The HTTP layer maps each to an answer for programs.
+ */
+export const REFUSALS = {
+  not_authenticated: 'Sign in first.',
+  token_invalid: 'This link or session is no longer valid.',
+  token_expired: 'This link or session has expired.',
+  already_verified: 'This email address is already verified.',
+  key_invalid: 'This API key is not valid.',
+  key_inactive: 'This API key is disabled.',
+  key_expired: 'This API key has expired.',
+  not_permitted: 'This request was refused. Open the page again and repeat what you did.',
+  user_not_found: 'There is no such user. The account may have been deleted.',
+  key_not_found: 'There is no such API key. It may have been deleted.',
+  session_not_found: 'There is no such session. It may have ended.',
+  email_taken: 'There is already an account with this email address.',
+  wrong_credentials: 'Wrong email or password.',
+  login_banned: 'This account is banned.',
+  login_unverified:
+    'Verify your email address before you sign in. Open the link in the email that we sent you, or request a new one below.',
+  ban_self: 'You cannot ban yourself.',
+  last_admin: 'The last admin cannot be deleted. Make another user an admin first.',
+  no_session: 'There is no session to end.',
+  too_many_keys: 'This account has too many API keys. Delete one that is no longer needed.',
+  expiry_in_past: 'The date of expiry should be in the future.',
+  no_key: 'Only an API key can revoke itself.',
+  too_many_requests: 'Too many requests. Wait a moment, then try again.',
+  unavailable: 'The service cannot answer right now. Wait a moment, then try again.',
+} as const satisfies Readonly<Record<string, string>>
+
+export type RefusalCode = keyof typeof REFUSALS
 
 export class Refusal extends Error {
   readonly code: RefusalCode

@@ -3,12 +3,15 @@ import { test } from 'node:test'
 import { ANSWERS, type Answer, type ErrorCode } from '../../src/http/answers/answers.ts'
 import { COMMON_CODES } from '../../src/http/answers/replies.ts'
 import { MESSAGES } from '../../src/http/validation/validation-error.ts'
-import { read, rows } from '../support/documents.ts'
+import { REFUSALS } from '../../src/model/refusal.ts'
+import { listsExactly, read, rows } from '../support/documents.ts'
 import { operationsOf, readApiDocument } from '../support/http/openapi.ts'
 import { EVERY_ROUTE } from '../support/http/routes.ts'
 
 const PAGE = 'docs/errors.md'
-const TABLE = new Map<string, Answer>(Object.values<Answer>(ANSWERS).map((answer) => [answer.code, answer]))
+const TABLE = new Map<string, Answer>(
+  Object.entries<Answer>(ANSWERS).flatMap(([name, answer]) => (name === answer.code ? [[name, answer]] : [])),
+)
 const CREDENTIALS: readonly string[] = COMMON_CODES[401]
 // Codes that the page lists once for all endpoints.
 const EVERYWHERE: readonly ErrorCode[] = ['invalid_request', 'internal_error']
@@ -29,9 +32,14 @@ function errorText({ status, code, detail }: Answer): string {
   return `${status} ${code} ${status === 422 ? '' : detail}`
 }
 
+const REFUSED = new Set<string>(Object.keys(REFUSALS))
+
 test('docs/errors.md lists every error with its status, its detail and its code, and no other', () => {
-  const documented = [...documentedErrors('Refusals'), ...documentedErrors('Other errors')]
-  assert.deepEqual(documented.sort(), [...TABLE.values()].map(errorText).sort())
+  const row = ({ status, detail, code, when }: Answer) =>
+    `| ${status} | ${status === 422 ? 'a list, see [422](#422)' : `\`${detail}\``} | \`${code}\` | ${when} |`
+  const all = [...TABLE.values()]
+  listsExactly(PAGE, 'Refusals', all.filter(({ code }) => REFUSED.has(code)).map(row))
+  listsExactly(PAGE, 'Other errors', all.filter(({ code }) => !REFUSED.has(code)).map(row))
 })
 
 test('docs/errors.md lists every type of validation error', () => {
@@ -44,10 +52,10 @@ test('docs/errors.md lists the codes of each endpoint, and no others', async (t)
     const own = codes.filter((code) => !EVERYWHERE.some((common) => common === code))
     const isProtected = CREDENTIALS.every((code) => own.includes(code))
     const shown = isProtected ? ['*credentials*', ...own.filter((code) => !CREDENTIALS.includes(code))] : own
-    return `${method} ${path} | ${shown.join(', ') || 'none'}`
+    const cells = shown.map((code) => (code.startsWith('*') ? code : `\`${code}\``))
+    return `| \`${method} ${path}\` | ${cells.join(', ') || 'none'} |`
   })
-  const documented = rows(PAGE, 'Codes of each endpoint').map((cells) => cells.join(' | '))
-  assert.deepEqual(documented.sort(), expected.sort())
+  listsExactly(PAGE, 'Codes of each endpoint', expected)
   assert.ok(read(PAGE).includes(`*credentials* stands for ${CREDENTIALS.map((code) => `\`${code}\``).join(', ')}.`))
 })
 

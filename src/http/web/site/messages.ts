@@ -1,24 +1,10 @@
+import { REFUSALS } from '../../../model/refusal.ts'
 import { counted } from '../../../shared/counted.ts'
 import type { Answer, ErrorCode } from '../../answers/answers.ts'
 import { MESSAGES, tooShort, type ValidationIssue } from '../../validation/validation-error.ts'
 
-/** What a page says where the message of the API is for programs. */
-const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  wrong_credentials: 'Wrong email or password.',
-  login_banned: 'This account is banned.',
-  login_unverified:
-    'Verify your email address before you sign in. Open the link in the email that we sent you, or request a new one below.',
-  email_taken: 'There is already an account with this email address.',
-  user_not_found: 'There is no such user. The account may have been deleted.',
-  key_not_found: 'There is no such API key. It may have been deleted.',
-  session_not_found: 'There is no such session. It may have ended.',
-  too_many_keys: 'This account has too many API keys. Delete one that is no longer needed.',
-  ban_self: 'You cannot ban yourself.',
-  last_admin: 'The last admin cannot be deleted. Make another user an admin first.',
-  not_permitted: 'This request was refused. Open the page again and repeat what you did.',
-  body_too_large: 'The form is too large to be sent.',
-  unavailable: 'The service cannot answer right now. Wait a moment, then try again.',
-}
+/** What a page says about errors that no rule refuses. */
+const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = { ...REFUSALS, body_too_large: 'The form is too large to be sent.' }
 
 /** The message of an answer. For a validation error, the message of its first issue. */
 export function messageOf({ detail }: Answer): string {

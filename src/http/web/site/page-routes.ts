@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../../model/caller.ts'
+import { REFUSALS, type RefusalCode } from '../../../model/refusal.ts'
 import { renderHtml } from '../../../shared/html.ts'
 import { HtmlView, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
@@ -85,27 +86,8 @@ const FORM = 'application/x-www-form-urlencoded'
 const RESPONSES = {
   200: HtmlView,
   303: HtmlView,
-  ...refusals(
-    'not_authenticated',
-    'token_invalid',
-    'token_expired',
-    'login_banned',
-    'login_unverified',
-    'wrong_credentials',
-    'email_taken',
-    'ban_self',
-    'last_admin',
-    'no_session',
-    'too_many_keys',
-    'user_not_found',
-    'key_not_found',
-    'session_not_found',
-    403,
-    404,
-    413,
-    429,
-    503,
-  ),
+  // Object.keys returns string[]; these are the keys of this object.
+  ...refusals(...(Object.keys(REFUSALS) as RefusalCode[]), 404, 413),
 }
 
 /** Declares the pages of one area. Whatever a page must not forget is declared here, once. */
