@@ -64,7 +64,6 @@ function report(line: string): void {
 function keep(...measured: readonly Section[]): void {
   sections.push(...measured)
   write('json', `${JSON.stringify({ machine, sections, scale }, undefined, 2)}\n`)
-  write('md', tableOf(machine, sections))
   write('svg', chartOf(ratesOf(sections), scale))
 }
 

@@ -33,7 +33,7 @@ export async function measureThroughput(
   }
   const rate = (name: ContenderName) => median(samples[name]?.perSecond ?? [])
   const price = (name: ContenderName) => median(samples[name]?.processorUs ?? [])
-  const how = `Requests a second with ${CONNECTIONS} connections from ${generator.name}: the median of ${rounds} rounds of ${seconds} s, in which all servers take turns. A ratio compares two such medians. Every request reads its user from the database. On SQLite, requests do not share reads, which costs about a tenth (decision 13).`
+  const how = `Requests a second with ${CONNECTIONS} connections from ${generator.name}: the median of ${rounds} rounds of ${seconds} s, in which all servers take turns. A ratio compares two such medians. Every request reads its user from the database. On SQLite, requests do not share reads, which costs about a tenth (decision 6).`
   return { title: 'Requests', how, figures: [...shares(rate), ...rates(names, rate, price)] }
 }
 
@@ -53,7 +53,7 @@ function shares(rate: (name: ContenderName) => number): Figure[] {
     atLeast,
   })
   return [
-    // Each request reads SQLite itself. Sharing a read was a tenth faster, but let requests pass after a ban (decision 13).
+    // Each request reads SQLite itself. Sharing a read was a tenth faster, but let requests pass after a ban (decision 6).
     share('GET /users/me by JWT, SQLite, relative to bare Fastify', 'sqliteToken', 'bare', 0.5),
     share('GET /users/me by API key, SQLite, relative to bare Fastify', 'sqliteKey', 'bare', 0.45),
     share('GET /users/me by JWT, PostgreSQL, relative to bare Fastify', 'postgresToken', 'bare', 0.4),

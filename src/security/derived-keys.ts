@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 
-/** The secrets of the service: the current one, and former ones that stay valid during a rotation (docs/decisions/0024-secret-rotation.md). */
+/** The secrets of the service: the current one, and former ones that stay valid during a rotation (docs/decisions/0011-secret-rotation.md). */
 export type Secrets = readonly [current: Uint8Array, ...fallbacks: Uint8Array[]]
 
 /** Keys of the same purpose, in the order of the secrets: the first one signs and encrypts, the others only verify and decrypt. */

@@ -40,7 +40,7 @@ const SHAPE = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const SESSION_ID = /^[\w-]{1,64}$/
 const USER_ID = /^[1-9]\d{0,14}$/
 // A session presents the same token with every request. The cache of fast-jwt hashes the token on each look-up, which costs a
-// quarter of such a request (docs/decisions/0018-tokens.md).
+// quarter of such a request (docs/decisions/0009-tokens.md).
 const MAX_REMEMBERED = 10_000
 
 type VerifiedToken = { readonly kind: string; readonly claims: Claims }

@@ -6,7 +6,7 @@ import type { FollowUp } from '../changes/changes.ts'
 
 /**
  * Stores events in the audit trail. Each carries an HMAC of this process, so that a row which somebody else inserts is not mistaken for
- * an event (docs/decisions/0028-audit-chain.md).
+ * an event (docs/decisions/0014-audit-chain.md).
  */
 export function createEventStore(seals: Pick<AuditSeals, 'seal'>): FollowUp {
   return (events) => events.filter(isAudited).map((event) => storeEvent(seals, event))

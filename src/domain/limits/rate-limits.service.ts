@@ -7,7 +7,7 @@ import { isCounted } from './guesses.ts'
 import type { KnownNetworks } from './known-networks.ts'
 import { type Counter, counterOf, createPlaces, type Place, type PlacesParts } from './places.ts'
 
-/** The limits of the settings, shared by all processes of one database (docs/decisions/0025-rate-limits.md). */
+/** The limits of the settings, shared by all processes of one database (docs/decisions/0012-rate-limits.md). */
 export type Limiter = {
   has(name: LimitName): boolean
   /** Counts a request from an address, or refuses it. */

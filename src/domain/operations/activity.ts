@@ -40,7 +40,7 @@ const QUARTERS = ACTIVITY_KEPT_MS / QUARTER_MS
 
 /**
  * Each process adds its counts to one row for each minute, outside of any request, so that the database has the sum of all workers and
- * machines, also after a restart (docs/decisions/0033-status-page.md). An idle process writes nothing.
+ * machines, also after a restart. An idle process writes nothing.
  */
 export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts): ActivityLog {
   /** By the start of the minute. Usually one, more during an outage of the database. */

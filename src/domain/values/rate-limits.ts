@@ -25,7 +25,7 @@ const ENTRY = /^([a-z:]+)=([1-9]\d{0,5})\/([smhd])$/
 
 export const NO_LIMITS: RateLimits = Object.freeze({})
 
-// docs/decisions/0025-rate-limits.md gives the reason for each number.
+// docs/decisions/0012-rate-limits.md gives the reason for each number.
 const STANDARD = 'login:ip=60/h,login:account=10/h,register:ip=60/h,mail:ip=60/h,mail:account=5/h,reset:ip=60/h,leaked:ip=60/m'
 
 /** The limits of the sign-in pages, which are always on. */

@@ -113,7 +113,7 @@ function compileRequestPart({ schema, httpPart = 'body', contentType = JSON_TYPE
   return (input: unknown) => ({ value: parse(input) })
 }
 
-// In place of Ajv and fast-json-stringify, which Fastify would load otherwise (decision 14). Its types know only the factories of these two.
+// In place of Ajv and fast-json-stringify, which Fastify would load otherwise (decision 7). Its types know only the factories of these two.
 const COMPILERS = {
   buildValidator: () => compileRequestPart,
   buildSerializer:

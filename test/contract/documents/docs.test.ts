@@ -19,7 +19,7 @@ const CURRENT_DOCUMENTS = DOCUMENTS.filter((document) => document !== 'CHANGELOG
 // The sections of a decision record, in this order.
 const SECTIONS = ['## Problem', '## Alternatives', '## Decision', '## Price']
 
-test('docs/operations.md lists every setting with its default, and no other', () => {
+test('docs/settings.md lists every setting with its default, and no other', () => {
   const requested = new Set<string>()
   const recording = new Proxy<Record<string, string>>(
     {},
@@ -31,7 +31,7 @@ test('docs/operations.md lists every setting with its default, and no other', ()
     },
   )
   const config = loadConfig(recording)
-  const documented = rows('docs/operations.md', 'Settings')
+  const documented = rows('docs/settings.md', 'Settings')
   assert.deepEqual(documented.map(([name]) => name).sort(), [...requested].sort())
 
   const defaults = new Map(documented.map(([name, value]) => [name, value ?? '']))
@@ -62,11 +62,11 @@ test('docs/operations.md lists every setting with its default, and no other', ()
   assert.ok(Object.values(withoutDefault).every((value) => value === undefined))
 })
 
-test('docs/operations.md lists every command, and no other', () => {
+test('docs/command-line.md lists every command, and no other', () => {
   const leaves = (command: Command, words: readonly string[]): string[] =>
     command.commands.length === 0 ? [words.join(' ')] : command.commands.flatMap((child) => leaves(child, [...words, child.name()]))
   // A row may list two commands that belong together; parameters are in capitals.
-  const documented = rows('docs/operations.md', 'Command line').flatMap(([names = '']) =>
+  const documented = rows('docs/command-line.md', 'Command line').flatMap(([names = '']) =>
     names.split(', ').map((name) => name.replace(/ \[?[A-Z_]+\]?/g, '')),
   )
   assert.deepEqual(documented.sort(), leaves(createProgram(), []).sort())

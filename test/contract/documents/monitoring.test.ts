@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { startApp } from '../../support/app/start-app.ts'
 
 const RULES = new URL('../../../deploy/alerts.yml', import.meta.url)
-const OPERATIONS = new URL('../../../docs/operations.md', import.meta.url)
+const RUNNING = new URL('../../../docs/running.md', import.meta.url)
 const DASHBOARD = new URL('../../../deploy/dashboard.json', import.meta.url)
 
 type Dashboard = {
@@ -48,10 +48,10 @@ test('the alert rules and the dashboard use existing metrics and labels only', a
   }
 })
 
-test('docs/operations.md lists every metric, and no other', async (t) => {
+test('docs/running.md lists every metric, and no other', async (t) => {
   const { text } = await exposed(t)
   const declared = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
-  const section = readFileSync(OPERATIONS, 'utf8').split('\n## Monitoring\n')[1]?.split('\n## ')[0] ?? ''
+  const section = readFileSync(RUNNING, 'utf8').split('\n## Monitoring\n')[1]?.split('\n## ')[0] ?? ''
   const documented = [...section.matchAll(/`((?:latchkey|process)_[a-z_0-9]*[a-z])`/g)].map(([, name = '']) => name)
   assert.deepEqual(documented.sort(), declared.sort())
 })

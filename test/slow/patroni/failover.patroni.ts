@@ -15,7 +15,7 @@ import { freePort } from '../../support/servers/free-port.ts'
 import { startSmtpPeer } from '../../support/servers/smtp-peer.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
-const OPERATIONS = fileURLToPath(new URL('../../../docs/operations.md', import.meta.url))
+const RUNNING = fileURLToPath(new URL('../../../docs/running.md', import.meta.url))
 
 /** Kills the primary under load. Counts refused requests until the other node serves, and lost writes. */
 async function failOver(t: TestContext, cluster: Cluster, address: string): Promise<void> {
@@ -63,7 +63,7 @@ test('503: the primary of a Patroni cluster is killed under load; the service fi
   await failOver(t, cluster, `${hosts}/postgres?target_session_attrs=read-write`)
 })
 
-test('503: the same with HAProxy in front of the cluster, configured as in docs/operations.md', async (t) => {
+test('503: the same with HAProxy in front of the cluster, configured as in docs/running.md', async (t) => {
   if (spawnSync('haproxy', ['-v']).status !== 0) return t.skip('NOT RUN: haproxy is not installed')
   const cluster = await startCluster(t)
   const port = await startHaproxy(t, cluster)
@@ -72,7 +72,7 @@ test('503: the same with HAProxy in front of the cluster, configured as in docs/
 
 /** Starts HAProxy with the configuration of the documentation; only addresses differ. It stops when the test ends. */
 async function startHaproxy(t: TestContext, { nodes }: Cluster): Promise<number> {
-  const documented = /```\n( +listen postgres\n[^`]+)```/.exec(readFileSync(OPERATIONS, 'utf8'))?.[1] ?? ''
+  const documented = /```\n( +listen postgres\n[^`]+)```/.exec(readFileSync(RUNNING, 'utf8'))?.[1] ?? ''
   const [one, two] = nodes
   assert.ok(one && two)
   const port = await freePort()

@@ -165,7 +165,7 @@ test('200: settings are shown by their names, and secrets only as set or not set
   const shown = [...body.matchAll(/<code>(\w+)<\/code>/g)].map(([, name]) => name)
   assert.deepEqual(
     shown.sort(),
-    rows('docs/operations.md', 'Settings')
+    rows('docs/settings.md', 'Settings')
       .map(([name]) => name)
       .sort(),
   )
