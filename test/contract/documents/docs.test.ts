@@ -95,6 +95,15 @@ test('every link between documents leads to a file and a heading that exist', ()
   assert.ok(anchors > 3)
 })
 
+test('docs/README.md lists every page for readers, and no other', () => {
+  const listed = [...read('docs/README.md').matchAll(/^\| \[[^\]]+\]\(([^)]+)\) \|/gm)].map(([, path = '']) => join('docs', path))
+  const decisions = DOCUMENTS.filter((document) => document.startsWith('docs/decisions/') && !document.endsWith('README.md'))
+  const expected = new Set([...DOCUMENTS, 'packages/client/README.md', 'examples/notes/README.md']).difference(
+    new Set(['docs/README.md', ...decisions]),
+  )
+  assert.deepEqual(listed.toSorted(), [...expected].toSorted())
+})
+
 test('no document says that something is easy', () => {
   for (const document of DOCUMENTS) assert.doesNotMatch(read(document), /\b(?:just|simply|easy|easily|obviously)\b/i, document)
 })
