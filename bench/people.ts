@@ -1,4 +1,4 @@
-import { fold } from '../src/storage/repositories/users/folding.ts'
+import { fold } from '../src/storage/repositories/users/user.repository.ts'
 
 /** The fields of a benchmark user that are derived from its number. */
 export type BenchPerson = { readonly email: string; readonly firstName: string; readonly lastName: string }

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
 import { finished } from 'node:stream/promises'
 import { createPasswords } from '../src/security/password.ts'
-import type { DatabaseTarget } from '../src/storage/database-target.ts'
+import type { DatabaseTarget } from '../src/storage/database.ts'
 import { withConnection } from '../src/storage/postgres/connections.ts'
-import { fold } from '../src/storage/repositories/users/folding.ts'
+import { fold } from '../src/storage/repositories/users/user.repository.ts'
 import { personOf } from './people.ts'
 
 /** The password of every benchmark user, so that it is hashed only once. */

@@ -1,6 +1,6 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DatabaseTarget } from '../src/storage/database-target.ts'
+import type { DatabaseTarget } from '../src/storage/database.ts'
 import { migrate } from '../src/storage/open.ts'
 import { withConnection } from '../src/storage/postgres/connections.ts'
 import { startPostgres } from '../test/support/databases/postgres-server.ts'

@@ -37,12 +37,11 @@ import { type Brand, NO_BRAND } from './shared/brand.ts'
 import { isLocalService } from './shared/loopback.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
 import { readVersion } from './shared/version.ts'
-import type { MonitoredDatabase } from './storage/monitored.ts'
-import { findOldestUnsealed } from './storage/repositories/audit/unsealed-event.repository.ts'
+import type { MonitoredDatabase } from './storage/open.ts'
+import { findOldestUnsealed } from './storage/repositories/audit/event-seal.repository.ts'
 import { measureOutbox as measureMails } from './storage/repositories/mail/mail.repository.ts'
-import { readInstanceId } from './storage/repositories/operations/instance.repository.ts'
-import { ping } from './storage/repositories/operations/ping.ts'
-import { measureWebhooks } from './storage/repositories/webhooks/webhook-inspection.repository.ts'
+import { ping, readInstanceId } from './storage/repositories/operations/instance.repository.ts'
+import { measureWebhooks } from './storage/repositories/webhooks/webhook.repository.ts'
 
 export type AppParts = Parts & {
   readonly db: MonitoredDatabase

@@ -1,7 +1,7 @@
 import { DEFAULT_KEY_PREFIX } from '../domain/values/limits.ts'
 import { NO_LIMITS, parseRateLimits, type RateLimits } from '../domain/values/rate-limits.ts'
 import { COMMAND } from '../shared/command.ts'
-import type { DatabaseTarget } from '../storage/database-target.ts'
+import type { DatabaseTarget } from '../storage/database.ts'
 import type { Parsed } from './parsed.ts'
 import { parseFallbacks, parseSecretKey } from './secret-keys.ts'
 import {

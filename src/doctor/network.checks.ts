@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net'
 import type { Config } from '../config/load.ts'
 import { COMMAND } from '../shared/command.ts'
-import { findInstanceId } from '../storage/maintenance/instance.ts'
+import { findInstanceId } from '../storage/maintenance/inspection.ts'
 import { checkClock } from './database.checks.ts'
 import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
 import { type Heartbeat, identify, REQUEST_TIMEOUT_MS, requestHeartbeat } from './heartbeat.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../config/load.ts'
-import { inspectPooler, type PoolerState } from '../storage/maintenance/pooler.ts'
+import { inspectPooler, type PoolerState } from '../storage/maintenance/postgres-inspection.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
 const VALUES: Readonly<Record<string, string>> = {

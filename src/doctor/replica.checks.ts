@@ -1,5 +1,5 @@
 import type { Config } from '../config/load.ts'
-import { findReplicaProblem } from '../storage/maintenance/replica.ts'
+import { findReplicaProblem } from '../storage/maintenance/postgres-inspection.ts'
 import { type Finding, ok, reasonOf, warning } from './finding.ts'
 
 const ADVICE =

@@ -1,3 +1,13 @@
+/** Which database to open: a SQLite file, or the PostgreSQL database of a URL. */
+export type DatabaseTarget = { readonly kind: 'sqlite'; readonly file: string } | PostgresTarget
+
+export type PostgresTarget = {
+  readonly kind: 'postgres'
+  readonly url: string
+  /** A replica, from which lists and searches are read. */
+  readonly replicaUrl?: string | undefined
+}
+
 /** A parameter of a statement. Times are milliseconds since 1970 and lists are JSON text, in both databases. */
 export type Value = string | number | boolean | null
 

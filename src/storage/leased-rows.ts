@@ -1,6 +1,6 @@
 import type { OutboxEntry } from '../model/mail.ts'
 import { type Queries, type Statement, statement } from './database.ts'
-import { deleteListed } from './many-rows.ts'
+import { deleteListed } from './tables.ts'
 
 export type Claim = {
   readonly lease: string

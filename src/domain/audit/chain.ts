@@ -1,7 +1,6 @@
 import type { AuditMark, AuditProblem, ChainPlace, EventSeal, WrittenEvent } from '../../model/audit.ts'
 import { type AuditSeals, digestOf, eventContent, linkHash, markContent, NO_HASH } from '../../security/audit-seals.ts'
-import type { ChainLink, MarkName } from '../../storage/repositories/audit/event-seal.repository.ts'
-import type { UnsealedEvent } from '../../storage/repositories/audit/unsealed-event.repository.ts'
+import type { ChainLink, MarkName, UnsealedEvent } from '../../storage/repositories/audit/event-seal.repository.ts'
 
 export const NOT_OURS = 'the link was not made with SECRET_KEY'
 export const CHAIN_START: ChainPlace = { position: 0, hash: NO_HASH }

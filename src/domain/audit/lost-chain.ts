@@ -1,7 +1,7 @@
 import type { AuditProblem } from '../../model/audit.ts'
 import { type AuditSeals, digestOf, eventContent } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findLastOfKind, findServiceEvent } from '../../storage/repositories/audit/unsealed-event.repository.ts'
+import { findLastOfKind, findServiceEvent } from '../../storage/repositories/audit/event-seal.repository.ts'
 
 const SEALED_AFTER_MS = 60_000
 

@@ -2,8 +2,15 @@ import type { ChainPlace, EventSeal } from '../../model/audit.ts'
 import { type AuditSeals, createAuditSeals, digestOf } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import { type Database, readsOf, type Transaction } from '../../storage/database.ts'
-import { addSeals, findMark, findStrayLink, type MarkName, setMark } from '../../storage/repositories/audit/event-seal.repository.ts'
-import { findOldestUnsealed, findUnsealed } from '../../storage/repositories/audit/unsealed-event.repository.ts'
+import {
+  addSeals,
+  findMark,
+  findOldestUnsealed,
+  findStrayLink,
+  findUnsealed,
+  type MarkName,
+  setMark,
+} from '../../storage/repositories/audit/event-seal.repository.ts'
 import { appendLink, CHAIN_START, createMark, markProblem, unsealedProblem } from './chain.ts'
 import { findLostChain } from './lost-chain.ts'
 

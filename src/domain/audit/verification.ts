@@ -2,8 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditProblem, AuditVerification, VerifyOptions } from '../../model/audit.ts'
 import { type AuditSeals, digestOf } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findEventIds, findMark, findStrayLink } from '../../storage/repositories/audit/event-seal.repository.ts'
-import { findWindowEnd, listUnsealed } from '../../storage/repositories/audit/unsealed-event.repository.ts'
+import {
+  findEventIds,
+  findMark,
+  findStrayLink,
+  findWindowEnd,
+  listUnsealed,
+} from '../../storage/repositories/audit/event-seal.repository.ts'
 import { CHAIN_START, unsealedProblem } from './chain.ts'
 import { createChainWalk } from './chain-walk.ts'
 import { ProblemFound } from './checked-chain.ts'

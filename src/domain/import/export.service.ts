@@ -8,7 +8,7 @@ import {
   listExportedKeys,
   listExportedSecrets,
   listExportedUsers,
-} from '../../storage/repositories/import/user-export.repository.ts'
+} from '../../storage/repositories/import/import.repository.ts'
 import type { DomainParts } from '../changes/parts.ts'
 import type { JsonObject } from './imported-user.ts'
 

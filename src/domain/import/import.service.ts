@@ -3,19 +3,20 @@ import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { decideKinds, type ForeignKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
-import { listForeignKinds } from '../../storage/repositories/import/foreign-hash.repository.ts'
-import { findKeyOwners, insertKeys } from '../../storage/repositories/import/key-import.repository.ts'
 import {
   continueIds,
   expectManyRows,
   type FoundUser,
+  findKeyOwners,
   findUsersByEmail,
   type GivenUser,
   hasUsers,
+  insertKeys,
   insertUsers,
+  listForeignKinds,
   lockUserStates,
   updateUsers,
-} from '../../storage/repositories/import/user-import.repository.ts'
+} from '../../storage/repositories/import/import.repository.ts'
 import type { ChangeTransaction } from '../changes/changes.ts'
 import type { DomainParts } from '../changes/parts.ts'
 import type { ImportedUser } from './imported-user.ts'

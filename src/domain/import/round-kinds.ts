@@ -1,6 +1,6 @@
 import { MAX_FOREIGN_KINDS, MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import type { Database } from '../../storage/database.ts'
-import { listForeignKinds, renameForeignKind } from '../../storage/repositories/import/foreign-hash.repository.ts'
+import { listForeignKinds, renameForeignKind } from '../../storage/repositories/import/import.repository.ts'
 
 const BATCH_SIZE = 500
 

@@ -1,6 +1,6 @@
 import type { Change } from '../../model/event.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
-import type { UserState } from '../../storage/repositories/import/user-import.repository.ts'
+import type { UserState } from '../../storage/repositories/import/import.repository.ts'
 import type { ImportedUser } from './imported-user.ts'
 
 /** What an import changes in an account that exists: the same events as if it had been changed by hand. */

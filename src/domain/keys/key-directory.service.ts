@@ -1,5 +1,5 @@
 import type { OwnedApiKey } from '../../model/api-key.ts'
-import { listExpiredKeys, listUnusedKeys } from '../../storage/repositories/keys/key-list.repository.ts'
+import { listExpiredKeys, listUnusedKeys } from '../../storage/repositories/keys/key.repository.ts'
 import type { DomainParts } from '../changes/parts.ts'
 
 /** What admins see of all API keys: those that should be cleaned up. */

@@ -2,12 +2,15 @@ import type { ApiKey } from '../../model/api-key.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { generateApiKey, hashApiKey } from '../../security/api-key-secret.ts'
 import type { Transaction } from '../../storage/database.ts'
-import { findApiKey, findKeyHash, replaceSecret, type Secret } from '../../storage/repositories/keys/key.repository.ts'
 import {
   deleteOldestRetiringSecrets,
   deleteRetiringSecrets,
+  findApiKey,
+  findKeyHash,
   insertRetiringSecret,
-} from '../../storage/repositories/keys/retiring-secret.repository.ts'
+  replaceSecret,
+  type Secret,
+} from '../../storage/repositories/keys/key.repository.ts'
 
 /** The maximum number of former secrets of one key that still work. A rotation beyond it ends the one that was replaced first. */
 export const MAX_RETIRING_SECRETS = 20

@@ -6,13 +6,13 @@ import {
   type ApiKeyPage,
   countApiKeys,
   deleteApiKey,
+  deleteRetiringSecrets,
   disableApiKey,
   findApiKey,
   insertApiKey,
   listApiKeysAfter,
   updateApiKey,
 } from '../../storage/repositories/keys/key.repository.ts'
-import { deleteRetiringSecrets } from '../../storage/repositories/keys/retiring-secret.repository.ts'
 import { findUserById } from '../../storage/repositories/users/user.repository.ts'
 import { requireReader } from '../changes/callers.ts'
 import { changedFields } from '../changes/changed-fields.ts'

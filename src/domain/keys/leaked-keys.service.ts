@@ -2,8 +2,13 @@ import type { Origin } from '../../model/caller.ts'
 import type { User } from '../../model/user.ts'
 import { hashApiKey, hideApiKeys, isWellFormedApiKey } from '../../security/api-key-secret.ts'
 import type { Reads } from '../../storage/database.ts'
-import { disableApiKey, findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
-import { deleteRetiringSecrets } from '../../storage/repositories/keys/retiring-secret.repository.ts'
+import {
+  deleteRetiringSecrets,
+  disableApiKey,
+  findKeyOwner,
+  findRetiringKeyOwner,
+  type KeyOwner,
+} from '../../storage/repositories/keys/key.repository.ts'
 import { lockAccounts } from '../../storage/repositories/users/user.repository.ts'
 import type { DomainParts } from '../changes/parts.ts'
 import { hasExpired } from './key-rotation.ts'

@@ -1,7 +1,13 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import type { OutboxMail } from '../../model/mail.ts'
-import { discardMail, retryMail } from '../../storage/repositories/mail/mail.repository.ts'
-import { countMails, findMail, listMailsAfter, listMailsBefore } from '../../storage/repositories/mail/mail-inspection.repository.ts'
+import {
+  countMails,
+  discardMail,
+  findMail,
+  listMailsAfter,
+  listMailsBefore,
+  retryMail,
+} from '../../storage/repositories/mail/mail.repository.ts'
 import { changeAsAdmin } from '../changes/admin-change.ts'
 import type { DomainParts } from '../changes/parts.ts'
 

@@ -1,7 +1,7 @@
 import type { Event } from '../../model/event.ts'
 import type { User } from '../../model/user.ts'
 import type { FinalStatement } from '../../storage/database.ts'
-import { queueNotice, queueNoticeOfKey, queueNoticeOfNewAddress } from '../../storage/repositories/mail/notice.repository.ts'
+import { queueNotice, queueNoticeOfKey, queueNoticeOfNewAddress } from '../../storage/repositories/mail/mail.repository.ts'
 import type { FollowUp } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
 

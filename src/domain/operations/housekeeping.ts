@@ -1,6 +1,6 @@
 import { reportingOnce } from '../../shared/reporting-once.ts'
 import type { Database } from '../../storage/database.ts'
-import { deleteEndedSecrets } from '../../storage/repositories/keys/retiring-secret.repository.ts'
+import { deleteEndedSecrets } from '../../storage/repositories/keys/key.repository.ts'
 import { deleteFreeLimits } from '../../storage/repositories/limits/rate-limit.repository.ts'
 import { deleteActivityBefore } from '../../storage/repositories/operations/activity.repository.ts'
 import { deleteExpiredSessions } from '../../storage/repositories/sessions/session.repository.ts'

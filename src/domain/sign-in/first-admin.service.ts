@@ -1,5 +1,5 @@
 import type { Origin } from '../../model/caller.ts'
-import { findAnyAdmin } from '../../storage/repositories/users/admin.repository.ts'
+import { findAnyAdmin } from '../../storage/repositories/users/user.repository.ts'
 import type { DomainParts } from '../changes/parts.ts'
 import { addAccount, type Registration } from '../users/user-creation.ts'
 

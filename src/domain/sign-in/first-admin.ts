@@ -1,7 +1,6 @@
 import type { Operator } from '../../model/caller.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findAnyAdmin, promoteByEmail } from '../../storage/repositories/users/admin.repository.ts'
-import { findUserByEmail, insertUser } from '../../storage/repositories/users/user.repository.ts'
+import { findAnyAdmin, findUserByEmail, insertUser, promoteByEmail } from '../../storage/repositories/users/user.repository.ts'
 import type { DomainParts } from '../changes/parts.ts'
 import { recordCreation } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'

@@ -2,16 +2,17 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { FoundUsers, User, UserSearch } from '../../model/user.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
-import { findUserByEmail, findUserById } from '../../storage/repositories/users/user.repository.ts'
 import {
   banUser,
+  findUserByEmail,
+  findUserById,
   hasOtherActiveAdmin,
   hasOtherAdmin,
   listUsersAfter,
   setRole,
   setVerified,
   unbanUser,
-} from '../../storage/repositories/users/user-administration.repository.ts'
+} from '../../storage/repositories/users/user.repository.ts'
 import { searchUsers } from '../../storage/repositories/users/user-search.repository.ts'
 import { requireReader } from '../changes/callers.ts'
 import type { ChangeTransaction } from '../changes/changes.ts'

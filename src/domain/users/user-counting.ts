@@ -1,5 +1,5 @@
 import type { UserCounts } from '../../model/user.ts'
-import { countUsers } from '../../storage/repositories/users/user-counts.repository.ts'
+import { countUsers } from '../../storage/repositories/users/user-list.repository.ts'
 import type { DomainParts } from '../changes/parts.ts'
 
 /** The last known counts, and when they were made. */

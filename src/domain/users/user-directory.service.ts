@@ -1,6 +1,6 @@
 import { Refusal } from '../../model/refusal.ts'
 import type { ListedUser, UserListing, UserPage } from '../../model/user.ts'
-import { findAnyAdmin } from '../../storage/repositories/users/admin.repository.ts'
+import { findAnyAdmin } from '../../storage/repositories/users/user.repository.ts'
 import { findListedUser, listUserPage } from '../../storage/repositories/users/user-list.repository.ts'
 import type { DomainParts } from '../changes/parts.ts'
 import { type CountedUsers, createUserCounting } from './user-counting.ts'

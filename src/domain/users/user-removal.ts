@@ -3,7 +3,7 @@ import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
 import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
-import { deleteUser, hasOtherActiveAdmin, hasOtherAdmin } from '../../storage/repositories/users/user-administration.repository.ts'
+import { deleteUser, hasOtherActiveAdmin, hasOtherAdmin } from '../../storage/repositories/users/user.repository.ts'
 import type { AccountChange, Changes, ChangeTransaction } from '../changes/changes.ts'
 
 export type Removal = Pick<AccountChange, 'userId' | 'allowed'> & {

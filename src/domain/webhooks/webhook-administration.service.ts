@@ -1,12 +1,14 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import type { OutboxWebhook } from '../../model/webhook.ts'
-import { discardWebhook, resumeWebhooks, retryWebhook } from '../../storage/repositories/webhooks/webhook.repository.ts'
 import {
+  discardWebhook,
   findWebhook,
   listWebhooks,
   measureWebhooks,
+  resumeWebhooks,
+  retryWebhook,
   type WebhookState,
-} from '../../storage/repositories/webhooks/webhook-inspection.repository.ts'
+} from '../../storage/repositories/webhooks/webhook.repository.ts'
 import { changeAsAdmin } from '../changes/admin-change.ts'
 import type { DomainParts } from '../changes/parts.ts'
 

@@ -1,14 +1,14 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { DatabaseTarget } from '../database-target.ts'
+import type { AuditMark } from '../../model/audit.ts'
+import type { DatabaseTarget } from '../database.ts'
 import { compareWithHistory, READ_HISTORY } from '../migrations.ts'
 import { withConnection } from '../postgres/connections.ts'
-import { READ_FOREIGN_KINDS } from '../repositories/import/foreign-hash.repository.ts'
-import { type AuditInspection, auditOf, READ_AUDIT } from './audit-inspection.ts'
-import type { SchemaDifference } from './schema-comparison.ts'
-import { comparePostgresSchema } from './schema-postgres.ts'
-import { compareSqliteSchema } from './schema-sqlite.ts'
+import { OLDEST_UNSEALED } from '../repositories/audit/event-seal.repository.ts'
+import { READ_FOREIGN_KINDS } from '../repositories/import/import.repository.ts'
+import type { SchemaDifference } from './schema.ts'
+import { comparePostgresSchema, compareSqliteSchema } from './schema.ts'
 
 /** The state of a database, read without changing anything: not even a migration is applied. */
 export type Inspection = AuditInspection & {
@@ -197,4 +197,58 @@ function stateOf(row: unknown) {
   // READ_STATE selects these columns; there is no row before the first migration.
   const { admins = 0, able = 0, mails = 0, failed = 0, oldest = null } = (row ?? {}) as Partial<StateRow>
   return { admins, ableAdmins: able, pendingMails: mails, failedMails: failed, oldestMailAt: oldest ?? undefined }
+}
+
+export type AuditInspection = {
+  /** The end of the chain of the audit trail; undefined if nothing is sealed yet. */
+  readonly auditHead: AuditMark | undefined
+  /** The time of the first event that waits to be sealed. */
+  readonly oldestUnsealedAt: number | undefined
+}
+
+type AuditRow = { readonly oldestUnsealedAt: number | null } & { readonly [Column in keyof AuditMark]: AuditMark[Column] | null }
+
+export const READ_AUDIT = { sqlite: readAudit(OLDEST_UNSEALED.sqlite), postgres: readAudit(OLDEST_UNSEALED.postgres) }
+
+function readAudit(oldestUnsealed: string): string {
+  return `select (${oldestUnsealed}) as "oldestUnsealedAt",
+    head.position, head.hash, head.marked_at as "markedAt", head.mac, head.mac_key as "macKey"
+  from (select 1 as one) as always left join audit_marks as head on head.name = 'head'`
+}
+
+export function auditOf(row: unknown): AuditInspection {
+  // READ_AUDIT names these columns. Those of the end are null together, and there is no row before the migration.
+  const { oldestUnsealedAt, ...head } = (row ?? { oldestUnsealedAt: null, position: null }) as AuditRow
+  return { auditHead: head.position === null ? undefined : (head as AuditMark), oldestUnsealedAt: oldestUnsealedAt ?? undefined }
+}
+
+const READ_INSTANCE = 'select id from instance'
+const TIMEOUT_MS = 3000
+
+/** Reads the id of a database without changing anything. Undefined if there is no database, or if its version is too old to have an id. */
+export async function findInstanceId(target: DatabaseTarget): Promise<string | undefined> {
+  try {
+    return target.kind === 'sqlite' ? readSqlite(target.file) : await readPostgres(target.url)
+  } catch {
+    return undefined
+  }
+}
+
+function readSqlite(file: string): string | undefined {
+  if (!existsSync(file)) return undefined
+  const connection = new DatabaseSync(file, { readOnly: true, timeout: TIMEOUT_MS })
+  try {
+    return idOf(connection.prepare(READ_INSTANCE).get())
+  } finally {
+    connection.close()
+  }
+}
+
+function readPostgres(url: string): Promise<string | undefined> {
+  return withConnection(url, { statement_timeout: TIMEOUT_MS }, async (client) => idOf((await client.unsafe(READ_INSTANCE))[0]))
+}
+
+function idOf(row: unknown): string | undefined {
+  // READ_INSTANCE selects this column.
+  return (row as { readonly id: string } | undefined)?.id
 }

@@ -13,7 +13,7 @@ import {
   readMigrations,
 } from '../migrations.ts'
 import { isBusy, isDamaged, makeFile } from '../sqlite/connection.ts'
-import { compareSqliteSchema } from './schema-sqlite.ts'
+import { compareSqliteSchema } from './schema.ts'
 
 /** The number of rows in each table. */
 export type Counts = Readonly<Record<string, number>>

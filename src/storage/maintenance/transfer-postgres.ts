@@ -1,6 +1,5 @@
-import { insertRows } from '../many-rows.ts'
 import { NO_TIMEOUT, setTimeouts, type Tx, withConnection } from '../postgres/connections.ts'
-import { NUMBERED_TABLES, TABLES } from '../tables.ts'
+import { insertRows, NUMBERED_TABLES, TABLES } from '../tables.ts'
 import { TABLE_NAMES, type TransferRole, type TransferRow, type TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500

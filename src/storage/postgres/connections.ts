@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { type ConnectionOptions, checkServerIdentity, getCACertificates } from 'node:tls'
 import postgres from 'postgres'
 import { codeOf } from '../../shared/system-errors.ts'
 import { ADVICE_FOR_POOLERS, connectionError, NO_PRIMARY } from './errors.ts'
-import { createSockets } from './sockets.ts'
-import { driverTls } from './tls.ts'
-import { forDriver, type PostgresAddress, parsePostgresUrl } from './url.ts'
+import { forDriver, type PostgresAddress, type PostgresHost, parsePostgresUrl } from './url.ts'
 
 export type Client = postgres.Sql<{ bigint: number }>
 export type Tx = postgres.TransactionSql<{ bigint: number }>
@@ -136,4 +137,63 @@ async function connectToPrimary(address: PostgresAddress, settings: ServerSettin
   }
   // If several hosts are listed, standbys are expected, so the error of another host is the better explanation.
   throw errors.find((error) => codeOf(error) !== 'NOT_PRIMARY') ?? errors[0]
+}
+
+export type Sockets = {
+  /** For the `socket` option of the driver. */
+  open(): Socket
+  /** Closes all of them at once, without waiting for the server. */
+  destroy(): void
+}
+
+/**
+ * The sockets of one client. The driver closes a connection by sending a message and waiting for the server to hang up, so it would keep
+ * every socket of a server that has fallen silent.
+ */
+export function createSockets({ host, port }: PostgresHost): Sockets {
+  let opened: Socket[] = []
+  return {
+    open() {
+      opened = opened.filter((socket) => !socket.destroyed)
+      // The driver reads `host` for the server name of TLS.
+      const socket = Object.assign(connect({ host, port }), { host })
+      opened.push(socket)
+      return socket
+    },
+    destroy() {
+      for (const socket of opened) socket.destroy()
+    },
+  }
+}
+
+/** The `ssl` option of the driver for one host. The driver requests TLS, and sends nothing else before the handshake has succeeded. */
+export type DriverTls = false | 'prefer' | ConnectionOptions
+
+export function driverTls({ sslMode, rootCertificate }: PostgresAddress, host: string): DriverTls {
+  switch (sslMode) {
+    case 'disable':
+      return false
+    case 'prefer':
+      return 'prefer'
+    case 'require':
+      return { rejectUnauthorized: false }
+    case 'verify-ca':
+      return { ...trusting(rootCertificate), checkServerIdentity: () => undefined }
+    case 'verify-full':
+      // Node compares the certificate of a server that is reached by its IP address with the name `localhost`.
+      return { ...trusting(rootCertificate), checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate) }
+  }
+}
+
+function trusting(rootCertificate: string | undefined): ConnectionOptions {
+  return rootCertificate === undefined ? {} : { ca: readCertificates(rootCertificate) }
+}
+
+function readCertificates(file: string): string | string[] {
+  if (file === 'system') return getCACertificates('system')
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw connectionError('ROOT_CERTIFICATE', `sslrootcert: ${file} cannot be read`, error)
+  }
 }

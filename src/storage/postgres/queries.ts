@@ -1,5 +1,7 @@
-import type { Queries, Statement, Value } from '../database.ts'
+import { Refusal } from '../../model/refusal.ts'
+import type { HotPath, Queries, Statement, Value } from '../database.ts'
 import { type Client, DEMAND_PRIMARY, type Tx } from './connections.ts'
+import { translate } from './errors.ts'
 
 export const PREPARED = { prepare: true }
 const PLANNED_EACH_TIME = { prepare: false }
@@ -54,4 +56,98 @@ export function queries(ask: Ask): Queries {
 
 function rowOf<Row>({ hot }: Statement<Row>, found: unknown): Row {
   return hot ? hot.read(found as unknown[]) : (found as Row)
+}
+
+// For one statement or transaction, whatever the state of the database. A request has its own, longer deadline.
+const ANSWER_DEADLINE_MS = 2000
+
+export type AnsweredOptions = { readonly onError?: (error: unknown) => void; readonly deadlineMs?: number | undefined }
+
+/** Rejects at the deadline, although the work may continue, and translates errors. */
+export function answered<Result>(
+  work: (requireTime: () => void) => PromiseLike<Result>,
+  { onError, deadlineMs = ANSWER_DEADLINE_MS }: AnsweredOptions = {},
+): Promise<Result> {
+  const late = () => new Refusal('unavailable', `PostgreSQL did not respond within ${deadlineMs} ms`)
+  return new Promise((resolve, reject) => {
+    let isLate = false
+    function fail(error: unknown): void {
+      clearTimeout(timer)
+      reject(error)
+      onError?.(error)
+    }
+    const timer = setTimeout(() => {
+      isLate = true
+      fail(late())
+    }, deadlineMs)
+    const requireTime = () => {
+      if (isLate) throw late()
+    }
+    work(requireTime).then(
+      (result) => {
+        clearTimeout(timer)
+        resolve(result)
+      },
+      (error) => {
+        if (!isLate) fail(translate(error))
+      },
+    )
+  })
+}
+
+/** Runs a statement, and returns its rows as lists of values. */
+type AskValues = (sql: string, values: Value[]) => Promise<Iterable<readonly unknown[]>>
+
+export type Gathering = <Row>(hot: HotPath<Row>, values: readonly Value[]) => Promise<Row | undefined>
+
+type Question = {
+  readonly values: readonly Value[]
+  readonly resolve: (found: readonly unknown[] | undefined) => void
+  readonly reject: (error: unknown) => void
+}
+
+// Few enough that no look-up waits long for the others in its statement.
+const MAX_QUESTIONS = 200
+
+/**
+ * Sending a statement costs more than finding a row. The look-ups of one turn of the event loop are sent at its end as one statement, which
+ * runs after all of them were requested: each result is as fresh as that of a separate statement.
+ */
+export function createGathering(ask: AskValues): Gathering {
+  const waiting = new Map<HotPath<unknown>, Question[]>()
+
+  function send(): void {
+    for (const [hot, questions] of waiting) {
+      for (let start = 0; start < questions.length; start += MAX_QUESTIONS) {
+        void answer(hot, questions.slice(start, start + MAX_QUESTIONS))
+      }
+    }
+    waiting.clear()
+  }
+
+  async function answer({ gatheredSql, types }: HotPath<unknown>, questions: readonly Question[]): Promise<void> {
+    try {
+      const lists = types.map((_, place) => listOf(questions.map(({ values }) => values[place])))
+      for (const row of await ask(gatheredSql, lists)) questions[Number(row.at(-1)) - 1]?.resolve(row)
+      // Has no effect on promises that are resolved already.
+      for (const { resolve } of questions) resolve(undefined)
+    } catch (error) {
+      for (const { reject } of questions) reject(error)
+    }
+  }
+
+  return async (hot, values) => {
+    const found = await new Promise<readonly unknown[] | undefined>((resolve, reject) => {
+      if (waiting.size === 0) setImmediate(send)
+      const questions = waiting.get(hot)
+      if (questions) questions.push({ values, resolve, reject })
+      else waiting.set(hot, [{ values, resolve, reject }])
+    })
+    return found && hot.read(found)
+  }
+}
+
+/** An array in the syntax of PostgreSQL. */
+function listOf(items: readonly unknown[]): string {
+  return `{${items.map((item) => `"${String(item).replace(/["\\]/g, String.raw`\$&`)}"`).join(',')}}`
 }

@@ -1,9 +1,8 @@
 import { Abandoned } from '../../model/refusal.ts'
 import { type Database, LONG_TRANSACTION_MS, type LockName, type Transaction, type TransactionOptions } from '../database.ts'
-import { answered } from './answered.ts'
 import { type Client, setTimeouts, type Tx } from './connections.ts'
 import { isLost } from './errors.ts'
-import { type AskOn, PREPARED, queries } from './queries.ts'
+import { type AskOn, answered, PREPARED, queries } from './queries.ts'
 
 /** Runs work on a connection for writes. `requireTime` throws after the deadline: the caller has its error by then. */
 export type RunWrite = <Result>(

@@ -9,8 +9,7 @@ import {
   type Transaction,
   type Value,
 } from '../database.ts'
-import { connect, guarded, translate } from './connection.ts'
-import { watchFiles } from './files.ts'
+import { connect, guarded, translate, watchFiles } from './connection.ts'
 import { createReaderThread } from './reader.ts'
 import { createWriteQueue } from './writes.ts'
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { statement } from '../../../src/storage/database.ts'
-import { claimMails, enqueueMail, giveUpMail, postponeMail } from '../../../src/storage/repositories/mail/mail.repository.ts'
-import { findMail } from '../../../src/storage/repositories/mail/mail-inspection.repository.ts'
+import { claimMails, enqueueMail, findMail, giveUpMail, postponeMail } from '../../../src/storage/repositories/mail/mail.repository.ts'
 import { test } from '../../support/databases/databases.ts'
 import { type CommandLine, commandLine, done, refusedWith } from '../../support/processes/command-line.ts'
 

@@ -3,11 +3,12 @@ import type { WebhookEvent } from '../../../src/model/webhook.ts'
 import { statement } from '../../../src/storage/database.ts'
 import {
   claimWebhooks,
+  findWebhook,
   giveUpWebhook,
+  measureWebhooks,
   postponeWebhook,
   stopWebhooks,
 } from '../../../src/storage/repositories/webhooks/webhook.repository.ts'
-import { findWebhook, measureWebhooks } from '../../../src/storage/repositories/webhooks/webhook-inspection.repository.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MAX_FOREIGN_KINDS } from '../../../src/security/foreign/foreign-hash.ts'
-import { listForeignKinds } from '../../../src/storage/repositories/import/foreign-hash.repository.ts'
+import { listForeignKinds } from '../../../src/storage/repositories/import/import.repository.ts'
 import { temporaryFolder, test } from '../../support/databases/databases.ts'
 import { commandLine } from '../../support/processes/command-line.ts'
 

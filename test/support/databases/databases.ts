@@ -3,7 +3,7 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import postgres from 'postgres'
-import type { DatabaseTarget } from '../../../src/storage/database-target.ts'
+import type { DatabaseTarget } from '../../../src/storage/database.ts'
 import { migrate } from '../../../src/storage/open.ts'
 import { newFolder } from './run-folder.ts'
 

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { DatabaseTarget } from '../../../src/storage/database-target.ts'
+import type { DatabaseTarget } from '../../../src/storage/database.ts'
 import { MIGRATIONS_FOLDER, readMigrations } from '../../../src/storage/migrations.ts'
 import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
 import { migrateSqlite } from '../../../src/storage/sqlite/migrations.ts'

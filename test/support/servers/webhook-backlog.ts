@@ -1,5 +1,5 @@
 import { type Queries, statement } from '../../../src/storage/database.ts'
-import { insertRows } from '../../../src/storage/many-rows.ts'
+import { insertRows } from '../../../src/storage/tables.ts'
 
 const { postgres, sqlite } = insertRows('webhook_deliveries', { keepsIds: false })
 const INSERT = statement(postgres, sqlite)

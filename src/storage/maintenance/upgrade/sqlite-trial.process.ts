@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { migrateSqlite } from '../../sqlite/migrations.ts'
-import type { CopyMigrated } from './trial-sqlite.ts'
+import type { CopyMigrated } from './try-upgrade.ts'
 
 // Migrates the copy of a database and prints how long each migration took. Parameters: file, and a folder with other migrations.
 const [file = '', folder] = process.argv.slice(2)

@@ -1,7 +1,26 @@
-import { type ApiKey, type ApiKeyChanges, KEY, KEY_ROW, type KeyAccess } from '../../../model/api-key.ts'
+import {
+  type ApiKey,
+  type ApiKeyChanges,
+  KEY,
+  KEY_ROW,
+  type KeyAccess,
+  type OwnedApiKey,
+  RETIRING_SECRET,
+  type RetiringSecret,
+} from '../../../model/api-key.ts'
 import { entity } from '../../../model/entity.ts'
 import { USER, type User } from '../../../model/user.ts'
-import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
+import {
+  hotRead,
+  insertInto,
+  type Queries,
+  type Reads,
+  type Statement,
+  type StoredRow,
+  statement,
+  type Transaction,
+} from '../../database.ts'
+import { deleteListed } from '../../tables.ts'
 
 type ListedRow = StoredRow & { readonly seq: number }
 
@@ -51,6 +70,30 @@ const REPLACE_SECRET = statement('update api_keys set key_hash = $3, prefix = $4
 const DELETE = statement('delete from api_keys where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement(`
   delete from api_keys where seq in (select seq from api_keys where user_id = $1 and id <> $3 order by seq limit $2)`)
+
+type OwnedRow = StoredRow & { readonly owner_id: number; readonly owner_email: string }
+
+const OWNED_COLUMNS = `${KEY.columns}, users.id as owner_id, users.email as owner_email`
+// A key that was never used counts from its creation on.
+const LAST_USE = 'coalesce(api_keys.last_used_at, api_keys.created_at)'
+
+const LIST_EXPIRED = statement<OwnedRow>(`
+  select ${OWNED_COLUMNS} from api_keys join users on users.id = api_keys.user_id
+  where api_keys.expires_at is not null and api_keys.expires_at <= $1 order by api_keys.expires_at desc limit $2`)
+const LIST_UNUSED = statement<OwnedRow>(`
+  select ${OWNED_COLUMNS} from api_keys join users on users.id = api_keys.user_id
+  where api_keys.is_active = true and ${LAST_USE} <= $1 order by ${LAST_USE} limit $2`)
+
+const INSERT_RETIRING = statement(insertInto('retiring_secrets', RETIRING_SECRET))
+const DELETE_RETIRING = statement('delete from retiring_secrets where key_id = $1')
+const DELETE_OLDEST_RETIRING = statement(`
+  delete from retiring_secrets where key_hash in (
+    select key_hash from retiring_secrets where key_id = $1 order by retired_at desc, key_hash limit 1000 offset $2)`)
+const DELETE_ENDED_RETIRING = deleteListed(
+  'retiring_secrets',
+  'key_hash',
+  'select key_hash from retiring_secrets where expires_at <= $1 order by expires_at limit $2',
+)
 
 /** The owner of a key. Authentication by API key costs this one statement. */
 export function findKeyOwner(db: Reads, keyHash: string): Promise<KeyOwner | undefined> {
@@ -124,4 +167,37 @@ export function deleteApiKeysOfUser(tx: Transaction, userId: number, limit: numb
 function readOwner(values: readonly unknown[]): KeyOwner {
   const { id: keyId, ...key } = CREDENTIAL.fromValues(values, USER.size)
   return { user: USER.fromValues(values), keyId, ...key, expiresAt: expiresAt.fromColumn(values[USER.size + CREDENTIAL.size]) }
+}
+
+/** The latest first. */
+export function listExpiredKeys(db: Reads, now: number, limit: number): Promise<OwnedApiKey[]> {
+  return listOwned(db, LIST_EXPIRED, now, limit)
+}
+
+/** Active keys whose last use was before a moment, the longest unused first. */
+export function listUnusedKeys(db: Reads, before: number, limit: number): Promise<OwnedApiKey[]> {
+  return listOwned(db, LIST_UNUSED, before, limit)
+}
+
+async function listOwned(db: Reads, declared: Statement<OwnedRow>, moment: number, limit: number): Promise<OwnedApiKey[]> {
+  return (await db.all(declared, moment, limit)).map((row) => ({ ...KEY.fromRow(row), ownerId: row.owner_id, ownerEmail: row.owner_email }))
+}
+
+export async function insertRetiringSecret(tx: Transaction, secret: RetiringSecret): Promise<void> {
+  await tx.run(INSERT_RETIRING, ...RETIRING_SECRET.toValues(secret))
+}
+
+/** Ends all former secrets of a key. */
+export async function deleteRetiringSecrets(tx: Transaction, keyId: string): Promise<void> {
+  await tx.run(DELETE_RETIRING, keyId)
+}
+
+/** Ends the former secrets of a key that were replaced first, beyond the `kept` latest. */
+export async function deleteOldestRetiringSecrets(tx: Transaction, keyId: string, kept: number): Promise<void> {
+  await tx.run(DELETE_OLDEST_RETIRING, keyId, kept)
+}
+
+/** Deletes at most `limit` secrets that no longer work. Returns how many it deleted. */
+export async function deleteEndedSecrets(db: Queries, now: number, limit: number): Promise<number> {
+  return db.run(DELETE_ENDED_RETIRING, now, limit)
 }

@@ -1,5 +1,5 @@
 import { type Queries, type Reads, statement } from '../../database.ts'
-import { deleteListed } from '../../many-rows.ts'
+import { deleteListed } from '../../tables.ts'
 
 /** One request against a limit. All times are microseconds since 1970, so that a limit of many requests a second loses no precision. */
 export type Arrival = {

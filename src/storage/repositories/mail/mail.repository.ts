@@ -1,7 +1,7 @@
-import type { ClaimedMail, LinkMailKind, MailKind } from '../../../model/mail.ts'
+import type { ClaimedMail, LinkMailKind, MailKind, NoticeKind, OutboxMail } from '../../../model/mail.ts'
 import { USER, USER_SECRETS, type User } from '../../../model/user.ts'
-import { type Queries, type StoredRow, statement } from '../../database.ts'
-import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
+import { type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
+import { type Claim, ENTRY_COLUMNS, type EntryRow, leasedRows, skippingLocked, toOutboxEntry } from '../../leased-rows.ts'
 
 type ClaimedRow = {
   readonly id: number
@@ -74,6 +74,45 @@ const MEASURE = statement<{ depth: number; oldest: number | null }>(`
   select count(*) as depth, min(requested_at) as oldest from outbox
   where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
     and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
+
+// A notice that still waits is merged with the next one about the same. One that was given up is tried again.
+const MERGE = `
+  on conflict (kind, recipient) do update
+  set revision = outbox.revision + 1, requested_at = excluded.requested_at, address = excluded.address,
+    due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
+    attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
+    last_error = null, failed_at = null`
+const QUEUE_NOTICE = statement(`
+  insert into outbox (kind, recipient, requested_at, due_at, address)
+  select $1, coalesce($4, email_key), $3, $3, coalesce($5, email) from users where id = $2
+  ${MERGE}`)
+// An edit may name the address that the account already has.
+const QUEUE_NOTICE_OF_ADDRESS = statement(`
+  insert into outbox (kind, recipient, requested_at, due_at, address)
+  select 'email_changed', $3, $2, $2, $4 from users where id = $1 and email_key <> $3
+  ${MERGE}`)
+const QUEUE_NOTICE_OF_KEY = statement(`
+  insert into outbox (kind, recipient, requested_at, due_at, address, detail)
+  select 'key_leaked', users.email_key, $2, $2, users.email, coalesce(api_keys.prefix, '') || ' ' || api_keys.name
+  from api_keys join users on users.id = api_keys.user_id where api_keys.id = $1
+  ${MERGE}, detail = outbox.detail || $3 || excluded.detail`)
+
+/** An address of an account, as it was typed and in lower case. */
+export type Address = { readonly email: string; readonly emailKey: string }
+
+type MailRow = EntryRow & { readonly kind: MailKind; readonly recipient: string; readonly address: string | null }
+
+const OUTBOX_COLUMNS = `${ENTRY_COLUMNS}, kind, recipient, address`
+
+const LIST = statement<MailRow>(`select ${OUTBOX_COLUMNS} from outbox where id > $1 order by id limit $2`)
+const LIST_NEWEST = statement<MailRow>(`select ${OUTBOX_COLUMNS} from outbox where id < $1 order by id desc limit $2`)
+// Passes those that wait.
+const LIST_FAILED = longRead<MailRow>(`
+  select ${OUTBOX_COLUMNS} from outbox where failed_at is not null and id < $1 order by id desc limit $2`)
+const FIND = statement<MailRow>(`select ${OUTBOX_COLUMNS} from outbox where id = $1`)
+const COUNT = longRead<{ pending: number; failed: number }>(
+  'select count(*) - count(failed_at) as pending, count(failed_at) as failed from outbox',
+)
 
 /**
  * Whether an account gets a mail of this kind: banned accounts get none, only unverified accounts get a verification mail, and a new address
@@ -150,4 +189,47 @@ export async function giveUpMail(db: Queries, { id, lease, revision }: ClaimedMa
 export async function measureOutbox(db: Queries, now: number, before: number): Promise<{ depth: number; oldestAgeSeconds: number }> {
   const row = await db.first(MEASURE, before)
   return { depth: row?.depth ?? 0, oldestAgeSeconds: row?.oldest == null ? 0 : Math.max(now - row.oldest, 0) / 1000 }
+}
+
+/** Queues a notice to the address of an account or, if it is given, to the address that the account had before the change. */
+export function queueNotice(kind: NoticeKind, userId: number, now: number, former?: Address): FinalStatement {
+  return { statement: QUEUE_NOTICE, values: [kind, userId, now, former?.emailKey ?? null, former?.email ?? null] }
+}
+
+/** Queues a notice to the former address of an account, if the account has another one now. */
+export function queueNoticeOfNewAddress(userId: number, now: number, { email, emailKey }: Address): FinalStatement {
+  return { statement: QUEUE_NOTICE_OF_ADDRESS, values: [userId, now, emailKey, email] }
+}
+
+/** Queues a notice that names the key: a line with its prefix and its name. Several keys at once are named in one mail. */
+export function queueNoticeOfKey(keyId: string, now: number): FinalStatement {
+  return { statement: QUEUE_NOTICE_OF_KEY, values: [keyId, now, '\n'] }
+}
+
+/** One page of mails in order of id, starting after the given id. */
+export async function listMailsAfter(db: Reads, id: number, limit: number): Promise<OutboxMail[]> {
+  return (await db.all(LIST, id, limit)).map(toOutboxMail)
+}
+
+/** One page of mails, the newest first, starting below the given id. */
+export async function listMailsBefore(
+  db: Reads,
+  filter: 'all' | 'failed',
+  id = Number.MAX_SAFE_INTEGER,
+  limit: number,
+): Promise<OutboxMail[]> {
+  return (await db.all(filter === 'all' ? LIST_NEWEST : LIST_FAILED, id, limit)).map(toOutboxMail)
+}
+
+export async function findMail(db: Reads, id: number): Promise<OutboxMail | undefined> {
+  const row = await db.first(FIND, id)
+  return row && toOutboxMail(row)
+}
+
+export async function countMails(db: Reads): Promise<{ readonly pending: number; readonly failed: number }> {
+  return (await db.first(COUNT)) ?? { pending: 0, failed: 0 }
+}
+
+function toOutboxMail(row: MailRow): OutboxMail {
+  return { ...toOutboxEntry(row), kind: row.kind, recipient: row.address ?? row.recipient }
 }

@@ -1,10 +1,18 @@
-import { type Reads, statement } from '../../database.ts'
+import { type Queries, type Reads, statement } from '../../database.ts'
 
-const READ = statement<{ id: string }>('select id from instance')
+const READ_INSTANCE = statement<{ id: string }>('select id from instance')
+
+// Matches no row. It is a write because a database that is read-only, or locked by another process, cannot serve requests.
+const PING = statement("delete from sessions where id = ''")
 
 /** The random id of this database: the same in every process that uses it, different in every other database. */
 export async function readInstanceId(db: Reads): Promise<string> {
-  const row = await db.first(READ)
+  const row = await db.first(READ_INSTANCE)
   if (row === undefined) throw new Error('the table instance is empty; restore a backup of the database')
   return row.id
+}
+
+/** Throws `unavailable` if the database does not respond or rejects writes. */
+export async function ping(db: Queries): Promise<void> {
+  await db.run(PING)
 }

@@ -1,7 +1,7 @@
 import { type ListedSession, SESSION, SESSION_ROW, type Session } from '../../../model/session.ts'
 import { USER, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
-import { deleteListed } from '../../many-rows.ts'
+import { deleteListed } from '../../tables.ts'
 
 const INSERT = statement(insertInto('sessions', SESSION_ROW))
 // `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.

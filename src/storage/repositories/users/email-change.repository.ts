@@ -1,5 +1,5 @@
 import { type Queries, type Reads, statement, type Transaction } from '../../database.ts'
-import { deleteListed } from '../../many-rows.ts'
+import { deleteListed } from '../../tables.ts'
 
 /** A new address that an account has asked for. */
 export type EmailChange = {

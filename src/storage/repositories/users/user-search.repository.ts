@@ -1,6 +1,6 @@
 import { type FoundUsers, type Profile, type SearchField, USER, type UserSearch } from '../../../model/user.ts'
 import { longRead, type Reads, type Statement, type StoredRow } from '../../database.ts'
-import { fold } from './folding.ts'
+import { fold } from './user.repository.ts'
 
 /** Searches of PostgreSQL by an index: for any term of three letters or more, and for one with a single @ after its first character. */
 export type IndexedSearch = 'partial' | 'addressPart'

@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { entity } from '../../../model/entity.ts'
-import { USER, USER_ROW, USER_SECRETS, type User, type UserRow, type UserSecrets } from '../../../model/user.ts'
+import { type Role, USER, USER_ROW, USER_SECRETS, type User, type UserRow, type UserSecrets } from '../../../model/user.ts'
 import { insertInto, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
-import { fold } from './folding.ts'
 
 const ACCOUNT = entity('users', { ...USER.fields, ...USER_SECRETS.fields })
 // The database assigns the id.
@@ -38,6 +37,21 @@ const RECORD_LOGIN = statement(`
 const MAX_FIRST_VERSION = 2 ** 30
 
 export type NewUser = Omit<UserRow, 'id' | 'banned' | 'firstNameFolded' | 'lastNameFolded' | 'emailVersion' | 'resetVersion'>
+
+const LIST_AFTER = statement<StoredRow>(`select ${USER.columns} from users where id > $1 order by id limit $2`)
+const SET_ROLE = statement('update users set role = $2 where id = $1 and role <> $2')
+// A ban invalidates the reset tokens of the account. An account that is banned already has none.
+const BAN = statement('update users set banned = true, reset_version = reset_version + 1 where id = $1 and banned = false')
+const UNBAN = statement('update users set banned = false where id = $1 and banned = true')
+const VERIFY = statement('update users set verified = true where id = $1 and verified = false')
+const DELETE = statement('delete from users where id = $1')
+const COUNT_OTHER_ADMINS = statement<{ count: number }>(`select count(*) as count from users where role = 'admin' and id <> $1`)
+const COUNT_OTHER_ACTIVE_ADMINS = statement<{ count: number }>(`
+  select count(*) as count from users where role = 'admin' and id <> $1 and banned = false and verified = true`)
+
+const PROMOTE = statement(`update users set role = 'admin', verified = true where email_key = $1 and (role <> 'admin' or not verified)`)
+
+const FIND_ANY_ADMIN = statement<{ readonly id: number }>(`select id from users where role = 'admin' limit 1`)
 
 /** Returns the id of the new user; undefined if the address is taken. */
 export async function insertUser(tx: Transaction, user: NewUser): Promise<number | undefined> {
@@ -105,4 +119,62 @@ export async function resetPassword(tx: Transaction, id: number, passwordHash: s
  */
 export async function recordLogin(tx: Transaction, id: number, checkedHash: string, now: number, newHash = checkedHash): Promise<boolean> {
   return (await tx.run(RECORD_LOGIN, id, checkedHash, now, newHash)) === 1
+}
+
+/** One page of all users in order of id, starting after the given id. */
+export async function listUsersAfter(db: Reads, id: number, limit: number): Promise<User[]> {
+  return (await db.all(LIST_AFTER, id, limit)).map(USER.fromRow)
+}
+
+/** Returns false if the user has the role already. Revoking the admin role requires the lock on the admins. */
+export async function setRole(tx: Transaction, id: number, role: Role): Promise<boolean> {
+  return (await tx.run(SET_ROLE, id, role)) === 1
+}
+
+/** Returns false if the user is banned already. */
+export async function banUser(tx: Transaction, id: number): Promise<boolean> {
+  return (await tx.run(BAN, id)) === 1
+}
+
+/** Returns false if the user is not banned. */
+export async function unbanUser(tx: Transaction, id: number): Promise<boolean> {
+  return (await tx.run(UNBAN, id)) === 1
+}
+
+/** Returns false if the user is verified already. */
+export async function setVerified(tx: Transaction, id: number): Promise<boolean> {
+  return (await tx.run(VERIFY, id)) === 1
+}
+
+/** Deletes a user, with their sessions and API keys. */
+export async function deleteUser(tx: Transaction, id: number): Promise<void> {
+  await tx.run(DELETE, id)
+}
+
+/** Whether another user has the admin role, banned or not. */
+export async function hasOtherAdmin(tx: Transaction, id: number): Promise<boolean> {
+  return ((await tx.first(COUNT_OTHER_ADMINS, id))?.count ?? 0) > 0
+}
+
+/** Whether another admin can log in: verified and not banned. */
+export async function hasOtherActiveAdmin(tx: Transaction, id: number): Promise<boolean> {
+  return ((await tx.first(COUNT_OTHER_ACTIVE_ADMINS, id))?.count ?? 0) > 0
+}
+
+/** Returns false if there is no such account, or if it is a verified admin already. */
+export async function promoteByEmail(tx: Transaction, emailKey: string): Promise<boolean> {
+  return (await tx.run(PROMOTE, emailKey)) > 0
+}
+
+export function findAnyAdmin(reads: Reads): Promise<{ readonly id: number } | undefined> {
+  return reads.first(FIND_ANY_ADMIN)
+}
+
+/**
+ * Converts text to lower case for a search that ignores case. Both stored text and search terms pass through this function. The
+ * databases fold nothing themselves: their results would differ, and SQLite knows only ASCII.
+ */
+export function fold(text: string): string {
+  // The Greek sigma has two lower-case forms, depending on its position in a word. A search treats them as one letter.
+  return text.toLowerCase().replaceAll('ς', 'σ')
 }

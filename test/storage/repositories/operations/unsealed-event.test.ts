@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { statement } from '../../../../src/storage/database.ts'
-import { findOldestUnsealed, findUnsealed } from '../../../../src/storage/repositories/audit/unsealed-event.repository.ts'
+import { findOldestUnsealed, findUnsealed } from '../../../../src/storage/repositories/audit/event-seal.repository.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 

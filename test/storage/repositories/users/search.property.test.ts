@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { SearchField, UserSearch } from '../../../../src/model/user.ts'
 import { statement } from '../../../../src/storage/database.ts'
-import { fold } from '../../../../src/storage/repositories/users/folding.ts'
+import { fold } from '../../../../src/storage/repositories/users/user.repository.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { insertUsers, type Person } from '../../../support/databases/users.ts'
 

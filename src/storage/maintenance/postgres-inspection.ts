@@ -1,4 +1,7 @@
+import type { DatabaseTarget } from '../database.ts'
+import { openDatabase } from '../open.ts'
 import { parseAddress, withConnection } from '../postgres/connections.ts'
+import { readInstanceId } from '../repositories/operations/instance.repository.ts'
 
 export type PoolerState = {
   /** Whether the URL says that there is a pooler. */
@@ -23,4 +26,16 @@ export function inspectPooler(url: string): Promise<PoolerState> {
     const missing = rows.filter(({ isWanted }) => !isWanted).map(({ name }) => name)
     return { isDeclared: parseAddress(url).isPooled, isPresent: rows[0]?.pid !== rows.state.pid, missing }
   })
+}
+
+/** Reads once from the replica, as the service would. Returns why it cannot be used, or undefined. */
+export async function findReplicaProblem(target: DatabaseTarget): Promise<string | undefined> {
+  const problems: string[] = []
+  const db = await openDatabase(target, { onReplicaAway: (problem) => void problems.push(problem) })
+  try {
+    await readInstanceId(db.lists)
+    return problems[0]
+  } finally {
+    await db.close()
+  }
 }

@@ -1,13 +1,92 @@
 import { randomBytes } from 'node:crypto'
-import postgres from 'postgres'
+import { DatabaseSync } from 'node:sqlite'
+import { codeOf } from '../../shared/system-errors.ts'
+import type { Bit } from '../database.ts'
 import { type AppliedMigration, CREATE_HISTORY, MIGRATIONS_FOLDER, READ_HISTORY, readMigrations } from '../migrations.ts'
 import type { Client, Tx } from '../postgres/connections.ts'
-import { compareSchemas, type SchemaDifference, type SchemaObject } from './schema-comparison.ts'
+
+/** An object of a database schema, such as `trigger promote`, and its definition as the database prints it. */
+export type SchemaObject = {
+  readonly name: string
+  readonly definition: string
+  /** An index of plain columns, which neither refuses nor computes anything. */
+  readonly isPlainIndex: Bit
+}
+
+/** How a schema differs from the one that the migrations create, in one line. */
+export type SchemaDifference = {
+  readonly message: string
+  /** An additional plain index, which changes no data, refuses none and grants nothing. */
+  readonly isHarmless: boolean
+  /** It concerns a trigger, a rule, a policy or a function, which the database runs by itself. */
+  readonly isCode: boolean
+}
+
+const CODE = /^(?:trigger|rule|policy|function) /
+
+export function compareSchemas(expected: readonly SchemaObject[], found: readonly SchemaObject[]): SchemaDifference[] {
+  const expectedByName = new Map(expected.map(({ name, definition }) => [name, definition]))
+  const foundNames = new Set(found.map(({ name }) => name))
+  const differences: SchemaDifference[] = []
+  const add = (name: string, problem: string, isHarmless = false) =>
+    differences.push({ message: `${name} ${problem}`, isHarmless, isCode: CODE.test(name) })
+  for (const { name, definition, isPlainIndex } of found) {
+    const wanted = expectedByName.get(name)
+    if (wanted === undefined) add(name, 'is not part of Latchkey', Boolean(isPlainIndex))
+    else if (wanted !== definition) add(name, 'was changed')
+  }
+  for (const name of expectedByName.keys()) {
+    if (!foundNames.has(name)) add(name, 'is missing')
+  }
+  return differences
+}
+
+// SQLite creates these tables itself, for its statistics. No other program can create tables with these names.
+const READ_SQLITE_OBJECTS = `
+  select type || ' ' || name as name, lower(tbl_name) as "tableName", tbl_name || ': ' || coalesce(sql, '') as definition,
+    exists (
+      select 1 from pragma_index_list(tbl_name) as listed where listed.name = sqlite_schema.name and not listed."unique" and not listed.partial
+    ) and not exists (select 1 from pragma_index_info(sqlite_schema.name) as indexed where indexed.name is null) as isPlainIndex
+  from sqlite_schema
+  where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))`
+
+type SqliteObject = SchemaObject & {
+  /** In lower case: a trigger has the name of its table as its author wrote it. */
+  readonly tableName: string
+}
+
+/** Compares a database with what its migrations create. In a newer schema, only the tables that this version knows can be compared. */
+export function compareSqliteSchema(connection: DatabaseSync, isNewer = false): SchemaDifference[] {
+  // The statement selects these columns.
+  const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
+  const expected = expectedSqliteObjects(applied)
+  const known = new Set(expected.map(({ tableName }) => tableName))
+  return compareSchemas(
+    expected,
+    sqliteObjectsOf(connection).filter(({ tableName }) => !isNewer || known.has(tableName)),
+  )
+}
+
+function expectedSqliteObjects(applied: readonly AppliedMigration[]): SqliteObject[] {
+  const names = new Set(applied.map(({ name }) => name))
+  const fresh = new DatabaseSync(':memory:')
+  try {
+    fresh.exec(CREATE_HISTORY)
+    for (const { name, sql } of readMigrations(`${MIGRATIONS_FOLDER}/sqlite`)) if (names.has(name)) fresh.exec(sql)
+    return sqliteObjectsOf(fresh)
+  } finally {
+    fresh.close()
+  }
+}
+
+function sqliteObjectsOf(connection: DatabaseSync): SqliteObject[] {
+  return connection.prepare(READ_SQLITE_OBJECTS).all() as SqliteObject[]
+}
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** The tables named in $2 of the schema named in $1, and everything that belongs to them or runs because of them. */
-const READ_OBJECTS = `
+const READ_POSTGRES_OBJECTS = `
   with tables as (
     select oid, relname::text as name, relrowsecurity from pg_class
     where relnamespace = $1::text::regnamespace and relkind = 'r' and relname::text = any (string_to_array($2, ','))
@@ -52,9 +131,9 @@ export async function comparePostgresSchema(client: Client): Promise<SchemaDiffe
     await client.begin(async (tx) => {
       const [{ schema = '' } = {}] = await tx.unsafe<{ schema: string }[]>('select current_schema() as schema')
       const applied = await tx.unsafe<AppliedMigration[]>(READ_HISTORY)
-      const expected = (await createExpected(tx, scratch, applied)).map((object) => unqualified(object, [scratch, schema]))
+      const expected = (await createExpectedObjects(tx, scratch, applied)).map((object) => unqualified(object, [scratch, schema]))
       const tables = expected.filter(({ name }) => name.startsWith('table ')).map(({ name }) => name.slice('table '.length))
-      const found = await objectsOf(tx, schema, tables)
+      const found = await postgresObjectsOf(tx, schema, tables)
       differences = compareSchemas(
         expected,
         found.map((object) => unqualified(object, [schema])),
@@ -62,7 +141,7 @@ export async function comparePostgresSchema(client: Client): Promise<SchemaDiffe
       throw new RolledBack()
     })
   } catch (error) {
-    if (error instanceof postgres.PostgresError && error.code === INSUFFICIENT_PRIVILEGE) return undefined
+    if (codeOf(error) === INSUFFICIENT_PRIVILEGE) return undefined
     if (!(error instanceof RolledBack)) throw error
   }
   return differences
@@ -70,7 +149,7 @@ export async function comparePostgresSchema(client: Client): Promise<SchemaDiffe
 
 class RolledBack extends Error {}
 
-async function createExpected(tx: Tx, scratch: string, applied: readonly AppliedMigration[]): Promise<SchemaObject[]> {
+async function createExpectedObjects(tx: Tx, scratch: string, applied: readonly AppliedMigration[]): Promise<SchemaObject[]> {
   const names = new Set(applied.map(({ name }) => name))
   await tx.unsafe(`create schema ${scratch}`)
   // The old search path follows the new schema, because it contains the operator classes of pg_trgm.
@@ -81,18 +160,18 @@ async function createExpected(tx: Tx, scratch: string, applied: readonly Applied
     `select relname::text as name from pg_class where relnamespace = $1::text::regnamespace and relkind = 'r'`,
     [scratch],
   )
-  return objectsOf(
+  return postgresObjectsOf(
     tx,
     scratch,
     tables.map(({ name }) => name),
   )
 }
 
-async function objectsOf(tx: Tx, schema: string, tables: readonly string[]): Promise<SchemaObject[]> {
+async function postgresObjectsOf(tx: Tx, schema: string, tables: readonly string[]): Promise<SchemaObject[]> {
   // With an empty path PostgreSQL prints every name with its schema, which unqualified() removes.
   await tx.unsafe('savepoint reading')
   await tx.unsafe(`set local search_path = ''`)
-  const rows = await tx.unsafe<SchemaObject[]>(READ_OBJECTS, [schema, tables.join(',')])
+  const rows = await tx.unsafe<SchemaObject[]>(READ_POSTGRES_OBJECTS, [schema, tables.join(',')])
   await tx.unsafe('rollback to reading')
   return [...rows]
 }
