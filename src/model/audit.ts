@@ -1,4 +1,4 @@
-import { entity, orNull, text, type ValuesOf } from './entity.ts'
+import { entity, instant, integer, orNull, text, type ValuesOf } from './entity.ts'
 import { EVENT } from './event.ts'
 
 /** An HMAC and the name of its key. */
@@ -9,16 +9,20 @@ export const WRITTEN_EVENT = entity('events', { ...EVENT.fields, salt: orNull(te
 export type WrittenEvent = ValuesOf<typeof WRITTEN_EVENT.fields>
 
 /** A link of the hash chain, without its event. */
-export type EventSeal = Seal & {
-  readonly position: number
-  readonly eventId: number
-  readonly sealedAt: number
-  readonly digest: string
-  readonly hash: string
-}
+export const EVENT_SEAL = entity('event_seals', {
+  position: integer,
+  eventId: integer,
+  sealedAt: instant,
+  digest: text,
+  hash: text,
+  mac: text,
+  macKey: text,
+})
+export type EventSeal = ValuesOf<typeof EVENT_SEAL.fields>
 
 /** Where the chain begins or ends. */
-export type AuditMark = Seal & { readonly position: number; readonly hash: string; readonly markedAt: number }
+export const AUDIT_MARK = entity('audit_marks', { position: integer, hash: text, markedAt: instant, mac: text, macKey: text })
+export type AuditMark = ValuesOf<typeof AUDIT_MARK.fields>
 
 /** Where a walk along the chain is: the last link that it has passed. */
 export type ChainPlace = { readonly position: number; readonly hash: string }

@@ -5,6 +5,8 @@ export type Stored = string | number | boolean | null
 export type Field<Value, Json = Value> = {
   /** The expression of a field that no column holds. It is read, and never written. */
   readonly sql?: string
+  /** The column, where it is not called like the field. */
+  readonly column?: string
   fromColumn(stored: unknown): Value
   toColumn(value: Value): Stored
   toJson(value: Value): Json
@@ -54,6 +56,11 @@ export function computed<Value, Json>(field: Field<Value, Json>, sql: string): F
   return { ...field, sql }
 }
 
+/** A field whose column has another name. */
+export function storedAs<Value, Json>(column: string, field: Field<Value, Json>): Field<Value, Json> {
+  return { ...field, column }
+}
+
 export type Fields = Readonly<Record<string, Field<unknown, unknown>>>
 /** A field that may be undefined can be left out. */
 export type ValuesOf<F extends Fields> = {
@@ -100,7 +107,7 @@ export function isoTime(time: number): string {
 
 /** The fields of an entity are stated once. Its type, columns, rows and JSON derive from them. */
 export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
-  const all = Object.entries(fields).map(([name, field]) => ({ name, field, column: snakeCase(name) }))
+  const all = Object.entries(fields).map(([name, field]) => ({ name, field, column: field.column ?? snakeCase(name) }))
   const written = all.filter(({ field }) => field.sql === undefined)
   return {
     fields,

@@ -1,3 +1,5 @@
+import { choice, computed, entity, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+
 /** Mails with a link that carries a token. `email_change` goes to the new address of an account, the others to its present one. */
 export const LINK_MAIL_KINDS = ['verify', 'reset', 'email_change'] as const
 /** Mails about a change of an account, to the address that the account had then. */
@@ -12,43 +14,45 @@ export type LinkMailKind = (typeof LINK_MAIL_KINDS)[number]
 export type NoticeKind = (typeof NOTICE_KINDS)[number]
 export type MailKind = LinkMailKind | NoticeKind
 
+/** What a mail or a webhook has in common with the others that one process at a time sends, under a lease. */
+export const QUEUED_FIELDS = {
+  id: integer,
+  // The time of the latest request for it.
+  requestedAt: instant,
+  // The number of earlier attempts to send it.
+  attempts: integer,
+}
+/** The state of its delivery. `dueAt` is the next attempt or, while it is being sent, the end of the lease. */
+export const DELIVERY_FIELDS = { dueAt: instant, lease: optional(text), lastError: optional(text), failedAt: optional(instant) }
+const { lease: _, ...SHOWN_DELIVERY_FIELDS } = DELIVERY_FIELDS
+/** A mail or a webhook in the outbox, as an operator sees it. */
+export const OUTBOX_FIELDS = { ...QUEUED_FIELDS, ...SHOWN_DELIVERY_FIELDS, isClaimed: computed(flag, 'lease is not null') }
+
+/** A mail that waits to be sent. It contains no token. */
+export const QUEUED_MAIL = entity('outbox', {
+  ...QUEUED_FIELDS,
+  kind: choice<MailKind>(),
+  // The address of the account, in lower case.
+  recipient: text,
+  revision: integer,
+  // Where it goes, as it was typed, if that was decided when it was queued.
+  address: optional(text),
+  // What it names, one per line.
+  detail: optional(text),
+})
+/** A mail as an operator sees it, with the address that it goes to. */
+export const OUTBOX_MAIL = entity('outbox', {
+  ...OUTBOX_FIELDS,
+  kind: QUEUED_MAIL.fields.kind,
+  recipient: computed(text, 'coalesce(outbox.address, outbox.recipient)'),
+})
+export type OutboxMail = ValuesOf<typeof OUTBOX_MAIL.fields>
+
 /** A mail that one process has claimed. No other process sends it until its lease expires. */
 export type ClaimedMail = Claimed<LinkMailKind> | Claimed<NoticeKind>
-
-export type Claimed<Kind extends MailKind> = {
-  readonly id: number
+export type Claimed<Kind extends MailKind> = Omit<ValuesOf<typeof QUEUED_MAIL.fields>, 'kind'> & {
   readonly kind: Kind
-  /** The address of the account, in lower case. */
-  readonly recipient: string
-  readonly revision: number
-  /** The number of earlier attempts to send it. */
-  readonly attempts: number
-  /** The time of the latest request for it. */
-  readonly requestedAt: number
   readonly lease: string
-  /** Where it goes, as it was typed, if that was decided when it was queued. */
-  readonly address: string | undefined
-  /** What it names, one per line. */
-  readonly detail: string | undefined
-}
-
-/** A mail or a webhook in the outbox, as an operator sees it. */
-export type OutboxEntry = {
-  readonly id: number
-  readonly requestedAt: number
-  readonly attempts: number
-  /** The next attempt or, while the entry is being sent, the end of the lease. */
-  readonly dueAt: number
-  readonly isClaimed: boolean
-  readonly lastError: string | undefined
-  readonly failedAt: number | undefined
-}
-
-/** It contains no token. */
-export type OutboxMail = OutboxEntry & {
-  readonly kind: MailKind
-  /** Where it goes. */
-  readonly recipient: string
 }
 
 /** A mail that was kept as a file, because no mail server is set. */

@@ -20,6 +20,17 @@ export const USER_COPIES = entity('users', {
 /** A whole row. */
 export const USER_ROW = entity('users', { ...USER.fields, ...USER_SECRETS.fields, ...USER_DETAILS.fields, ...USER_COPIES.fields })
 
+/** A new address that an account has asked for. */
+export const EMAIL_CHANGE = entity('email_changes', {
+  email: text,
+  // Named by the token in the mail. A newer request has another one.
+  version: integer,
+  // The reset version that the account had. The request ends when the account has another one.
+  resetVersion: integer,
+  confirmedAt: optional(instant),
+})
+
+export type EmailChange = ValuesOf<typeof EMAIL_CHANGE.fields>
 export type Profile = ValuesOf<typeof PROFILE.fields>
 export type User = ValuesOf<typeof USER.fields>
 export type UserSecrets = ValuesOf<typeof USER_SECRETS.fields>

@@ -1,29 +1,28 @@
+import { choice, entity, instant, integer, optional, text, type ValuesOf } from './entity.ts'
 import type { EventKind } from './event.ts'
-import type { OutboxEntry } from './mail.ts'
+import { OUTBOX_FIELDS, QUEUED_FIELDS } from './mail.ts'
 
 /** The kinds of events that webhooks report. An import is not reported: it may create a million accounts. */
 export type WebhookType = Exclude<Extract<EventKind, `user.${string}` | `key.${string}` | `session.${string}`>, 'user.imported'>
 
 /** What a receiver learns about an event: ids only. */
-export type WebhookEvent = {
-  /** The `webhook-id` of every attempt, by which a receiver recognises an event that arrives twice. */
-  readonly messageId: string
-  readonly type: WebhookType
-  readonly userId: number
-  readonly keyId: string | undefined
-  readonly sessionId: string | undefined
-  readonly occurredAt: number
-}
-
-/** A webhook that one process has claimed. No other process sends it until its lease expires. */
-export type ClaimedWebhook = WebhookEvent & {
-  readonly id: number
-  /** The number of earlier attempts to deliver it. */
-  readonly attempts: number
-  /** The time from which the attempts are counted: of the event, or of the latest manual retry. */
-  readonly requestedAt: number
-  readonly lease: string
-}
-
+export const WEBHOOK_EVENT = entity('webhook_deliveries', {
+  // The `webhook-id` of every attempt, by which a receiver recognises an event that arrives twice.
+  messageId: text,
+  type: choice<WebhookType>(),
+  userId: integer,
+  keyId: optional(text),
+  sessionId: optional(text),
+  occurredAt: instant,
+})
+export const QUEUED_WEBHOOK = entity('webhook_deliveries', { ...QUEUED_FIELDS, ...WEBHOOK_EVENT.fields })
 /** A webhook in the outbox, as an operator sees it. */
-export type OutboxWebhook = WebhookEvent & OutboxEntry
+export const OUTBOX_WEBHOOK = entity('webhook_deliveries', { ...WEBHOOK_EVENT.fields, ...OUTBOX_FIELDS })
+/** An endpoint that has answered 410. */
+export const WEBHOOK_STOP = entity('webhook_stops', { endpoint: text, stoppedAt: instant })
+
+export type WebhookEvent = ValuesOf<typeof WEBHOOK_EVENT.fields>
+export type OutboxWebhook = ValuesOf<typeof OUTBOX_WEBHOOK.fields>
+export type WebhookStop = ValuesOf<typeof WEBHOOK_STOP.fields>
+/** A webhook that one process has claimed. No other process sends it until its lease expires. */
+export type ClaimedWebhook = ValuesOf<typeof QUEUED_WEBHOOK.fields> & { readonly lease: string }

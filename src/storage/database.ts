@@ -19,14 +19,19 @@ export type Statement<Row> = {
   /** Its index among all declared statements, by which a driver finds the prepared one. */
   readonly index: number
   readonly sql: string
-  /** The text for SQLite, which differs for the search index and for row locks. */
   readonly sqliteSql: string
   readonly isRead: boolean
   /** Reads so much that SQLite, which blocks its thread, runs it on a separate thread. */
   readonly isLong: boolean
   /** Set for statements that nearly every request runs. */
   readonly hot?: HotPath<Row>
+  /** Creates the result from a row. Without it, the row is the result. */
+  readonly fromRow?: ((row: StoredRow) => Row) | undefined
 }
+
+/** A text for both databases, or one for each: they differ for the search index and for row locks. */
+export type SqlText = string | SqlTexts
+export type SqlTexts = { readonly postgres: string; readonly sqlite: string }
 
 export type HotPath<Row> = {
   /** Creates the row from the values of the columns, by position: faster than by name. */
@@ -129,34 +134,38 @@ export class MissingReference extends Error {
 
 const catalogue: Statement<unknown>[] = []
 
-/** Declares a statement. Repositories do so at the top of their file, so that drivers can prepare all of them at start. */
-export function statement<Row>(sql: string, sqliteSql = sql): Statement<Row> {
-  return declare({ sql, sqliteSql, isRead: /^\s*select\b/i.test(sql), isLong: false })
-}
-
-/** The beginning of a statement that inserts one row with the values of an entity. */
-export function insertInto(table: string, { columnNames }: { readonly columnNames: readonly string[] }): string {
-  return `insert into ${table} (${columnNames.join(', ')}) values (${columnNames.map((_, index) => `$${index + 1}`).join(', ')})`
+/** Declares a statement. Repositories do so at the top level of their file, so that drivers can prepare all of them at start. */
+export function statement<Row>(sql: SqlText, fromRow?: (row: StoredRow) => Row): Statement<Row> {
+  return declare({ ...textsOf(sql), isLong: false, fromRow })
 }
 
 /** Declares a long read, such as a search. PostgreSQL plans it for each execution, with its values. */
-export function longRead<Row>(sql: string, sqliteSql = sql): Statement<Row> {
-  return declare({ sql, sqliteSql, isRead: true, isLong: true })
+export function longRead<Row>(sql: SqlText, fromRow?: (row: StoredRow) => Row): Statement<Row> {
+  return declare({ ...textsOf(sql), isRead: true, isLong: true, fromRow })
 }
 
-/** Declares a statement that nearly every request runs, and that finds at most one row. The types are those of its values. */
-export function hotRead<Row, Values extends readonly unknown[]>(
-  sql: string,
+/**
+ * Declares a statement that nearly every request runs, and that finds at most one row. The types are those of its values; the text is given
+ * the expressions that stand for them.
+ */
+export function hotRead<Row>(
   types: readonly PostgresType[],
-  read: (values: Values) => Row,
+  sqlWith: (values: readonly string[]) => string,
+  read: (values: readonly unknown[]) => Row,
 ): Statement<Row> {
-  const lists = types.map((type, index) => `$${index + 1}::${type}[]`)
   const names = types.map((_, index) => `value_${index + 1}`)
+  const lists = types.map((type, index) => `$${index + 1}::${type}[]`)
   // The limit makes the planner look up each row by its index, whatever it estimates about the size of the tables.
   const gatheredSql = `
     select found.*, asked.place from unnest(${lists.join(', ')}) with ordinality as asked (${names.join(', ')}, place)
-    cross join lateral (${sql.replace(/\$(\d+)/g, 'asked.value_$1')} limit 1) as found`
-  return declare({ sql, sqliteSql: sql, isRead: true, isLong: false, hot: { read, types, gatheredSql } })
+    cross join lateral (${sqlWith(names.map((name) => `asked.${name}`))} limit 1) as found`
+  const sql = sqlWith(types.map((_, index) => `$${index + 1}`))
+  return declare({ ...textsOf(sql), isLong: false, hot: { read, types, gatheredSql } })
+}
+
+function textsOf(text: SqlText): Pick<Statement<unknown>, 'sql' | 'sqliteSql' | 'isRead'> {
+  const { postgres: sql, sqlite: sqliteSql } = typeof text === 'string' ? { postgres: text, sqlite: text } : text
+  return { sql, sqliteSql, isRead: /^\s*select\b/i.test(sql) }
 }
 
 function declare<Row>(text: Omit<Statement<Row>, 'index'>): Statement<Row> {
@@ -167,4 +176,60 @@ function declare<Row>(text: Omit<Statement<Row>, 'index'>): Statement<Row> {
 
 export function declaredStatements(): readonly Statement<unknown>[] {
   return catalogue
+}
+
+/** The beginning of a statement that inserts one row with the values of an entity. */
+export function insertInto(table: string, { columnNames }: { readonly columnNames: readonly string[] }): string {
+  return `insert into ${table} (${columnNames.join(', ')}) values (${columnNames.map((_, index) => `$${index + 1}`).join(', ')})`
+}
+
+/*
+ * Most functions of a repository are one statement, and are declared as that: what they run on, such as a transaction, and their
+ * parameters, which are `$1`, `$2` and so on.
+ */
+
+/** Runs a statement whose effect nobody asks for. */
+export function runs<Db extends Queries, Values extends readonly Value[]>(sql: SqlText): (db: Db, ...values: Values) => Promise<void> {
+  const declared = statement(sql)
+  return async (db, ...values) => void (await db.run(declared, ...values))
+}
+
+/** Returns whether a row was changed. */
+export function changes<Db extends Queries, Values extends readonly Value[]>(
+  sql: SqlText,
+): (db: Db, ...values: Values) => Promise<boolean> {
+  const declared = statement(sql)
+  return async (db, ...values) => (await db.run(declared, ...values)) > 0
+}
+
+/** Returns how many rows were changed. */
+export function countsChanges<Db extends Queries, Values extends readonly Value[]>(
+  sql: SqlText,
+): (db: Db, ...values: Values) => Promise<number> {
+  const declared = statement(sql)
+  return (db, ...values) => db.run(declared, ...values)
+}
+
+/** Finds one row, or none. */
+export function finds<Row, Values extends readonly Value[], Db extends Reads = Reads>(
+  sql: SqlText,
+  fromRow?: (row: StoredRow) => Row,
+): (db: Db, ...values: Values) => Promise<Row | undefined> {
+  const declared = statement(sql, fromRow)
+  return (db, ...values) => db.first(declared, ...values)
+}
+
+/** Returns whether there is a row. */
+export function exists<Db extends Reads, Values extends readonly Value[]>(sql: SqlText): (db: Db, ...values: Values) => Promise<boolean> {
+  const declared = statement(sql)
+  return async (db, ...values) => (await db.first(declared, ...values)) !== undefined
+}
+
+/** Lists all rows that it finds. */
+export function lists<Row, Values extends readonly Value[], Db extends Reads = Reads>(
+  sql: SqlText,
+  fromRow?: (row: StoredRow) => Row,
+): (db: Db, ...values: Values) => Promise<Row[]> {
+  const declared = statement(sql, fromRow)
+  return (db, ...values) => db.all(declared, ...values)
 }

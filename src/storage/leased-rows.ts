@@ -1,5 +1,4 @@
-import type { OutboxEntry } from '../model/mail.ts'
-import { type Queries, type Statement, statement } from './database.ts'
+import { changes, countsChanges, type Queries, type SqlText, statement } from './database.ts'
 import { deleteListed } from './tables.ts'
 
 export type Claim = {
@@ -13,46 +12,16 @@ export type Claim = {
 
 export type Leased = { readonly id: number; readonly lease: string }
 
-export type EntryRow = {
-  readonly id: number
-  readonly requested_at: number
-  readonly attempts: number
-  readonly due_at: number
-  readonly lease: string | null
-  readonly last_error: string | null
-  readonly failed_at: number | null
-}
-
-export const ENTRY_COLUMNS = 'id, requested_at, attempts, due_at, lease, last_error, failed_at'
-
-export function toOutboxEntry(row: EntryRow): OutboxEntry {
-  return {
-    id: row.id,
-    requestedAt: row.requested_at,
-    attempts: row.attempts,
-    dueAt: row.due_at,
-    isClaimed: row.lease !== null,
-    lastError: row.last_error ?? undefined,
-    failedAt: row.failed_at ?? undefined,
-  }
-}
-
 /**
  * What mails and webhooks have in common: rows of an outbox that one process at a time sends, under a lease. While a row is leased, `due_at`
  * is the end of the lease. A change under a lease does nothing once another process has taken over.
  */
 export function leasedRows(table: 'outbox' | 'webhook_deliveries') {
+  const postpone = statement(`
+    update ${table} set lease = null, attempts = attempts + 1, due_at = $3, last_error = $4 where id = $1 and lease = $2`)
   // Renewals may overtake each other on their way to PostgreSQL: an earlier one must not shorten the lease.
   const extend = statement(`update ${table} set due_at = $3 where id = $1 and lease = $2 and due_at < $3`)
   const release = statement(`update ${table} set lease = null, due_at = $3 where id = $1 and lease = $2`)
-  const postpone = statement(`
-    update ${table} set lease = null, attempts = attempts + 1, due_at = $3, last_error = $4 where id = $1 and lease = $2`)
-  // Resets the row as if it were new. One that is being sent is skipped, because it would be sent twice.
-  const retry = statement(`
-    update ${table} set requested_at = $2, due_at = $2, attempts = 0, lease = null, last_error = null, failed_at = null
-    where id = $1 and (lease is null or due_at <= $2)`)
-  const discard = statement(`delete from ${table} where id = $1 and (lease is null or due_at <= $2)`)
-  const forgetFailed = deleteListed(table, 'id', `select id from ${table} where failed_at <= $1 order by id limit $2`)
   return {
     async extendLease(db: Queries, { id, lease }: Leased, leaseEndsAt: number): Promise<void> {
       await db.run(extend, id, lease, leaseEndsAt)
@@ -65,22 +34,20 @@ export function leasedRows(table: 'outbox' | 'webhook_deliveries') {
     async postpone(db: Queries, { id, lease }: Leased, dueAt: number, reason: string): Promise<void> {
       await db.run(postpone, id, lease, dueAt, reason)
     },
-    /** Makes a row due now. Returns false if there is no such row, or if it is being sent. */
-    async retry(db: Queries, id: number, now: number): Promise<boolean> {
-      return (await db.run(retry, id, now)) === 1
-    },
+    /** Resets a row as if it were new, and due now. Returns false if there is none, or if it is being sent: it would be sent twice. */
+    retry: changes<Queries, [id: number, now: number]>(`
+      update ${table} set requested_at = $2, due_at = $2, attempts = 0, lease = null, last_error = null, failed_at = null
+      where id = $1 and (lease is null or due_at <= $2)`),
     /** Deletes a row without sending it. Returns false if there is no such row, or if it is being sent. */
-    async discard(db: Queries, id: number, now: number): Promise<boolean> {
-      return (await db.run(discard, id, now)) === 1
-    },
+    discard: changes<Queries, [id: number, now: number]>(`delete from ${table} where id = $1 and (lease is null or due_at <= $2)`),
     /** Deletes at most `limit` rows that failed before the given time. Returns how many. It reads the whole table: call it rarely. */
-    forgetFailed(db: Queries, before: number, limit: number): Promise<number> {
-      return db.run(forgetFailed, before, limit)
-    },
+    forgetFailed: countsChanges<Queries, [before: number, limit: number]>(
+      deleteListed(table, 'id', `select id from ${table} where failed_at <= $1 order by id limit $2`),
+    ),
   }
 }
 
 /** On PostgreSQL, processes skip the rows that another one has locked, and so never wait for each other. SQLite has one writer. */
-export function skippingLocked<Row>(sql: (skipLocked: string) => string): Statement<Row> {
-  return statement(sql('for update skip locked'), sql(''))
+export function skippingLocked(sql: (skipLocked: string) => string): SqlText {
+  return { postgres: sql('for update skip locked'), sqlite: sql('') }
 }

@@ -1,8 +1,14 @@
 import { KEY_ROW, RETIRING_SECRET } from '../model/api-key.ts'
-import { WRITTEN_EVENT } from '../model/audit.ts'
+import { AUDIT_MARK, EVENT_SEAL, WRITTEN_EVENT } from '../model/audit.ts'
+import { snakeCase } from '../model/entity.ts'
+import { DELIVERY_FIELDS, QUEUED_MAIL } from '../model/mail.ts'
 import { SESSION_ROW } from '../model/session.ts'
-import { USER_ROW } from '../model/user.ts'
-import { type Statement, statement } from './database.ts'
+import { SECRET_USE, SIGNING_KEY } from '../model/signing-key.ts'
+import { EMAIL_CHANGE, USER_ROW } from '../model/user.ts'
+import { QUEUED_WEBHOOK, WEBHOOK_STOP } from '../model/webhook.ts'
+import type { SqlTexts } from './database.ts'
+
+const DELIVERY_COLUMNS = Object.keys(DELIVERY_FIELDS).map(snakeCase)
 
 /**
  * The tables with their columns, in the order in which they are filled: each references only tables before it. Transfers, imports and
@@ -13,42 +19,15 @@ export const TABLES = {
   sessions: [...SESSION_ROW.columnNames, 'last_seen_at'],
   api_keys: ['seq', ...KEY_ROW.columnNames],
   retiring_secrets: RETIRING_SECRET.columnNames,
-  signing_keys: ['id', 'public_jwk', 'private_key', 'created_at', 'signs_from', 'published_until'],
-  secret_uses: ['fingerprint', 'first_used_at', 'last_used_at'],
+  signing_keys: SIGNING_KEY.columnNames,
+  secret_uses: SECRET_USE.columnNames,
   events: WRITTEN_EVENT.columnNames,
-  event_seals: ['position', 'event_id', 'sealed_at', 'digest', 'hash', 'mac', 'mac_key'],
-  audit_marks: ['name', 'position', 'hash', 'marked_at', 'mac', 'mac_key'],
-  outbox: [
-    'id',
-    'kind',
-    'recipient',
-    'revision',
-    'requested_at',
-    'attempts',
-    'due_at',
-    'lease',
-    'last_error',
-    'failed_at',
-    'address',
-    'detail',
-  ],
-  email_changes: ['user_id', 'email', 'version', 'reset_version', 'requested_at', 'confirmed_at'],
-  webhook_deliveries: [
-    'id',
-    'message_id',
-    'type',
-    'user_id',
-    'key_id',
-    'session_id',
-    'occurred_at',
-    'requested_at',
-    'attempts',
-    'due_at',
-    'lease',
-    'last_error',
-    'failed_at',
-  ],
-  webhook_stops: ['endpoint', 'stopped_at'],
+  event_seals: EVENT_SEAL.columnNames,
+  audit_marks: ['name', ...AUDIT_MARK.columnNames],
+  outbox: [...QUEUED_MAIL.columnNames, ...DELIVERY_COLUMNS],
+  email_changes: ['user_id', ...EMAIL_CHANGE.columnNames, 'requested_at'],
+  webhook_deliveries: [...QUEUED_WEBHOOK.columnNames, ...DELIVERY_COLUMNS],
+  webhook_stops: WEBHOOK_STOP.columnNames,
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type TableName = keyof typeof TABLES
@@ -64,12 +43,10 @@ export const NUMBERED_TABLES = {
 
 export type NumberedTable = keyof typeof NUMBERED_TABLES
 
-type Texts = { readonly postgres: string; readonly sqlite: string }
-
 const ID_COLUMNS: Partial<Record<TableName, string>> = NUMBERED_TABLES
 
 /** Rows of a table that a statement gets as one JSON text, `$1`: a list of objects with the names of the columns. */
-export function givenRows(table: TableName, columns: readonly string[] = TABLES[table]): Texts {
+export function givenRows(table: TableName, columns: readonly string[] = TABLES[table]): SqlTexts {
   return {
     // The row type of the table converts each value, such as 0 and 1 to a boolean.
     postgres: `select ${columns.join(', ')} from json_populate_recordset(null::${table}, $1::text::json)`,
@@ -87,7 +64,7 @@ export type InsertOptions = {
 }
 
 /** The texts of an `insert` of any number of rows. */
-export function insertRows(table: TableName, { keepsIds, suffix = '' }: InsertOptions): Texts {
+export function insertRows(table: TableName, { keepsIds, suffix = '' }: InsertOptions): SqlTexts {
   const idColumn = ID_COLUMNS[table]
   const columns = TABLES[table].filter((column) => keepsIds || column !== idColumn)
   const { postgres, sqlite } = givenRows(table, columns)
@@ -100,6 +77,6 @@ export function insertRows(table: TableName, { keepsIds, suffix = '' }: InsertOp
  * Deletes the rows whose keys a subquery lists, such as a batch in the order of an index. PostgreSQL looks up each key: it would take the
  * batch for a large part of the table, and read all of it.
  */
-export function deleteListed(table: string, key: string, list: string): Statement<unknown> {
-  return statement(`delete from ${table} where ${key} = any (array(${list}))`, `delete from ${table} where ${key} in (${list})`)
+export function deleteListed(table: string, key: string, list: string): SqlTexts {
+  return { postgres: `delete from ${table} where ${key} = any (array(${list}))`, sqlite: `delete from ${table} where ${key} in (${list})` }
 }

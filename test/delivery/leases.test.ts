@@ -9,8 +9,7 @@ import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { type ContractContext, test } from '../support/databases/databases.ts'
 import { createHeldTransport, createInstantTransport, openPostOffice, outboxRows } from '../support/servers/post-office.ts'
 
-const { postgres, sqlite } = insertRows('outbox', { keepsIds: false })
-const INSERT = statement(postgres, sqlite)
+const INSERT = statement(insertRows('outbox', { keepsIds: false }))
 const LEASE_SECONDS = 12
 const NEVER_MS = 2 ** 31 - 1
 

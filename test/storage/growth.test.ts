@@ -58,7 +58,10 @@ const ACCEPTED_WITHOUT_VALUES: Accepted = [
     'a batch of webhooks whose turn has not come',
   ],
   ['select id, email_key from users where email_key in', 'a batch of an import'],
-  ['select id, email_key, first_name, last_name, role, banned, verified, password_hash from users', 'a batch of an import'],
+  [
+    'select users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified, users.email_key',
+    'a batch of an import',
+  ],
   ['update users set first_name = coalesce(given.first_name', 'a batch of an import'],
   ['delete from sessions where user_id in ( select users.id', 'a batch of an import'],
 ]

@@ -83,7 +83,7 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
     await tx.lock('audit-chain')
     const end = await readEnd(tx, seals, highest)
     if (end.position === 0) await requireNewTrail(tx, seals)
-    const events = await findUnsealed(tx, afterId, BATCH_SIZE, isThorough)
+    const events = await findUnsealed(tx, { afterId, limit: BATCH_SIZE, isThorough })
     const links: EventSeal[] = []
     for (const event of events) {
       const digest = digestOf(event)

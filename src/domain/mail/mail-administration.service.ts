@@ -44,7 +44,7 @@ export function createMailAdministration({ reads, changes, now, onMailQueued = (
   return {
     list,
     find: (mailId) => findMail(reads, mailId),
-    page: (filter, beforeId, size) => listMailsBefore(reads, filter, beforeId, size),
+    page: (filter, beforeId, size) => listMailsBefore(reads, { filter, beforeId, limit: size }),
     counts: () => countMails(reads),
     async retry(by, mailId) {
       const isRetried = await changeAsAdmin(changes, by, (tx) => retryMail(tx, mailId, now()))

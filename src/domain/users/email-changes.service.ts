@@ -1,15 +1,10 @@
 import { randomInt } from 'node:crypto'
 import type { Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
+import type { EmailChange, User, UserSecrets } from '../../model/user.ts'
 import { type Reads, UniqueViolation } from '../../storage/database.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
-import {
-  confirmEmailChange,
-  type EmailChange,
-  findEmailChange,
-  saveEmailChange,
-} from '../../storage/repositories/users/email-change.repository.ts'
+import { confirmEmailChange, findEmailChange, saveEmailChange } from '../../storage/repositories/users/email-change.repository.ts'
 import { findUserByEmail, findUserById } from '../../storage/repositories/users/user.repository.ts'
 import type { ChangeTransaction } from '../changes/changes.ts'
 import type { DomainParts } from '../changes/parts.ts'

@@ -1,17 +1,17 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { AuditMark } from '../../model/audit.ts'
-import type { DatabaseTarget } from '../database.ts'
+import { AUDIT_MARK, type AuditMark } from '../../model/audit.ts'
+import type { WebhookStop } from '../../model/webhook.ts'
+import type { Bit, DatabaseTarget, StoredRow } from '../database.ts'
 import { compareWithHistory, READ_HISTORY } from '../migrations.ts'
 import { withConnection } from '../postgres/connections.ts'
 import { OLDEST_UNSEALED } from '../repositories/audit/event-seal.repository.ts'
 import { READ_FOREIGN_KINDS } from '../repositories/import/import.repository.ts'
-import type { SchemaDifference } from './schema.ts'
-import { comparePostgresSchema, compareSqliteSchema } from './schema.ts'
+import { comparePostgresSchema, compareSqliteSchema, type SchemaDifference } from './schema.ts'
 
 /** The state of a database, read without changing anything: not even a migration is applied. */
-export type Inspection = AuditInspection & {
+export type Inspection = {
   /** Such as `PostgreSQL 18.1`. */
   readonly product: string
   readonly isReadOnly: boolean
@@ -31,26 +31,24 @@ export type Inspection = AuditInspection & {
   readonly pendingMails: number
   readonly failedMails: number
   readonly oldestMailAt: number | undefined
-  readonly webhooks: WebhookRow
-  readonly webhookStops: readonly WebhookStopRow[]
-  readonly secretUses: readonly SecretUseRow[]
+  readonly webhooks: WebhookQueue
+  readonly webhookStops: readonly WebhookStop[]
+  readonly secretUses: readonly SecretUse[]
   /** The secrets of each running process, and of killed ones for some minutes. */
-  readonly secretHolders: readonly SecretHolderRow[]
+  readonly secretHolders: readonly SecretHolder[]
+  /** The end of the chain of the audit trail; undefined if nothing is sealed yet. */
+  readonly auditHead: AuditMark | undefined
+  /** The time of the first event that waits to be sealed. */
+  readonly oldestUnsealedAt: number | undefined
   /** The kinds of password hashes of other systems that accounts have. */
   readonly foreignKinds: readonly string[]
   /** The clock of the database server; undefined for SQLite, which has no server. */
   readonly serverTime: number | undefined
 }
 
-type SecretUseRow = { readonly fingerprint: string; readonly lastUsedAt: number }
-type SecretHolderRow = {
-  readonly processId: string
-  readonly fingerprint: string
-  readonly signs: boolean | 0 | 1
-  readonly seenAt: number
-}
-
-type WebhookRow = {
+type SecretUse = { readonly fingerprint: string; readonly lastUsedAt: number }
+type SecretHolder = { readonly processId: string; readonly fingerprint: string; readonly signs: Bit; readonly seenAt: number }
+type WebhookQueue = {
   readonly pending: number
   readonly failed: number
   /** Pending after at least one failed attempt. */
@@ -58,16 +56,7 @@ type WebhookRow = {
   /** When the pending webhook that waits longest was due. */
   readonly dueAt: number | undefined
 }
-type WebhookStopRow = { readonly endpoint: string; readonly stoppedAt: number }
-
-type StateRow = {
-  readonly admins: number
-  readonly able: number
-  readonly mails: number
-  readonly failed: number
-  readonly oldest: number | null
-}
-
+type Counts = Pick<Inspection, 'admins' | 'ableAdmins' | 'pendingMails' | 'failedMails'> & { readonly oldestMailAt: number | null }
 type Server = {
   readonly version: string
   readonly read_only: string
@@ -75,17 +64,20 @@ type Server = {
   readonly may_create: boolean
   readonly now: number
 }
+/** Runs a statement without parameters. Its rows have the columns that it names. */
+type Read = <Row>(sql: string) => Promise<readonly Row[]>
 
 const HISTORY_EXISTS = {
   sqlite: "select 1 from sqlite_schema where name = 'schema_migrations'",
   postgres: "select 1 from pg_class where oid = to_regclass('schema_migrations')",
 }
-const READ_STATE = `
+const READ_COUNTS = `
   select (select count(*) from users where role = 'admin') as admins,
-    (select count(*) from users where role = 'admin' and verified and not banned) as able,
-    (select count(*) from outbox where failed_at is null) as mails,
-    (select count(*) from outbox where failed_at is not null) as failed,
-    (select min(requested_at) from outbox where failed_at is null) as oldest`
+    (select count(*) from users where role = 'admin' and verified and not banned) as "ableAdmins",
+    (select count(*) from outbox where failed_at is null) as "pendingMails",
+    (select count(*) from outbox where failed_at is not null) as "failedMails",
+    (select min(requested_at) from outbox where failed_at is null) as "oldestMailAt"`
+const NO_COUNTS: Counts = { admins: 0, ableAdmins: 0, pendingMails: 0, failedMails: 0, oldestMailAt: null }
 const READ_SECRET_USES = 'select fingerprint, last_used_at as "lastUsedAt" from secret_uses'
 const READ_SECRET_HOLDERS = 'select process_id as "processId", fingerprint, signs, seen_at as "seenAt" from secret_holders'
 const READ_WEBHOOKS = `
@@ -94,6 +86,7 @@ const READ_WEBHOOKS = `
     min(case when failed_at is null and lease is null and waits_for is null then due_at end) as "dueAt"
   from webhook_deliveries`
 const READ_WEBHOOK_STOPS = 'select endpoint, stopped_at as "stoppedAt" from webhook_stops'
+const READ_HEAD = `select ${AUDIT_MARK.columns} from audit_marks where name = 'head'`
 const LOCK_TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 5000
 
@@ -102,28 +95,45 @@ export function inspectDatabase(target: DatabaseTarget): Promise<Inspection | un
   return target.kind === 'sqlite' ? inspectSqlite(target.file) : inspectPostgres(target.url)
 }
 
+/** What both databases tell in the same way. Most tables exist only once every migration is applied. */
+async function inspectTables(kind: DatabaseTarget['kind'], read: Read) {
+  const isOurs = (await read(HISTORY_EXISTS[kind])).length > 0
+  const { pending, newer } = compareWithHistory(kind, isOurs ? await read(READ_HISTORY) : [])
+  const [counts = NO_COUNTS] = isOurs ? await read<Counts>(READ_COUNTS) : []
+  const readIfCurrent: Read = async (sql) => (pending.length === 0 ? read(sql) : [])
+  const [webhooks = { pending: 0, failed: 0, retrying: 0, dueAt: undefined }] = await readIfCurrent<WebhookQueue>(READ_WEBHOOKS)
+  const [head] = await readIfCurrent<StoredRow>(READ_HEAD)
+  const [unsealed] = await readIfCurrent<{ readonly at: number }>(OLDEST_UNSEALED[kind])
+  return {
+    isOurs,
+    pending,
+    newer,
+    ...counts,
+    oldestMailAt: counts.oldestMailAt ?? undefined,
+    // The database answers null.
+    webhooks: { ...webhooks, dueAt: webhooks.dueAt ?? undefined },
+    webhookStops: await readIfCurrent<WebhookStop>(READ_WEBHOOK_STOPS),
+    secretUses: await readIfCurrent<SecretUse>(READ_SECRET_USES),
+    secretHolders: await readIfCurrent<SecretHolder>(READ_SECRET_HOLDERS),
+    auditHead: head && AUDIT_MARK.fromRow(head),
+    oldestUnsealedAt: unsealed?.at,
+    foreignKinds: (await readIfCurrent<{ readonly kind: string }>(READ_FOREIGN_KINDS)).map(({ kind }) => kind),
+  }
+}
+
 async function inspectSqlite(file: string): Promise<Inspection | undefined> {
   if (!isUsable(file)) return undefined
   const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
   try {
-    const version = connection.prepare('select sqlite_version() as version').get()?.['version']
-    const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
-    const { pending, newer } = compareWithHistory('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [])
-    const state = isMigrated ? connection.prepare(READ_STATE).get() : undefined
-    const readIfCurrent = (sql: string) => (pending.length === 0 ? connection.prepare(sql).all() : [])
+    const read: Read = async <Row>(sql: string) => connection.prepare(sql).all() as Row[]
+    const [product] = await read<{ readonly version: string }>('select sqlite_version() as version')
+    const tables = await inspectTables('sqlite', read)
     return {
-      product: `SQLite ${version}`,
+      ...tables,
+      product: `SQLite ${product?.version}`,
       isReadOnly: false,
       obstacle: undefined,
-      isOurs: isMigrated,
-      pending,
-      newer,
-      differences: isMigrated ? compareSqliteSchema(connection, newer.length > 0) : [],
-      ...stateOf(state),
-      ...secretsOf(readIfCurrent(READ_SECRET_USES), readIfCurrent(READ_SECRET_HOLDERS)),
-      ...webhooksOf(readIfCurrent(READ_WEBHOOKS), readIfCurrent(READ_WEBHOOK_STOPS)),
-      ...auditOf(readIfCurrent(READ_AUDIT.sqlite)[0]),
-      foreignKinds: kindsOf(readIfCurrent(READ_FOREIGN_KINDS)),
+      differences: tables.isOurs ? compareSqliteSchema(connection, { isNewer: tables.newer.length > 0 }) : [],
       serverTime: undefined,
     }
   } finally {
@@ -150,23 +160,13 @@ function inspectPostgres(url: string): Promise<Inspection> {
       select current_setting('server_version') as version, current_setting('transaction_read_only') as read_only,
         current_setting('server_encoding') as encoding, coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
         (extract(epoch from clock_timestamp()) * 1000)::bigint as now`
-    const isMigrated = (await client.unsafe(HISTORY_EXISTS.postgres)).length > 0
-    const { pending, newer } = compareWithHistory('postgres', isMigrated ? await client.unsafe(READ_HISTORY) : [])
-    const [state] = isMigrated ? await client.unsafe(READ_STATE) : []
-    const readIfCurrent = async (sql: string) => (pending.length === 0 ? client.unsafe(sql) : [])
+    const tables = await inspectTables('postgres', async <Row>(sql: string) => [...(await client.unsafe(sql))] as Row[])
     return {
+      ...tables,
       product: `PostgreSQL ${server?.version.split(' ')[0]}`,
       isReadOnly: server?.read_only === 'on',
-      obstacle: obstacleOf(server, pending),
-      isOurs: isMigrated,
-      pending,
-      newer,
-      differences: isMigrated && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
-      ...stateOf(state),
-      ...secretsOf(await readIfCurrent(READ_SECRET_USES), await readIfCurrent(READ_SECRET_HOLDERS)),
-      ...webhooksOf(await readIfCurrent(READ_WEBHOOKS), await readIfCurrent(READ_WEBHOOK_STOPS)),
-      ...auditOf((await readIfCurrent(READ_AUDIT.postgres))[0]),
-      foreignKinds: kindsOf(await readIfCurrent(READ_FOREIGN_KINDS)),
+      obstacle: obstacleOf(server, tables.pending),
+      differences: tables.isOurs && server?.read_only === 'off' ? await comparePostgresSchema(client) : [],
       serverTime: server?.now,
     }
   })
@@ -175,51 +175,6 @@ function inspectPostgres(url: string): Promise<Inspection> {
 function obstacleOf(server: Server | undefined, pending: readonly string[]): string | undefined {
   if (server !== undefined && server.encoding !== 'UTF8') return `its encoding is ${server.encoding}, not UTF8`
   return pending.length > 0 && server?.may_create === false ? 'its user may not create tables' : undefined
-}
-
-function secretsOf(uses: readonly unknown[], holders: readonly unknown[]) {
-  // READ_SECRET_USES and READ_SECRET_HOLDERS name these columns.
-  return { secretUses: uses as readonly SecretUseRow[], secretHolders: holders as readonly SecretHolderRow[] }
-}
-
-function kindsOf(rows: readonly unknown[]): readonly string[] {
-  // READ_FOREIGN_KINDS names this column.
-  return (rows as readonly { readonly kind: string }[]).map(({ kind }) => kind)
-}
-
-function webhooksOf([row]: readonly unknown[], stops: readonly unknown[]) {
-  // READ_WEBHOOKS and READ_WEBHOOK_STOPS name these columns; there is no row before the migration.
-  const { pending = 0, failed = 0, retrying = 0, dueAt } = (row ?? {}) as Partial<WebhookRow>
-  return { webhooks: { pending, failed, retrying, dueAt: dueAt ?? undefined }, webhookStops: stops as readonly WebhookStopRow[] }
-}
-
-function stateOf(row: unknown) {
-  // READ_STATE selects these columns; there is no row before the first migration.
-  const { admins = 0, able = 0, mails = 0, failed = 0, oldest = null } = (row ?? {}) as Partial<StateRow>
-  return { admins, ableAdmins: able, pendingMails: mails, failedMails: failed, oldestMailAt: oldest ?? undefined }
-}
-
-export type AuditInspection = {
-  /** The end of the chain of the audit trail; undefined if nothing is sealed yet. */
-  readonly auditHead: AuditMark | undefined
-  /** The time of the first event that waits to be sealed. */
-  readonly oldestUnsealedAt: number | undefined
-}
-
-type AuditRow = { readonly oldestUnsealedAt: number | null } & { readonly [Column in keyof AuditMark]: AuditMark[Column] | null }
-
-export const READ_AUDIT = { sqlite: readAudit(OLDEST_UNSEALED.sqlite), postgres: readAudit(OLDEST_UNSEALED.postgres) }
-
-function readAudit(oldestUnsealed: string): string {
-  return `select (${oldestUnsealed}) as "oldestUnsealedAt",
-    head.position, head.hash, head.marked_at as "markedAt", head.mac, head.mac_key as "macKey"
-  from (select 1 as one) as always left join audit_marks as head on head.name = 'head'`
-}
-
-export function auditOf(row: unknown): AuditInspection {
-  // READ_AUDIT names these columns. Those of the end are null together, and there is no row before the migration.
-  const { oldestUnsealedAt, ...head } = (row ?? { oldestUnsealedAt: null, position: null }) as AuditRow
-  return { auditHead: head.position === null ? undefined : (head as AuditMark), oldestUnsealedAt: oldestUnsealedAt ?? undefined }
 }
 
 const READ_INSTANCE = 'select id from instance'

@@ -28,11 +28,11 @@ export function compareSchemas(expected: readonly SchemaObject[], found: readonl
   const expectedByName = new Map(expected.map(({ name, definition }) => [name, definition]))
   const foundNames = new Set(found.map(({ name }) => name))
   const differences: SchemaDifference[] = []
-  const add = (name: string, problem: string, isHarmless = false) =>
+  const add = (name: string, problem: string, { isHarmless } = { isHarmless: false }) =>
     differences.push({ message: `${name} ${problem}`, isHarmless, isCode: CODE.test(name) })
   for (const { name, definition, isPlainIndex } of found) {
     const wanted = expectedByName.get(name)
-    if (wanted === undefined) add(name, 'is not part of Latchkey', Boolean(isPlainIndex))
+    if (wanted === undefined) add(name, 'is not part of Latchkey', { isHarmless: Boolean(isPlainIndex) })
     else if (wanted !== definition) add(name, 'was changed')
   }
   for (const name of expectedByName.keys()) {
@@ -56,7 +56,7 @@ type SqliteObject = SchemaObject & {
 }
 
 /** Compares a database with what its migrations create. In a newer schema, only the tables that this version knows can be compared. */
-export function compareSqliteSchema(connection: DatabaseSync, isNewer = false): SchemaDifference[] {
+export function compareSqliteSchema(connection: DatabaseSync, { isNewer = false } = {}): SchemaDifference[] {
   // The statement selects these columns.
   const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
   const expected = expectedSqliteObjects(applied)

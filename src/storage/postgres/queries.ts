@@ -1,5 +1,5 @@
 import { Refusal } from '../../model/refusal.ts'
-import type { HotPath, Queries, Statement, Value } from '../database.ts'
+import type { HotPath, Queries, Statement, StoredRow, Value } from '../database.ts'
 import { type Client, DEMAND_PRIMARY, type Tx } from './connections.ts'
 import { translate } from './errors.ts'
 
@@ -28,7 +28,7 @@ export function demandingPrimary(sql: string): string {
   return HAS_LOCK.test(sql) ? sql : `select * from (${sql}\n) as found where (${DEMAND_PRIMARY}) is not null`
 }
 
-/** A division by zero. */
+/** A division by zero: plain SQL has no statement that raises an error, and no read of the service divides by a value. */
 export const POSITION_NOT_REACHED = '22012'
 
 /**
@@ -54,8 +54,9 @@ export function queries(ask: Ask): Queries {
   }
 }
 
-function rowOf<Row>({ hot }: Statement<Row>, found: unknown): Row {
-  return hot ? hot.read(found as unknown[]) : (found as Row)
+function rowOf<Row>({ hot, fromRow }: Statement<Row>, found: unknown): Row {
+  if (hot) return hot.read(found as unknown[])
+  return fromRow ? fromRow(found as StoredRow) : (found as Row)
 }
 
 // For one statement or transaction, whatever the state of the database. A request has its own, longer deadline.

@@ -6,6 +6,7 @@ import {
   type Queries,
   type Reads,
   type Statement,
+  type StoredRow,
   type Transaction,
   type Value,
 } from '../database.ts'
@@ -38,10 +39,11 @@ export async function openSqlite(file: string): Promise<Database> {
   }
 
   /** The rows have the shape that the type of the statement declares, as on the connections of this thread. */
-  async function readLong<Row>({ sqliteSql }: Statement<Row>, values: Value[]): Promise<Row[]> {
+  async function readLong<Row>({ sqliteSql, fromRow }: Statement<Row>, values: Value[]): Promise<Row[]> {
     // A reading thread that starts now would open the files that are there now.
     requireFiles()
-    return thread.all(numbered(sqliteSql), bindable(values)) as Promise<Row[]>
+    const rows = await thread.all(numbered(sqliteSql), bindable(values))
+    return fromRow ? (rows as StoredRow[]).map(fromRow) : (rows as Row[])
   }
 
   const lists: Reads = {
@@ -101,7 +103,7 @@ function prepareAll(connection: DatabaseSync): Prepared[] {
   })
 }
 
-// `$1` is a name to SQLite, `?1` is a number.
+// `$1` is a name to SQLite, `?1` is a number: values are bound by position, which is faster than by name.
 function numbered(sql: string): string {
   return sql.replace(/\$(\d+)/g, '?$1')
 }
@@ -136,8 +138,10 @@ function queries(prepared: readonly Prepared[]): Queries {
   }
 }
 
-function rowOf<Row>({ hot }: Statement<Row>, columns: readonly string[], values: readonly unknown[]): Row {
-  return hot ? hot.read(values) : (toRow(columns, values) as Row)
+function rowOf<Row>({ hot, fromRow }: Statement<Row>, columns: readonly string[], values: readonly unknown[]): Row {
+  if (hot) return hot.read(values)
+  const row = toRow(columns, values)
+  return fromRow ? fromRow(row) : (row as Row)
 }
 
 function toRow(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {

@@ -51,6 +51,5 @@ export async function migrateSqlite(
 function applyMigration(connection: DatabaseSync, migration: Migration): void {
   const record = recordOf(migration)
   connection.exec(migration.sql)
-  // `$1` is a name to SQLite, `?1` is a number.
-  connection.prepare(record.sql.replaceAll('$', '?')).run(...record.values)
+  connection.prepare(record.sql).run(Object.fromEntries(record.values.map((value, index) => [`$${index + 1}`, value])))
 }

@@ -14,16 +14,17 @@ function writeFile(t: TestContext, name: string, ...lines: (object | string)[]):
   return file
 }
 
-const FAIL_FUNCTION = statement(
-  `create or replace function fail_import() returns trigger language plpgsql as 'begin
+const FAIL_FUNCTION = statement({
+  postgres: `create or replace function fail_import() returns trigger language plpgsql as 'begin
     if new.email_key = ''bob@example.com'' then raise exception ''no room''; end if; return new; end'`,
-  'select 1',
-)
-const FAIL = statement(
-  'create trigger fail_import before insert on users for each row execute function fail_import()',
-  "create trigger if not exists fail_import before insert on users when new.email_key = 'bob@example.com' begin select raise(abort, 'no room'); end",
-)
-const RECOVER = statement('drop trigger if exists fail_import on users', 'drop trigger if exists fail_import')
+  sqlite: 'select 1',
+})
+const FAIL = statement({
+  postgres: 'create trigger fail_import before insert on users for each row execute function fail_import()',
+  sqlite:
+    "create trigger if not exists fail_import before insert on users when new.email_key = 'bob@example.com' begin select raise(abort, 'no room'); end",
+})
+const RECOVER = statement({ postgres: 'drop trigger if exists fail_import on users', sqlite: 'drop trigger if exists fail_import' })
 const HASHES = statement<{ password_hash: string }>('select password_hash from users order by id')
 const EMAILS = statement<{ email: string }>('select email from users order by id')
 

@@ -17,10 +17,10 @@ const COPY_FIFTH = statement(`
   select at, kind, actor, via, target, key_id, request_id, ip, detail, salt, mac, mac_key from events where id = 5`)
 const OTHER_COLUMNS = 'at, kind, actor, via, target, key_id, request_id, ip, detail, salt, mac, mac_key'
 const RENUMBER_FIFTH = [
-  statement(
-    `insert into events (id, ${OTHER_COLUMNS}) overriding system value select 1000, ${OTHER_COLUMNS} from events where id = 5`,
-    `insert into events (id, ${OTHER_COLUMNS}) select 1000, ${OTHER_COLUMNS} from events where id = 5`,
-  ),
+  statement({
+    postgres: `insert into events (id, ${OTHER_COLUMNS}) overriding system value select 1000, ${OTHER_COLUMNS} from events where id = 5`,
+    sqlite: `insert into events (id, ${OTHER_COLUMNS}) select 1000, ${OTHER_COLUMNS} from events where id = 5`,
+  }),
   statement('delete from events where id = 5'),
   statement('update event_seals set event_id = 1000 where event_id = 5'),
 ]

@@ -19,10 +19,10 @@ import { OPERATOR } from '../../support/http/origins.ts'
 const REMOVE_EVENTS_AFTER = statement('delete from events where id > $1')
 const REMOVE_LINKS_AFTER = statement('delete from event_seals where position > $1')
 const REMOVE_EVERYTHING = ['events', 'event_seals', 'audit_marks'].map((table) => statement(`delete from ${table}`))
-const RESET_IDS = statement(
-  "select setval(pg_get_serial_sequence('events', 'id'), 1, false)",
-  "delete from sqlite_sequence where name = 'events' returning name",
-)
+const RESET_IDS = statement({
+  postgres: "select setval(pg_get_serial_sequence('events', 'id'), 1, false)",
+  sqlite: "delete from sqlite_sequence where name = 'events' returning name",
+})
 
 /** A service whose trail has this many sealed events. */
 async function sealedTrail(t: ContractContext, count = 5) {

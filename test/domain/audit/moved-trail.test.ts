@@ -14,7 +14,7 @@ import { createClock } from '../../support/app/clock.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 
-const SKIP_ID = statement("select nextval(pg_get_serial_sequence('events', 'id'))", 'select 1')
+const SKIP_ID = statement({ postgres: "select nextval(pg_get_serial_sequence('events', 'id'))", sqlite: 'select 1' })
 const PREDATE_DATABASE = statement('update schema_migrations set applied_at = 0')
 
 test('a trail whose first ids PostgreSQL has skipped is in order after migrate-data to SQLite', async (t) => {

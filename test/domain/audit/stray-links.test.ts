@@ -18,20 +18,20 @@ const FORGE_EVENT = statement(`
   values (1, 'user.promoted', 2, 'http', 3, '6.6.6.6', '{"forged":true}', 'x', 'aaaa', 'zzzzzzzz')`)
 const FORGED_COLUMNS = '(id, at, kind, via, salt, mac, mac_key)'
 const FORGED_VALUES = "values ($1, 1, 'user.promoted', 'http', 'x', 'aaaa', 'zzzzzzzz')"
-const FORGE_EVENT_WITH_ID = statement(
-  `insert into events ${FORGED_COLUMNS} overriding system value ${FORGED_VALUES}`,
-  `insert into events ${FORGED_COLUMNS} ${FORGED_VALUES}`,
-)
+const FORGE_EVENT_WITH_ID = statement({
+  postgres: `insert into events ${FORGED_COLUMNS} overriding system value ${FORGED_VALUES}`,
+  sqlite: `insert into events ${FORGED_COLUMNS} ${FORGED_VALUES}`,
+})
 const FORGE_LINK = statement(`
   insert into event_seals (position, event_id, sealed_at, digest, hash, mac, mac_key) values ($1, $2, 1, 'd', 'h', 'm', 'k')`)
 const LAST_ID = statement<{ id: number }>('select max(id) as id from events')
 const OTHER_COLUMNS = 'at, kind, actor, via, target, key_id, request_id, ip, detail, salt, mac, mac_key'
 const RENUMBER_LAST = [
-  statement(
-    `insert into events (id, ${OTHER_COLUMNS}) overriding system value
+  statement({
+    postgres: `insert into events (id, ${OTHER_COLUMNS}) overriding system value
      select ${HUGE_ID}, ${OTHER_COLUMNS} from events where id = (select max(id) from events)`,
-    `insert into events (id, ${OTHER_COLUMNS}) select ${HUGE_ID}, ${OTHER_COLUMNS} from events where id = (select max(id) from events)`,
-  ),
+    sqlite: `insert into events (id, ${OTHER_COLUMNS}) select ${HUGE_ID}, ${OTHER_COLUMNS} from events where id = (select max(id) from events)`,
+  }),
   statement(`delete from events where id = (select max(id) from events where id < ${HUGE_ID})`),
 ]
 const OUTSIDE = 'the link was added outside of the chain'

@@ -14,11 +14,11 @@ const NOT_MOVED = /^(schema_migrations|instance|activity|rate_limits|secret_hold
 /** A column that the target derives itself. */
 const DERIVED = 'webhook_deliveries.waits_for'
 
-const COLUMNS = statement<{ table_name: string; column_name: string }>(
-  `select table_name, column_name from information_schema.columns where table_schema = current_schema()`,
-  `select tables.name as table_name, columns.name as column_name from sqlite_schema as tables, pragma_table_info(tables.name) as columns
+const COLUMNS = statement<{ table_name: string; column_name: string }>({
+  postgres: `select table_name, column_name from information_schema.columns where table_schema = current_schema()`,
+  sqlite: `select tables.name as table_name, columns.name as column_name from sqlite_schema as tables, pragma_table_info(tables.name) as columns
   where tables.type = 'table'`,
-)
+})
 
 test('every column of every table is copied to another database', async (t) => {
   const { db } = await startApp(t)

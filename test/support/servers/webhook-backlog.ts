@@ -1,8 +1,7 @@
 import { type Queries, statement } from '../../../src/storage/database.ts'
 import { insertRows } from '../../../src/storage/tables.ts'
 
-const { postgres, sqlite } = insertRows('webhook_deliveries', { keepsIds: false })
-const INSERT = statement(postgres, sqlite)
+const INSERT = statement(insertRows('webhook_deliveries', { keepsIds: false }))
 const DELETE_ALL = statement('delete from webhook_deliveries')
 
 /** A webhook as an earlier process has left it. Its lease ends when it is due. */

@@ -1,30 +1,16 @@
-import { type AuditMark, type EventSeal, WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
+import { AUDIT_MARK, type AuditMark, EVENT_SEAL, type EventSeal, WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
+import { computed, entity, text } from '../../../model/entity.ts'
 import type { AuditedKind } from '../../../model/event.ts'
-import { type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
+import { countsChanges, finds, lists, type Reads, runs, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { deleteListed, insertRows } from '../../tables.ts'
 
-type LinkRow = StoredRow & {
-  readonly position: number
-  readonly event_id: number
-  readonly sealed_at: number
-  readonly digest: string
-  readonly hash: string
-  readonly link_mac: string
-  readonly link_mac_key: string
-}
-type IdsRow = {
-  readonly first: number | null
-  readonly last: number | null
-  readonly last_used: number | null
-  readonly max_unused: number
-}
-type MarkRow = {
-  readonly position: number
-  readonly hash: string
-  readonly marked_at: number
-  readonly mac: string
-  readonly mac_key: string
-}
+const { mac: _, macKey: __, ...SEALED } = EVENT_SEAL.fields
+// An event has an HMAC too, so those of its link get other names.
+const LINK = entity('event_seals', {
+  ...SEALED,
+  linkMac: computed(text, 'event_seals.mac'),
+  linkMacKey: computed(text, 'event_seals.mac_key'),
+})
 
 /** A link of the chain with its event, unless that was removed. */
 export type ChainLink = { readonly seal: EventSeal; readonly event: WrittenEvent | undefined }
@@ -34,38 +20,21 @@ export type StrayLink = Pick<EventSeal, 'position' | 'eventId'>
 // SQLite takes back the ids of a change that fails. PostgreSQL does not, and a crash of it skips up to 32. Events that are older than their
 // SQLite database were copied into it, perhaps from PostgreSQL.
 // One value per subquery: given min and max together, SQLite reads the whole table.
-const FIND_IDS = statement<IdsRow>(
-  `select (select min(id) from events) as first, (select max(id) from events) as last, 100 as max_unused,
+const FIND_IDS = statement<Record<'first' | 'last' | 'last_used' | 'max_unused', number | null>>({
+  postgres: `select (select min(id) from events) as first, (select max(id) from events) as last, 100 as max_unused,
     (select pg_sequence_last_value(pg_get_serial_sequence('events', 'id')::regclass)) as last_used`,
-  `select (select min(id) from events) as first, (select max(id) from events) as last,
+  sqlite: `select (select min(id) from events) as first, (select max(id) from events) as last,
     (select seq from sqlite_sequence where name = 'events') as last_used,
     iif((select at from events order by id limit 1) < (select min(applied_at) from schema_migrations), 100, 0) as max_unused`,
-)
-const INSERT_SEALS = insertRows('event_seals', { keepsIds: true })
-const ADD_SEALS = statement(INSERT_SEALS.postgres, INSERT_SEALS.sqlite)
-const LIST_LINKS = statement<LinkRow>(`
-  select position, event_id, sealed_at, digest, hash, event_seals.mac as link_mac, event_seals.mac_key as link_mac_key, ${WRITTEN_EVENT.columns}
-  from event_seals left join events on events.id = event_id where position > $1 order by position limit $2`)
-// In one statement, because links and marks change together.
-const FIND_STRAY_LINK = statement<StrayLink>(`
-  select position, event_id as "eventId" from (
-    select position, event_id from event_seals
-    where position <= coalesce((select position from audit_marks where name = 'anchor'), 0) order by position limit 1) as before
-  union all
-  select position, event_id from (
-    select position, event_id from event_seals
-    where position > coalesce((select position from audit_marks where name = 'head'), 0) order by position limit 1) as after
-  limit 1`)
-const FIND_MARK = statement<MarkRow>('select position, hash, marked_at, mac, mac_key from audit_marks where name = $1')
+})
+const ADD_SEALS = statement(insertRows('event_seals', { keepsIds: true }))
 const SET_MARK = statement(`
   insert into audit_marks (name, position, hash, marked_at, mac, mac_key) values ($1, $2, $3, $4, $5, $6)
   on conflict (name) do update set position = excluded.position, hash = excluded.hash, marked_at = excluded.marked_at,
     mac = excluded.mac, mac_key = excluded.mac_key`)
 // With a lower bound, PostgreSQL neither passes what earlier batches have removed nor expects to find it again and reads all events.
-const DELETE_EVENTS = deleteListed('events', 'id', 'select event_id from event_seals where position > $1 and position <= $2')
+const DELETE_EVENTS = statement(deleteListed('events', 'id', 'select event_id from event_seals where position > $1 and position <= $2'))
 const DELETE_SEALS = statement('delete from event_seals where position > $1 and position <= $2')
-const DELETE_SOME_SEALS = deleteListed('event_seals', 'position', 'select position from event_seals order by position limit $1')
-const DELETE_MARKS = statement('delete from audit_marks')
 
 export type EventIds = {
   readonly first: number | undefined
@@ -97,30 +66,39 @@ const UNSEALED_COLUMNS = `${WRITTEN_EVENT.columns}, exists (
   select 1 from events as other where other.at = events.at and other.mac = events.mac and other.id <> events.id
     and (other.id < events.id or exists (select 1 from event_seals where event_id = other.id))) as is_copy`
 // One bound: given two, SQLite takes the first one and reads every event above it.
-const FIND_UNSEALED = statement<StoredRow>(
-  findUnsealedSql(`greatest($1::bigint, ${SEALED_UP_TO.postgres} - $2::bigint)`),
-  findUnsealedSql(`max($1, ${SEALED_UP_TO.sqlite} - $2)`),
+const FIND_UNSEALED = statement(
+  {
+    postgres: findUnsealedSql(`greatest($1::bigint, ${SEALED_UP_TO.postgres} - $2::bigint)`),
+    sqlite: findUnsealedSql(`max($1, ${SEALED_UP_TO.sqlite} - $2)`),
+  },
+  toUnsealedEvent,
 )
 /** The time of the first event that waits to be sealed. SQLite commits in the order of the ids. */
 export const OLDEST_UNSEALED = {
   postgres: `select events.at from events where events.id > ${SEALED_UP_TO.postgres} - ${STRAGGLERS} and ${IS_UNSEALED} order by events.id limit 1`,
   sqlite: `select events.at from events where events.id > ${SEALED_UP_TO.sqlite} and ${IS_UNSEALED} order by events.id limit 1`,
 }
-const FIND_OLDEST_UNSEALED = statement<{ at: number }>(OLDEST_UNSEALED.postgres, OLDEST_UNSEALED.sqlite)
 const FIND_WINDOW_END = statement<{ last: number | null }>(
   'select max(id) as last from (select id from events where id > $1 order by id limit $2) as following',
 )
-const LIST_UNSEALED = statement<StoredRow>(
-  `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
-)
-const FIND_SERVICE_EVENT = statement<{ id: number }>(
-  `select first.id from events as first where first.via in ('http', 'console') and first.at > $1
-    and exists (select 1 from events as later where later.via in ('http', 'console') and later.at > first.at + $2)
-  order by first.at, first.id limit 1`,
-)
-const FIND_LAST_OF_KIND = statement<StoredRow>(
-  `select ${WRITTEN_EVENT.columns} from events where kind = $1 order by at desc, id desc limit 1`,
-)
+
+function findUnsealedSql(after: string): string {
+  return `select ${UNSEALED_COLUMNS} from events where events.id > ${after} and ${IS_UNSEALED} order by events.id limit $3`
+}
+
+function positionOf(mark: MarkName): string {
+  return `coalesce((select position from audit_marks where name = '${mark}'), 0)`
+}
+
+function toUnsealedEvent(row: StoredRow): UnsealedEvent {
+  return { ...WRITTEN_EVENT.fromRow(row), isCopy: Boolean(row['is_copy']) }
+}
+
+function toChainLink(row: StoredRow): ChainLink {
+  const { linkMac: mac, linkMacKey: macKey, ...sealed } = LINK.fromRow(row)
+  // The columns of an event are null together: then the event does not exist.
+  return { seal: { ...sealed, mac, macKey }, event: row['id'] === null ? undefined : WRITTEN_EVENT.fromRow(row) }
+}
 
 /** The lowest and the highest id of all events. */
 export async function findEventIds(db: Reads): Promise<EventIds> {
@@ -129,35 +107,32 @@ export async function findEventIds(db: Reads): Promise<EventIds> {
 }
 
 export async function addSeals(tx: Transaction, seals: readonly EventSeal[]): Promise<void> {
-  const rows = seals.map(({ position, eventId, sealedAt, digest, hash, mac, macKey }) => ({
-    position,
-    event_id: eventId,
-    sealed_at: sealedAt,
-    digest,
-    hash,
-    mac,
-    mac_key: macKey,
-  }))
-  await tx.run(ADD_SEALS, JSON.stringify(rows))
+  await tx.run(ADD_SEALS, JSON.stringify(seals.map(EVENT_SEAL.toRow)))
 }
 
 /** One page of the chain, in order. */
-export async function listLinks(db: Reads, afterPosition: number, limit: number): Promise<ChainLink[]> {
-  return (await db.all(LIST_LINKS, afterPosition, limit)).map(toChainLink)
-}
+export const listLinks = lists<ChainLink, [afterPosition: number, limit: number]>(
+  `select ${LINK.columns}, ${WRITTEN_EVENT.columns}
+  from event_seals left join events on events.id = event_id where position > $1 order by position limit $2`,
+  toChainLink,
+)
 
-/** A link before the beginning or after the end of the chain. Nobody but an intruder makes one. */
-export function findStrayLink(db: Reads): Promise<StrayLink | undefined> {
-  return db.first(FIND_STRAY_LINK)
-}
+/** A link before the beginning or after the end of the chain. Nobody but an intruder makes one. Links and marks change together. */
+export const findStrayLink = finds<StrayLink, []>(`
+  select position, event_id as "eventId" from (
+    select position, event_id from event_seals where position <= ${positionOf('anchor')} order by position limit 1) as before
+  union all
+  select position, event_id from (
+    select position, event_id from event_seals where position > ${positionOf('head')} order by position limit 1) as after
+  limit 1`)
 
-export async function findMark(db: Reads, name: MarkName): Promise<AuditMark | undefined> {
-  const row = await db.first(FIND_MARK, name)
-  return row && { position: row.position, hash: row.hash, markedAt: row.marked_at, mac: row.mac, macKey: row.mac_key }
-}
+export const findMark = finds<AuditMark, [name: MarkName]>(
+  `select ${AUDIT_MARK.columns} from audit_marks where name = $1`,
+  AUDIT_MARK.fromRow,
+)
 
-export async function setMark(tx: Transaction, name: MarkName, { position, hash, markedAt, mac, macKey }: AuditMark): Promise<void> {
-  await tx.run(SET_MARK, name, position, hash, markedAt, mac, macKey)
+export async function setMark(tx: Transaction, name: MarkName, mark: AuditMark): Promise<void> {
+  await tx.run(SET_MARK, name, ...AUDIT_MARK.toValues(mark))
 }
 
 /** Deletes links of the chain with their events: after the first position, up to the last. */
@@ -167,38 +142,26 @@ export async function deleteSealed(tx: Transaction, afterPosition: number, lastP
 }
 
 /** Deletes the first links of the chain, without their events. Returns how many. */
-export function deleteSomeSeals(tx: Transaction, limit: number): Promise<number> {
-  return tx.run(DELETE_SOME_SEALS, limit)
+export const deleteSomeSeals = countsChanges<Transaction, [limit: number]>(
+  deleteListed('event_seals', 'position', 'select position from event_seals order by position limit $1'),
+)
+
+export const deleteMarks = runs<Transaction, []>('delete from audit_marks')
+
+export type UnsealedSearch = {
+  readonly afterId: number
+  readonly limit: number
+  /** Whether to look for events far below the highest sealed id, too. */
+  readonly isThorough: boolean
 }
 
-export async function deleteMarks(tx: Transaction): Promise<void> {
-  await tx.run(DELETE_MARKS)
-}
-
-function toChainLink(row: LinkRow): ChainLink {
-  const { position, event_id, sealed_at, digest, hash, link_mac, link_mac_key } = row
-  const seal = { position, eventId: event_id, sealedAt: sealed_at, digest, hash, mac: link_mac, macKey: link_mac_key }
-  // The columns of an event are null together: then the event does not exist.
-  return { seal, event: row['id'] === null ? undefined : WRITTEN_EVENT.fromRow(row) }
-}
-
-function positionOf(mark: 'head' | 'anchor'): string {
-  return `coalesce((select position from audit_marks where name = '${mark}'), 0)`
-}
-
-function findUnsealedSql(after: string): string {
-  return `select ${UNSEALED_COLUMNS} from events where events.id > ${after} and ${IS_UNSEALED} order by events.id limit $3`
-}
-
-/** Events that are not sealed yet, in order of id. Those far below the highest sealed id are looked for only by a thorough search. */
-export async function findUnsealed(tx: Transaction, afterId: number, limit: number, isThorough: boolean): Promise<UnsealedEvent[]> {
-  return (await tx.all(FIND_UNSEALED, afterId, isThorough ? FAR_STRAGGLERS : STRAGGLERS, limit)).map(toUnsealedEvent)
+/** Events that are not sealed yet, in order of id. */
+export function findUnsealed(tx: Transaction, { afterId, limit, isThorough }: UnsealedSearch): Promise<UnsealedEvent[]> {
+  return tx.all(FIND_UNSEALED, afterId, isThorough ? FAR_STRAGGLERS : STRAGGLERS, limit)
 }
 
 /** The time of the first event that waits to be sealed. */
-export async function findOldestUnsealed(db: Reads): Promise<number | undefined> {
-  return (await db.first(FIND_OLDEST_UNSEALED))?.at
-}
+export const findOldestUnsealed = finds<number, []>(OLDEST_UNSEALED, (row) => Number(row['at']))
 
 /** The id of the last of the next events after an id; undefined if there are none. */
 export async function findWindowEnd(db: Reads, afterId: number, size: number): Promise<number | undefined> {
@@ -206,20 +169,20 @@ export async function findWindowEnd(db: Reads, afterId: number, size: number): P
 }
 
 /** Every unsealed event with an id in a range, wherever it is. */
-export async function listUnsealed(db: Reads, afterId: number, lastId: number): Promise<UnsealedEvent[]> {
-  return (await db.all(LIST_UNSEALED, afterId, lastId)).map(toUnsealedEvent)
-}
+export const listUnsealed = lists<UnsealedEvent, [afterId: number, lastId: number]>(
+  `select ${UNSEALED_COLUMNS} from events where events.id > $1 and events.id <= $2 and ${IS_UNSEALED} order by events.id`,
+  toUnsealedEvent,
+)
 
 /** The id of the first event that a service has written after a time, if it has written another one so much later. */
-export async function findServiceEvent(db: Reads, after: number, laterByMs: number): Promise<number | undefined> {
-  return (await db.first(FIND_SERVICE_EVENT, after, laterByMs))?.id
-}
+export const findServiceEvent = finds<number, [after: number, laterByMs: number]>(
+  `select first.id from events as first where first.via in ('http', 'console') and first.at > $1
+    and exists (select 1 from events as later where later.via in ('http', 'console') and later.at > first.at + $2)
+  order by first.at, first.id limit 1`,
+  (row) => Number(row['id']),
+)
 
-export async function findLastOfKind(db: Reads, kind: AuditedKind): Promise<WrittenEvent | undefined> {
-  const row = await db.first(FIND_LAST_OF_KIND, kind)
-  return row && WRITTEN_EVENT.fromRow(row)
-}
-
-function toUnsealedEvent(row: StoredRow): UnsealedEvent {
-  return { ...WRITTEN_EVENT.fromRow(row), isCopy: Boolean(row['is_copy']) }
-}
+export const findLastOfKind = finds<WrittenEvent, [kind: AuditedKind]>(
+  `select ${WRITTEN_EVENT.columns} from events where kind = $1 order by at desc, id desc limit 1`,
+  WRITTEN_EVENT.fromRow,
+)

@@ -1,13 +1,14 @@
 import { type EventFilter, type EventPlace, type Seal, WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
-import { entity } from '../../../model/entity.ts'
+import { entity, type ValuesOf } from '../../../model/entity.ts'
 import { EVENT, type StoredEvent } from '../../../model/event.ts'
 import {
+  countsChanges,
   type FinalStatement,
   insertInto,
+  lists,
   longRead,
   type Reads,
   type Statement,
-  type StoredRow,
   statement,
   type Transaction,
 } from '../../database.ts'
@@ -23,24 +24,20 @@ const LISTS = {
   kind: list('kind = $4'),
   time: list('true'),
 }
-const LIST_AFTER = statement<StoredRow>(`select ${EVENT.columns} from events where id > $1 order by id limit $2`)
-const LIST_WRITTEN = statement<StoredRow>(`select ${EVENT.columns}, salt from events where id > $1 order by id limit $2`)
+const SALTED_EVENT = entity('events', { ...EVENT.fields, salt: WRITTEN_EVENT.fields.salt })
 const SIGN = statement('update events set mac = $2, mac_key = $3 where id = $1')
-const ERASE = statement(`
-  update events set ip = null, detail = null, salt = null
-  where id in (
-    select event_id from event_seals join events on events.id = event_id
-    where salt is not null and kind <> 'data.erased' and (target = $1 or actor = $1) limit $2)`)
 
-function list(first: string): Statement<StoredRow> {
+function list(first: string): Statement<StoredEvent> {
   // SQLite infers no type for a value that is only compared with null.
-  return longRead<StoredRow>(`
-    select ${EVENT.columns} from events
+  return longRead(
+    `select ${EVENT.columns} from events
     where ${first} and (at, id) < (cast($1 as bigint), cast($2 as bigint)) and at >= cast($3 as bigint)
       and (cast($4 as text) is null or kind = $4)
       and (cast($5 as bigint) is null or actor = cast($5 as bigint))
       and (cast($6 as bigint) is null or target = cast($6 as bigint))
-    order by at desc, id desc limit cast($7 as bigint)`)
+    order by at desc, id desc limit cast($7 as bigint)`,
+    EVENT.fromRow,
+  )
 }
 
 /** The statement that stores an event. It runs at the end of the transaction of the change. */
@@ -49,24 +46,23 @@ export function insertEvent(event: Omit<WrittenEvent, 'id'>): FinalStatement {
 }
 
 /** One page of the events before a place, newest first. */
-export async function listEvents(db: Reads, filter: EventFilter, before: EventPlace, limit: number): Promise<StoredEvent[]> {
+export function listEvents(db: Reads, filter: EventFilter, before: EventPlace, limit: number): Promise<StoredEvent[]> {
   const { kind = null, actor = null, target = null, since = 0 } = filter
   const statement = LISTS[target !== null ? 'target' : actor !== null ? 'actor' : kind !== null ? 'kind' : 'time']
-  return (await db.all(statement, before.at, before.id, since, kind, actor, target, limit)).map(EVENT.fromRow)
+  return db.all(statement, before.at, before.id, since, kind, actor, target, limit)
 }
 
 /** One page of all events, oldest first. */
-export async function listEventsAfter(db: Reads, id: number, limit: number): Promise<StoredEvent[]> {
-  return (await db.all(LIST_AFTER, id, limit)).map(EVENT.fromRow)
-}
+export const listEventsAfter = lists<StoredEvent, [id: number, limit: number]>(
+  `select ${EVENT.columns} from events where id > $1 order by id limit $2`,
+  EVENT.fromRow,
+)
 
 /** One page of all events with their salts, oldest first. */
-export async function listWrittenEvents(db: Reads, id: number, limit: number): Promise<(StoredEvent & { readonly salt: string | null })[]> {
-  return (await db.all(LIST_WRITTEN, id, limit)).map((row) => ({
-    ...EVENT.fromRow(row),
-    salt: WRITTEN_EVENT.fields.salt.fromColumn(row['salt']),
-  }))
-}
+export const listWrittenEvents = lists<ValuesOf<typeof SALTED_EVENT.fields>, [id: number, limit: number]>(
+  `select ${SALTED_EVENT.columns} from events where id > $1 order by id limit $2`,
+  SALTED_EVENT.fromRow,
+)
 
 /** Replaces the HMAC of an event. */
 export async function signEvent(tx: Transaction, id: number, { mac, macKey }: Seal): Promise<void> {
@@ -74,6 +70,8 @@ export async function signEvent(tx: Transaction, id: number, { mac, macKey }: Se
 }
 
 /** Erases address and details of sealed events that a user caused or that concern them. Returns of how many. */
-export function eraseEvents(tx: Transaction, userId: number, limit: number): Promise<number> {
-  return tx.run(ERASE, userId, limit)
-}
+export const eraseEvents = countsChanges<Transaction, [userId: number, limit: number]>(`
+  update events set ip = null, detail = null, salt = null
+  where id in (
+    select event_id from event_seals join events on events.id = event_id
+    where salt is not null and kind <> 'data.erased' and (target = $1 or actor = $1) limit $2)`)

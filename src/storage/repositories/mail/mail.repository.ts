@@ -1,18 +1,17 @@
-import type { ClaimedMail, LinkMailKind, MailKind, NoticeKind, OutboxMail } from '../../../model/mail.ts'
+import { type ClaimedMail, type LinkMailKind, type NoticeKind, OUTBOX_MAIL, type OutboxMail, QUEUED_MAIL } from '../../../model/mail.ts'
 import { USER, USER_SECRETS, type User } from '../../../model/user.ts'
-import { type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
-import { type Claim, ENTRY_COLUMNS, type EntryRow, leasedRows, skippingLocked, toOutboxEntry } from '../../leased-rows.ts'
-
-type ClaimedRow = {
-  readonly id: number
-  readonly kind: MailKind
-  readonly recipient: string
-  readonly revision: number
-  readonly attempts: number
-  readonly requested_at: number
-  readonly address: string | null
-  readonly detail: string | null
-}
+import {
+  countsChanges,
+  type FinalStatement,
+  finds,
+  lists,
+  longRead,
+  type Queries,
+  type Reads,
+  type StoredRow,
+  statement,
+} from '../../database.ts'
+import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
 
 type RecipientRow = StoredRow & { readonly new_email: string | null; readonly change_version: number | null }
 
@@ -36,36 +35,29 @@ export const {
 const OUTAGE = 'away: '
 // A pending mail is not queued twice and keeps its due time, so that repeated requests cause neither more mail nor an earlier one.
 // A mail that was given up is tried again.
-const ENQUEUE = statement(`
-  insert into outbox (kind, recipient, requested_at, due_at, address) values ($1, $2, $3, $3, $4)
+const MERGE = `
   on conflict (kind, recipient) do update
   set revision = outbox.revision + 1, requested_at = excluded.requested_at, address = excluded.address,
     due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
     attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
-    last_error = null, failed_at = null`)
-const CLAIM = skippingLocked<ClaimedRow>(
-  (skipLocked) => `
+    last_error = null, failed_at = null`
+const ENQUEUE = statement(`
+  insert into outbox (kind, recipient, requested_at, due_at, address) values ($1, $2, $3, $3, $4)
+  ${MERGE}`)
+const CLAIM = statement(
+  skippingLocked(
+    (skipLocked) => `
   with due as materialized (
     select id from outbox where failed_at is null and due_at <= $3 and (lease is null or $5) order by due_at, id limit $4 ${skipLocked}
   )
   update outbox set lease = $1, due_at = $2 where id in (select id from due)
-  returning id, kind, recipient, revision, attempts, requested_at, address, detail`,
+  returning ${QUEUED_MAIL.columns}`,
+  ),
+  QUEUED_MAIL.fromRow,
 )
 const FIND_RECIPIENT = statement<RecipientRow>(`
   select ${USER.columns}, ${USER_SECRETS.columns}, email_changes.email as new_email, email_changes.version as change_version
   from users left join email_changes on email_changes.user_id = users.id where users.email_key = $1 and ${isWanted('$2')}`)
-// A registration at the same moment raises the revision: PostgreSQL locks the latest version of the row, but reads users as of its snapshot.
-const REMOVE_UNWANTED = skippingLocked(
-  (skipLocked) => `
-  with unwanted as materialized (
-    select id, revision from outbox
-    where id in (select id from outbox where failed_at is null and due_at <= $1 order by due_at, id limit $2)
-      and failed_at is null and due_at <= $1 and kind in ('verify', 'reset', 'email_change')
-      and not exists (select 1 from users where email_key = recipient and ${isWanted('kind')})
-    ${skipLocked}
-  )
-  delete from outbox where (id, revision) in (select id, revision from unwanted)`,
-)
 const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
 const REQUEUE = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
 const GIVE_UP = statement(`
@@ -75,13 +67,6 @@ const MEASURE = statement<{ depth: number; oldest: number | null }>(`
   where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
     and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
 
-// A notice that still waits is merged with the next one about the same. One that was given up is tried again.
-const MERGE = `
-  on conflict (kind, recipient) do update
-  set revision = outbox.revision + 1, requested_at = excluded.requested_at, address = excluded.address,
-    due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
-    attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
-    last_error = null, failed_at = null`
 const QUEUE_NOTICE = statement(`
   insert into outbox (kind, recipient, requested_at, due_at, address)
   select $1, coalesce($4, email_key), $3, $3, coalesce($5, email) from users where id = $2
@@ -100,16 +85,10 @@ const QUEUE_NOTICE_OF_KEY = statement(`
 /** An address of an account, as it was typed and in lower case. */
 export type Address = { readonly email: string; readonly emailKey: string }
 
-type MailRow = EntryRow & { readonly kind: MailKind; readonly recipient: string; readonly address: string | null }
-
-const OUTBOX_COLUMNS = `${ENTRY_COLUMNS}, kind, recipient, address`
-
-const LIST = statement<MailRow>(`select ${OUTBOX_COLUMNS} from outbox where id > $1 order by id limit $2`)
-const LIST_NEWEST = statement<MailRow>(`select ${OUTBOX_COLUMNS} from outbox where id < $1 order by id desc limit $2`)
+const SELECT = `select ${OUTBOX_MAIL.columns} from outbox`
+const LIST_NEWEST = statement(`${SELECT} where id < $1 order by id desc limit $2`, OUTBOX_MAIL.fromRow)
 // Passes those that wait.
-const LIST_FAILED = longRead<MailRow>(`
-  select ${OUTBOX_COLUMNS} from outbox where failed_at is not null and id < $1 order by id desc limit $2`)
-const FIND = statement<MailRow>(`select ${OUTBOX_COLUMNS} from outbox where id = $1`)
+const LIST_FAILED = longRead(`${SELECT} where failed_at is not null and id < $1 order by id desc limit $2`, OUTBOX_MAIL.fromRow)
 const COUNT = longRead<{ pending: number; failed: number }>(
   'select count(*) - count(failed_at) as pending, count(failed_at) as failed from outbox',
 )
@@ -131,14 +110,8 @@ export async function enqueueMail(db: Queries, kind: LinkMailKind, recipient: st
 
 /** Claims mails that are due, the longest due first. No other process can claim them until the lease ends. */
 export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, takesOver }: Claim): Promise<ClaimedMail[]> {
-  const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver)
-  return rows.map(({ requested_at, address, detail, ...row }) => ({
-    ...row,
-    requestedAt: requested_at,
-    address: address ?? undefined,
-    detail: detail ?? undefined,
-    lease,
-  }))
+  const mails = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver)
+  return mails.map((mail) => ({ ...mail, lease }))
 }
 
 /** Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind. */
@@ -157,10 +130,23 @@ export async function findRecipient(db: Queries, recipient: string, kind: LinkMa
   }
 }
 
-/** Removes the unwanted mails among the longest due ones. Returns how many. */
-export function removeUnwantedMails(db: Queries, now: number, batch: number): Promise<number> {
-  return db.run(REMOVE_UNWANTED, now, batch)
-}
+/**
+ * Removes the unwanted mails among the longest due ones. Returns how many. A registration at the same moment raises the revision: PostgreSQL
+ * locks the latest version of the row, but reads users as of its snapshot.
+ */
+export const removeUnwantedMails = countsChanges<Queries, [now: number, batch: number]>(
+  skippingLocked(
+    (skipLocked) => `
+  with unwanted as materialized (
+    select id, revision from outbox
+    where id in (select id from outbox where failed_at is null and due_at <= $1 order by due_at, id limit $2)
+      and failed_at is null and due_at <= $1 and kind in ('verify', 'reset', 'email_change')
+      and not exists (select 1 from users where email_key = recipient and ${isWanted('kind')})
+    ${skipLocked}
+  )
+  delete from outbox where (id, revision) in (select id, revision from unwanted)`,
+  ),
+)
 
 /** Removes a mail that was sent or is not wanted. Returns false, and keeps the mail, if it was requested again in the meantime. */
 export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {
@@ -207,29 +193,20 @@ export function queueNoticeOfKey(keyId: string, now: number): FinalStatement {
 }
 
 /** One page of mails in order of id, starting after the given id. */
-export async function listMailsAfter(db: Reads, id: number, limit: number): Promise<OutboxMail[]> {
-  return (await db.all(LIST, id, limit)).map(toOutboxMail)
-}
+export const listMailsAfter = lists<OutboxMail, [id: number, limit: number]>(
+  `${SELECT} where id > $1 order by id limit $2`,
+  OUTBOX_MAIL.fromRow,
+)
+
+export type MailPage = { readonly filter: 'all' | 'failed'; readonly beforeId: number | undefined; readonly limit: number }
 
 /** One page of mails, the newest first, starting below the given id. */
-export async function listMailsBefore(
-  db: Reads,
-  filter: 'all' | 'failed',
-  id = Number.MAX_SAFE_INTEGER,
-  limit: number,
-): Promise<OutboxMail[]> {
-  return (await db.all(filter === 'all' ? LIST_NEWEST : LIST_FAILED, id, limit)).map(toOutboxMail)
+export function listMailsBefore(db: Reads, { filter, beforeId = Number.MAX_SAFE_INTEGER, limit }: MailPage): Promise<OutboxMail[]> {
+  return db.all(filter === 'all' ? LIST_NEWEST : LIST_FAILED, beforeId, limit)
 }
 
-export async function findMail(db: Reads, id: number): Promise<OutboxMail | undefined> {
-  const row = await db.first(FIND, id)
-  return row && toOutboxMail(row)
-}
+export const findMail = finds<OutboxMail, [id: number]>(`${SELECT} where id = $1`, OUTBOX_MAIL.fromRow)
 
 export async function countMails(db: Reads): Promise<{ readonly pending: number; readonly failed: number }> {
   return (await db.first(COUNT)) ?? { pending: 0, failed: 0 }
-}
-
-function toOutboxMail(row: MailRow): OutboxMail {
-  return { ...toOutboxEntry(row), kind: row.kind, recipient: row.address ?? row.recipient }
 }

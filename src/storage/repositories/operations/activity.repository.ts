@@ -6,13 +6,7 @@ export const MINUTE_MS = 60_000
 /** The length of a period that is read. */
 export const QUARTER_MS = 15 * MINUTE_MS
 
-type ActivityRow = Activity & { readonly quarter: number }
-
-const VALUES = ACTIVITY_NAMES.map((name) => ({
-  name,
-  column: snakeCase(name),
-  merge: ACTIVITY_MERGES[name],
-}))
+const VALUES = ACTIVITY_NAMES.map((name) => ({ name, column: snakeCase(name), merge: ACTIVITY_MERGES[name] }))
 const COLUMNS = VALUES.map(({ column }) => column)
 const updates = VALUES.map(({ column, merge }) =>
   merge === 'sum'
@@ -22,7 +16,7 @@ const updates = VALUES.map(({ column, merge }) =>
 const ADD = statement(`
   insert into activity (minute, ${COLUMNS.join(', ')}) values ($1, ${COLUMNS.map((_, index) => `$${index + 2}`).join(', ')})
   on conflict (minute) do update set ${updates.join(', ')}`)
-const READ = statement<ActivityRow>(`
+const READ = statement<Activity & { readonly quarter: number }>(`
   select minute / 15 as quarter, ${VALUES.map(({ name, column, merge }) => `cast(${merge}(${column}) as bigint) as "${name}"`).join(', ')}
   from activity where minute >= $1 group by minute / 15`)
 const DELETE_OLD = statement('delete from activity where minute < $1')

@@ -1,9 +1,6 @@
-import { type Queries, type Reads, statement } from '../../database.ts'
+import { type Queries, type Reads, runs, statement } from '../../database.ts'
 
 const READ_INSTANCE = statement<{ id: string }>('select id from instance')
-
-// Matches no row. It is a write because a database that is read-only, or locked by another process, cannot serve requests.
-const PING = statement("delete from sessions where id = ''")
 
 /** The random id of this database: the same in every process that uses it, different in every other database. */
 export async function readInstanceId(db: Reads): Promise<string> {
@@ -12,7 +9,8 @@ export async function readInstanceId(db: Reads): Promise<string> {
   return row.id
 }
 
-/** Throws `unavailable` if the database does not respond or rejects writes. */
-export async function ping(db: Queries): Promise<void> {
-  await db.run(PING)
-}
+/**
+ * Throws `unavailable` if the database does not respond or rejects writes. It is a write that matches no row, because a database that is
+ * read-only, or locked by another process, cannot serve requests.
+ */
+export const ping = runs<Queries, []>("delete from sessions where id = ''")

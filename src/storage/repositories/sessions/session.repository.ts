@@ -1,29 +1,34 @@
 import { type ListedSession, SESSION, SESSION_ROW, type Session } from '../../../model/session.ts'
 import { USER, type User } from '../../../model/user.ts'
-import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
+import {
+  changes,
+  countsChanges,
+  finds,
+  hotRead,
+  insertInto,
+  lists,
+  type Queries,
+  type Reads,
+  runs,
+  statement,
+  type Transaction,
+} from '../../database.ts'
 import { deleteListed } from '../../tables.ts'
 
 const INSERT = statement(insertInto('sessions', SESSION_ROW))
 // `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
 const FIND_USER = hotRead(
-  `select ${USER.columns} from sessions join users on users.id = sessions.user_id
-  where sessions.id = $1 and sessions.user_id + 0 = $2 and sessions.expires_at > $3`,
   ['text', 'bigint', 'bigint'],
+  ([sessionId, userId, now]) => `select ${USER.columns} from sessions join users on users.id = sessions.user_id
+  where sessions.id = ${sessionId} and sessions.user_id + 0 = ${userId} and sessions.expires_at > ${now}`,
   (values) => USER.fromValues(values),
 )
-const FIND_EXPIRY = statement<{ expires_at: number }>('select expires_at from sessions where id = $1')
-const DELETE = statement('delete from sessions where id = $1 and user_id = $2 and expires_at > $3')
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
 const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
-const LIST = statement<StoredRow>(`
-  select ${SESSION.columns} from sessions
-  where user_id = $1 and expires_at > $2 order by created_at desc, id limit $3`)
-const RECORD_USE = statement('update sessions set last_seen_at = $2 where id = $1 and (last_seen_at is null or last_seen_at < $2)')
 const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
 const DELETE_OLDEST = statement(`
   delete from sessions where id in (
     select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 offset $3)`)
-const DELETE_EXPIRED = deleteListed('sessions', 'id', 'select id from sessions where expires_at <= $1 order by expires_at limit $2')
 
 export async function insertSession(tx: Transaction, session: Session): Promise<void> {
   await tx.run(INSERT, ...SESSION_ROW.toValues(session))
@@ -35,14 +40,14 @@ export function findSessionUser(db: Reads, sessionId: string, userId: number, no
 }
 
 /** When a session ends, unless it is revoked before. */
-export async function findSessionExpiry(db: Reads, sessionId: string): Promise<number | undefined> {
-  return (await db.first(FIND_EXPIRY, sessionId))?.expires_at
-}
+export const findSessionExpiry = finds<number, [sessionId: string]>('select expires_at from sessions where id = $1', (row) =>
+  Number(row['expires_at']),
+)
 
 /** False when there is no such live session. */
-export async function deleteSession(tx: Transaction, sessionId: string, userId: number, now: number): Promise<boolean> {
-  return (await tx.run(DELETE, sessionId, userId, now)) > 0
-}
+export const deleteSession = changes<Transaction, [sessionId: string, userId: number, now: number]>(
+  'delete from sessions where id = $1 and user_id = $2 and expires_at > $3',
+)
 
 export async function deleteSessionsOfUser(tx: Transaction, userId: number, exceptSessionId?: string): Promise<void> {
   if (exceptSessionId === undefined) await tx.run(DELETE_OF_USER, userId)
@@ -50,14 +55,15 @@ export async function deleteSessionsOfUser(tx: Transaction, userId: number, exce
 }
 
 /** The live sessions of a user, newest first. */
-export async function listSessions(db: Reads, userId: number, now: number, limit: number): Promise<ListedSession[]> {
-  return (await db.all(LIST, userId, now, limit)).map(SESSION.fromRow)
-}
+export const listSessions = lists<ListedSession, [userId: number, now: number, limit: number]>(
+  `select ${SESSION.columns} from sessions where user_id = $1 and expires_at > $2 order by created_at desc, id limit $3`,
+  SESSION.fromRow,
+)
 
 /** Never moves the time back: another process may have seen the session later. */
-export async function recordSessionUse(db: Queries, sessionId: string, seenAt: number): Promise<void> {
-  await db.run(RECORD_USE, sessionId, seenAt)
-}
+export const recordSessionUse = runs<Queries, [sessionId: string, seenAt: number]>(
+  'update sessions set last_seen_at = $2 where id = $1 and (last_seen_at is null or last_seen_at < $2)',
+)
 
 /** Those that expire after a moment: all of them after 0. */
 export async function countSessions(db: Reads, userId: number, after = 0): Promise<number> {
@@ -67,15 +73,11 @@ export async function countSessions(db: Reads, userId: number, after = 0): Promi
 export type OldSessions = { readonly kept: number; readonly limit: number; readonly exceptSessionId?: string | undefined }
 
 /** Deletes the oldest sessions of a user beyond the newest `kept`, at most `limit` of them. Returns how many it deleted. */
-export async function deleteOldestSessions(
-  tx: Transaction,
-  userId: number,
-  { kept, limit, exceptSessionId = '' }: OldSessions,
-): Promise<number> {
+export function deleteOldestSessions(tx: Transaction, userId: number, { kept, limit, exceptSessionId = '' }: OldSessions): Promise<number> {
   return tx.run(DELETE_OLDEST, userId, limit, kept, exceptSessionId)
 }
 
 /** Deletes at most `limit` expired sessions. Returns how many it deleted. */
-export async function deleteExpiredSessions(db: Queries, now: number, limit: number): Promise<number> {
-  return db.run(DELETE_EXPIRED, now, limit)
-}
+export const deleteExpiredSessions = countsChanges<Queries, [now: number, limit: number]>(
+  deleteListed('sessions', 'id', 'select id from sessions where expires_at <= $1 order by expires_at limit $2'),
+)

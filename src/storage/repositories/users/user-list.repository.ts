@@ -1,8 +1,9 @@
-import { entity } from '../../../model/entity.ts'
+import { entity, type ValuesOf } from '../../../model/entity.ts'
 import {
   type ListedUser,
   type Role,
   USER,
+  USER_COPIES,
   USER_DETAILS,
   type UserCounts,
   type UserListing,
@@ -11,27 +12,13 @@ import {
   type UserSort,
   type UserStatus,
 } from '../../../model/user.ts'
-import {
-  type Bit,
-  statement as declareStatement,
-  longRead,
-  type Reads,
-  type Statement,
-  type StoredRow,
-  type Value,
-} from '../../database.ts'
-import { fold } from './user.repository.ts'
-import { COLUMNS, type IndexedSearch, indexedSearchOf, isLikeIn, PHRASE, TRIGRAM_LENGTH } from './user-search.repository.ts'
-
-type ListedRow = StoredRow & {
-  readonly id: number
-  readonly created_at: number
-  readonly last_login_at: number | null
-  readonly email_key: string
-}
+import { type Bit, finds, longRead, type Reads, type SqlTexts, type Statement, type Value } from '../../database.ts'
+import { matchingIn, SEARCHED, termOf } from './user-terms.ts'
 
 const LISTED = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
-const LISTED_COLUMNS = `${LISTED.columns}, users.email_key`
+/** With everything that a list can be sorted by. */
+const SORTABLE = entity('users', { ...LISTED.fields, emailKey: USER_COPIES.fields.emailKey })
+type Sortable = ValuesOf<typeof SORTABLE.fields>
 // Each match costs a read of its user, so that a search by the index sorts at most as many.
 const MAX_MATCHES = 5000
 
@@ -46,7 +33,7 @@ const CONDITIONS: Readonly<Record<UserStatus, string>> = {
 type Sorting = {
   readonly columns: readonly string[]
   readonly isDescending: boolean
-  keyOf(row: ListedRow): string | number
+  keyOf(user: Sortable): string | number
   /** How many users of the sorted list a search reads before it uses the index for parts of words. */
   readonly nearSize: number
 }
@@ -57,28 +44,25 @@ const LOGGED_IN = 'coalesce(users.last_login_at, 0)'
 const NEAR_SIZE = 5000
 // Neighbours in a list by address are far apart in the table, and each one costs a read.
 const NEAR_SIZE_BY_EMAIL = 2000
-const BY_CREATION = { columns: ['users.created_at', 'users.id'], keyOf: (row: ListedRow) => row.created_at, nearSize: NEAR_SIZE }
+const BY_CREATION = { columns: ['users.created_at', 'users.id'], keyOf: (user: Sortable) => user.createdAt, nearSize: NEAR_SIZE }
 const SORTINGS: Readonly<Record<UserSort, Sorting>> = {
   newest: { ...BY_CREATION, isDescending: true },
   oldest: { ...BY_CREATION, isDescending: false },
-  email: { columns: ['users.email_key'], isDescending: false, keyOf: (row) => row.email_key, nearSize: NEAR_SIZE_BY_EMAIL },
-  'signed-in': { columns: [LOGGED_IN, 'users.id'], isDescending: true, keyOf: (row) => row.last_login_at ?? 0, nearSize: NEAR_SIZE },
+  email: { columns: ['users.email_key'], isDescending: false, keyOf: (user) => user.emailKey, nearSize: NEAR_SIZE_BY_EMAIL },
+  'signed-in': { columns: [LOGGED_IN, 'users.id'], isDescending: true, keyOf: (user) => user.lastLoginAt ?? 0, nearSize: NEAR_SIZE },
 }
 
-const FOLDED = Object.values(COLUMNS)
-const contains = (find: string) => FOLDED.map((column) => `${find}(users.${column}, $1) > 0`).join(' or ')
-const IS_MATCH = { postgres: `(${contains('strpos')})`, sqlite: `(${contains('instr')})` }
+const MATCHING = matchingIn(Object.values(SEARCHED))
 /** The ids as JSON, and one more than can be sorted if there are too many. */
-const MATCHES = { partial: matchesOf('partial'), addressPart: matchesOf('addressPart') }
+const MATCHES = { partial: matchesOf(MATCHING.ids.partial), addressPart: matchesOf(MATCHING.ids.addressPart) }
 
-function matchesOf(kind: IndexedSearch): Statement<{ readonly count: number; readonly ids: string }> {
-  return longRead(
+function matchesOf({ postgres, sqlite }: SqlTexts): Statement<{ readonly count: number; readonly ids: string }> {
+  return longRead({
     // Planned on its own, PostgreSQL uses the index. It would expect to find matches soon by reading the table, wherever they are.
-    `with matching as materialized (select user_id as id from users_search where ${isLikeIn(FOLDED, kind)})
-     select count(*) as count, coalesce(json_agg(id), '[]')::text as ids from (select id from matching limit ${MAX_MATCHES + 1}) as found`,
-    `select count(*) as count, json_group_array(id) as ids from (
-       select rowid as id from users_search where users_search match '{${FOLDED.join(' ')}} : ' || ${PHRASE} limit ${MAX_MATCHES + 1})`,
-  )
+    postgres: `with matching as materialized (${postgres})
+      select count(*) as count, coalesce(json_agg(id), '[]')::text as ids from (select id from matching limit ${MAX_MATCHES + 1}) as found`,
+    sqlite: `select count(*) as count, json_group_array(id) as ids from (${sqlite} limit ${MAX_MATCHES + 1})`,
+  })
 }
 /** From ids to users, which are then sorted. SQLite keeps the order of a cross join, rather than read the sorted list for its order. */
 const GIVEN = {
@@ -93,12 +77,13 @@ type Shape = Pick<UserListing, 'status' | 'sort'> & {
   readonly search: 'none' | 'near' | 'stop' | 'given'
 }
 
-const statements = new Map<string, Statement<ListedRow>>()
+const statements = new Map<string, Statement<Sortable>>()
 
 /** There are more than a hundred forms of this statement. Each is declared when it is first needed. */
-function listStatement(shape: Shape): Statement<ListedRow> {
+function listStatement(shape: Shape): Statement<Sortable> {
   const name = Object.values(shape).join(' ')
-  const known = statements.get(name) ?? longRead<ListedRow>(listSql(shape, 'postgres'), listSql(shape, 'sqlite'))
+  const known =
+    statements.get(name) ?? longRead({ postgres: listSql(shape, 'postgres'), sqlite: listSql(shape, 'sqlite') }, SORTABLE.fromRow)
   statements.set(name, known)
   return known
 }
@@ -123,16 +108,16 @@ function listSql({ status, sort, direction, search }: Shape, database: 'postgres
   const [key = '', ...others] = columns
   switch (search) {
     case 'none':
-      return `select ${LISTED_COLUMNS} from users ${where} ${orderBy(columns)} limit $${first}`
+      return `select ${SORTABLE.columns} from users ${where} ${orderBy(columns)} limit $${first}`
     case 'near':
       // The key has a name, so that a database sees that the outer order is the inner one.
       return `
-        select ${LISTED_COLUMNS} from (select users.*, ${key} as sort_key from users ${where} ${orderBy(columns)} limit ${nearSize}) as users
-        where ${IS_MATCH[database]} ${orderBy(['users.sort_key', ...others])} limit $${first}`
+        select ${SORTABLE.columns} from (select users.*, ${key} as sort_key from users ${where} ${orderBy(columns)} limit ${nearSize}) as users
+        where ${MATCHING.isMatch[database]} ${orderBy(['users.sort_key', ...others])} limit $${first}`
     case 'stop':
-      return `select ${LISTED_COLUMNS} from users ${where} ${orderBy(columns)} limit 2 offset $${first}`
+      return `select ${SORTABLE.columns} from users ${where} ${orderBy(columns)} limit 2 offset $${first}`
     case 'given':
-      return `select ${LISTED_COLUMNS} from ${GIVEN[database]} ${where} ${orderBy(columns)} limit $${first}`
+      return `select ${SORTABLE.columns} from ${GIVEN[database]} ${where} ${orderBy(columns)} limit $${first}`
   }
 }
 
@@ -149,20 +134,20 @@ export async function listUserPage(db: Reads, listing: UserListing): Promise<Use
   const { rows, stop, isShortTerm } = await readRows(db, read, listing)
   const shown = rows.slice(0, size)
   const isBackwards = place?.direction === 'before'
-  const placeOf = (row: ListedRow | undefined, direction: UserPlace['direction']) => row && { direction, key: keyOf(row), id: row.id }
+  const placeOf = (user: Sortable | undefined, direction: UserPlace['direction']) => user && { direction, key: keyOf(user), id: user.id }
   // A search may have found nobody here. The way back then starts from the first user that it has read.
   const first = rows[0] ?? (place && (await read('none', 1))[0])
   const back = place && placeOf(first, isBackwards ? 'after' : 'before')
   const onwards = placeOf(rows.length > size ? shown.at(-1) : stop, isBackwards ? 'before' : 'after')
   return {
-    users: (isBackwards ? shown.toReversed() : shown).map(LISTED.fromRow),
+    users: (isBackwards ? shown.toReversed() : shown).map(({ emailKey: _, ...user }) => user),
     previous: isBackwards ? onwards : back,
     next: isBackwards ? back : onwards,
     stopped: stop && { after: nearSize, isShortTerm },
   }
 }
 
-type Read = (search: Shape['search'], ...values: Value[]) => Promise<ListedRow[]>
+type Read = (search: Shape['search'], ...values: Value[]) => Promise<Sortable[]>
 
 function readerOf(db: Reads, { status, sort, place }: UserListing): Read {
   const position: Value[] = place === undefined ? [] : [place.key, place.id].slice(0, SORTINGS[sort].columns.length)
@@ -171,32 +156,26 @@ function readerOf(db: Reads, { status, sort, place }: UserListing): Read {
 
 type FoundRows = {
   /** One more than the page has, if there is another page. */
-  readonly rows: readonly ListedRow[]
+  readonly rows: readonly Sortable[]
   /** The last user that a search has read, if there are more to read. */
-  readonly stop?: ListedRow | undefined
+  readonly stop?: Sortable | undefined
   readonly isShortTerm: boolean
 }
 
 /** A search reads the next users of the list. Unless these fill the page, it looks for all matches with the index, if there are not too many. */
 async function readRows(db: Reads, read: Read, { term, sort, size }: UserListing): Promise<FoundRows> {
-  const folded = fold(term)
-  const isShortTerm = Array.from(folded).length < TRIGRAM_LENGTH
+  const { folded, isShort: isShortTerm, kind } = termOf(term)
   if (folded === '') return { rows: await read('none', size + 1), isShortTerm }
   const rows = await read('near', folded, size + 1)
   if (rows.length > size) return { rows, isShortTerm }
   const [stop, farther] = await read('stop', SORTINGS[sort].nearSize - 1)
   if (farther === undefined) return { rows, isShortTerm }
-  const matches = isShortTerm ? undefined : await db.first(MATCHES[indexedSearchOf(folded)], folded)
+  const matches = isShortTerm ? undefined : await db.first(MATCHES[kind], folded)
   if (matches === undefined || matches.count > MAX_MATCHES) return { rows, stop, isShortTerm }
   return { rows: await read('given', matches.ids, size + 1), isShortTerm }
 }
 
-const FIND = declareStatement<ListedRow>(`select ${LISTED_COLUMNS} from users where id = $1`)
-
-export async function findListedUser(db: Reads, id: number): Promise<ListedUser | undefined> {
-  const row = await db.first(FIND, id)
-  return row && LISTED.fromRow(row)
-}
+export const findListedUser = finds<ListedUser, [id: number]>(`select ${LISTED.columns} from users where id = $1`, LISTED.fromRow)
 
 const DAY_MS = 24 * 60 * 60_000
 

@@ -1,62 +1,51 @@
 import { randomInt } from 'node:crypto'
 import { entity } from '../../../model/entity.ts'
 import { type Role, USER, USER_ROW, USER_SECRETS, type User, type UserRow, type UserSecrets } from '../../../model/user.ts'
-import { insertInto, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
+import { changes, finds, insertInto, lists, runs, type StoredRow, statement, type Transaction } from '../../database.ts'
 
 const ACCOUNT = entity('users', { ...USER.fields, ...USER_SECRETS.fields })
 // The database assigns the id.
 const { id: _, ...NEW_FIELDS } = USER_ROW.fields
 const NEW_ROW = entity('users', NEW_FIELDS)
+const MAX_FIRST_VERSION = 2 ** 30
 
 const INSERT = statement<{ id: number }>(`${insertInto('users', NEW_ROW)} on conflict (email_key) do nothing returning id`)
-const FIND_BY_ID = statement<StoredRow>(`select ${ACCOUNT.columns} from users where id = $1`)
 // SQLite has a single writer and needs no lock.
-const LOCK_ACCOUNTS = statement<{ id: number }>(
-  'select id from users where id in ($1, $2) order by id for no key update',
-  'select id from users where id in ($1, $2)',
-)
-const FIND_BY_EMAIL = statement<StoredRow>(`select ${ACCOUNT.columns} from users where email_key = $1`)
-const MARK_VERIFIED = statement(`
-  update users set verified = true where id = $1 and verified = false and banned = false and email_version = $2`)
-const RESET_PASSWORD = statement(`
-  update users set password_hash = $2, foreign_kind = null, reset_version = reset_version + 1 where id = $1 and reset_version = $3 and banned = false`)
+const LOCK_ACCOUNTS = statement({
+  postgres: 'select id from users where id in ($1, $2) order by id for no key update',
+  sqlite: 'select id from users where id in ($1, $2)',
+})
 // A new address invalidates tokens that were mailed to the old one. A new password invalidates reset tokens.
-const UPDATE = statement<StoredRow>(`
-  update users set
+const UPDATE = statement(
+  `update users set
     email = coalesce($2, email), email_key = coalesce($3, email_key), password_hash = coalesce($4, password_hash),
     foreign_kind = case when $4 is null then foreign_kind end,
     first_name = coalesce($5, first_name), first_name_folded = coalesce($6, first_name_folded),
     last_name = coalesce($7, last_name), last_name_folded = coalesce($8, last_name_folded),
     email_version = email_version + case when email <> $2 then 1 else 0 end,
     reset_version = reset_version + case when email <> $2 or $4 is not null then 1 else 0 end
-  where id = $1 returning ${USER.columns}`)
+  where id = $1 returning ${USER.columns}`,
+  USER.fromRow,
+)
 const RECORD_LOGIN = statement(`
   update users set last_login_at = $3, password_hash = $4, foreign_kind = case when password_hash = $4 then foreign_kind end
   where id = $1 and password_hash = $2 and banned = false`)
 
-const MAX_FIRST_VERSION = 2 ** 30
-
 export type NewUser = Omit<UserRow, 'id' | 'banned' | 'firstNameFolded' | 'lastNameFolded' | 'emailVersion' | 'resetVersion'>
-
-const LIST_AFTER = statement<StoredRow>(`select ${USER.columns} from users where id > $1 order by id limit $2`)
-const SET_ROLE = statement('update users set role = $2 where id = $1 and role <> $2')
-// A ban invalidates the reset tokens of the account. An account that is banned already has none.
-const BAN = statement('update users set banned = true, reset_version = reset_version + 1 where id = $1 and banned = false')
-const UNBAN = statement('update users set banned = false where id = $1 and banned = true')
-const VERIFY = statement('update users set verified = true where id = $1 and verified = false')
-const DELETE = statement('delete from users where id = $1')
-const COUNT_OTHER_ADMINS = statement<{ count: number }>(`select count(*) as count from users where role = 'admin' and id <> $1`)
-const COUNT_OTHER_ACTIVE_ADMINS = statement<{ count: number }>(`
-  select count(*) as count from users where role = 'admin' and id <> $1 and banned = false and verified = true`)
-
-const PROMOTE = statement(`update users set role = 'admin', verified = true where email_key = $1 and (role <> 'admin' or not verified)`)
-
-const FIND_ANY_ADMIN = statement<{ readonly id: number }>(`select id from users where role = 'admin' limit 1`)
 
 /** Returns the id of the new user; undefined if the address is taken. */
 export async function insertUser(tx: Transaction, user: NewUser): Promise<number | undefined> {
   const row = await tx.first(INSERT, ...NEW_ROW.toValues({ ...user, banned: false, ...foldedNames(user), ...firstVersions() }))
   return row?.id
+}
+
+/**
+ * Converts text to lower case for a search that ignores case. Both stored text and search terms pass through this function. The
+ * databases fold nothing themselves: their results would differ, and SQLite knows only ASCII.
+ */
+export function fold(text: string): string {
+  // The Greek sigma has two lower-case forms, depending on its position in a word. A search treats them as one letter.
+  return text.toLowerCase().replaceAll('ς', 'σ')
 }
 
 /** The copies of names that searches read. */
@@ -72,46 +61,42 @@ export function firstVersions() {
   return { emailVersion: randomInt(MAX_FIRST_VERSION), resetVersion: randomInt(MAX_FIRST_VERSION) }
 }
 
-export async function findUserById(db: Reads, id: number): Promise<(User & UserSecrets) | undefined> {
-  const row = await db.first(FIND_BY_ID, id)
-  return row && ACCOUNT.fromRow(row)
-}
+export const findUserById = finds<User & UserSecrets, [id: number]>(`select ${ACCOUNT.columns} from users where id = $1`, ACCOUNT.fromRow)
+
+export const findUserByEmail = finds<User & UserSecrets, [emailKey: string]>(
+  `select ${ACCOUNT.columns} from users where email_key = $1`,
+  ACCOUNT.fromRow,
+)
+
+/** One page of all users in order of id, starting after the given id. */
+export const listUsersAfter = lists<User, [id: number, limit: number]>(
+  `select ${USER.columns} from users where id > $1 order by id limit $2`,
+  USER.fromRow,
+)
 
 /** Waits for other changes to these accounts to commit. Later changes wait until this transaction ends. */
 export async function lockAccounts(tx: Transaction, id: number, otherId: number): Promise<void> {
   await tx.all(LOCK_ACCOUNTS, id, otherId)
 }
 
-export async function findUserByEmail(db: Reads, emailKey: string): Promise<(User & UserSecrets) | undefined> {
-  const row = await db.first(FIND_BY_EMAIL, emailKey)
-  return row && ACCOUNT.fromRow(row)
-}
-
-export type UserChanges = {
-  readonly email?: string | undefined
-  readonly emailKey?: string | undefined
-  readonly passwordHash?: string | undefined
-  readonly firstName?: string | undefined
-  readonly lastName?: string | undefined
-}
+export type UserChanges = Readonly<Partial<Record<'email' | 'emailKey' | 'passwordHash' | 'firstName' | 'lastName', string | undefined>>>
 
 /** Changes only the given fields. Returns undefined if there is no such user; throws UniqueViolation if the address is taken. */
-export async function updateUser(tx: Transaction, id: number, changes: UserChanges): Promise<User | undefined> {
-  const { email = null, emailKey = null, passwordHash = null, firstName = null, lastName = null } = changes
+export function updateUser(tx: Transaction, id: number, changed: UserChanges): Promise<User | undefined> {
+  const { email = null, emailKey = null, passwordHash = null, firstName = null, lastName = null } = changed
   const names = [firstName, firstName && fold(firstName), lastName, lastName && fold(lastName)]
-  const row = await tx.first(UPDATE, id, email, emailKey, passwordHash, ...names)
-  return row && USER.fromRow(row)
+  return tx.first(UPDATE, id, email, emailKey, passwordHash, ...names)
 }
 
 /** Returns true for exactly one of any number of parallel calls. */
-export async function markVerified(tx: Transaction, id: number, emailVersion: number): Promise<boolean> {
-  return (await tx.run(MARK_VERIFIED, id, emailVersion)) === 1
-}
+export const markVerified = changes<Transaction, [id: number, emailVersion: number]>(
+  'update users set verified = true where id = $1 and verified = false and banned = false and email_version = $2',
+)
 
 /** Sets the password if the version is still the one that the token names. This invalidates every reset token of the account. */
-export async function resetPassword(tx: Transaction, id: number, passwordHash: string, resetVersion: number): Promise<boolean> {
-  return (await tx.run(RESET_PASSWORD, id, passwordHash, resetVersion)) === 1
-}
+export const resetPassword = changes<Transaction, [id: number, passwordHash: string, resetVersion: number]>(`
+  update users set password_hash = $2, foreign_kind = null, reset_version = reset_version + 1
+  where id = $1 and reset_version = $3 and banned = false`)
 
 /**
  * Records a login and, if given, a stronger hash of the same password. Locks the row of the user until the transaction ends: a password
@@ -121,60 +106,42 @@ export async function recordLogin(tx: Transaction, id: number, checkedHash: stri
   return (await tx.run(RECORD_LOGIN, id, checkedHash, now, newHash)) === 1
 }
 
-/** One page of all users in order of id, starting after the given id. */
-export async function listUsersAfter(db: Reads, id: number, limit: number): Promise<User[]> {
-  return (await db.all(LIST_AFTER, id, limit)).map(USER.fromRow)
-}
-
 /** Returns false if the user has the role already. Revoking the admin role requires the lock on the admins. */
-export async function setRole(tx: Transaction, id: number, role: Role): Promise<boolean> {
-  return (await tx.run(SET_ROLE, id, role)) === 1
-}
+export const setRole = changes<Transaction, [id: number, role: Role]>('update users set role = $2 where id = $1 and role <> $2')
 
-/** Returns false if the user is banned already. */
-export async function banUser(tx: Transaction, id: number): Promise<boolean> {
-  return (await tx.run(BAN, id)) === 1
-}
+/** Invalidates the reset tokens of the account. Returns false if the user is banned already. */
+export const banUser = changes<Transaction, [id: number]>(
+  'update users set banned = true, reset_version = reset_version + 1 where id = $1 and banned = false',
+)
 
 /** Returns false if the user is not banned. */
-export async function unbanUser(tx: Transaction, id: number): Promise<boolean> {
-  return (await tx.run(UNBAN, id)) === 1
-}
+export const unbanUser = changes<Transaction, [id: number]>('update users set banned = false where id = $1 and banned = true')
 
 /** Returns false if the user is verified already. */
-export async function setVerified(tx: Transaction, id: number): Promise<boolean> {
-  return (await tx.run(VERIFY, id)) === 1
-}
+export const setVerified = changes<Transaction, [id: number]>('update users set verified = true where id = $1 and verified = false')
 
 /** Deletes a user, with their sessions and API keys. */
-export async function deleteUser(tx: Transaction, id: number): Promise<void> {
-  await tx.run(DELETE, id)
-}
-
-/** Whether another user has the admin role, banned or not. */
-export async function hasOtherAdmin(tx: Transaction, id: number): Promise<boolean> {
-  return ((await tx.first(COUNT_OTHER_ADMINS, id))?.count ?? 0) > 0
-}
-
-/** Whether another admin can log in: verified and not banned. */
-export async function hasOtherActiveAdmin(tx: Transaction, id: number): Promise<boolean> {
-  return ((await tx.first(COUNT_OTHER_ACTIVE_ADMINS, id))?.count ?? 0) > 0
-}
+export const deleteUser = runs<Transaction, [id: number]>('delete from users where id = $1')
 
 /** Returns false if there is no such account, or if it is a verified admin already. */
-export async function promoteByEmail(tx: Transaction, emailKey: string): Promise<boolean> {
-  return (await tx.run(PROMOTE, emailKey)) > 0
-}
+export const promoteByEmail = changes<Transaction, [emailKey: string]>(
+  `update users set role = 'admin', verified = true where email_key = $1 and (role <> 'admin' or not verified)`,
+)
 
-export function findAnyAdmin(reads: Reads): Promise<{ readonly id: number } | undefined> {
-  return reads.first(FIND_ANY_ADMIN)
-}
+export const findAnyAdmin = finds<{ readonly id: number }, []>(`select id from users where role = 'admin' limit 1`)
 
-/**
- * Converts text to lower case for a search that ignores case. Both stored text and search terms pass through this function. The
- * databases fold nothing themselves: their results would differ, and SQLite knows only ASCII.
- */
-export function fold(text: string): string {
-  // The Greek sigma has two lower-case forms, depending on its position in a word. A search treats them as one letter.
-  return text.toLowerCase().replaceAll('ς', 'σ')
+/** Whether another user has the admin role, banned or not. */
+export const hasOtherAdmin = finds<boolean, [id: number], Transaction>(
+  `select count(*) as count from users where role = 'admin' and id <> $1`,
+  isAny,
+)
+
+/** Whether another admin can log in: verified and not banned. */
+export const hasOtherActiveAdmin = finds<boolean, [id: number], Transaction>(
+  `select count(*) as count from users where role = 'admin' and id <> $1 and banned = false and verified = true`,
+  isAny,
+)
+
+function isAny(row: StoredRow): boolean {
+  return Number(row['count']) > 0
 }

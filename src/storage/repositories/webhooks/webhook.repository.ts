@@ -1,20 +1,13 @@
-import type { ClaimedWebhook, OutboxWebhook, WebhookEvent, WebhookType } from '../../../model/webhook.ts'
-import { type Database, type FinalStatement, longRead, type Queries, type Reads, statement } from '../../database.ts'
-import { type Claim, type EntryRow, leasedRows, toOutboxEntry } from '../../leased-rows.ts'
-
-export type WebhookEventRow = {
-  readonly id: number
-  readonly message_id: string
-  readonly type: WebhookType
-  readonly user_id: number
-  readonly key_id: string | null
-  readonly session_id: string | null
-  readonly occurred_at: number
-  readonly requested_at: number
-  readonly attempts: number
-}
-
-export const EVENT_COLUMNS = 'id, message_id, type, user_id, key_id, session_id, occurred_at, requested_at, attempts'
+import {
+  type ClaimedWebhook,
+  OUTBOX_WEBHOOK,
+  type OutboxWebhook,
+  QUEUED_WEBHOOK,
+  WEBHOOK_EVENT,
+  type WebhookEvent,
+} from '../../../model/webhook.ts'
+import { changes, type Database, type FinalStatement, finds, longRead, type Queries, type Reads, runs, statement } from '../../database.ts'
+import { type Claim, leasedRows } from '../../leased-rows.ts'
 
 // A later event of a user overtakes an earlier one only after so many failed attempts of the earlier one. Until then the pauses are short.
 // The index webhook_deliveries_in_order has this number too.
@@ -46,28 +39,19 @@ export const {
 } = leased
 
 const INSERT = statement(`
-  insert into webhook_deliveries (message_id, type, user_id, key_id, session_id, occurred_at, requested_at, due_at)
-  values ($1, $2, $3, $4, $5, $6, $6, $6)`)
-const CLAIM = statement<WebhookEventRow>(claimIn(POSTGRES), claimIn(SQLITE))
-const QUEUE_UP = statement(queueUpIn(POSTGRES), queueUpIn(SQLITE))
+  insert into webhook_deliveries (${WEBHOOK_EVENT.columnNames.join(', ')}, requested_at, due_at) values ($1, $2, $3, $4, $5, $6, $6, $6)`)
+const CLAIM = statement({ postgres: claimIn(POSTGRES), sqlite: claimIn(SQLITE) }, QUEUED_WEBHOOK.fromRow)
+const QUEUE_UP = statement({ postgres: queueUpIn(POSTGRES), sqlite: queueUpIn(SQLITE) })
 const LET_PASS = statement('update webhook_deliveries set waits_for = null where waits_for = $1')
-const LET_ALL_PASS = statement(`
-  update webhook_deliveries set waits_for = null where waits_for in (
-    select id from webhook_deliveries
-    where failed_at is not null or (attempts >= ${ATTEMPTS_IN_ORDER} and lease is null and due_at > $1))`)
 const REMOVE = statement('delete from webhook_deliveries where id = $1')
 const GIVE_UP = statement(`
   update webhook_deliveries set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2`)
-const STOP = statement('insert into webhook_stops (endpoint, stopped_at) values ($1, $2) on conflict (endpoint) do nothing')
-const RESUME = statement('delete from webhook_stops')
 // In the order of the index of those that wait: batches do not pass what earlier ones have marked.
 const EXPIRE = statement(`
   update webhook_deliveries set failed_at = $2, last_error = $5 where id in (
     select id from webhook_deliveries
     where failed_at is null and lease is null and requested_at <= $1 and exists (select 1 from webhook_stops where endpoint = $4)
     order by due_at, id limit $3)`)
-
-type WebhookRow = WebhookEventRow & EntryRow
 
 /** The state of all webhooks together. */
 export type WebhookState = {
@@ -79,12 +63,10 @@ export type WebhookState = {
   readonly stoppedAt: number | undefined
 }
 
-const OUTBOX_COLUMNS = `${EVENT_COLUMNS}, due_at, lease, last_error, failed_at`
-const LIST = statement<WebhookRow>(`select ${OUTBOX_COLUMNS} from webhook_deliveries where id > $1 order by id limit $2`)
+const SELECT = `select ${OUTBOX_WEBHOOK.columns} from webhook_deliveries`
+const LIST = statement(`${SELECT} where id > $1 order by id limit $2`, OUTBOX_WEBHOOK.fromRow)
 // Passes those that wait.
-const LIST_FAILED = longRead<WebhookRow>(`
-  select ${OUTBOX_COLUMNS} from webhook_deliveries where id > $1 and failed_at is not null order by id limit $2`)
-const FIND = statement<WebhookRow>(`select ${OUTBOX_COLUMNS} from webhook_deliveries where id = $1`)
+const LIST_FAILED = longRead(`${SELECT} where id > $1 and failed_at is not null order by id limit $2`, OUTBOX_WEBHOOK.fromRow)
 const MEASURE = statement<{ pending: number; failed: number; oldest: number | null; stopped: number | null }>(`
   select count(*) - count(failed_at) as pending, count(failed_at) as failed,
     min(case when failed_at is null then requested_at end) as oldest,
@@ -95,8 +77,7 @@ export type WebhookPage = { readonly after: number; readonly size: number; reado
 
 /** Queues a webhook, in the transaction of the change that it reports. */
 export function insertWebhook(event: WebhookEvent): FinalStatement {
-  const { messageId, type, userId, keyId = null, sessionId = null, occurredAt } = event
-  return { statement: INSERT, values: [messageId, type, userId, keyId, sessionId, occurredAt] }
+  return { statement: INSERT, values: WEBHOOK_EVENT.toValues(event) }
 }
 
 /**
@@ -129,7 +110,7 @@ function claimIn(dialect: Dialect): string {
     order by due_at, id limit $4 ${dialect.lock}
   )
   update webhook_deliveries set lease = $1, due_at = $2 where id in (select id from due)
-  returning ${EVENT_COLUMNS}`
+  returning ${QUEUED_WEBHOOK.columns}`
 }
 
 /**
@@ -153,8 +134,8 @@ function queueUpIn(dialect: Dialect): string {
  */
 export async function claimWebhooks(db: Queries, endpoint: string, claim: Claim): Promise<ClaimedWebhook[]> {
   const { lease, leaseEndsAt, now, limit, takesOver } = claim
-  const rows = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver, endpoint)
-  return rows.map((row) => ({ ...toWebhookEvent(row), id: row.id, requestedAt: row.requested_at, attempts: row.attempts, lease }))
+  const webhooks = await db.all(CLAIM, lease, leaseEndsAt, now, limit, takesOver, endpoint)
+  return webhooks.map((webhook) => ({ ...webhook, lease }))
 }
 
 /**
@@ -176,9 +157,10 @@ export async function postponeWebhook(db: Database, webhook: ClaimedWebhook, due
 }
 
 /** Ends the wait for webhooks that failed or may be overtaken. Release 0.9 does not end it, nor do those that expire in a batch. */
-export async function letWebhooksPass(db: Queries, now: number): Promise<void> {
-  await db.run(LET_ALL_PASS, now)
-}
+export const letWebhooksPass = runs<Queries, [now: number]>(`
+  update webhook_deliveries set waits_for = null where waits_for in (
+    select id from webhook_deliveries
+    where failed_at is not null or (attempts >= ${ATTEMPTS_IN_ORDER} and lease is null and due_at > $1))`)
 
 /** Removes a webhook that was delivered, even if another process has taken over meanwhile: it need not arrive a third time. */
 export async function removeWebhook(db: Queries, { id }: ClaimedWebhook): Promise<void> {
@@ -194,14 +176,12 @@ export async function giveUpWebhook(db: Database, { id, lease }: ClaimedWebhook,
 }
 
 /** Stops all deliveries to a receiver, in every process. */
-export async function stopWebhooks(db: Queries, endpoint: string, now: number): Promise<void> {
-  await db.run(STOP, endpoint, now)
-}
+export const stopWebhooks = runs<Queries, [endpoint: string, now: number]>(
+  'insert into webhook_stops (endpoint, stopped_at) values ($1, $2) on conflict (endpoint) do nothing',
+)
 
 /** Ends every stop. Returns false if there was none. */
-export async function resumeWebhooks(db: Queries): Promise<boolean> {
-  return (await db.run(RESUME)) > 0
-}
+export const resumeWebhooks = changes<Queries, []>('delete from webhook_stops')
 
 /** Marks webhooks as failed that were requested before the given time and wait for a receiver that has answered 410. Returns how many. */
 export function expireStoppedWebhooks(
@@ -211,26 +191,12 @@ export function expireStoppedWebhooks(
   return db.run(EXPIRE, before, now, batch, endpoint, reason)
 }
 
-export function toWebhookEvent(row: WebhookEventRow): WebhookEvent {
-  return {
-    messageId: row.message_id,
-    type: row.type,
-    userId: row.user_id,
-    keyId: row.key_id ?? undefined,
-    sessionId: row.session_id ?? undefined,
-    occurredAt: row.occurred_at,
-  }
-}
-
 /** One page of webhooks in order of id, starting after the given id. */
-export async function listWebhooks(db: Reads, { after, size, failedOnly }: WebhookPage): Promise<OutboxWebhook[]> {
-  return (await db.all(failedOnly ? LIST_FAILED : LIST, after, size)).map(toOutboxWebhook)
+export function listWebhooks(db: Reads, { after, size, failedOnly }: WebhookPage): Promise<OutboxWebhook[]> {
+  return db.all(failedOnly ? LIST_FAILED : LIST, after, size)
 }
 
-export async function findWebhook(db: Reads, id: number): Promise<OutboxWebhook | undefined> {
-  const row = await db.first(FIND, id)
-  return row && toOutboxWebhook(row)
-}
+export const findWebhook = finds<OutboxWebhook, [id: number]>(`${SELECT} where id = $1`, OUTBOX_WEBHOOK.fromRow)
 
 /** The endpoint is that of the settings; an empty one is never stopped. */
 export async function measureWebhooks(db: Reads, endpoint: string): Promise<WebhookState> {
@@ -241,8 +207,4 @@ export async function measureWebhooks(db: Reads, endpoint: string): Promise<Webh
     oldestAt: row?.oldest ?? undefined,
     stoppedAt: row?.stopped ?? undefined,
   }
-}
-
-function toOutboxWebhook(row: WebhookRow): OutboxWebhook {
-  return { ...toWebhookEvent(row), ...toOutboxEntry(row) }
 }

@@ -6,8 +6,14 @@ import { test } from '../../../support/databases/databases.ts'
 
 const COLUMNS = '(id, at, kind, via, salt, mac, mac_key)'
 const VALUES = "values ($1, $1, 'user.registered', 'http', 'salt', 'mac', 'key')"
-const INSERT_EVENT = statement(`insert into events ${COLUMNS} overriding system value ${VALUES}`, `insert into events ${COLUMNS} ${VALUES}`)
-const CONTINUE_IDS = statement("select setval(pg_get_serial_sequence('events', 'id'), (select max(id) from events))", 'select 1')
+const INSERT_EVENT = statement({
+  postgres: `insert into events ${COLUMNS} overriding system value ${VALUES}`,
+  sqlite: `insert into events ${COLUMNS} ${VALUES}`,
+})
+const CONTINUE_IDS = statement({
+  postgres: "select setval(pg_get_serial_sequence('events', 'id'), (select max(id) from events))",
+  sqlite: 'select 1',
+})
 const INSERT_LINK = statement(`
   insert into event_seals (position, event_id, sealed_at, digest, hash, mac, mac_key) values ($1, $2, 1, 'digest', 'hash', 'mac', 'key')`)
 const MARK_END = statement(`
@@ -22,7 +28,7 @@ test('after a late event was sealed last, the search for unsealed ones does not 
   await db.run(INSERT_LINK, 2, late)
   await db.run(MARK_END, 2)
   const idsOf = async (isThorough: boolean) =>
-    (await db.transaction((tx) => findUnsealed(tx, 0, 10, isThorough))).map(({ id }) => id).filter((id) => id >= late)
+    (await db.transaction((tx) => findUnsealed(tx, { afterId: 0, limit: 10, isThorough }))).map(({ id }) => id).filter((id) => id >= late)
   assert.deepEqual(await idsOf(false), [])
   assert.equal(await findOldestUnsealed(db), undefined)
   assert.deepEqual(await idsOf(true), [between])

@@ -1,0 +1,78 @@
+import type { Profile } from '../../../model/user.ts'
+import type { SqlTexts } from '../../database.ts'
+import { fold } from './user.repository.ts'
+
+/** How a term is looked up in the trigram index: any term of three letters or more, or one with a single @ after its first character. */
+export type IndexedTerm = 'partial' | 'addressPart'
+
+/** A search term. Both databases get it as `$1`, folded. */
+export type Term = {
+  readonly folded: string
+  /** Too short for the trigram index. */
+  readonly isShort: boolean
+  readonly kind: IndexedTerm
+}
+
+const TRIGRAM_LENGTH = 3
+// An address has one @.
+const ADDRESS_PART = /^[^@]+@[^@]*$/
+
+export function termOf(text: string): Term {
+  const folded = fold(text)
+  const isShort = Array.from(folded).length < TRIGRAM_LENGTH
+  return { folded, isShort, kind: ADDRESS_PART.test(folded) ? 'addressPart' : 'partial' }
+}
+
+/** The columns that a search reads, in folded form. */
+export const SEARCHED: Readonly<Record<keyof Profile, string>> = {
+  email: 'email_key',
+  firstName: 'first_name_folded',
+  lastName: 'last_name_folded',
+}
+// The wildcards of LIKE are ordinary characters in a search term.
+const literal = (text: string) => String.raw`replace(replace(replace(${text}, '\', '\\'), '%', '\%'), '_', '\_')`
+const PATTERN = `'%' || ${literal('$1')} || '%'`
+/**
+ * For PostgreSQL, and a term with one @: an address with the term in it has a local part that ends like the term before its @. This is
+ * true for every match, and lets PostgreSQL choose an index that finds few users even if many share each part of the address.
+ */
+const IS_LOCAL_PART = `reverse(split_part(email_key, '@', 1)) like ${literal("reverse(split_part($1, '@', 1))")} || '%'`
+const PHRASE = `'"' || replace($1, '"', '""') || '"'`
+
+/** How the users are found who have a term in one of these columns. */
+export function matchingIn(columns: readonly string[]) {
+  const anyOf = (condition: (column: string) => string) => columns.map(condition).join(' or ')
+  /** PostgreSQL has its index on a copy of the columns, and uses it for LIKE. */
+  const isLike = (kind: IndexedTerm) =>
+    anyOf((column) => {
+      const contains = `${column} like ${PATTERN}`
+      return kind === 'addressPart' && column === SEARCHED.email ? `(${contains} and ${IS_LOCAL_PART})` : contains
+    })
+  const idsOf = (kind: IndexedTerm): SqlTexts => ({
+    postgres: `select user_id as id from users_search where ${isLike(kind)}`,
+    sqlite: `select rowid as id from users_search where users_search match '{${columns.join(' ')}} : ' || ${PHRASE}`,
+  })
+  return {
+    /** A condition for rows of `users`, without an index. */
+    isMatch: {
+      postgres: `(${anyOf((column) => `strpos(users.${column}, $1) > 0`)})`,
+      sqlite: `(${anyOf((column) => `instr(users.${column}, $1) > 0`)})`,
+    },
+    /** A condition for rows of the copy that PostgreSQL searches. */
+    isLike: isLike('partial'),
+    /** The ids by the trigram index. */
+    ids: { partial: idsOf('partial'), addressPart: idsOf('addressPart') },
+    /** The ids of users of whom a whole column equals the term. */
+    exactIds: {
+      postgres: columns.map(exactIn).join(' union '),
+      sqlite: `select id from users where ${anyOf((column) => `${column} = $1`)}`,
+    },
+  }
+}
+
+// For PostgreSQL: addresses have their unique index on the table users; names have theirs on the table users_search.
+function exactIn(column: string): string {
+  return column === SEARCHED.email
+    ? `select id from users where ${column} = $1`
+    : `select user_id as id from users_search where ${column} = $1`
+}
