@@ -139,27 +139,22 @@ async function connectToPrimary(address: PostgresAddress, settings: ServerSettin
   throw errors.find((error) => codeOf(error) !== 'NOT_PRIMARY') ?? errors[0]
 }
 
-export type Sockets = {
-  /** For the `socket` option of the driver. */
-  open(): Socket
-  /** Closes all of them at once, without waiting for the server. */
-  destroy(): void
-}
-
 /**
  * The sockets of one client. The driver closes a connection by sending a message and waiting for the server to hang up, so it would keep
  * every socket of a server that has fallen silent.
  */
-export function createSockets({ host, port }: PostgresHost): Sockets {
+function createSockets({ host, port }: PostgresHost) {
   let opened: Socket[] = []
   return {
-    open() {
+    /** For the `socket` option of the driver. */
+    open(): Socket {
       opened = opened.filter((socket) => !socket.destroyed)
       // The driver reads `host` for the server name of TLS.
       const socket = Object.assign(connect({ host, port }), { host })
       opened.push(socket)
       return socket
     },
+    /** Closes all of them at once, without waiting for the server. */
     destroy() {
       for (const socket of opened) socket.destroy()
     },
@@ -167,9 +162,7 @@ export function createSockets({ host, port }: PostgresHost): Sockets {
 }
 
 /** The `ssl` option of the driver for one host. The driver requests TLS, and sends nothing else before the handshake has succeeded. */
-export type DriverTls = false | 'prefer' | ConnectionOptions
-
-export function driverTls({ sslMode, rootCertificate }: PostgresAddress, host: string): DriverTls {
+function driverTls({ sslMode, rootCertificate }: PostgresAddress, host: string): false | 'prefer' | ConnectionOptions {
   switch (sslMode) {
     case 'disable':
       return false

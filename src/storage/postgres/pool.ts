@@ -4,17 +4,7 @@ import type { PostgresAddress } from './url.ts'
 /** The host that served last. All pools of a process share it. */
 export type HostPreference = { hostIndex: number }
 
-export type Pool = {
-  /** The connections to the preferred host. */
-  connections(): Connections
-  /** These connections cannot be opened, or their server cannot serve: later work prefers the next host. */
-  leaveHost(connections: Connections): void
-  /** One of these connections was lost, or did not answer: later work uses new connections. */
-  replace(connections: Connections): void
-  /** Does the same with the connections to one host, if there are any. */
-  replaceHost(hostIndex: number): void
-  close(): Promise<void>
-}
+export type Pool = ReturnType<typeof createPool>
 
 const STATEMENT_TIMEOUT_MS = 5000
 const SETTINGS = { statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }
@@ -25,10 +15,10 @@ const GRACE_MS = 3000
 
 /**
  * Connections that are replaced as soon as one of them fails: one on which no answer arrives would block every statement that is sent over
- * it. Running statements of the replaced connections may finish within three seconds. The next
- * replacement waits until then, so that there are at most twice `max` connections: a server accepts only so many.
+ * it. Running statements of the replaced connections may finish within three seconds. The next replacement waits until then, so that there
+ * are at most twice `max` connections: a server accepts only so many.
  */
-export function createPool(address: PostgresAddress, max: number, preference: HostPreference): Pool {
+export function createPool(address: PostgresAddress, max: number, preference: HostPreference) {
   const current = new Map<number, Connections>()
   let isClosed = false
   let retired: Connections | undefined
@@ -39,6 +29,7 @@ export function createPool(address: PostgresAddress, max: number, preference: Ho
     return opened
   }
 
+  /** One of these connections was lost, or did not answer: later work uses new connections. */
   function replace(stale: Connections): void {
     const isCurrent = current.get(stale.hostIndex) === stale
     if (isClosed || !isCurrent || retired !== undefined || performance.now() - stale.openedAt < MIN_AGE_MS) return
@@ -59,12 +50,15 @@ export function createPool(address: PostgresAddress, max: number, preference: Ho
   open(preference.hostIndex)
 
   return {
+    /** The connections to the preferred host. */
     connections: () => current.get(preference.hostIndex) ?? open(preference.hostIndex),
-    leaveHost({ hostIndex }) {
+    /** These connections cannot be opened, or their server cannot serve: later work prefers the next host. */
+    leaveHost({ hostIndex }: Connections) {
       if (preference.hostIndex === hostIndex) preference.hostIndex = (hostIndex + 1) % address.hosts.length
     },
     replace,
-    replaceHost(hostIndex) {
+    /** Replaces the connections to one host, if there are any. */
+    replaceHost(hostIndex: number) {
       const stale = current.get(hostIndex)
       if (stale !== undefined) replace(stale)
     },
@@ -81,12 +75,12 @@ export type OutageObserver = {
   readonly onRecovery?: ((outageMs: number) => void) | undefined
 }
 
-export type OutageWatch = { failed(reason: string): void; succeeded(): void }
+export type OutageWatch = ReturnType<typeof createOutageWatch>
 
-export function createOutageWatch({ onOutage, onRecovery }: OutageObserver): OutageWatch {
+export function createOutageWatch({ onOutage, onRecovery }: OutageObserver) {
   let begunAt: number | undefined
   return {
-    failed(reason) {
+    failed(reason: string) {
       if (begunAt !== undefined) return
       begunAt = performance.now()
       onOutage?.(reason)

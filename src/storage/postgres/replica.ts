@@ -6,9 +6,9 @@ import { isDoubtful } from './errors.ts'
 import { createOutageWatch, createPool, type OutageObserver } from './pool.ts'
 import { answered, asked, demandingPosition, POSITION_NOT_REACHED, PREPARED, queries } from './queries.ts'
 
-export type Replica = Reads & { close(): Promise<void> }
+type Replica = Reads & { close(): Promise<void> }
 
-export type ReplicaParts = {
+type ReplicaParts = {
   readonly url: string
   /** Reads from the primary while the replica cannot be used. */
   readonly primary: Reads
@@ -132,16 +132,7 @@ async function readProgress(client: Client): Promise<ReplicaProgress> {
 export type PrimaryPosition = { readonly lsn: string; readonly instance: string }
 
 /** What a replica says about itself. Only a server that was never a replica has no position. */
-export type ReplicaProgress = { readonly isReplica: boolean; readonly lsn: string | null; readonly instance: string }
-
-export type Lag = {
-  /** Compares both servers. Returns why the replica cannot be used, or undefined. */
-  check(): Promise<string | undefined>
-  /** Whether the replica had, a few seconds ago, everything that the primary had then. */
-  isRecent(): boolean
-  /** The position of the primary that the replica had reached then. */
-  reached(): string
-}
+type ReplicaProgress = { readonly isReplica: boolean; readonly lsn: string | null; readonly instance: string }
 
 const MAX_LAG_MS = 5000
 
@@ -151,13 +142,14 @@ const MAX_LAG_MS = 5000
  * the clocks of the two servers would not. A former primary that came back as a standby may have writes that were lost in the failover:
  * it is ahead of the primary, which no replica of it can be.
  */
-export function createLag(readPosition: () => Promise<PrimaryPosition>, readProgress: () => Promise<ReplicaProgress>): Lag {
+function createLag(readPosition: () => Promise<PrimaryPosition>, readProgress: () => Promise<ReplicaProgress>) {
   let noted: { readonly position: PrimaryPosition; readonly at: number } | undefined
   let recentAt = Number.NEGATIVE_INFINITY
   let reached = '0/0'
 
   return {
-    async check() {
+    /** Compares both servers. Returns why the replica cannot be used, or undefined. */
+    async check(): Promise<string | undefined> {
       if (noted === undefined) {
         const at = performance.now()
         noted = { position: await readPosition(), at }
@@ -174,7 +166,9 @@ export function createLag(readPosition: () => Promise<PrimaryPosition>, readProg
       }
       return noted === undefined || performance.now() - noted.at <= MAX_LAG_MS ? undefined : 'the replica is more than 5 seconds behind'
     },
+    /** Whether the replica had, a few seconds ago, everything that the primary had then. */
     isRecent: () => performance.now() - recentAt <= MAX_LAG_MS,
+    /** The position of the primary that the replica had reached then. */
     reached: () => reached,
   }
 }

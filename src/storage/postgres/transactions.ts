@@ -64,8 +64,8 @@ async function within<Result>(
 }
 
 /**
- * Never settles if the connection is lost. The driver notices the loss and rejects the transaction; if we rejected it too, the driver
- * would send its rollback over a connection that is gone, or over a new one.
+ * Leaves the work unsettled if the connection is lost. The driver notices the loss and rejects the transaction itself; whether we rejected
+ * or resolved, it would send a rollback or a commit over a connection that is gone, or over a new one that others use.
  */
 async function unlessLost<Result>(work: () => Promise<Result>): Promise<Result> {
   try {

@@ -5,13 +5,7 @@ import { type Blocks, BY_STRENGTH, TrialError, type Wait } from './trial.ts'
 type LockRow = { readonly table: string; readonly mode: string; readonly granted: boolean }
 type Blocker = { readonly pid: number; readonly application: string; readonly seconds: number }
 
-export type LockWatch = {
-  /** Reads the locks once more, and stops. Throws if the locks could not be read. */
-  end(): Promise<void>
-  waits(until: number): Wait[]
-  /** Why a lock could not be taken, as far as it was seen. */
-  obstacle(): string | undefined
-}
+export type LockWatch = ReturnType<typeof watchLocks>
 
 export type WatchOptions = {
   readonly pid: number
@@ -21,6 +15,7 @@ export type WatchOptions = {
   readonly onFailure: () => void
 }
 
+// PostgreSQL reports locks to nobody: a connection that wants to know when one was taken has to look. Times are at most this much too long.
 const LOOK_EVERY_MS = 20
 const BLOCKS: Readonly<Record<string, Blocks>> = {
   AccessExclusiveLock: 'reads and writes',
@@ -42,7 +37,7 @@ const READ_BLOCKERS = `
   from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1`
 
 /** Looks at the locks of another connection, from now on. */
-export function watchLocks(client: Client, { pid, onLook, onFailure }: WatchOptions): LockWatch {
+export function watchLocks(client: Client, { pid, onLook, onFailure }: WatchOptions) {
   const takenAt = new Map<string, { readonly table: string; readonly blocks: Blocks; readonly at: number }>()
   let isEnding = false
   let previousLookAt = performance.now()
@@ -84,12 +79,14 @@ export function watchLocks(client: Client, { pid, onLook, onFailure }: WatchOpti
   watching.catch(() => undefined)
 
   return {
+    /** Reads the locks once more, and stops. Throws if the locks could not be read. */
     async end() {
       isEnding = true
       await watching
     },
+    /** Why a lock could not be taken, as far as it was seen. */
     obstacle: () => obstacle,
-    waits(until) {
+    waits(until: number): Wait[] {
       const all = [...takenAt.values()].map(({ table, blocks, at }) => ({ table, blocks, forMs: Math.max(0, until - at) }))
       // Whoever cannot read a table cannot write it either, nor any of its rows.
       const isCovered = (wait: Wait) =>
