@@ -1,8 +1,10 @@
 import { pino } from 'pino'
-import { buildApp } from '../src/app.ts'
+import { buildApp, createObservation } from '../src/app.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { createSealer } from '../src/domain/audit/sealer.ts'
 import { prepare } from '../src/process/prepare.ts'
+import { createPasswords } from '../src/security/password.ts'
+import { createServices } from '../src/services.ts'
 import { createPublicUrl } from '../src/shared/public-url.ts'
 import { openDatabase } from '../src/storage/open.ts'
 
@@ -12,14 +14,18 @@ const config = loadConfig(process.env)
 const logger = pino({ level: 'silent' })
 const { secrets } = await prepare(config, logger)
 const db = await openDatabase(config.database)
-const app = await buildApp(config, {
+const now = Date.now
+const passwords = createPasswords()
+const observation = createObservation(config, { db, now, passwords })
+const services = createServices(config, {
   db,
-  secrets,
-  now: Date.now,
-  logger,
-  publicUrl: createPublicUrl(config.baseUrl),
+  secrets: () => secrets,
+  now,
+  passwords,
+  observer: observation.observer,
   followUps: isAudited ? undefined : [],
 })
+const app = await buildApp(config, services, { db, secrets, now, logger, publicUrl: createPublicUrl(config.baseUrl), observation })
 const sealer = createSealer({ db, secrets, now: Date.now, onFailure: (error) => process.stderr.write(`${error}\n`) })
 if (isAudited) sealer.start()
 process.once('SIGTERM', async () => {

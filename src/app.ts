@@ -25,14 +25,15 @@ import { userAdministrationRoutes } from './http/routes/users/user-administratio
 import { explorerRoutes } from './http/web/explorer/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages, type Pages } from './http/web/site/pages.ts'
-import { createWebsite } from './http/web/site/website.ts'
+import { createWebsite, type Website } from './http/web/site/website.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/webhook-metrics.ts'
 import type { KeptMails } from './model/mail.ts'
 import { createServiceChecks } from './process/service-checks.ts'
 import { openBlocklist } from './security/blocklist.ts'
-import { createPasswords, type Passwords } from './security/password.ts'
-import { createServices, type Parts, type Services } from './services.ts'
+import type { Secrets } from './security/derived-keys.ts'
+import type { Passwords } from './security/password.ts'
+import type { Services } from './services.ts'
 import { type Brand, NO_BRAND } from './shared/brand.ts'
 import { isLocalService } from './shared/loopback.ts'
 import { boundPort, type PublicUrl } from './shared/public-url.ts'
@@ -43,118 +44,115 @@ import { measureOutbox as measureMails } from './storage/repositories/mail/mail.
 import { ping, readInstanceId } from './storage/repositories/operations/instance.repository.ts'
 import { measureWebhooks } from './storage/repositories/webhooks/webhook.repository.ts'
 
-export type AppParts = Parts & {
+type ObservationParts = {
   readonly db: MonitoredDatabase
+  readonly now: () => number
+  readonly passwords: Passwords
+  readonly peers?: MetricsPeers | undefined
+  /** How many webhooks this process has tried to deliver. */
+  readonly webhookAttempts?: (() => WebhookAttempts) | undefined
+}
+
+/** The metrics, and the counts of the status page, which the process writes to the database. The services report to the observer of both. */
+export type Observation = ReturnType<typeof createObservation>
+
+export function createObservation(config: Config, parts: ObservationParts) {
+  const { db, now, passwords } = parts
+  const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(config, parts)) : undefined
+  const activity = createActivityLog({ db, now, takeLongestQueue: passwords.takeLongestQueue })
+  // Without the console nobody sees the counts.
+  const counted = config.consoleEnabled ? activity : undefined
+  return { metrics, activity, counted, observer: withLogins(metrics?.observer ?? NO_OBSERVER, counted) }
+}
+
+export type AppParts = {
+  readonly db: MonitoredDatabase
+  readonly secrets: Secrets
+  readonly now: () => number
   readonly logger: FastifyBaseLogger
   readonly publicUrl: PublicUrl
+  readonly observation: Observation
   readonly brand?: Brand | undefined
   /** The mails that the file transport keeps. */
   readonly keptMails?: KeptMails | undefined
   /** Reads them over HTTP. */
   readonly devMailToken?: string | undefined
-  /** What the link of the terminal to the form for the first admin contains. */
-  readonly firstAdminToken?: string | undefined
-  readonly peers?: MetricsPeers | undefined
-  /** Counts for the status page. The process writes it to the database. */
-  readonly activity?: ActivityLog | undefined
-  /** How many webhooks this process has tried to deliver. */
-  readonly webhookAttempts?: (() => WebhookAttempts) | undefined
 }
 
-/** The composition root: builds the services and connects the routes to them. */
-export async function buildApp(config: Config, parts: AppParts): Promise<App> {
-  const { db, publicUrl, secrets, now, sessionUse, onMailQueued, onEvent, devMailToken } = parts
-  const passwords = parts.passwords ?? createPasswords()
-  const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(config, parts, passwords)) : undefined
-  const activity = parts.activity ?? createActivityLog({ db, now, takeLongestQueue: passwords.takeLongestQueue })
-  // Without the console nobody sees the counts.
-  const counted = config.consoleEnabled ? activity : undefined
-  const firstAdminToken = config.consoleEnabled && isLocalService(config) ? parts.firstAdminToken : undefined
-  const services = createServices({
-    db,
-    secrets,
-    now,
-    passwords,
-    keyPrefix: config.keyPrefix,
-    observer: withLogins(metrics?.observer ?? NO_OBSERVER, counted),
-    rateLimits: config.rateLimits,
-    hasPages: config.consoleEnabled || config.accountPagesEnabled,
-    sessionUse,
-    followUps: parts.followUps,
-    securityNotices: config.securityNotices,
-    onMailQueued,
-    webhooks: config.webhook,
-    onEvent,
-    hasFirstAdminForm: firstAdminToken !== undefined,
-  })
-  const { corsOrigins, trustProxy, apiTitle } = config
-  const { brand = NO_BRAND } = parts
-  const keptMails = config.smtpUrl === undefined ? parts.keptMails : undefined
-  // Loaded with the first visit: most services are never asked.
-  const runChecks = async () => (await import('./doctor/examine.ts')).examineService(config, { now })
-  const website = createWebsite(
-    {
-      ...config,
-      secrets,
-      brand,
-      keptMails,
-      activity,
-      settings: describeSettings(config),
-      examine: createServiceChecks(runChecks, now),
-      firstAdminToken,
-    },
-    services,
-    now,
-  )
+/** Connects the routes to the services. */
+export async function buildApp(config: Config, services: Services, parts: AppParts): Promise<App> {
+  const { db, publicUrl, observation } = parts
+  const { corsOrigins, trustProxy } = config
+  const website = buildWebsite(config, services, parts)
   const pages = createPages(website.site)
   const blocklist = await openBlocklist(config.passwordBlocklist)
   // Read once, so that the heartbeat does not query the database.
   const instanceId = await readInstanceId(db)
-  return createHttpApp(
-    {
-      logger: parts.logger,
-      authentication: services.authentication,
-      corsOrigins,
-      trustProxy,
-      metrics,
-      activity: counted,
-      limiter: services.limiter,
-      pageLimiter: services.pageLimiter,
-      pageSteps: website.steps,
-      blocklist,
-      errorPage: pages.error,
-    },
-    (app, routes) => {
-      app.addHook('onClose', async () => blocklist?.close())
-      // Failed logins that are not written yet would be lost. The shutdown does not wait for them during an outage.
-      app.addHook('onClose', () => services.failedLogins.flush({ isLast: true }).catch(() => undefined))
-      app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
-      const version = readVersion()
-      const about = () => ({ apiTitle, version, baseUrl: publicUrl.get() })
-      addApiRoutes(app, services, { config, pages, publicUrl })
-      metricsRoutes(app, metrics)
-      healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
-      devMailRoutes(app, keptMails && devMailToken && isLocalService(config) ? { mails: keptMails, token: devMailToken } : undefined)
-      landingRoutes(app, about, website.site)
-      website.addRoutes(app)
-      explorerRoutes(app, { apiTitle, isIsolated: config.consoleEnabled || config.accountPagesEnabled }, () => describeApi(routes, about()))
-    },
-  )
+  const pipeline = {
+    logger: parts.logger,
+    authentication: services.authentication,
+    corsOrigins,
+    trustProxy,
+    metrics: observation.metrics,
+    activity: observation.counted,
+    limiter: services.limiter,
+    pageLimiter: services.pageLimiter,
+    pageSteps: website.steps,
+    blocklist,
+    errorPage: pages.error,
+  }
+  return createHttpApp(pipeline, (app, routes) => {
+    app.addHook('onClose', async () => blocklist?.close())
+    // Failed logins that are not written yet would be lost. The shutdown does not wait for them during an outage.
+    app.addHook('onClose', () => services.failedLogins.flush({ isLast: true }).catch(() => undefined))
+    app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
+    addApiRoutes(app, services, { config, pages, publicUrl })
+    metricsRoutes(app, observation.metrics)
+    healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
+    devMailRoutes(app, devMail(config, parts))
+    const version = readVersion()
+    const about = () => ({ apiTitle: config.apiTitle, version, baseUrl: publicUrl.get() })
+    landingRoutes(app, about, website.site)
+    website.addRoutes(app)
+    const isIsolated = config.consoleEnabled || config.accountPagesEnabled
+    explorerRoutes(app, { apiTitle: config.apiTitle, isIsolated }, () => describeApi(routes, about()))
+  })
+}
+
+function buildWebsite(config: Config, services: Services, { secrets, now, brand = NO_BRAND, keptMails, observation }: AppParts): Website {
+  // Loaded with the first visit: most services are never asked.
+  const runChecks = async () => (await import('./doctor/examine.ts')).examineService(config, { now })
+  const options = {
+    ...config,
+    secrets,
+    brand,
+    keptMails: config.smtpUrl === undefined ? keptMails : undefined,
+    activity: observation.activity,
+    settings: describeSettings(config),
+    examine: createServiceChecks(runChecks, now),
+    firstAdminToken: services.firstAdmin.token,
+  }
+  return createWebsite(options, services, now)
+}
+
+/** What /dev/mail shows, where it exists: on a service for this machine only that sends no mails. */
+function devMail(config: Config, { keptMails: mails, devMailToken: token }: AppParts) {
+  return mails && token && config.smtpUrl === undefined && isLocalService(config) ? { mails, token } : undefined
 }
 
 type ApiParts = { readonly config: Config; readonly pages: Pages; readonly publicUrl: PublicUrl }
 
 /** The routes of accounts, sessions, keys, other services and the audit trail, in the order of the documentation. */
 function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }: ApiParts): void {
-  const { accounts, sessions, passwordReset, apiKeys, limiter } = services
-  accountRoutes(app, accounts, sessions, limiter)
-  verificationRoutes(app, accounts, pages)
+  const { registration, login, passwordReset, apiKeys, limiter } = services
+  accountRoutes(app, { registration, login, limiter })
+  verificationRoutes(app, registration, pages)
   passwordResetRoutes(app, { passwordReset, limiter, pages, frontendUrl: config.frontendUrl })
   userRoutes(app, services.users, config.confirmEmailChanges)
   emailChangeRoutes(app, services.emailChanges, pages)
   // Without it, the path answers as it does to any method that it does not have (405).
   if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)
-  sessionRoutes(app, services.userSessions)
+  sessionRoutes(app, services.sessions)
   userAdministrationRoutes(app, services.userAdministration)
   apiKeyRoutes(app, apiKeys)
   keyLifecycleRoutes(app, apiKeys, services.leakedKeys)
@@ -175,8 +173,8 @@ function withLogins(observer: Observer, activity: ActivityLog | undefined): Obse
   }
 }
 
-function metricsSources({ webhook }: Config, parts: AppParts, passwords: Passwords): MetricsSources {
-  const { db, now, peers, webhookAttempts: attempts = NO_WEBHOOKS.attempts } = parts
+function metricsSources({ webhook }: Config, parts: ObservationParts): MetricsSources {
+  const { db, now, passwords, peers, webhookAttempts: attempts = NO_WEBHOOKS.attempts } = parts
   const measureOutbox: MetricsSources['measureOutbox'] = async (at, before) => {
     const mails = await measureMails(db, at, before)
     const oldest = await findOldestUnsealed(db)

@@ -8,15 +8,12 @@ import { backupCommands } from './commands/backup.commands.ts'
 import { conformanceCommands } from './commands/conformance.commands.ts'
 import { doctorCommands } from './commands/doctor.commands.ts'
 import { keyCommands } from './commands/key.commands.ts'
-import { mailCommands } from './commands/mail.commands.ts'
 import { migrateDataCommands } from './commands/migrate-data.commands.ts'
-import { secretCommands } from './commands/secret.commands.ts'
+import { mailCommands, webhookCommands } from './commands/outbox.commands.ts'
+import { secretCommands, signingKeyCommands } from './commands/secret.commands.ts'
 import { serviceCommands } from './commands/service.commands.ts'
 import { sessionCommands } from './commands/session.commands.ts'
-import { signingKeyCommands } from './commands/signing-key.commands.ts'
-import { upgradeCommands } from './commands/upgrade.commands.ts'
-import { userCommands } from './commands/users/user.commands.ts'
-import { webhookCommands } from './commands/webhook.commands.ts'
+import { userCommands } from './commands/user.commands.ts'
 import { Interrupted } from './terminal/interruption.ts'
 import { onOutputError, print, printError, printNote } from './terminal/output.ts'
 import { explainRefusal } from './terminal/refusals.ts'
@@ -58,7 +55,6 @@ export function createProgram(): Command {
     })
     .exitOverride()
   serviceCommands(program)
-  upgradeCommands(program)
   doctorCommands(program)
   userCommands(program)
   keyCommands(program)

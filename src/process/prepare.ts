@@ -1,12 +1,10 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/load.ts'
-import { createChanges } from '../domain/changes/changes.ts'
-import { createFollowUps } from '../domain/changes/follow-ups.ts'
-import { ensureAdmin, hasAdmin, isMissing } from '../domain/sign-in/first-admin.ts'
+import { ensureAdmin, isMissing } from '../domain/sign-in/first-admin.service.ts'
 import type { Operator } from '../model/caller.ts'
 import { openBlocklist } from '../security/blocklist.ts'
 import type { Secrets } from '../security/derived-keys.ts'
-import { createPasswords } from '../security/password.ts'
+import { createServices } from '../services.ts'
 import { type Database, readsOf } from '../storage/database.ts'
 import { openBranding } from './branding.ts'
 import { createEventLog } from './event-log.ts'
@@ -28,11 +26,9 @@ export async function prepare(config: Config, logger: Logger): Promise<{ readonl
   try {
     const secrets = secretsOf(config)
     await checkBlocklist(config, db, logger)
-    if (!config.admin) return { hasAdmin: await hasAdmin(readsOf(db)), secrets }
-    const { webhook: webhooks, securityNotices } = config
-    const followUps = createFollowUps({ secrets, webhooks, securityNotices })
-    const changes = createChanges({ db, now: Date.now, followUps, onEvent: createEventLog(logger) })
-    const { promoted } = await ensureAdmin({ changes, passwords: createPasswords(), now: Date.now }, OPERATOR, config.admin)
+    const services = createServices(config, { db, secrets: () => secrets, now: Date.now, onEvent: createEventLog(logger) })
+    if (!config.admin) return { hasAdmin: await services.userDirectory.hasAdmin(), secrets }
+    const { promoted } = await ensureAdmin(services, OPERATOR, config.admin)
     if (promoted !== undefined) logger.warn({ userId: promoted }, PROMOTED)
     return { hasAdmin: true, secrets }
   } finally {

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import type { Logger } from 'pino'
-import { buildApp } from '../app.ts'
+import { buildApp, createObservation } from '../app.ts'
 import type { Config } from '../config/load.ts'
 import type { Dispatcher } from '../delivery/dispatcher.ts'
 import { createKeptMails } from '../delivery/mail/kept-mails.ts'
@@ -10,22 +10,15 @@ import type { AttemptOutcome } from '../delivery/webhooks/webhook.delivery.ts'
 import { placeText } from '../domain/audit/chain.ts'
 import { pruneEvents } from '../domain/audit/retention.ts'
 import { createSealer } from '../domain/audit/sealer.ts'
-import { type Changes, createChanges } from '../domain/changes/changes.ts'
-import { createFollowUps } from '../domain/changes/follow-ups.ts'
-import { createSigningKeys } from '../domain/identity/signing-keys.ts'
-import { createActivityLog } from '../domain/operations/activity.ts'
 import { createHousekeeping } from '../domain/operations/housekeeping.ts'
 import { createSecretUse } from '../domain/operations/secret-use.ts'
-import { createSessionUse } from '../domain/sessions/session-use.ts'
-import { meetForeignHashes } from '../domain/sign-in/meet-hashes.ts'
+import { meetForeignHashes } from '../domain/sign-in/password-proof.ts'
 import type { App } from '../http/pipeline/app-type.ts'
-import type { Event } from '../model/event.ts'
 import { createPasswords } from '../security/password.ts'
-import { createTokens } from '../security/token.ts'
+import { createServices, type Services } from '../services.ts'
 import { printable } from '../shared/printable.ts'
 import { boundPort, type PublicUrl } from '../shared/public-url.ts'
 import { codeOf } from '../shared/system-errors.ts'
-import { readsOf } from '../storage/database.ts'
 import type { MonitoredDatabase } from '../storage/open.ts'
 import { openBranding } from './branding.ts'
 import { createEventLog } from './event-log.ts'
@@ -40,65 +33,52 @@ export type ServeParts = StartSecrets & {
 
 /** Builds the service, listens, and starts its background work. */
 export async function serve(config: Config, parts: ServeParts): Promise<RunningService> {
-  const { db, secrets, publicUrl, logger } = parts
+  const { db, secrets, firstAdminToken, devMailToken, publicUrl, logger } = parts
+  const now = Date.now
   const { brand, templates } = await openBranding(config)
-  const mail = createMailDispatcher({
-    db,
-    tokens: createTokens(secrets, Date.now),
-    transport: await openTransport(config, (line) => void process.stdout.write(`${printable(line)}\n`)),
-    letterhead: () => ({ apiTitle: config.apiTitle, mailFrom: config.mailFrom, baseUrl: publicUrl.get(), brand, templates }),
-    now: Date.now,
-    logger,
-  })
   const webhookAttempts = { delivered: 0, retried: 0, failed: 0 }
   const webhooks = await openWebhooks(config, parts, webhookAttempts)
-  const peers = cluster.isWorker ? createWorkerPeers() : undefined
-  const log = createEventLog(logger)
-  const onEvent = (event: Event) => {
-    log(event)
-    if (config.webhook?.types.some((type) => type === event.kind)) webhooks?.wake()
-  }
-  const sessionUse = createSessionUse(db, Date.now)
   const passwords = createPasswords()
-  const activity = createActivityLog({ db, now: Date.now, takeLongestQueue: passwords.takeLongestQueue })
-  const followUps = createFollowUps({ secrets, webhooks: config.webhook, securityNotices: config.securityNotices })
-  const app = await buildApp(config, {
+  const peers = cluster.isWorker ? createWorkerPeers() : undefined
+  const observation = createObservation(config, { db, now, passwords, peers, webhookAttempts: () => webhookAttempts })
+  const log = createEventLog(logger)
+  const services = createServices(config, {
     db,
-    secrets,
-    firstAdminToken: parts.firstAdminToken,
-    devMailToken: parts.devMailToken,
-    publicUrl,
-    now: Date.now,
-    logger,
-    followUps,
-    onEvent,
-    onMailQueued: mail.wake,
-    webhookAttempts: () => webhookAttempts,
-    sessionUse,
+    secrets: () => secrets,
+    now,
     passwords,
-    activity,
-    brand,
-    keptMails: config.smtpUrl === undefined ? createKeptMails(mailFolder(config.database)) : undefined,
-    peers,
+    observer: observation.observer,
+    firstAdminToken,
+    onMailQueued: () => mail.wake(),
+    onEvent(event) {
+      log(event)
+      if (config.webhook?.types.some((type) => type === event.kind)) webhooks?.wake()
+    },
   })
-  await meetForeignHashes(readsOf(db), passwords)
-  const { secretUse, housekeeping, sealer } = createBackgroundWork(config, parts, createChanges({ db, now: Date.now, followUps, onEvent }))
+  const mail = createMailDispatcher({
+    db,
+    tokens: services.tokens,
+    transport: await openTransport(config, (line) => void process.stdout.write(`${printable(line)}\n`)),
+    letterhead: () => ({ apiTitle: config.apiTitle, mailFrom: config.mailFrom, baseUrl: publicUrl.get(), brand, templates }),
+    now,
+    logger,
+  })
+  const keptMails = config.smtpUrl === undefined ? createKeptMails(mailFolder(config.database)) : undefined
+  const app = await buildApp(config, services, { db, secrets, now, logger, publicUrl, observation, brand, keptMails, devMailToken })
+  await meetForeignHashes(services)
+  const { secretUse, housekeeping, sealer } = createBackgroundWork(config, services, parts)
+  const { activity } = observation
   await listen(app, config)
   // Do not await below: once the service listens, a stop may arrive, and the shutdown needs the parts that are returned.
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
-  mail.start()
-  webhooks?.start()
-  secretUse.start()
-  housekeeping.start()
-  sealer.start()
-  activity.start()
-  return { app, dispatchers: webhooks ? [mail, webhooks] : [mail], housekeeping, secretUse, sessionUse, activity, sealer, db }
+  const dispatchers = webhooks ? [mail, webhooks] : [mail]
+  for (const worker of [...dispatchers, secretUse, housekeeping, sealer, activity]) worker.start()
+  return { app, dispatchers, housekeeping, secretUse, sessionUse: services.sessionUse, activity, sealer, db }
 }
 
 /** The work of the service that no request waits for, besides mails and webhooks. */
-function createBackgroundWork({ auditRetentionDays }: Config, { db, secrets, logger }: ServeParts, changes: Changes) {
-  const now = Date.now
-  const signingKeys = createSigningKeys({ reads: readsOf(db), changes, now, secrets })
+function createBackgroundWork({ auditRetentionDays }: Config, services: Services, { db, secrets, logger }: ServeParts) {
+  const { changes, signingKeys, now } = services
   const maintain = async () => {
     await signingKeys.maintain({ via: 'start' })
     await pruneEvents(db, secrets, auditRetentionDays, now)

@@ -23,7 +23,7 @@ test('doctor reports events that a running service does not seal, and an end tha
   await member(service)
   clock.advance({ minutes: 2 })
   assert.deepEqual(await doctor(), { problems: [], messages: ['1 event sealed; the next start seals those that were added since'] })
-  const changes = createChanges({ db, now: clock.now, followUps: [], onEvent: () => undefined })
+  const changes = createChanges({ db, now: clock.now, followUps: () => [], onEvent: () => undefined })
   const onFailure = (error: unknown) => assert.fail(String(error))
   await createSecretUse({ changes, now: clock.now, secrets: secretsOf(config), onFailure }).run()
   assert.match((await doctor()).problems.join(), /^error: new events have not been sealed since \S+Z$/)

@@ -47,8 +47,8 @@ function overheard({ db, config, clock }: TestApp) {
     hash: noted((_password, _signal) => 'hash', passwords.hash),
     matches: noted((_password, _passwordHash, _signal) => 'compare', passwords.matches),
   }
-  const parts = { db: listening, secrets: secretsOf(config), now: clock.now, passwords: listeningPasswords, rateLimits: config.rateLimits }
-  return { heard, services: createServices(parts) }
+  const parts = { db: listening, secrets: () => secretsOf(config), now: clock.now, passwords: listeningPasswords }
+  return { heard, services: createServices(config, parts) }
 }
 
 test('a login and a password reset execute the same statements and hashes with and without an account', async (t) => {
@@ -57,9 +57,9 @@ test('a login and a password reset execute the same statements and hashes with a
   const { heard, services } = overheard(testApp)
   const work = async (email: string) => {
     heard.length = 0
-    await services.sessions.login(ORIGIN, email, 'a wrong password').catch(() => undefined)
+    await services.login.login(ORIGIN, email, 'a wrong password').catch(() => undefined)
     await services.passwordReset.request(ORIGIN, email)
-    await services.accounts.resendVerification(ORIGIN, email)
+    await services.registration.resendVerification(ORIGIN, email)
     return [...heard]
   }
   const [known, unknown] = [await work(mia.email), await work(newEmail())]
@@ -106,7 +106,7 @@ test('with accounts of another system, a login executes the same statements and 
   const { heard, services } = overheard(testApp)
   const work = async (email: string) => {
     heard.length = 0
-    await services.sessions.login(ORIGIN, email, 'a wrong password').catch(() => undefined)
+    await services.login.login(ORIGIN, email, 'a wrong password').catch(() => undefined)
     return [...heard]
   }
   const unknown = await work(newEmail())

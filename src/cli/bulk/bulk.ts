@@ -1,12 +1,13 @@
-import type { Database } from '../../storage/database.ts'
+import { parseEmail } from '../../domain/values/email.ts'
+import type { User } from '../../model/user.ts'
+import type { Services } from '../../services.ts'
 import { confirmDeletion } from '../terminal/confirm.ts'
-import { FROM_INPUT } from '../terminal/input.ts'
+import { FROM_INPUT, readLines } from '../terminal/input.ts'
 import { createJsonPrinter, isTerminal, print, printError, printJson, progressLine } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
-import { explainRefusal } from '../terminal/refusals.ts'
+import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
 import { excerpt } from '../terminal/text.ts'
-import { readReferences } from './references.ts'
-import { rehearse } from './rehearsal.ts'
+import type { Rehearse } from '../with-services.ts'
 
 export type BulkOptions = { readonly json?: true; readonly dryRun?: true; readonly yes?: true }
 
@@ -25,7 +26,7 @@ export class SomeFailed extends Error {
 export type Subject<Thing> = {
   readonly plural: string
   /** Finds the thing that a reference names, or throws. */
-  find(db: Database, reference: string): Promise<Thing>
+  find(services: Services, reference: string): Promise<Thing>
   /** References that lead to the same id name the same thing. */
   id(thing: Thing): string | number
   /** Such as `user 3 (bob@example.com)`. */
@@ -43,7 +44,7 @@ export type Change<Thing> = {
   /** Set for a deletion, which a person confirms: what else is deleted, such as ` with all sessions`. */
   readonly deletion?: string
   /** Applies the change. Returns the thing as it is then; undefined if it is gone. A large change calls `onProgress` between its steps. */
-  apply(db: Database, thing: Thing, onProgress: OnProgress): Promise<Thing | undefined>
+  apply(services: Services, thing: Thing, onProgress: OnProgress): Promise<Thing | undefined>
 }
 
 export type OnProgress = (deletedRows: number) => void
@@ -52,11 +53,16 @@ type Target<Thing> = { readonly reference: string; readonly thing: Thing }
 type Outcome<Thing> = { readonly before: Thing; readonly after: Thing | undefined }
 type OnFailure = (reference: string, error: unknown) => void
 
+export type BulkRun = {
+  readonly services: Services
+  readonly rehearse: Rehearse
+  readonly given: readonly string[]
+  readonly options: BulkOptions
+}
+
 /** Applies a change to one thing, or to many. With many it continues after a failure, and throws SomeFailed at the end. */
 export async function runBulk<Thing>(
-  db: Database,
-  given: readonly string[],
-  options: BulkOptions,
+  { services, rehearse, given, options }: BulkRun,
   subject: Subject<Thing>,
   change: Change<Thing>,
 ): Promise<void> {
@@ -69,13 +75,13 @@ export async function runBulk<Thing>(
     for (const line of explainRefusal(error)) printError(`${excerpt(reference)}: ${line}`)
   }
 
-  const targets = await findTargets(db, await readReferences(given), subject, onFailure)
+  const targets = await findTargets(services, await readReferences(given), subject, onFailure)
   const total = targets.length + failed
   if (change.deletion !== undefined && !isDryRun && !options.yes) await confirm(targets, subject, change)
   const outcomes = applyToEach(targets, change, onFailure, (thing) =>
     isDryRun
-      ? rehearse(db, (rehearsed, stop) => change.apply(rehearsed, thing, stop))
-      : withRowProgress(`${change.name} ${subject.label(thing)}`, (onProgress) => change.apply(db, thing, onProgress)),
+      ? rehearse((rehearsed, stop) => change.apply(rehearsed, thing, stop))
+      : withRowProgress(`${change.name} ${subject.label(thing)}`, (onProgress) => change.apply(services, thing, onProgress)),
   )
   const toJson = (outcome: Outcome<Thing>) => jsonOf(outcome, subject, isDryRun)
   if (options.json && !isSingle) await createJsonPrinter(toJson).list(outcomes)
@@ -90,7 +96,7 @@ export async function runBulk<Thing>(
 
 /** Finds everything before the first change, so that a person confirms real accounts, and one that is named twice counts once. */
 async function findTargets<Thing>(
-  db: Database,
+  services: Services,
   references: readonly string[],
   subject: Subject<Thing>,
   onFailure: OnFailure,
@@ -98,7 +104,7 @@ async function findTargets<Thing>(
   const targets = new Map<string | number, Target<Thing>>()
   for (const reference of references) {
     try {
-      const thing = await subject.find(db, reference)
+      const thing = await subject.find(services, reference)
       if (!targets.has(subject.id(thing))) targets.set(subject.id(thing), { reference, thing })
     } catch (error) {
       onFailure(reference, error)
@@ -163,4 +169,23 @@ function describe<Thing>({ before, after }: Outcome<Thing>, subject: Subject<Thi
   if (needless !== undefined) return `${label} is ${needless}`
   const [verb, past, suffix = ''] = change.phrase
   return `${isDryRun ? `would ${verb}` : past} ${label}${suffix}`
+}
+
+export const USER_HINT = 'the id or the e-mail address of the account'
+export const USERS_HINT = 'the ids or e-mail addresses of the accounts, or - to read them from standard input, one per line'
+
+/** Returns each reference of the command line once; `-` stands for the lines of standard input. */
+async function readReferences(given: readonly string[]): Promise<string[]> {
+  if (!given.includes(FROM_INPUT)) return [...new Set(given)]
+  if (given.length > 1) throw new InvalidInput(['-: reads everything from standard input; do not combine it with other arguments'])
+  const lines = (await readLines()).map((line) => line.trim())
+  return [...new Set(lines.filter((line) => line !== '' && !line.startsWith('#')))]
+}
+
+/** Finds the user that an id or an e-mail address names. */
+export async function findUser({ userAdministration }: Pick<Services, 'userAdministration'>, reference: string): Promise<User> {
+  if (/^\d+$/.test(reference)) return userAdministration.find(Math.min(Number(reference), Number.MAX_SAFE_INTEGER))
+  const email = parseEmail(reference)
+  if (email === undefined) throw new InvalidInput(['USER: should be an id or an e-mail address'])
+  return userAdministration.findByEmail(email)
 }

@@ -1,26 +1,23 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Audit, createAudit, EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventQuery } from '../../domain/audit/audit.service.ts'
+import { EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventQuery } from '../../domain/audit/audit.service.ts'
 import { parsePlace } from '../../domain/audit/chain.ts'
 import { acceptTrail } from '../../domain/audit/resealing.ts'
 import { createSealer } from '../../domain/audit/sealer.ts'
-import { createUserAdministration } from '../../domain/users/user-administration.service.ts'
 import { parseEmail } from '../../domain/values/email.ts'
 import { eventCursor, parseEventCursor } from '../../domain/values/event-cursor.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
 import type { ChainPlace, EventPlace } from '../../model/audit.ts'
 import { AUDITED_KINDS } from '../../model/event.ts'
-import { secretsOf } from '../../process/secrets.ts'
-import type { Secrets } from '../../security/derived-keys.ts'
+import type { Services } from '../../services.ts'
 import { counted } from '../../shared/counted.ts'
-import type { Database } from '../../storage/database.ts'
-import { findUser } from '../bulk/references.ts'
+import { findUser } from '../bulk/bulk.ts'
 import { confirmDeletion, YES_OPTION } from '../terminal/confirm.ts'
 import { createTablePrinter, JSON_OPTION, onePage, print, printJson, printJsonLines, printNote } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { problemText, verificationJson, verificationLines } from '../terminal/verification.ts'
 import { EVENT_FORMAT } from '../terminal/views.ts'
-import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { type CommandParts, OPERATOR, withServices } from '../with-services.ts'
 
 type JsonOption = { readonly json?: true }
 type ListOptions = JsonOption & {
@@ -77,28 +74,28 @@ export function auditCommands(program: Command): void {
 }
 
 async function reseal({ yes, json }: JsonOption & { readonly yes?: true }): Promise<void> {
-  await withAudit(async (audit, db, secrets) => {
+  await withServices(async ({ audit, reads, changes }, parts) => {
     const { problem } = await audit.verify()
     if (problem === undefined) throw new InvalidInput(['the audit trail is in order; there is no reason to seal it again'])
     if (!yes)
       await confirmDeletion({ verb: 'Accept', labels: ['all events as they are and remove the chain'], plural: 'events', consequence: '' })
     const progress = createProgress('signing')
-    const events = await acceptTrail({ ...partsOf(db), secrets }, OPERATOR.origin, progress.update)
+    const events = await acceptTrail({ reads, changes, secrets: parts.secrets() }, OPERATOR.origin, progress.update)
     progress.clear()
-    await createSealer({ db, secrets, now: Date.now, onFailure: () => undefined }).run()
+    await seal(parts)
     if (json) printJson({ sealed: events })
     else print(`sealed ${counted(events, 'event')} again; what happened before is as it was found`)
   })
 }
 
 async function listEvents({ json, actor, target, ...options }: ListOptions): Promise<void> {
-  await withAudit(async (audit, db) => {
+  await withServices(async (services) => {
     const query: EventQuery = {
       ...options,
-      actor: actor === undefined ? undefined : await userId(db, actor),
-      target: target === undefined ? undefined : await userId(db, target),
+      actor: actor === undefined ? undefined : await userId(services, actor),
+      target: target === undefined ? undefined : await userId(services, target),
     }
-    const { items, next } = await audit.list(query)
+    const { items, next } = await services.audit.list(query)
     const cursor = next === undefined ? null : eventCursor(next)
     if (json) return printJson({ items: items.map(EVENT_FORMAT.json), next: cursor })
     await createTablePrinter(EVENT_FORMAT.columns).list(onePage(items))
@@ -108,7 +105,7 @@ async function listEvents({ json, actor, target, ...options }: ListOptions): Pro
 
 async function verify({ json, expect: expected }: JsonOption & { readonly expect?: ChainPlace }): Promise<void> {
   const progress = createProgress('verifying')
-  const result = await withAudit((audit) => audit.verify({ onProgress: progress.update, expected }))
+  const result = await withServices(({ audit }) => audit.verify({ onProgress: progress.update, expected }))
   progress.clear()
   if (json) printJson(verificationJson(result))
   if (result.problem !== undefined) throw new InvalidInput([json ? 'the audit trail was tampered with' : problemText(result)])
@@ -118,14 +115,14 @@ async function verify({ json, expect: expected }: JsonOption & { readonly expect
 }
 
 async function exportEvents(): Promise<void> {
-  await withAudit(async (audit) => {
+  await withServices(async ({ audit }) => {
     for await (const page of await audit.export(OPERATOR)) await printJsonLines(page.map(EVENT_FORMAT.json))
   })
 }
 
 async function erase(reference: string, { yes, json }: JsonOption & { readonly yes?: true }): Promise<void> {
-  await withAudit(async (audit, db, secrets) => {
-    const id = await userId(db, reference)
+  await withServices(async (services, parts) => {
+    const id = await userId(services, reference)
     if (!yes)
       await confirmDeletion({
         verb: 'Erase',
@@ -134,25 +131,22 @@ async function erase(reference: string, { yes, json }: JsonOption & { readonly y
         consequence: '',
       })
     // An event can be erased once it is sealed.
-    await createSealer({ db, secrets, now: Date.now, onFailure: () => undefined }).run()
-    const erased = await audit.erase(OPERATOR, id)
+    await seal(parts)
+    const erased = await services.audit.erase(OPERATOR, id)
     if (json) printJson({ erased })
     else print(`erased address and details of ${counted(erased, 'event')} of user ${id}`)
   })
 }
 
-function withAudit<Result>(work: (audit: Audit, db: Database, secrets: Secrets) => Promise<Result>): Promise<Result> {
-  return withDatabase((db, config) => {
-    const secrets = secretsOf(config)
-    return work(createAudit({ ...partsOf(db), secrets }), db, secrets)
-  })
+function seal({ db, secrets }: CommandParts): Promise<void> {
+  return createSealer({ db, secrets: secrets(), now: Date.now, onFailure: () => undefined }).run()
 }
 
 /** A deleted user has no account to look up, only an id. */
-async function userId(db: Database, reference: string): Promise<number> {
+async function userId(services: Services, reference: string): Promise<number> {
   if (/^\d+$/.test(reference)) return Math.min(Number(reference), Number.MAX_SAFE_INTEGER)
   if (parseEmail(reference) === undefined) throw new InvalidInput(['USER: should be an id or an e-mail address'])
-  return (await findUser(createUserAdministration(partsOf(db)), reference)).id
+  return (await findUser(services, reference)).id
 }
 
 function parseKind(text: string): string {

@@ -1,8 +1,7 @@
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { withDotEnv } from '../../config/dotenv.ts'
-import { type Config, loadConfig } from '../../config/load.ts'
+import type { Config } from '../../config/load.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
 import { formerSecretsFile } from '../../security/secret-key.ts'
 import { isTaken } from '../../shared/draft.ts'
@@ -23,6 +22,7 @@ import { Interrupted, interruptible } from '../terminal/interruption.ts'
 import { contents, JSON_OPTION, print, printJson } from '../terminal/output.ts'
 import { createProgress, type Progress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
+import { readConfig } from '../with-services.ts'
 
 export function backupCommands(program: Command): void {
   program
@@ -42,7 +42,7 @@ export function backupCommands(program: Command): void {
 }
 
 async function backUp(file: string, { force, json }: { readonly force?: true; readonly json?: true }): Promise<void> {
-  const config = loadConfig(withDotEnv(process.env))
+  const config = readConfig()
   const database = sqliteFile(config, `pg_dump --format=custom --file=${file} "$DATABASE_URL"`)
   if (!existsSync(database))
     throw new InvalidInput([
@@ -85,7 +85,7 @@ async function keepAs(database: string, aside: string): Promise<void> {
 }
 
 async function restore(file: string, { json }: { readonly json?: true }): Promise<void> {
-  const config = loadConfig(withDotEnv(process.env))
+  const config = readConfig()
   const database = sqliteFile(config, `pg_restore --clean --if-exists --dbname="$DATABASE_URL" ${file}`)
   if (!existsSync(file)) throw new InvalidInput([`${file} does not exist`])
   if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; choose a copy`])

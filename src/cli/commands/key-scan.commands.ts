@@ -2,7 +2,7 @@ import { constants, statSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { createLeakedKeys, type FoundKey, type LeakedKeys } from '../../domain/keys/leaked-keys.service.ts'
+import type { FoundKey, LeakedKeys } from '../../domain/keys/leaked-keys.service.ts'
 import { findApiKeys } from '../../security/api-key-secret.ts'
 import { counted } from '../../shared/counted.ts'
 import { nameText } from '../../shared/printable.ts'
@@ -11,7 +11,7 @@ import { SomeFailed } from '../bulk/bulk.ts'
 import { FROM_INPUT } from '../terminal/input.ts'
 import { createPrinter, type Format, JSON_OPTION, printError } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { OPERATOR, withServices } from '../with-services.ts'
 
 type ScanOptions = { readonly json?: true; readonly revoke?: true }
 
@@ -69,8 +69,7 @@ async function scan(paths: readonly string[], { json, revoke }: ScanOptions): Pr
   if (missing.length > 0) throw new InvalidInput(missing.map((path) => `${path}: there is no such file or folder`))
   const skipped: string[] = []
   let liveCount = 0
-  await withDatabase(async (db) => {
-    const leakedKeys = createLeakedKeys(partsOf(db))
+  await withServices(async ({ leakedKeys }) => {
     const onSkip: OnSkip = (path, reason) => void skipped.push(`skipped ${nameText(path)}: ${reason}`)
     async function* discoveries(): AsyncIterable<readonly Discovery[]> {
       for await (const source of sources(paths, onSkip)) {

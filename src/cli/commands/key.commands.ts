@@ -1,20 +1,16 @@
 import { type Command, Option } from 'commander'
-import { type ApiKeys, createApiKeys } from '../../domain/keys/keys.service.ts'
-import { createUserAdministration } from '../../domain/users/user-administration.service.ts'
+import type { ApiKeys } from '../../domain/keys/keys.service.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
-import { DEFAULT_KEY_PREFIX, isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limits.ts'
+import { isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limits.ts'
 import type { ApiKey, KeyAccess } from '../../model/api-key.ts'
 import type { User } from '../../model/user.ts'
-import type { Database } from '../../storage/database.ts'
-import { type BulkOptions, type Change, runBulk, type Subject } from '../bulk/bulk.ts'
-import { findUser, USER_HINT } from '../bulk/references.ts'
-import { DRY_RUN_OPTION } from '../bulk/rehearsal.ts'
+import { type BulkOptions, type Change, findUser, runBulk, type Subject, USER_HINT } from '../bulk/bulk.ts'
 import { YES_OPTION } from '../terminal/confirm.ts'
 import { checkInput, checkName } from '../terminal/input.ts'
 import { createPrinter, JSON_OPTION } from '../terminal/output.ts'
 import { requireOptions } from '../terminal/required-options.ts'
 import { KEY_FORMAT, keyLabel, NEW_KEY_FORMAT } from '../terminal/views.ts'
-import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { DRY_RUN_OPTION, OPERATOR, withServices } from '../with-services.ts'
 import { scanCommand } from './key-scan.commands.ts'
 
 type JsonOption = { readonly json?: true }
@@ -99,11 +95,13 @@ function changeCommand(parent: Command, change: KeyChange): void {
     .argument('<key-ids...>', 'the ids of the keys, or - to read them from standard input, one per line')
     .option(...DRY_RUN_OPTION)
     .option(...JSON_OPTION)
-    .action((reference: string, keyIds: string[], options: BulkOptions) =>
-      withDatabase(async (db) => {
-        const owner = await ownerOf(db, reference)
-        const apply = (used: Database, { id }: ApiKey) => change.run(apiKeysOf(used), owner.id, id)
-        await runBulk(db, keyIds, options, keysOf(owner), { ...change, apply })
+    .action((reference: string, given: string[], options: BulkOptions) =>
+      withServices(async (services, { rehearse }) => {
+        const owner = await findUser(services, reference)
+        await runBulk({ services, rehearse, given, options }, keysOf(owner), {
+          ...change,
+          apply: ({ apiKeys }, { id }) => change.run(apiKeys, owner.id, id),
+        })
       }),
     )
   if (change.deletion !== undefined) command.option(...YES_OPTION)
@@ -112,7 +110,7 @@ function changeCommand(parent: Command, change: KeyChange): void {
 function keysOf(owner: User): Subject<ApiKey> {
   return {
     plural: 'API keys',
-    find: (db, keyId) => apiKeysOf(db).find(owner.id, keyId.toLowerCase()),
+    find: ({ apiKeys }, keyId) => apiKeys.find(owner.id, keyId.toLowerCase()),
     id: ({ id }) => id,
     label: (key) => keyLabel(key, owner),
     // A deleted key is not active any more.
@@ -121,9 +119,9 @@ function keysOf(owner: User): Subject<ApiKey> {
 }
 
 async function listKeys(reference: string, { json }: JsonOption): Promise<void> {
-  await withDatabase(async (db) => {
-    const { id } = await ownerOf(db, reference)
-    await createPrinter(KEY_FORMAT, json === true).list(await apiKeysOf(db).list(OPERATOR, id))
+  await withServices(async (services) => {
+    const { id } = await findUser(services, reference)
+    await createPrinter(KEY_FORMAT, json === true).list(await services.apiKeys.list(OPERATOR, id))
   })
 }
 
@@ -137,9 +135,9 @@ async function createKey(reference: string, { name, scope, access, expiresAt, js
     check('--expires-at', isExpiry ? '' : undefined, 'should be a date in the future with an offset, such as 2027-01-31T09:30:00Z')
     return { name: checkName(check, '--name', name), scopes: scope, access, expiresAt: expiry }
   })
-  await withDatabase(async (db, { keyPrefix }) => {
-    const { id } = await ownerOf(db, reference)
-    createPrinter(NEW_KEY_FORMAT, json === true).one(await apiKeysOf(db, keyPrefix).create(OPERATOR, id, key))
+  await withServices(async (services) => {
+    const { id } = await findUser(services, reference)
+    createPrinter(NEW_KEY_FORMAT, json === true).one(await services.apiKeys.create(OPERATOR, id, key))
   })
 }
 
@@ -149,9 +147,9 @@ async function rotateKey(reference: string, keyId: string, { overlap, json }: Ro
     const isOverlap = seconds !== undefined && seconds <= MAX_OVERLAP_SECONDS
     check('--overlap', isOverlap ? '' : undefined, 'should be a time of at most 30 days, such as 90s, 30m, 12h or 7d')
   })
-  await withDatabase(async (db, { keyPrefix }) => {
-    const { id } = await ownerOf(db, reference)
-    createPrinter(NEW_KEY_FORMAT, json === true).one(await apiKeysOf(db, keyPrefix).rotate(OPERATOR, id, keyId.toLowerCase(), seconds))
+  await withServices(async (services) => {
+    const { id } = await findUser(services, reference)
+    createPrinter(NEW_KEY_FORMAT, json === true).one(await services.apiKeys.rotate(OPERATOR, id, keyId.toLowerCase(), seconds))
   })
 }
 
@@ -161,13 +159,4 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 60 * 60
 function parseDuration(text: string): number | undefined {
   const [, count, unit = 's'] = /^(\d{1,9})([smhd])?$/.exec(text) ?? []
   return count === undefined ? undefined : Number(count) * (UNIT_SECONDS[unit] ?? 1)
-}
-
-function ownerOf(db: Database, reference: string): Promise<User> {
-  return findUser(createUserAdministration(partsOf(db)), reference)
-}
-
-/** Only a command that creates a secret needs its prefix. */
-function apiKeysOf(db: Database, keyPrefix = DEFAULT_KEY_PREFIX): ApiKeys {
-  return createApiKeys({ ...partsOf(db), keyPrefix })
 }

@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { withDotEnv } from '../../config/dotenv.ts'
-import { type Config, loadConfig } from '../../config/load.ts'
+import type { Config } from '../../config/load.ts'
 import { parseSecretKey } from '../../config/secret-keys.ts'
+import { signingKeyState } from '../../domain/identity/signing-key-times.ts'
+import { publishedSigningKeys } from '../../domain/identity/signing-keys.ts'
 import { rotateKeptSecret } from '../../domain/operations/secret-rotation.ts'
+import type { SigningKey } from '../../model/signing-key.ts'
 import { existingSecretsOf, secretKeyFile } from '../../process/secrets.ts'
 import { formerSecretsFile, generateSecretKey, generateWebhookSecret } from '../../security/secret-key.ts'
-import { JSON_OPTION, print, printJson } from '../terminal/output.ts'
+import { createPrinter, type Format, JSON_OPTION, onePage, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { OPERATOR, readConfig, withServices } from '../with-services.ts'
 
 type Options = { readonly json?: true }
 
@@ -28,12 +30,12 @@ export function secretCommands(program: Command): void {
     .command('rotate')
     .description('replace the secret key that is kept beside the SQLite file; no user is logged out')
     .option(...JSON_OPTION)
-    .action(rotate)
+    .action(rotateSecret)
 }
 
-async function rotate({ json }: Options): Promise<void> {
-  const file = requireKept(loadConfig(withDotEnv(process.env)))
-  const rotation = await withDatabase((db) => rotateKeptSecret(partsOf(db), OPERATOR, file))
+async function rotateSecret({ json }: Options): Promise<void> {
+  const file = requireKept(readConfig())
+  const rotation = await withServices((services) => rotateKeptSecret(services, OPERATOR, file))
   if (rotation === undefined) throw new InvalidInput([noSecretYet(file)])
   const former = formerSecretsFile(file)
   if (!rotation.isDone) throw new InvalidInput([tooManyFormer(former, rotation.possibleFrom)])
@@ -65,4 +67,53 @@ function noSecretYet(file: string): string {
 
 function tooManyFormer(file: string, possibleFrom: number): string {
   return `${file} has three secrets whose tokens may still be valid; rotate again after ${new Date(possibleFrom).toISOString().slice(0, 16)}Z`
+}
+
+const iso = (time: number) => new Date(time).toISOString()
+
+const SIGNING_KEY_FORMAT: Format<SigningKey> = {
+  columns: {
+    ID: ({ id }) => id,
+    STATE: (key) => signingKeyState(key, Date.now()),
+    CREATED: ({ createdAt }) => iso(createdAt),
+    'SIGNS FROM': ({ signsFrom }) => iso(signsFrom),
+    'PUBLISHED UNTIL': ({ publishedUntil }) => (publishedUntil === undefined ? '' : iso(publishedUntil)),
+  },
+  json: (key) => ({
+    id: key.id,
+    state: signingKeyState(key, Date.now()),
+    created_at: iso(key.createdAt),
+    signs_from: iso(key.signsFrom),
+    published_until: key.publishedUntil === undefined ? null : iso(key.publishedUntil),
+  }),
+}
+
+export function signingKeyCommands(program: Command): void {
+  const signingKey = program.command('signing-key').description('manage the keys that sign tokens for other services')
+
+  signingKey
+    .command('list')
+    .description('list the published keys in the order in which they sign')
+    .option(...JSON_OPTION)
+    .action(listSigningKeys)
+
+  signingKey
+    .command('rotate')
+    .description('publish a new key, which signs as soon as no cache is without it; tokens of the current one stay valid')
+    .option(...JSON_OPTION)
+    .action(rotateSigningKey)
+}
+
+async function listSigningKeys({ json }: Options): Promise<void> {
+  await withServices(async ({ reads, now }) => {
+    await createPrinter(SIGNING_KEY_FORMAT, json === true).list(onePage(await publishedSigningKeys(reads, now())))
+  })
+}
+
+async function rotateSigningKey({ json }: Options): Promise<void> {
+  await withServices(async ({ signingKeys }) => {
+    const key = await signingKeys.rotate(OPERATOR.origin)
+    if (json) printJson(SIGNING_KEY_FORMAT.json(key))
+    else print(`published signing key ${key.id}, which signs from ${iso(key.signsFrom)}`)
+  })
 }

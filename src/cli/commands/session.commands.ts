@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
-import { createUserSessions } from '../../domain/sessions/sessions.service.ts'
-import { createUserAdministration } from '../../domain/users/user-administration.service.ts'
 import { counted } from '../../shared/counted.ts'
-import { findUser, USER_HINT } from '../bulk/references.ts'
+import { findUser, USER_HINT } from '../bulk/bulk.ts'
 import { createPrinter, JSON_OPTION, onePage, print, printJson } from '../terminal/output.ts'
 import { SESSION_FORMAT, userLabel } from '../terminal/views.ts'
-import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { OPERATOR, withServices } from '../with-services.ts'
 
 type JsonOption = { readonly json?: true }
 
@@ -29,16 +27,16 @@ export function sessionCommands(program: Command): void {
 }
 
 async function listSessions(reference: string, { json }: JsonOption): Promise<void> {
-  await withDatabase(async (db) => {
-    const { id } = await findUser(createUserAdministration(partsOf(db)), reference)
-    await createPrinter(SESSION_FORMAT, json === true).list(onePage(await createUserSessions(partsOf(db)).list(id)))
+  await withServices(async (services) => {
+    const { id } = await findUser(services, reference)
+    await createPrinter(SESSION_FORMAT, json === true).list(onePage(await services.sessions.list(id)))
   })
 }
 
 async function revokeSessions(reference: string, sessionId: string | undefined, { json }: JsonOption): Promise<void> {
-  await withDatabase(async (db) => {
-    const user = await findUser(createUserAdministration(partsOf(db)), reference)
-    const sessions = createUserSessions(partsOf(db))
+  await withServices(async (services) => {
+    const { sessions } = services
+    const user = await findUser(services, reference)
     if (sessionId !== undefined) {
       await sessions.revoke(OPERATOR, user.id, sessionId)
       return json ? printJson({ revoked: 1 }) : print(`ended session ${sessionId} of ${userLabel(user)}`)

@@ -1,11 +1,10 @@
 import type { CheckOptions } from '../../domain/import/check-user.ts'
 import type { ImportedUser } from '../../domain/import/imported-user.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
-import type { Database } from '../../storage/database.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { createBatch, createWriteQueue, UPDATE_BATCH_SIZE } from './batch.ts'
 import { checkPlaintext, checkRecord } from './check-record.ts'
-import { createWriter, type WriterOptions } from './import-writer.ts'
+import { createWriter, type ImportTarget, type WriterOptions } from './import-writer.ts'
 import { readRecords } from './read-file.ts'
 import type { FileRecord } from './records.ts'
 import type { Rejects } from './rejects.ts'
@@ -43,10 +42,10 @@ export class ImportStopped extends Error {
 type Entry = { readonly user: ImportedUser; readonly record: FileRecord }
 
 /** Imports the users of a file in batches. While the database writes some, the next one is read. Throws ImportStopped. */
-export async function importFile(db: Database, run: ImportRun): Promise<Counts> {
+export async function importFile(target: ImportTarget, run: ImportRun): Promise<Counts> {
   const counts = { read: 0, created: 0, updated: 0, skipped: 0, rejected: 0 }
   const progress = createProgress(run.isDryRun ? 'checking' : 'importing', { showsRate: true })
-  const writer = createWriter(db, run)
+  const writer = createWriter(target, run)
   const batch = createBatch<Entry>(run.options.onConflict === 'update' ? UPDATE_BATCH_SIZE : undefined)
   const queue = createWriteQueue(writer.parallel)
   let mayHaveWritten = false

@@ -1,10 +1,9 @@
 import { type BatchOutcome, createImport, type Import, type ImportOptions } from '../../domain/import/import.service.ts'
 import type { ImportedUser } from '../../domain/import/imported-user.ts'
 import type { Passwords } from '../../security/password.ts'
-import type { Database } from '../../storage/database.ts'
+import type { Services } from '../../services.ts'
 import { createRecordStore } from '../../storage/maintenance/record-store.ts'
-import { rehearse } from '../bulk/rehearsal.ts'
-import { OPERATOR, partsOf } from '../with-database.ts'
+import { OPERATOR, type Rehearse } from '../with-services.ts'
 import { createBatch, namesOf } from './batch.ts'
 
 export type ImportWriter = {
@@ -14,15 +13,18 @@ export type ImportWriter = {
   close(): void
 }
 
+/** Where users are imported, or where that is rehearsed. */
+export type ImportTarget = { readonly services: Services; readonly rehearse: Rehearse }
+
 export type WriterOptions = { readonly options: ImportOptions; readonly isDryRun: boolean; readonly passwords: Passwords }
 
 /** Writes batches, or rehearses them. */
-export function createWriter(db: Database, run: WriterOptions): ImportWriter {
-  return run.isDryRun ? createRehearsal(db, run) : createRealWriter(db, run)
+export function createWriter({ services, rehearse }: ImportTarget, run: WriterOptions): ImportWriter {
+  return run.isDryRun ? createRehearsal(rehearse, run) : createRealWriter(services, run)
 }
 
-function createRealWriter(db: Database, run: WriterOptions): ImportWriter {
-  const target = createImport(partsOf(db), OPERATOR.origin, run.options)
+function createRealWriter(services: Services, run: WriterOptions): ImportWriter {
+  const target = createImport(services, OPERATOR.origin, run.options)
   const begun = target.begin()
   // Thrown by the first batch.
   begun.catch(() => undefined)
@@ -41,7 +43,7 @@ function createRealWriter(db: Database, run: WriterOptions): ImportWriter {
  * Rehearses each batch in a transaction that is rolled back. Users of earlier batches that have something in common with this one are
  * written into the transaction first, so that the rules see what they would see in the import.
  */
-function createRehearsal(db: Database, { options }: WriterOptions): ImportWriter {
+function createRehearsal(rehearse: Rehearse, { options }: WriterOptions): ImportWriter {
   const earlier = createRecordStore<ImportedUser>()
   const allNames = (user: ImportedUser) => (options.keepIds ? [...namesOf(user), `id ${user.id}`] : namesOf(user))
   return {
@@ -49,8 +51,8 @@ function createRehearsal(db: Database, { options }: WriterOptions): ImportWriter
     parallel: 1,
     async write(users) {
       const related = earlier.find(users.flatMap(allNames))
-      const outcome = await rehearse(db, async (rehearsed) => {
-        const target = createImport(partsOf(rehearsed), OPERATOR.origin, { ...options, isRehearsal: true })
+      const outcome = await rehearse(async (services) => {
+        const target = createImport(services, OPERATOR.origin, { ...options, isRehearsal: true })
         for (const batch of batchesOf(related)) await target.write(batch)
         return target.write(users)
       })

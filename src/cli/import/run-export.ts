@@ -9,7 +9,7 @@ import { interruptible } from '../terminal/interruption.ts'
 import { jsonText, print, printJson, printJsonLines } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { OPERATOR, withServices } from '../with-services.ts'
 import type { ExportCommandOptions } from './command-options.ts'
 
 type Write = (users: readonly object[]) => Promise<void>
@@ -20,8 +20,8 @@ export async function runExport(file: string | undefined, { withHashes, force, j
   if (isFile && isTaken(file) && !force) throw new InvalidInput([`${file} already exists; choose another file, or replace it with --force`])
   // A missing folder may be a disk that is not mounted, so it is not created.
   if (isFile && !existsSync(dirname(file))) throw new InvalidInput([`${dirname(file)} does not exist; create it or mount it first`])
-  await withDatabase(async (db) => {
-    const moved = createExport(partsOf(db), OPERATOR.origin, withHashes === true)
+  await withServices(async (services) => {
+    const moved = createExport(services, OPERATOR.origin, withHashes === true)
     if (!isFile) return void (await writeAll(moved, printJsonLines))
     const users = await writeFile(file, force === true, (write) => writeAll(moved, write))
     if (json) printJson({ file, users, with_hashes: withHashes === true })

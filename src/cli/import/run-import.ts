@@ -8,7 +8,7 @@ import { codeOf, explainSystemError } from '../../shared/system-errors.ts'
 import { SomeFailed } from '../bulk/bulk.ts'
 import { print, printJson, printNote } from '../terminal/output.ts'
 import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
-import { OPERATOR, partsOf, withDatabase } from '../with-database.ts'
+import { OPERATOR, withServices } from '../with-services.ts'
 import type { ImportCommandOptions } from './command-options.ts'
 import { type Counts, ImportStopped, importFile } from './import-file.ts'
 import { NotThatFile } from './records.ts'
@@ -32,17 +32,17 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
   for (const field of survey.unread) printNote(describeUnread(field))
   const passwords = createPasswords({ ...PASSWORD_OPTIONS, maxWaitMs: Number.POSITIVE_INFINITY })
   if (survey.plaintextCount > 0) await announceHashing(survey.plaintextCount, passwords)
-  await withDatabase(async (db, { passwordBlocklist }) => {
+  await withServices(async (services, { rehearse, config }) => {
     const { first } = survey
-    const target = createImport(partsOf(db), OPERATOR.origin, options)
+    const target = createImport(services, OPERATOR.origin, options)
     if (options.keepIds && first !== undefined && !(await target.mayKeepIds(first)))
       throw new InvalidInput(['--keep-ids: the database is not empty; import into a new one, or without the ids'])
-    const blocklist = survey.plaintextCount > 0 ? await openBlocklist(passwordBlocklist) : undefined
+    const blocklist = survey.plaintextCount > 0 ? await openBlocklist(config.passwordBlocklist) : undefined
     const rejects = createRejects(given.rejects)
     try {
       const checkAll = { ...check, foreignKinds: await target.foreignKinds(survey.usersByKind) }
       const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
-      const counts = await importFile(db, run).catch((error: unknown) => {
+      const counts = await importFile({ services, rehearse }, run).catch((error: unknown) => {
         if (!(error instanceof ImportStopped)) throw error
         const state = error.mayHaveWritten
           ? 'the import is incomplete: fix the problem, then run the same command again'

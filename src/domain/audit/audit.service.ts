@@ -5,8 +5,7 @@ import { createAuditSeals } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import { eraseEvents, listEvents, listEventsAfter } from '../../storage/repositories/audit/event.repository.ts'
 import { requireReader } from '../changes/callers.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { verifyTrail } from './verification.ts'
 
 export type EventQuery = EventFilter & { readonly cursor?: EventPlace | undefined; readonly size: number }

@@ -3,8 +3,7 @@ import { createAuditSeals, digestOf, eventContent } from '../../security/audit-s
 import type { Secrets } from '../../security/derived-keys.ts'
 import { listWrittenEvents, signEvent } from '../../storage/repositories/audit/event.repository.ts'
 import { deleteMarks, deleteSomeSeals } from '../../storage/repositories/audit/event-seal.repository.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 
 const BATCH_SIZE = 500
 

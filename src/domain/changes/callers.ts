@@ -1,9 +1,11 @@
 import type { Caller, KeyCredential } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User } from '../../model/user.ts'
+import type { Claims, TokenKind, Tokens } from '../../security/token.ts'
 import type { Reads } from '../../storage/database.ts'
 import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
+import type { AuthMethod, Observer } from '../operations/observer.ts'
 
 /**
  * Reads an authenticated caller again: since then, their session or key may have ended, or their account may be banned or deleted.
@@ -34,4 +36,14 @@ export async function requireKey(db: Reads, { hash }: KeyCredential, now: number
 export async function requireReader(db: Reads, caller: Caller, now: number, ownerId?: number): Promise<void> {
   const { id, role } = await requireCaller(db, caller, now)
   if (role !== 'admin' && id !== ownerId) throw new Refusal('not_permitted', 'no longer an admin')
+}
+
+/** Reads a token that must be of one kind. A refusal is counted. */
+export function readToken(tokens: Tokens, observer: Observer, token: string, kind: TokenKind, method: AuthMethod): Claims {
+  try {
+    return tokens.read(token, kind)
+  } catch (error) {
+    if (error instanceof Refusal) observer.authFailure(method, error.code === 'token_expired' ? 'expired_token' : 'invalid_token')
+    throw error
+  }
 }

@@ -1,9 +1,13 @@
 import type { Actor, Caller, Operator, Origin } from '../../model/caller.ts'
+import { snakeCase } from '../../model/entity.ts'
 import type { Change, Event } from '../../model/event.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
-import type { Database, FinalStatement, LockName, Transaction } from '../../storage/database.ts'
+import type { Passwords } from '../../security/password.ts'
+import type { Tokens } from '../../security/token.ts'
+import type { Database, FinalStatement, LockName, Reads, Transaction } from '../../storage/database.ts'
 import { findUserById, lockAccounts } from '../../storage/repositories/users/user.repository.ts'
+import type { Observer } from '../operations/observer.ts'
 import { requireCaller } from './callers.ts'
 
 /** A transaction that reports what it changed. */
@@ -48,7 +52,8 @@ export type FollowUp = (events: readonly Event[], before: User | undefined) => r
 export type ChangesParts = {
   readonly db: Database
   readonly now: () => number
-  readonly followUps: readonly FollowUp[]
+  /** Called before the transaction of each change, so that it may read settings and files. */
+  readonly followUps: () => readonly FollowUp[]
   /** Called after the commit. */
   readonly onEvent: (event: Event) => void
 }
@@ -60,6 +65,7 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
     work: (tx: ChangeTransaction, remember: (account: User) => void) => Promise<Result>,
   ): Promise<Result> {
     const events: Event[] = []
+    const following = followUps()
     let before: User | undefined
     const remember = (account: User) => {
       before = account
@@ -69,7 +75,7 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
       signal,
       accountId,
       isLong,
-      finalStatements: () => (events.length === 0 ? [] : followUps.flatMap((followUp) => followUp(events, before))),
+      finalStatements: () => (events.length === 0 ? [] : following.flatMap((followUp) => followUp(events, before))),
       onCommit: () => events.forEach(onEvent),
     })
   }
@@ -99,4 +105,36 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
     withoutCaller: (origin, work) => run(origin, {}, work),
     inBulk: (origin, work) => run(origin, { isLong: true }, work),
   }
+}
+
+/** The dependencies of the services. Each service picks those that it needs. */
+export type DomainParts = {
+  readonly reads: Reads
+  /** For lists and searches, which may be a few seconds old. Never for a decision about a caller. */
+  readonly lists: Reads
+  /** The only way for a service to write. */
+  readonly changes: Changes
+  readonly tokens: Tokens
+  readonly passwords: Passwords
+  readonly observer: Observer
+  readonly now: () => number
+  /** Called after each commit that queued a mail. */
+  readonly onMailQueued: () => void
+}
+
+/** A change by an operator or an admin to something that belongs to no account, such as the outbox. An admin is read again in the transaction. */
+export function changeAsAdmin<Result>(
+  changes: Changes,
+  by: Actor | Operator,
+  work: (tx: ChangeTransaction) => Promise<Result>,
+): Promise<Result> {
+  const { caller, origin } = by
+  return caller === 'operator'
+    ? changes.withoutCaller(origin, work)
+    : changes.toAccount({ caller, origin }, { userId: caller.user.id, allowed: 'admin' }, work)
+}
+
+/** The names of the fields that are set, spelled as in the API, for an event. Never their values. */
+export function changedFields(changes: object): string[] {
+  return Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : [snakeCase(name)]))
 }

@@ -3,9 +3,9 @@ import { Refusal, type RefusalCode } from '../../model/refusal.ts'
 import { hashApiKey, isWellFormedApiKey } from '../../security/api-key-secret.ts'
 import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import { readToken } from '../changes/callers.ts'
+import type { DomainParts } from '../changes/changes.ts'
 import type { AuthFailureReason, KeyValidationStatus } from '../operations/observer.ts'
-import { readToken } from '../sessions/read-token.ts'
 
 export type Authentication = {
   byToken(token: string): Promise<Caller>

@@ -2,7 +2,7 @@ import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { isWellFormedApiKey } from '../../security/api-key-secret.ts'
 import { requireCaller } from '../changes/callers.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { DomainParts } from '../changes/changes.ts'
 import { NO_OBSERVER } from '../operations/observer.ts'
 import { createAuthentication } from './authentication.service.ts'
 

@@ -4,7 +4,7 @@ import { Refusal } from '../../model/refusal.ts'
 import type { User } from '../../model/user.ts'
 import { findSessionExpiry } from '../../storage/repositories/sessions/session.repository.ts'
 import { requireCaller, requireKey } from '../changes/callers.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { DomainParts } from '../changes/changes.ts'
 import { scopeString } from './scopes.ts'
 import type { SigningKeys } from './signing-keys.ts'
 

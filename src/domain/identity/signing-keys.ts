@@ -11,7 +11,7 @@ import {
   resealSigningKey,
   retireOtherSigningKeys,
 } from '../../storage/repositories/identity/signing-key.repository.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { DomainParts } from '../changes/changes.ts'
 import { CLOCK_MARGIN_MS, chooseSigningKey, isPublished, PUBLISHED_BEFORE_MS, TOKEN_LIFETIME_SECONDS } from './signing-key-times.ts'
 
 export type SigningKeys = {

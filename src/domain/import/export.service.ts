@@ -9,7 +9,7 @@ import {
   listExportedSecrets,
   listExportedUsers,
 } from '../../storage/repositories/import/import.repository.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { DomainParts } from '../changes/changes.ts'
 import type { JsonObject } from './imported-user.ts'
 
 export type Export = {

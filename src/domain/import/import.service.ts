@@ -17,8 +17,7 @@ import {
   lockUserStates,
   updateUsers,
 } from '../../storage/repositories/import/import.repository.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import type { ImportedUser } from './imported-user.ts'
 import { changesOf } from './update-events.ts'
 

@@ -10,8 +10,8 @@ import {
   type KeyOwner,
 } from '../../storage/repositories/keys/key.repository.ts'
 import { lockAccounts } from '../../storage/repositories/users/user.repository.ts'
-import type { DomainParts } from '../changes/parts.ts'
-import { hasExpired } from './key-rotation.ts'
+import type { DomainParts } from '../changes/changes.ts'
+import { hasExpired } from './keys.service.ts'
 
 /** A text that looks like a key and was found in public. */
 export type Finding = { readonly token: string; readonly url?: string | undefined }

@@ -8,8 +8,8 @@ import {
   listMailsBefore,
   retryMail,
 } from '../../storage/repositories/mail/mail.repository.ts'
-import { changeAsAdmin } from '../changes/admin-change.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { DomainParts } from '../changes/changes.ts'
+import { changeAsAdmin } from '../changes/changes.ts'
 
 /** What an operator or an admin may do with the mails in the outbox. */
 export type MailAdministration = {

@@ -2,8 +2,7 @@ import type { Operator } from '../../model/caller.ts'
 import { fingerprints, type Secrets } from '../../security/derived-keys.ts'
 import { generateSecretKey, MAX_FORMER_SECRETS, readKeptSecrets, replaceKeptSecret } from '../../security/secret-key.ts'
 import { findLastSecretUse, recordSecretUse } from '../../storage/repositories/operations/secret-use.repository.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { FORMER_SECRET_NEEDED_MS } from './secret-use.ts'
 
 export type SecretRotation =

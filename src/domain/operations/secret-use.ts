@@ -9,7 +9,7 @@ import {
   recordSecretUse,
   releaseSecrets,
 } from '../../storage/repositories/operations/secret-use.repository.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { DomainParts } from '../changes/changes.ts'
 
 export type SecretUse = { start(): void; stop(): Promise<void>; run(): Promise<void> }
 

@@ -1,14 +1,22 @@
-import type { Actor, Operator } from '../../model/caller.ts'
+import { randomBytes } from 'node:crypto'
+import type { Actor, Operator, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { ListedSession } from '../../model/session.ts'
-import { countSessions, deleteSession, deleteSessionsOfUser, listSessions } from '../../storage/repositories/sessions/session.repository.ts'
+import { LIFETIME_MINUTES, type Tokens } from '../../security/token.ts'
+import type { Reads } from '../../storage/database.ts'
+import {
+  countSessions,
+  deleteOldestSessions,
+  deleteSession,
+  deleteSessionsOfUser,
+  insertSession,
+  listSessions,
+} from '../../storage/repositories/sessions/session.repository.ts'
 import { findUserById } from '../../storage/repositories/users/user.repository.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
-import { trimSessions } from './open-session.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 
 /** The live sessions of one account, for its owner, an admin or an operator. */
-export type UserSessions = {
+export type Sessions = {
   /** Newest first. */
   list(userId: number): Promise<ListedSession[]>
   revoke(by: Actor | Operator, userId: number, sessionId: string): Promise<void>
@@ -19,7 +27,7 @@ export type UserSessions = {
 // Far more than an account has, unless an older version opened them.
 export const MAX_LISTED_SESSIONS = 1000
 
-export function createUserSessions({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): UserSessions {
+export function createSessions({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): Sessions {
   return {
     async list(userId) {
       const sessions = await listSessions(reads, userId, now(), MAX_LISTED_SESSIONS)
@@ -45,4 +53,63 @@ export function createUserSessions({ reads, changes, now }: Pick<DomainParts, 'r
       })
     },
   }
+}
+
+export type TokenPair = { readonly token: string; readonly refresh: string }
+
+const ID_BYTES = 16
+/** The maximum number of sessions of one user. A login beyond it ends the oldest session. */
+export const MAX_SESSIONS = 100
+const DELETE_BATCH_SIZE = 500
+
+/** Opens a session in a transaction, and returns what its owner keeps of it. */
+export type OpenSession<Kept> = (tx: ChangeTransaction, tokens: Tokens, userId: number, origin: Origin, now: number) => Promise<Kept>
+
+/** Opens a session and returns its two tokens. It ends when its refresh token expires, unless it is revoked earlier. */
+export const openSession: OpenSession<TokenPair> = async (tx, tokens, userId, origin, now) => {
+  const id = await addSession(tx, userId, origin, now, LIFETIME_MINUTES.refresh)
+  return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
+}
+
+/** Opens a session for the web pages and returns the token for its cookie, with which it ends. */
+export const openPageSession: OpenSession<string> = async (tx, tokens, userId, origin, now) => {
+  return tokens.forSession('page', userId, await addSession(tx, userId, origin, now, LIFETIME_MINUTES.page))
+}
+
+/** Ends the session of a caller on the web pages, with every copy of its cookie, and opens another one. Returns the token for its cookie. */
+export async function replacePageSession(tx: ChangeTransaction, tokens: Tokens, { caller, origin }: Actor, now: number): Promise<string> {
+  const { user, sessionId } = caller
+  if (sessionId === undefined) throw new Refusal('no_session')
+  if (await deleteSession(tx, sessionId, user.id, now)) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
+  return openPageSession(tx, tokens, user.id, origin, now)
+}
+
+async function addSession(
+  tx: ChangeTransaction,
+  userId: number,
+  { ip, userAgent }: Origin,
+  now: number,
+  lifetimeMinutes: number,
+): Promise<string> {
+  const id = randomBytes(ID_BYTES).toString('base64url')
+  await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + lifetimeMinutes * 60_000, ip, userAgent })
+  tx.record({ kind: 'session.created', target: userId, sessionId: id })
+  await endOldestSessions(tx, userId)
+  return id
+}
+
+async function endOldestSessions(tx: ChangeTransaction, userId: number, exceptSessionId?: string): Promise<void> {
+  const count = await deleteOldestSessions(tx, userId, { kept: MAX_SESSIONS, limit: DELETE_BATCH_SIZE, exceptSessionId })
+  if (count > 0) tx.record({ kind: 'session.revoked', target: userId, count })
+}
+
+/** Runs one transaction of a change that ends sessions, with the checks of that change. */
+type EndSessions = (work: (tx: ChangeTransaction) => Promise<void>) => Promise<unknown>
+
+/**
+ * Ends the sessions of a user beyond the maximum, in batches. An account of an older version may have any number of sessions; deleting
+ * them in one statement would delay every other write.
+ */
+export async function trimSessions(reads: Reads, endSessions: EndSessions, userId: number, exceptSessionId?: string): Promise<void> {
+  while ((await countSessions(reads, userId)) > MAX_SESSIONS + 1) await endSessions((tx) => endOldestSessions(tx, userId, exceptSessionId))
 }

@@ -1,23 +1,29 @@
-import type { Origin } from '../../model/caller.ts'
-import { findAnyAdmin } from '../../storage/repositories/users/user.repository.ts'
-import type { DomainParts } from '../changes/parts.ts'
-import { addAccount, type Registration } from '../users/user-creation.ts'
+import type { Operator, Origin } from '../../model/caller.ts'
+import type { Reads } from '../../storage/database.ts'
+import { findAnyAdmin, findUserByEmail, insertUser, promoteByEmail } from '../../storage/repositories/users/user.repository.ts'
+import type { DomainParts } from '../changes/changes.ts'
+import { addAccount, type Registrant, recordCreation } from '../users/user-creation.ts'
+import { emailKey } from '../values/email.ts'
 
 /** Lets the person at the terminal of a new service create the first admin in a browser. The route checks the token of the terminal. */
 export type FirstAdmin = {
+  /** Contained in the link that the terminal shows; undefined where there is no form. */
+  readonly token: string | undefined
   /** Whether there is a form, and no admin. */
   isOpen(): Promise<boolean>
   /** Creates a verified admin. Returns false, and creates nothing, if there is an admin. */
-  create(origin: Origin, registration: Registration): Promise<boolean>
+  create(origin: Origin, registrant: Registrant): Promise<boolean>
 }
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & {
-  /** Whether the terminal shows a link to the form. */
-  readonly hasForm: boolean
+  readonly token: string | undefined
 }
 
-export function createFirstAdmin({ reads, changes, passwords, now, hasForm }: Parts): FirstAdmin {
-  let isUsable = hasForm
+const FIRST_NAME = 'Admin'
+const LAST_NAME = 'Latchkey'
+
+export function createFirstAdmin({ reads, changes, passwords, now, token }: Parts): FirstAdmin {
+  let isUsable = token !== undefined
 
   /** Closes the form for good as soon as there is an admin. */
   async function isOpen(): Promise<boolean> {
@@ -26,6 +32,7 @@ export function createFirstAdmin({ reads, changes, passwords, now, hasForm }: Pa
   }
 
   return {
+    token,
     isOpen,
     async create(origin, { password, ...profile }) {
       if (!(await isOpen())) return false
@@ -41,4 +48,36 @@ export function createFirstAdmin({ reads, changes, passwords, now, hasForm }: Pa
       return isCreated
     },
   }
+}
+
+/**
+ * Ensures that a verified admin with this address exists. An existing account is promoted and verified; its password and a ban are not
+ * changed. Safe to run in several processes at once. Returns the id of an existing account if it was promoted, so that the operator can
+ * check who owns it.
+ */
+export async function ensureAdmin(
+  { changes, passwords, now }: Pick<DomainParts, 'changes' | 'passwords' | 'now'>,
+  { origin }: Operator,
+  admin: { readonly email: string; readonly password: string },
+): Promise<{ readonly promoted: number | undefined }> {
+  const passwordHash = await passwords.hash(admin.password)
+  const key = emailKey(admin.email)
+  const account = { email: admin.email, emailKey: key, firstName: FIRST_NAME, lastName: LAST_NAME, passwordHash }
+  return changes.withoutCaller(origin, async (tx) => {
+    const id = await insertUser(tx, { ...account, role: 'admin', verified: true, createdAt: now() })
+    if (id !== undefined) {
+      recordCreation(tx, id, 'admin')
+      return { promoted: undefined }
+    }
+    const former = await findUserByEmail(tx, key)
+    if (former === undefined || !(await promoteByEmail(tx, key))) return { promoted: undefined }
+    if (former.role !== 'admin') tx.record({ kind: 'user.promoted', target: former.id })
+    if (!former.verified) tx.record({ kind: 'user.verified', target: former.id })
+    return { promoted: former.id }
+  })
+}
+
+/** Whether ensureAdmin() would create the account, and so set the password. */
+export async function isMissing(reads: Reads, email: string): Promise<boolean> {
+  return (await findUserByEmail(reads, emailKey(email))) === undefined
 }

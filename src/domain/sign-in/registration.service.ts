@@ -3,26 +3,33 @@ import { Refusal } from '../../model/refusal.ts'
 import type { Role } from '../../model/user.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { findUserById, markVerified } from '../../storage/repositories/users/user.repository.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import { readToken } from '../changes/callers.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import type { AuthFailureReason } from '../operations/observer.ts'
-import { openSession, type TokenPair } from '../sessions/open-session.ts'
-import { readToken } from '../sessions/read-token.ts'
-import { addAccount, createUser, type Registration } from '../users/user-creation.ts'
+import { openSession, type TokenPair } from '../sessions/sessions.service.ts'
+import { addAccount, createUser, type Registrant } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 
-export type Accounts = {
+export type Registration = {
   /** Creates an unverified account, queues its verification mail and opens a session that works once the account is verified. */
-  register(origin: Origin, registration: Registration): Promise<TokenPair>
+  register(origin: Origin, registrant: Registrant): Promise<TokenPair>
   /** The same without a session, for somebody who signs in later. */
-  signUp(origin: Origin, registration: Registration): Promise<void>
+  signUp(origin: Origin, registrant: Registrant): Promise<void>
   /** Creates a verified account for an operator or an admin. Returns its id. */
-  create(by: Actor | Operator, registration: Registration, role: Role): Promise<number>
+  create(by: Actor | Operator, registrant: Registrant, role: Role): Promise<number>
   verify(origin: Origin, token: string): Promise<void>
   resendVerification(origin: Origin, email: string): Promise<void>
 }
 
-export function createAccounts({ reads, changes, tokens, passwords, observer, now, onMailQueued }: Omit<DomainParts, 'lists'>): Accounts {
+export function createRegistration({
+  reads,
+  changes,
+  tokens,
+  passwords,
+  observer,
+  now,
+  onMailQueued,
+}: Omit<DomainParts, 'lists'>): Registration {
   function verifyRefused(reason: AuthFailureReason): Refusal {
     observer.authFailure('verify_email', reason)
     const code = reason === 'user_not_found' || reason === 'already_verified' ? reason : 'token_invalid'
@@ -31,7 +38,7 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
 
   async function add<Opened>(
     origin: Origin,
-    { password, ...profile }: Registration,
+    { password, ...profile }: Registrant,
     open: (tx: ChangeTransaction, userId: number) => Promise<Opened>,
   ): Promise<Opened> {
     const passwordHash = await passwords.hash(password, origin.signal)
@@ -45,9 +52,9 @@ export function createAccounts({ reads, changes, tokens, passwords, observer, no
   }
 
   return {
-    register: (origin, registration) => add(origin, registration, (tx, userId) => openSession(tx, tokens, userId, origin, now())),
-    signUp: (origin, registration) => add(origin, registration, async () => undefined),
-    create: (by, registration, role) => createUser({ changes, passwords, now }, by, registration, role),
+    register: (origin, registrant) => add(origin, registrant, (tx, userId) => openSession(tx, tokens, userId, origin, now())),
+    signUp: (origin, registrant) => add(origin, registrant, async () => undefined),
+    create: (by, registrant, role) => createUser({ changes, passwords, now }, by, registrant, role),
     async verify(origin, token) {
       const { userId, version } = readToken(tokens, observer, token, 'verify', 'verify_email')
       const user = await findUserById(reads, userId)

@@ -6,10 +6,9 @@ import { type Reads, UniqueViolation } from '../../storage/database.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { confirmEmailChange, findEmailChange, saveEmailChange } from '../../storage/repositories/users/email-change.repository.ts'
 import { findUserByEmail, findUserById } from '../../storage/repositories/users/user.repository.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import { readToken } from '../changes/callers.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import type { AuthFailureReason } from '../operations/observer.ts'
-import { readToken } from '../sessions/read-token.ts'
 import { emailKey } from '../values/email.ts'
 
 export type EmailChanges = {

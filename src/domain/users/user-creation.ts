@@ -2,12 +2,10 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Profile, Role } from '../../model/user.ts'
 import { insertUser } from '../../storage/repositories/users/user.repository.ts'
-import { changeAsAdmin } from '../changes/admin-change.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import { type ChangeTransaction, changeAsAdmin, type DomainParts } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
 
-export type Registration = Profile & { readonly password: string }
+export type Registrant = Profile & { readonly password: string }
 
 export type NewAccount = Profile & {
   readonly passwordHash: string
@@ -22,7 +20,7 @@ type Parts = Pick<DomainParts, 'changes' | 'passwords' | 'now'>
 export async function createUser(
   { changes, passwords, now }: Parts,
   by: Actor | Operator,
-  { password, ...profile }: Registration,
+  { password, ...profile }: Registrant,
   role: Role,
 ): Promise<number> {
   const passwordHash = await passwords.hash(password, by.origin.signal)

@@ -1,9 +1,8 @@
 import { Refusal } from '../../model/refusal.ts'
-import type { ListedUser, UserListing, UserPage } from '../../model/user.ts'
+import type { ListedUser, UserCounts, UserListing, UserPage } from '../../model/user.ts'
 import { findAnyAdmin } from '../../storage/repositories/users/user.repository.ts'
-import { findListedUser, listUserPage } from '../../storage/repositories/users/user-list.repository.ts'
-import type { DomainParts } from '../changes/parts.ts'
-import { type CountedUsers, createUserCounting } from './user-counting.ts'
+import { countUsers, findListedUser, listUserPage } from '../../storage/repositories/users/user-list.repository.ts'
+import type { DomainParts } from '../changes/changes.ts'
 
 /** What admins see of all accounts. */
 export type UserDirectory = {
@@ -25,5 +24,54 @@ export function createUserDirectory({ reads, lists, now }: Pick<DomainParts, 're
     },
     counts: createUserCounting({ lists, now }),
     hasAdmin: async () => (await findAnyAdmin(reads)) !== undefined,
+  }
+}
+
+/** The last known counts, and when they were made. */
+export type CountedUsers = { readonly counts: UserCounts; readonly at: number }
+
+const KEPT_MS = 60_000
+// Counting many users takes a while, and must not be most of what the database does.
+const KEPT_TIMES = 20
+const DAYS_COUNTED = 30
+const PART_SIZE = 20_000
+
+type Parts = Pick<DomainParts, 'lists' | 'now'> & { readonly partSize?: number }
+
+/**
+ * Counts all users when somebody asks and the last counts are too old. A few users are counted at once. Many are counted in the background,
+ * and meanwhile the answer is the last known counts, or undefined if there are none.
+ */
+export function createUserCounting({ lists, now, partSize = PART_SIZE }: Parts): () => Promise<CountedUsers | undefined> {
+  let known: (CountedUsers & { readonly keptMs: number }) | undefined
+  let counting: Promise<void> | undefined
+
+  function isFresh(): boolean {
+    return known !== undefined && now() >= known.at && now() - known.at < known.keptMs
+  }
+
+  /** Resolves with the counting, or as soon as it turns out to be long. */
+  function start(): Promise<void> {
+    const startedAt = now()
+    return new Promise((resolve) => {
+      countUsers(lists, { now: startedAt, days: DAYS_COUNTED, partSize, onLong: resolve })
+        .then((counts) => {
+          known = { counts, at: now(), keptMs: Math.max(KEPT_MS, KEPT_TIMES * (now() - startedAt)) }
+        })
+        // A failure is not kept: the next page tries again.
+        .catch(() => undefined)
+        .finally(() => {
+          counting = undefined
+          resolve()
+        })
+    })
+  }
+
+  return async () => {
+    if (!isFresh()) {
+      counting ??= start()
+      await counting
+    }
+    return known
   }
 }

@@ -5,11 +5,9 @@ import { UniqueViolation } from '../../storage/database.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { findUserById, updateUser } from '../../storage/repositories/users/user.repository.ts'
 import { requireReader } from '../changes/callers.ts'
-import { changedFields } from '../changes/changed-fields.ts'
-import type { ChangeTransaction } from '../changes/changes.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import { type ChangeTransaction, changedFields, type DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
-import { replacePageSession, trimSessions } from '../sessions/open-session.ts'
+import { replacePageSession, trimSessions } from '../sessions/sessions.service.ts'
 import { emailKey } from '../values/email.ts'
 import { requestEmailChange } from './email-changes.service.ts'
 
@@ -22,23 +20,22 @@ export type Users = {
   /** Like `edit`, but a new address takes effect when the link that is mailed to it is opened. Returns the account with its present address. */
   editAndConfirm(editor: Actor | Operator, userId: number, edit: Edit): Promise<User>
   changePassword(editor: Actor | Operator, userId: number, password: string): Promise<void>
-}
-
-/** A new password that users choose for themselves on the web pages. */
-export type OwnPassword = {
-  /** Ends every session of the account, also the caller's own, and opens another one. Returns the token for its cookie. */
-  change(actor: Actor, password: string): Promise<string>
+  /**
+   * A new password that users choose for themselves on the web pages. Ends every session of the account, also the caller's own, and opens
+   * another one. Returns the token for its cookie.
+   */
+  changeOwnPassword(actor: Actor, password: string): Promise<string>
 }
 
 type EditParts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'>
 
-export type UsersParts = EditParts & {
-  /** For changes that send a mail. */
-  readonly limiter?: Pick<Limiter, 'countMail'>
-  readonly onMailQueued?: () => void
-}
+type Parts = EditParts &
+  Pick<DomainParts, 'tokens' | 'onMailQueued'> & {
+    /** For changes that send a mail. */
+    readonly limiter: Pick<Limiter, 'countMail'>
+  }
 
-export function createUsers({ limiter, onMailQueued, ...parts }: UsersParts): Users {
+export function createUsers({ tokens, limiter, onMailQueued, ...parts }: Parts): Users {
   async function edit(editor: Actor | Operator, userId: number, changed: Edit): Promise<User> {
     await requireEditable(parts, editor, userId)
     return change(parts, editor, userId, changed, unchanged)
@@ -50,23 +47,18 @@ export function createUsers({ limiter, onMailQueued, ...parts }: UsersParts): Us
       const { email: current } = await requireEditable(parts, editor, userId)
       if (email === undefined || email === current) return change(parts, editor, userId, others, unchanged)
       // Anybody with an account could otherwise have mails sent to any address, in any number.
-      await limiter?.countMail(email, editor.origin.ip)
+      await limiter.countMail(email, editor.origin.ip)
       const user = await change(parts, editor, userId, others, async (tx, account) => {
         await requestEmailChange(tx, account, email, parts.now())
         return account
       })
-      onMailQueued?.()
+      onMailQueued()
       return user
     },
     async changePassword(editor, userId, password) {
       await edit(editor, userId, { password })
     },
-  }
-}
-
-export function createOwnPassword({ tokens, ...parts }: EditParts & Pick<DomainParts, 'tokens'>): OwnPassword {
-  return {
-    async change(actor, password) {
+    async changeOwnPassword(actor, password) {
       const { id } = await requireEditable(parts, actor, actor.caller.user.id)
       return change(parts, actor, id, { password }, (tx) => replacePageSession(tx, tokens, actor, parts.now()))
     },

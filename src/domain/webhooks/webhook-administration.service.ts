@@ -9,8 +9,8 @@ import {
   retryWebhook,
   type WebhookState,
 } from '../../storage/repositories/webhooks/webhook.repository.ts'
-import { changeAsAdmin } from '../changes/admin-change.ts'
-import type { DomainParts } from '../changes/parts.ts'
+import type { DomainParts } from '../changes/changes.ts'
+import { changeAsAdmin } from '../changes/changes.ts'
 
 export type WebhookListPage = {
   readonly items: readonly OutboxWebhook[] /** Undefined on the last page. */

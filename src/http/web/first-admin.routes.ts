@@ -1,5 +1,5 @@
 import type { FirstAdmin } from '../../domain/sign-in/first-admin.service.ts'
-import type { Sessions } from '../../domain/sign-in/login.service.ts'
+import type { Login } from '../../domain/sign-in/login.service.ts'
 import { NAME_MAX_LENGTH } from '../../domain/values/limits.ts'
 import { html } from '../../shared/html.ts'
 import type { App } from '../pipeline/app-type.ts'
@@ -11,7 +11,7 @@ import type { Page } from './site/shell.ts'
 
 export type FirstAdminParts = PageParts & {
   readonly firstAdmin: FirstAdmin
-  readonly sessions: Sessions
+  readonly login: Login
   /** Contained in the link that the terminal shows. */
   readonly token: string
 }
@@ -21,7 +21,7 @@ const CLOSED: Redirect = { to: '/console/sign-in', notice: 'admin-exists' }
 
 /** The form that creates the first admin, for the person who started the service on this machine. */
 export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
-  const { site, cookies, firstAdmin, sessions, token } = parts
+  const { site, cookies, firstAdmin, login, token } = parts
   const { get, post } = createPageRoutes(app, parts, 'console')
   const everyone = { access: 'public', isLocal: true, queryToken: token, limits: { ip: 'login:ip' } } as const
 
@@ -40,8 +40,12 @@ export function firstAdminRoutes(app: App, parts: FirstAdminParts): void {
       const { email, first_name: firstName, last_name: lastName, password } = body
       const isCreated = await firstAdmin.create(request.origin, { email, firstName, lastName, password })
       if (!isCreated) return CLOSED
-      cookies.setSession(reply, await sessions.signIn(request.origin, email, password))
-      return { to: '/console/', notice: 'first-admin-created' }
+      const result = await login.signIn(request.origin, email, password)
+      switch (result.kind) {
+        case 'session':
+          cookies.setSession(reply, result.session)
+          return { to: '/console/', notice: 'first-admin-created' }
+      }
     },
   )
 

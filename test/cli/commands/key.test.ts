@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { createServices } from '../../../src/services.ts'
 import { listApiKeysAfter } from '../../../src/storage/repositories/keys/key.repository.ts'
 import { threeAccounts } from '../../support/app/accounts.ts'
-import { TEST_SECRET } from '../../support/app/start-app.ts'
+import { servicesOn } from '../../support/app/services.ts'
 import { test } from '../../support/databases/databases.ts'
 import { commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 
@@ -14,7 +13,7 @@ test('key create shows a key once, key list never, and key revoke deletes it', a
   const details = { prefix: key.slice(0, 9), access: 'full', expires_at: null, last_used_at: null, retiring_until: null }
   const specified = { id: '', name: 'ci', created_at: '', is_active: true, scopes: ['read', 'write'] }
   assert.deepEqual({ ...view, id: '', created_at: '' }, { ...specified, ...details })
-  const { authentication } = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now })
+  const { authentication } = servicesOn(db)
   assert.equal((await authentication.byKey(key)).user.id, 2)
 
   const [listed] = json(await line.run(['key', 'list', '2', '--json'])) as { last_used_at: string | null }[]
@@ -79,7 +78,7 @@ test('key create takes an access and an expiry', async (t) => {
 test('key rotate shows a new secret once; the former one works for as long as the overlap', async (t) => {
   const line = await commandLine(t)
   const db = await threeAccounts(line)
-  const { authentication } = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now })
+  const { authentication } = servicesOn(db)
   const first = json(await line.run(['key', 'create', '2', '--name', 'ci', '--json'])) as { id: string; key: string }
   const rotate = (...options: string[]) => line.run(['key', 'rotate', 'bob@example.com', first.id.toUpperCase(), '--json', ...options])
   const before = Date.now()

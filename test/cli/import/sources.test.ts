@@ -4,13 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { fromTimestamp, isInFuture } from '../../../src/cli/import/sources/source.ts'
 import type { SourceName } from '../../../src/cli/import/sources/source-names.ts'
 import { createSource } from '../../../src/cli/import/sources/sources.ts'
-import { loadConfig } from '../../../src/config/load.ts'
 import { checkUser } from '../../../src/domain/import/check-user.ts'
 import { checkTime } from '../../../src/domain/import/field-checks.ts'
 import { type JsonObject, Rejected } from '../../../src/domain/import/imported-user.ts'
-import { secretsOf } from '../../../src/process/secrets.ts'
-import { createServices } from '../../../src/services.ts'
-import { TEST_SECRET } from '../../support/app/start-app.ts'
+import { servicesOn } from '../../support/app/services.ts'
 import { test } from '../../support/databases/databases.ts'
 import { ORIGIN } from '../../support/http/origins.ts'
 import { PASSWORD } from '../../support/http/requests.ts'
@@ -261,10 +258,10 @@ const CASES: Readonly<Record<string, Case>> = {
 
 async function assertLogins(line: CommandLine, logins: Case['logins']): Promise<void> {
   const db = await line.database()
-  const { sessions } = createServices({ db, secrets: secretsOf(loadConfig({ SECRET_KEY: TEST_SECRET })), now: Date.now })
+  const { login } = servicesOn(db)
   for (const [email, password] of Object.entries(logins)) {
-    await assert.rejects(sessions.login(ORIGIN, email, `${password}.`), { code: 'wrong_credentials' })
-    assert.ok((await sessions.login(ORIGIN, email, password)).token)
+    await assert.rejects(login.login(ORIGIN, email, `${password}.`), { code: 'wrong_credentials' })
+    assert.ok((await login.login(ORIGIN, email, password)).session.token)
   }
 }
 

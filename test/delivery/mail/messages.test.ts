@@ -165,7 +165,12 @@ test('a mail arrives with two parts, its headers, and one recipient', async (t) 
   const { db, services, mailbox, clock } = await startApp(t, {
     env: { API_TITLE: 'Schlüssel & Söhne', MAIL_FROM: 'Schlüssel <post@example.org>' },
   })
-  await services.accounts.register(ORIGIN, { email: 'Mia@example.com', password: 'correct horse', firstName: 'Mía', lastName: 'Muster' })
+  await services.registration.register(ORIGIN, {
+    email: 'Mia@example.com',
+    password: 'correct horse',
+    firstName: 'Mía',
+    lastName: 'Muster',
+  })
   const [mail, ...others] = await mailbox.messages()
   assert.ok(mail)
   assert.deepEqual(others, [])

@@ -59,7 +59,7 @@ test('an erasure whose own event was erased is found, until an operator accepts 
     reason: 'the address and the details were erased, which no command does to this event',
   })
   const secrets = secretsOf(config)
-  const changes = createChanges({ db, now: clock.now, followUps: createFollowUps({ secrets }), onEvent: () => undefined })
+  const changes = createChanges({ db, now: clock.now, followUps: () => createFollowUps({ secrets }), onEvent: () => undefined })
   await acceptTrail({ reads: readsOf(db), changes, secrets }, OPERATOR.origin)
   await sealerOf(service).run()
   const { problem, erased } = await audit.verify()

@@ -136,7 +136,7 @@ test('the admin of the settings, and another secret key, leave events of the sta
   const useSecrets = async (...secrets: string[]) => {
     const [current, ...fallbacks] = secrets.map((secret) => new TextEncoder().encode(secret))
     assert.ok(current)
-    const followUps = createFollowUps({ secrets: [current, ...fallbacks] })
+    const followUps = () => createFollowUps({ secrets: [current, ...fallbacks] })
     const changes = createChanges({ db: service.db, now: service.clock.now, followUps, onEvent: () => undefined })
     const onFailure = (error: unknown) => assert.fail(String(error))
     await createSecretUse({ changes, now: service.clock.now, secrets: [current, ...fallbacks], onFailure }).run()

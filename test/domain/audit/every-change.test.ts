@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createChanges } from '../../../src/domain/changes/changes.ts'
 import { createFollowUps } from '../../../src/domain/changes/follow-ups.ts'
-import { ensureAdmin } from '../../../src/domain/sign-in/first-admin.ts'
+import { ensureAdmin } from '../../../src/domain/sign-in/first-admin.service.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { createPasswords } from '../../../src/security/password.ts'
 import { admin, member } from '../../support/app/actors.ts'
@@ -36,7 +36,7 @@ test('an account that is deleted in several transactions leaves an event with ea
 test('ADMIN_EMAIL leaves the events of what it changes: a new role, a verification, or nothing', async (t) => {
   const service = await startApp(t)
   const { db, clock, config } = service
-  const followUps = createFollowUps({ secrets: secretsOf(config), securityNotices: false })
+  const followUps = () => createFollowUps({ secrets: secretsOf(config), securityNotices: false })
   const changes = createChanges({ db, now: clock.now, followUps, onEvent: () => undefined })
   const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
   const mia = await member(service, { verified: false })

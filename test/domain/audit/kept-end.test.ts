@@ -94,7 +94,7 @@ test('a trail that was removed altogether is reported, also after the service ha
   const verified = await services.audit.verify()
   assert.deepEqual([verified.problem, verified.sealed], [problem, 0])
   const secrets = secretsOf(config)
-  const changes = createChanges({ db, now: clock.now, followUps: createFollowUps({ secrets }), onEvent: () => undefined })
+  const changes = createChanges({ db, now: clock.now, followUps: () => createFollowUps({ secrets }), onEvent: () => undefined })
   assert.equal(await acceptTrail({ reads: readsOf(db), changes, secrets }, OPERATOR.origin), 2)
   for (const seal of [async () => undefined, sealerOf(trail).run]) {
     await seal()

@@ -44,7 +44,7 @@ test('a removed chain is found, and its events are not sealed again until an ope
   await db.run(REMOVE_FORGERY)
 
   const secrets = secretsOf(config)
-  const changes = createChanges({ db, now: clock.now, followUps: createFollowUps({ secrets }), onEvent: () => undefined })
+  const changes = createChanges({ db, now: clock.now, followUps: () => createFollowUps({ secrets }), onEvent: () => undefined })
   assert.equal(await acceptTrail({ reads: readsOf(db), changes, secrets }, OPERATOR.origin), 4)
   await sealerOf(service).run()
   const { problem, sealed, unsealed } = await services.audit.verify()

@@ -95,7 +95,7 @@ test('a link with a huge event id does not hide that nothing is sealed any more'
   const { db, clock, config } = trail
   await db.run(FORGE_LINK, -2, HUGE_ID)
   const { now } = clock
-  const changes = createChanges({ db, now, followUps: [], onEvent: () => undefined })
+  const changes = createChanges({ db, now, followUps: () => [], onEvent: () => undefined })
   await createSecretUse({ changes, now, secrets: secretsOf(config), onFailure: (error) => assert.fail(String(error)) }).run()
   await member(trail)
   await assert.rejects(trail.sealer.run(), { name: 'BrokenChain', message: /the link at position -2 was added outside of the chain/ })

@@ -18,8 +18,8 @@ const NEW = encode('another secret, which nobody can guess 7Hq2')
 
 const kidOf = (token: string) => decodeProtectedHeader(token).kid
 
-function signingKeysOf({ db, clock }: TestApp, secrets: Secrets) {
-  return createServices({ db, secrets, now: clock.now }).signingKeys
+function signingKeysOf({ db, config, clock }: TestApp, secrets: Secrets) {
+  return createServices(config, { db, secrets: () => secrets, now: clock.now }).signingKeys
 }
 
 /** The same service with other secrets, like a process that was started after SECRET_KEY changed. */

@@ -22,7 +22,7 @@ test('a report of a secret that a rotation has just ended disables nothing', asy
       return row
     },
   }
-  const changes = createChanges({ db, now: clock.now, followUps: [], onEvent: () => assert.fail('something has changed') })
+  const changes = createChanges({ db, now: clock.now, followUps: () => [], onEvent: () => assert.fail('something has changed') })
   const leakedKeys = createLeakedKeys({ reads: overtaken, changes, now: clock.now })
   assert.deepEqual(await leakedKeys.report(ORIGIN, [{ token: holder.key }]), [true])
   const response = await app.inject({ url: '/users/me', headers: { 'x-api-key': rotated ?? '' } })

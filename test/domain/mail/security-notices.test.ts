@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createChanges } from '../../../src/domain/changes/changes.ts'
 import { createFollowUps } from '../../../src/domain/changes/follow-ups.ts'
-import { ensureAdmin } from '../../../src/domain/sign-in/first-admin.ts'
+import { ensureAdmin } from '../../../src/domain/sign-in/first-admin.service.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../support/app/actors.ts'
@@ -156,7 +156,7 @@ test('a start that promotes an existing account mails its owner', async (t) => {
   const service = await startApp(t, ON)
   const mia = await member(service)
   const { db, clock, config, passwords } = service
-  const followUps = createFollowUps({ ...config, secrets: secretsOf(config) })
+  const followUps = () => createFollowUps({ ...config, secrets: secretsOf(config) })
   const changes = createChanges({ db, now: clock.now, followUps, onEvent: () => undefined })
   const start = () =>
     ensureAdmin(

@@ -21,7 +21,7 @@ const [OLD_NAME, NEW_NAME] = fingerprints([OLD, NEW]) as unknown as [string, str
 async function prepare(t: ContractContext) {
   const { db, clock } = await startApp(t)
   const events: Event[] = []
-  const changes = createChanges({ db, now: clock.now, followUps: [], onEvent: (event) => void events.push(event) })
+  const changes = createChanges({ db, now: clock.now, followUps: () => [], onEvent: (event) => void events.push(event) })
   const processWith = (secrets: Secrets) =>
     createSecretUse({ changes, now: clock.now, secrets, onFailure: (error) => assert.fail(String(error)) })
   return { db, clock, events, changes, processWith }

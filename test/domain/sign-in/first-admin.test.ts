@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createChanges } from '../../../src/domain/changes/changes.ts'
-import { ensureAdmin } from '../../../src/domain/sign-in/first-admin.ts'
+import { ensureAdmin } from '../../../src/domain/sign-in/first-admin.service.ts'
 import { createPasswords } from '../../../src/security/password.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
@@ -17,7 +17,7 @@ const ROOT = { email: 'Root@example.com', password: 'correct horse' }
 const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
 
 function partsOn(db: Database, now: () => number) {
-  return { changes: createChanges({ db, now, followUps: [], onEvent: () => undefined }), passwords, now }
+  return { changes: createChanges({ db, now, followUps: () => [], onEvent: () => undefined }), passwords, now }
 }
 
 test('a missing admin is created, verified, with the given password', async (t) => {

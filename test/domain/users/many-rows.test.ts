@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { MAX_KEYS } from '../../../src/domain/keys/keys.service.ts'
-import { MAX_SESSIONS } from '../../../src/domain/sessions/open-session.ts'
+import { MAX_SESSIONS } from '../../../src/domain/sessions/sessions.service.ts'
 import { createPasswords } from '../../../src/security/password.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../support/app/actors.ts'
@@ -186,6 +186,6 @@ test('a caller who was banned since authentication ends no session, not even one
   const before = await rowsOf(testApp, mia.id)
   const banned = { caller: await services.authentication.byToken(boss.token), origin: ORIGIN }
   await services.userAdministration.ban(OPERATOR, boss.id)
-  await assert.rejects(services.userSessions.revokeAll(banned, mia.id), { code: 'token_invalid' })
+  await assert.rejects(services.sessions.revokeAll(banned, mia.id), { code: 'token_invalid' })
   assert.deepEqual(await rowsOf(testApp, mia.id), before)
 })

@@ -9,7 +9,8 @@ import { findUserByEmail, findUserById } from '../../../src/storage/repositories
 import { member } from '../../support/app/actors.ts'
 import { emailChangeCode } from '../../support/app/email-changes.ts'
 import { eventually } from '../../support/app/eventually.ts'
-import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
+import { servicesOn } from '../../support/app/services.ts'
+import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { freshDatabase, test } from '../../support/databases/databases.ts'
 import { actorOf } from '../../support/http/origins.ts'
 import { injectPatiently } from '../../support/http/patience.ts'
@@ -138,7 +139,7 @@ function withSlowHashing({ db, config, clock }: TestApp) {
       return passwords.hash(password, signal)
     },
   }
-  const services = createServices({ db, secrets: secretsOf(config), now: clock.now, passwords: slow })
+  const services = createServices(config, { db, secrets: () => secretsOf(config), now: clock.now, passwords: slow })
   return { services, hashing: started.promise, continueHashing: allowed.resolve }
 }
 
@@ -178,6 +179,6 @@ async function twoProcesses(t: TestContext) {
   const processes = await Promise.all([startProcess(t, { DATABASE_URL: target.url }), startProcess(t, { DATABASE_URL: target.url })])
   const db = await openDatabase(target)
   t.after(() => db.close())
-  const services = createServices({ db, secrets: [new TextEncoder().encode(TEST_SECRET)], now: Date.now })
+  const services = servicesOn(db)
   return { urls: processes.map(({ url }) => url), db, services }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createUserCounting } from '../../../src/domain/users/user-counting.ts'
+import { createUserCounting } from '../../../src/domain/users/user-directory.service.ts'
 import { growth, userCounts } from '../../../src/http/web/console/overview.routes.ts'
 import { renderHtml } from '../../../src/shared/html.ts'
 import type { Reads } from '../../../src/storage/database.ts'

@@ -22,7 +22,7 @@ nodeTest('webhooks report events of users, keys and sessions, and no others', ()
 
 test('a change that is rolled back queues no webhook, and one event of several is queued once', async (t) => {
   const { db, clock, config } = await startWebhookApp(t)
-  const followUps = createFollowUps({ secrets: secretsOf(config), webhooks: config.webhook })
+  const followUps = () => createFollowUps({ secrets: secretsOf(config), webhooks: config.webhook })
   const changes = createChanges({ db, now: clock.now, followUps, onEvent: () => undefined })
   const banned = (fails: boolean) =>
     changes.withoutCaller(ORIGIN, async (tx) => {

@@ -10,7 +10,7 @@ import type { CommandLine } from '../processes/command-line.ts'
 export async function threeAccounts({ database }: CommandLine): Promise<Database> {
   const db = await database()
   const passwords = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const parts = { changes: createChanges({ db, now: Date.now, followUps: [], onEvent: () => undefined }), passwords, now: Date.now }
+  const parts = { changes: createChanges({ db, now: Date.now, followUps: () => [], onEvent: () => undefined }), passwords, now: Date.now }
   const people: [string, string, Role][] = [
     ['Ada', 'Ünal', 'admin'],
     ['Bob', 'Byrne-Jones', 'user'],

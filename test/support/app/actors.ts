@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { createChanges } from '../../../src/domain/changes/changes.ts'
 import { createFollowUps } from '../../../src/domain/changes/follow-ups.ts'
 import type { NewApiKey } from '../../../src/domain/keys/keys.service.ts'
-import { openSession } from '../../../src/domain/sessions/open-session.ts'
+import { openSession } from '../../../src/domain/sessions/sessions.service.ts'
 import { createUser } from '../../../src/domain/users/user-creation.ts'
 import type { Role } from '../../../src/model/user.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
@@ -69,7 +69,7 @@ async function actor({ db, config, clock, services, passwords }: TestApp, role: 
   const changes = createChanges({
     db,
     now: clock.now,
-    followUps: createFollowUps({ secrets: secretsOf(config), webhooks: config.webhook }),
+    followUps: () => createFollowUps({ secrets: secretsOf(config), webhooks: config.webhook }),
     onEvent: () => undefined,
   })
   const id = await createUser({ changes, passwords, now: clock.now }, OPERATOR, { email, password, firstName, lastName }, 'user')

@@ -48,11 +48,11 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
   const ids: number[] = []
   for (const [place] of PEOPLE.slice(2).entries()) {
     clock.advance({ hours: ((place * 7) % 13) * HOURS_PER_STEP })
-    ids.push(await services.accounts.create(OPERATOR, person(place + 2), place === 4 ? 'admin' : 'user'))
+    ids.push(await services.registration.create(OPERATOR, person(place + 2), place === 4 ? 'admin' : 'user'))
     if (place % 9 === 5) await services.userAdministration.ban(OPERATOR, ids.at(-1) ?? 0)
     if (place % 6 === 3) await db.run(UNVERIFY, ids.at(-1) ?? 0)
     if (place % 3 === 0 && place % 9 !== 3)
-      await services.sessions.login(origin(place), person(place + 2).email, person(0).password).catch(() => undefined)
+      await services.login.login(origin(place), person(place + 2).email, person(0).password).catch(() => undefined)
   }
   await addKeys(service, mia.id)
   await addKeys(service, ids[1] ?? 0)
@@ -62,7 +62,7 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
   // Registered by themselves, so that there are mails to read.
   for (const name of ['Nils Nyberg', 'Rosa Pohl']) {
     const [firstName = '', lastName = ''] = name.split(' ')
-    await services.accounts.register(origin(1), {
+    await services.registration.register(origin(1), {
       email: `${firstName.toLowerCase()}@example.net`,
       password: boss.password,
       firstName,
@@ -111,9 +111,9 @@ async function addKeys({ services, clock, db }: TestApp, userId: number): Promis
 async function addSessions({ services, clock }: TestApp, { email, password }: Actor): Promise<void> {
   for (const [place] of BROWSERS.entries()) {
     clock.advance({ hours: 5 })
-    await services.sessions.login(origin(place + 40), email, password)
+    await services.login.login(origin(place + 40), email, password)
   }
-  for (let n = 0; n < 3; n++) await services.sessions.login(origin(44), email, 'not the password').catch(() => undefined)
+  for (let n = 0; n < 3; n++) await services.login.login(origin(44), email, 'not the password').catch(() => undefined)
   await services.failedLogins.flush({ isLast: true })
 }
 

@@ -8,7 +8,7 @@ import { ORIGIN } from '../http/origins.ts'
 export async function importUser(db: Database, user: object): Promise<void> {
   const parts = {
     reads: readsOf(db),
-    changes: createChanges({ db, now: Date.now, followUps: [], onEvent: () => undefined }),
+    changes: createChanges({ db, now: Date.now, followUps: () => [], onEvent: () => undefined }),
     now: Date.now,
   }
   const { write } = createImport(parts, ORIGIN, { onConflict: 'skip', keepIds: false })

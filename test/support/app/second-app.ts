@@ -1,8 +1,10 @@
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
-import { buildApp } from '../../../src/app.ts'
+import { buildApp, createObservation } from '../../../src/app.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
+import { createPasswords } from '../../../src/security/password.ts'
+import { createServices } from '../../../src/services.ts'
 import { createPublicUrl } from '../../../src/shared/public-url.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { requireDeclaredErrors } from '../http/declared-errors.ts'
@@ -11,12 +13,18 @@ import type { TestApp } from './start-app.ts'
 /** A second service on the same database with its own connections, like another process. */
 export async function secondApp(t: TestContext, { config, clock }: TestApp): Promise<App> {
   const db = await openDatabase(config.database)
-  const app = await buildApp(config, {
+  const secrets = secretsOf(config)
+  const { now } = clock
+  const passwords = createPasswords()
+  const observation = createObservation(config, { db, now, passwords })
+  const services = createServices(config, { db, secrets: () => secrets, now, passwords, observer: observation.observer })
+  const app = await buildApp(config, services, {
     db,
-    secrets: secretsOf(config),
-    now: clock.now,
+    secrets,
+    now,
     logger: pino({ level: 'silent' }),
     publicUrl: createPublicUrl(config.baseUrl),
+    observation,
   })
   t.after(async () => {
     await app.close()

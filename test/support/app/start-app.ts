@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { buildApp } from '../../../src/app.ts'
+import { buildApp, createObservation } from '../../../src/app.ts'
 import { type Config, loadConfig } from '../../../src/config/load.ts'
 import { createFileTransport } from '../../../src/delivery/mail/file.transport.ts'
 import { createKeptMails } from '../../../src/delivery/mail/kept-mails.ts'
 import { createMailDispatcher } from '../../../src/delivery/mail/mail-dispatcher.ts'
-import { type ActivityLog, createActivityLog } from '../../../src/domain/operations/activity.ts'
-import { createSessionUse, type SessionUse } from '../../../src/domain/sessions/session-use.ts'
+import type { ActivityLog } from '../../../src/domain/operations/activity.ts'
+import type { SessionUse } from '../../../src/domain/sessions/session-use.ts'
+import { NO_LIMITS } from '../../../src/domain/values/rate-limits.ts'
 import type { App } from '../../../src/http/pipeline/app-type.ts'
 import { openBranding } from '../../../src/process/branding.ts'
 import { createEventLog } from '../../../src/process/event-log.ts'
@@ -67,12 +68,14 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const clock = options.clock ?? createClock()
   // The real algorithm with parameters that are fast enough for hundreds of tests.
   const passwords = options.passwords ?? createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const parts = { db, secrets: secretsOf(config), now: clock.now, passwords, webhooks: config.webhook }
+  const secrets = secretsOf(config)
+  const parts = { db, secrets: () => secrets, now: clock.now, passwords }
   const logged: string[] = []
   const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
-  const sessionUse = createSessionUse(db, clock.now)
-  const activity = createActivityLog({ db, now: clock.now, takeLongestQueue: passwords.takeLongestQueue })
-  const services = createServices(parts)
+  const observation = createObservation(config, { db, now: clock.now, passwords })
+  const { activity } = observation
+  // To arrange the state of a test: without limits, mails, and lines in the log.
+  const services = createServices({ ...config, rateLimits: NO_LIMITS, securityNotices: false }, parts)
   const { brand, templates } = await openBranding(config)
   const mailFolder = join(temporaryFolder(t), 'mail')
   const transport = createFileTransport(mailFolder, () => undefined)
@@ -86,15 +89,21 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
     logger,
     concurrency: 1,
   })
-  const app = await buildApp(config, {
+  const served = createServices(config, {
     ...parts,
-    logger,
-    sessionUse,
-    activity,
-    publicUrl: createPublicUrl(config.baseUrl),
+    observer: observation.observer,
     onEvent: createEventLog(logger),
     onMailQueued: mail.wake,
     firstAdminToken: options.firstAdminToken,
+  })
+  const { sessionUse } = served
+  const app = await buildApp(config, served, {
+    db,
+    secrets,
+    now: clock.now,
+    logger,
+    observation,
+    publicUrl: createPublicUrl(config.baseUrl),
     brand,
     keptMails: createKeptMails(mailFolder),
     devMailToken: DEV_MAIL_TOKEN,

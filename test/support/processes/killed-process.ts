@@ -11,12 +11,11 @@ import { ORIGIN } from '../http/origins.ts'
 
 const config = loadConfig(process.env)
 const db = await openDatabase(config.database)
-const parts = { db, secrets: secretsOf(config), now: Date.now }
-const services = createServices(parts)
+const services = createServices(config, { db, secrets: () => secretsOf(config), now: Date.now })
 const logger = pino({ level: 'silent' })
 const transport = await openTransport(config, () => undefined)
-const dispatcher = createMailDispatcher({ ...parts, tokens: services.tokens, transport, letterhead: () => config, logger })
-await services.accounts.register(ORIGIN, {
+const dispatcher = createMailDispatcher({ db, now: Date.now, tokens: services.tokens, transport, letterhead: () => config, logger })
+await services.registration.register(ORIGIN, {
   email: process.env['EMAIL'] ?? '',
   password: 'correct horse',
   firstName: 'Mia',

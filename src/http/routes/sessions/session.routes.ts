@@ -1,16 +1,16 @@
-import type { UserSessions } from '../../../domain/sessions/sessions.service.ts'
+import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { UserPath } from '../users/user.schemas.ts'
 import { SessionPath, SessionsView, sessionsView, UserSessionPath } from './session.schemas.ts'
 
-export function sessionRoutes(app: App, sessions: UserSessions): void {
+export function sessionRoutes(app: App, sessions: Sessions): void {
   ownSessionRoutes(app, sessions)
   sessionsOfUserRoutes(app, sessions)
 }
 
 /** The caller's own sessions. */
-function ownSessionRoutes(app: App, sessions: UserSessions): void {
+function ownSessionRoutes(app: App, sessions: Sessions): void {
   app.get(
     '/users/me/sessions',
     {
@@ -65,7 +65,7 @@ function ownSessionRoutes(app: App, sessions: UserSessions): void {
 }
 
 /** Any user's sessions, for an admin. */
-function sessionsOfUserRoutes(app: App, sessions: UserSessions): void {
+function sessionsOfUserRoutes(app: App, sessions: Sessions): void {
   app.get(
     '/users/:user_id/sessions',
     {

@@ -1,11 +1,13 @@
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Sessions } from '../../../domain/sign-in/login.service.ts'
-import type { Accounts } from '../../../domain/sign-in/registration.service.ts'
+import type { Login } from '../../../domain/sign-in/login.service.ts'
+import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import { LoginBody, RefreshBody, RegisterBody, TokenPairView, TokenView } from './sign-in.schemas.ts'
 
-export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions, limiter: Limiter): void {
+type SignInParts = { readonly registration: Registration; readonly login: Login; readonly limiter: Limiter }
+
+export function accountRoutes(app: App, { registration, login, limiter }: SignInParts): void {
   app.post(
     '/register/',
     {
@@ -25,7 +27,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions, 
     },
     async ({ origin, body }, reply) => {
       const { email, password, first_name, last_name } = body
-      const pair = await accounts.register(origin, { email, password, firstName: first_name, lastName: last_name })
+      const pair = await registration.register(origin, { email, password, firstName: first_name, lastName: last_name })
       return reply.code(201).send(pair)
     },
   )
@@ -46,7 +48,13 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions, 
         },
       },
     },
-    ({ origin, places, body: { email, password } }) => limiter.settle(places, email, origin, () => sessions.login(origin, email, password)),
+    async ({ origin, places, body: { email, password } }) => {
+      const result = await limiter.settle(places, email, origin, () => login.login(origin, email, password))
+      switch (result.kind) {
+        case 'session':
+          return result.session
+      }
+    },
   )
 
   app.post(
@@ -62,7 +70,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions, 
         response: { 200: described(TokenView, 'A new access token.'), ...refusals('token_invalid', 'token_expired', 413, 429, 503) },
       },
     },
-    async (request) => ({ token: await sessions.refresh(request.body.refresh) }),
+    async (request) => ({ token: await login.refresh(request.body.refresh) }),
   )
 
   app.post(
@@ -78,7 +86,7 @@ export function accountRoutes(app: App, accounts: Accounts, sessions: Sessions, 
       },
     },
     async (request, reply) => {
-      await sessions.logout(request.actor)
+      await login.logout(request.actor)
       return reply.code(204).send()
     },
   )

@@ -1,4 +1,4 @@
-import type { Accounts } from '../../../domain/sign-in/registration.service.ts'
+import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import type { Html } from '../../../shared/html.ts'
 import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/client.ts'
@@ -15,7 +15,7 @@ const EXPIRED_ADVICE = 'Verification links work for 24 hours. Request a new veri
 const INVALID_ADVICE = 'Open the complete link from your latest verification email, or request a new one.'
 const GONE_ADVICE = 'The account was deleted. Sign up again to create a new one.'
 
-export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): void {
+export function verificationRoutes(app: App, registration: Registration, pages: Pages): void {
   app.get(
     '/verify/',
     {
@@ -37,7 +37,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
       errorHandler: pageErrors(wantsHtml, failedPage),
     },
     async (request, reply) => {
-      await accounts.verify(request.origin, request.query.code)
+      await registration.verify(request.origin, request.query.code)
       if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can now sign in.'))
       return { detail: VERIFIED }
     },
@@ -67,7 +67,7 @@ export function verificationRoutes(app: App, accounts: Accounts, pages: Pages): 
       },
     },
     async (request) => {
-      await accounts.resendVerification(request.origin, request.body.email)
+      await registration.resendVerification(request.origin, request.body.email)
       return { message: RESENT }
     },
   )

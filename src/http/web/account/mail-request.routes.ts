@@ -1,6 +1,6 @@
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { PasswordReset } from '../../../domain/sign-in/password-reset.service.ts'
-import type { Accounts } from '../../../domain/sign-in/registration.service.ts'
+import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import type { Origin } from '../../../model/caller.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
@@ -11,7 +11,7 @@ import type { Page } from '../site/shell.ts'
 import { toFrontend } from './texts.ts'
 
 export type MailRequestParts = PageParts & {
-  readonly accounts: Accounts
+  readonly registration: Registration
   readonly passwordReset: PasswordReset
   readonly limiter: Limiter
 }
@@ -30,7 +30,7 @@ const LABELS = { email: 'Email' }
 
 /** Forms that have a mail sent to the address that somebody enters: for a new password, and to verify the address. */
 export function accountMailRequestRoutes(app: App, parts: MailRequestParts): void {
-  const { site, accounts, passwordReset, limiter } = parts
+  const { site, registration, passwordReset, limiter } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
 
   add({
@@ -47,7 +47,7 @@ export function accountMailRequestRoutes(app: App, parts: MailRequestParts): voi
     text: 'Enter the email address of your account. We send you a new link to verify it.',
     button: 'Send link',
     done: 'If there is an account with this address that is not verified, an email with a link is on its way. The link works for 24 hours.',
-    request: accounts.resendVerification,
+    request: registration.resendVerification,
   })
 
   function add(mail: MailRequest): void {

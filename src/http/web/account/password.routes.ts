@@ -1,6 +1,6 @@
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Sessions } from '../../../domain/sign-in/login.service.ts'
-import type { OwnPassword } from '../../../domain/users/users.service.ts'
+import type { Login } from '../../../domain/sign-in/login.service.ts'
+import type { Users } from '../../../domain/users/users.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
@@ -11,7 +11,7 @@ import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { PASSWORD_HINT } from './texts.ts'
 
-export type PasswordParts = PageParts & { readonly ownPassword: OwnPassword; readonly sessions: Sessions; readonly pageLimiter: Limiter }
+export type PasswordParts = PageParts & { readonly users: Users; readonly login: Login; readonly pageLimiter: Limiter }
 
 const LABELS = { current_password: 'Current password', new_password: 'New password', confirm_password: 'Confirm new password' }
 const DIFFERENT = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, The two passwords are not the same' }
@@ -19,7 +19,7 @@ const WRONG = { loc: ['body', 'current_password'], type: 'value_error', msg: 'Va
 
 /** Changing the password, which needs the current one. */
 export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
-  const { site, cookies, ownPassword, sessions, pageLimiter } = parts
+  const { site, cookies, users, login, pageLimiter } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
 
   get('/password', {}, () => form(NO_PROBLEMS))
@@ -35,10 +35,10 @@ export function accountPasswordRoutes(app: App, parts: PasswordParts): void {
     async ({ body, actor, reply }) => {
       if (body.confirm_password !== body.new_password) throw new InvalidRequest([DIFFERENT])
       // Guesses count like those of signing in.
-      const confirm = () => sessions.confirmPassword(actor, body.current_password)
+      const confirm = () => login.confirmPassword(actor, body.current_password)
       await pageLimiter.attempt(actor.caller.user.email, actor.origin, confirm).catch(asFieldProblem)
       // The session is replaced: a copy of the cookie ends with the password that it was opened with.
-      cookies.setSession(reply, await ownPassword.change(actor, body.new_password))
+      cookies.setSession(reply, await users.changeOwnPassword(actor, body.new_password))
       return { to: '/account/password', notice: 'password-changed' }
     },
   )

@@ -1,5 +1,5 @@
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Accounts } from '../../../domain/sign-in/registration.service.ts'
+import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
@@ -9,13 +9,13 @@ import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { PASSWORD_HINT, toFrontend } from './texts.ts'
 
-export type RegisterParts = PageParts & { readonly accounts: Accounts; readonly limiter: Limiter }
+export type RegisterParts = PageParts & { readonly registration: Registration; readonly limiter: Limiter }
 
 const LABELS = { first_name: 'First name', last_name: 'Last name', email: 'Email', password: 'Password' }
 
 /** Creating an account. Its owner verifies the address with a link before signing in. */
 export function accountRegisterRoutes(app: App, parts: RegisterParts): void {
-  const { site, accounts, limiter } = parts
+  const { site, registration, limiter } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
 
   get('/register', { access: 'public' }, () => form(NO_PROBLEMS, {}))
@@ -31,7 +31,7 @@ export function accountRegisterRoutes(app: App, parts: RegisterParts): void {
     },
     async ({ body, request }) => {
       await limiter.countAddress('register:ip', request.origin.ip)
-      await accounts.signUp(request.origin, {
+      await registration.signUp(request.origin, {
         email: body.email,
         password: body.password,
         firstName: body.first_name,

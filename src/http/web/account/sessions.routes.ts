@@ -1,4 +1,4 @@
-import { MAX_LISTED_SESSIONS, type UserSessions } from '../../../domain/sessions/sessions.service.ts'
+import { MAX_LISTED_SESSIONS, type Sessions } from '../../../domain/sessions/sessions.service.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
@@ -10,25 +10,25 @@ import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 
-export type SessionsParts = PageParts & { readonly userSessions: UserSessions }
+export type SessionsParts = PageParts & { readonly sessions: Sessions }
 
 const PAGING = pagingOf({ size: 25, maxItems: MAX_LISTED_SESSIONS })
 const Query = { page: pageNumber(PAGING) }
 
 /** Where the caller is signed in, and ending it. */
 export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
-  const { site, userSessions } = parts
+  const { site, sessions } = parts
   const { get, post } = createPageRoutes(app, parts, 'account')
 
   get('/sessions', { query: Query }, async ({ query, actor }) => {
     const { user, sessionId } = actor.caller
-    const sessions = await userSessions.list(user.id)
-    const hasOthers = sessions.some(({ id }) => id !== sessionId)
-    return sessionsPage(pageOf(sessions, query.page, PAGING), sessionId, hasOthers)
+    const live = await sessions.list(user.id)
+    const hasOthers = live.some(({ id }) => id !== sessionId)
+    return sessionsPage(pageOf(live, query.page, PAGING), sessionId, hasOthers)
   })
 
   post('/sessions/revoke-others', { asksForPassword: false }, async ({ actor }) => {
-    await userSessions.revokeAll(actor, actor.caller.user.id)
+    await sessions.revokeAll(actor, actor.caller.user.id)
     return { to: '/account/sessions', notice: 'sessions-revoked' }
   })
 
@@ -36,7 +36,7 @@ export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
     '/sessions/:session_id/revoke',
     { asksForPassword: false, params: { session_id: Type.String() }, query: Query },
     async ({ params, query, actor }) => {
-      await userSessions.revoke(actor, actor.caller.user.id, params.session_id)
+      await sessions.revoke(actor, actor.caller.user.id, params.session_id)
       return { to: `/account/sessions${queryText({ page: laterPage(query.page) })}`, notice: 'session-revoked' }
     },
   )

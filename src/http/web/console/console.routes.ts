@@ -1,11 +1,11 @@
 import type { Audit } from '../../../domain/audit/audit.service.ts'
-import type { KeyDirectory } from '../../../domain/keys/key-directory.service.ts'
+import type { KeyDirectory } from '../../../domain/keys/key-use.ts'
 import type { ApiKeys } from '../../../domain/keys/keys.service.ts'
 import type { LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
 import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
 import type { ActivityLog } from '../../../domain/operations/activity.ts'
-import type { UserSessions } from '../../../domain/sessions/sessions.service.ts'
-import type { Accounts } from '../../../domain/sign-in/registration.service.ts'
+import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
+import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
 import type { WebhookAdministration } from '../../../domain/webhooks/webhook-administration.service.ts'
@@ -26,12 +26,12 @@ import { consoleWebhooksRoutes } from './webhooks.routes.ts'
 
 /** The services that the pages of the console call: the same rules as those of the API. */
 export type ConsoleServices = {
-  readonly accounts: Accounts
+  readonly registration: Registration
   readonly audit: Audit
   readonly webhooks: WebhookAdministration
   readonly userDirectory: UserDirectory
   readonly userAdministration: UserAdministration
-  readonly userSessions: UserSessions
+  readonly sessions: Sessions
   readonly apiKeys: ApiKeys
   readonly keyDirectory: KeyDirectory
   readonly leakedKeys: LeakedKeys

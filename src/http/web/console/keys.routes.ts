@@ -1,4 +1,4 @@
-import { type KeyDirectory, UNUSED_DAYS } from '../../../domain/keys/key-directory.service.ts'
+import { type KeyDirectory, UNUSED_DAYS } from '../../../domain/keys/key-use.ts'
 import type { FoundKey, FoundKeyState, LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
 import type { OwnedApiKey } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'

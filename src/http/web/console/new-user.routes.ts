@@ -1,4 +1,4 @@
-import type { Accounts } from '../../../domain/sign-in/registration.service.ts'
+import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
@@ -7,7 +7,7 @@ import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/ele
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 
-export type NewUserParts = PageParts & { readonly accounts: Accounts }
+export type NewUserParts = PageParts & { readonly registration: Registration }
 
 const LABELS = { email: 'Email', first_name: 'First name', last_name: 'Last name', password: 'Password' }
 
@@ -27,7 +27,7 @@ export function consoleNewUserRoutes(app: App, parts: NewUserParts): void {
     },
     async ({ body, actor }) => {
       const { email, first_name: firstName, last_name: lastName, password } = body
-      const id = await parts.accounts.create(actor, { email, firstName, lastName, password }, 'user')
+      const id = await parts.registration.create(actor, { email, firstName, lastName, password }, 'user')
       return { to: `/console/users/${id}`, notice: 'user-created' }
     },
   )

@@ -1,6 +1,5 @@
 import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
-import type { CountedUsers } from '../../../domain/users/user-counting.ts'
-import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
+import type { CountedUsers, UserDirectory } from '../../../domain/users/user-directory.service.ts'
 import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'

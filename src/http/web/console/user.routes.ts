@@ -1,6 +1,6 @@
 import type { Audit } from '../../../domain/audit/audit.service.ts'
 import { type ApiKeys, MAX_KEYS } from '../../../domain/keys/keys.service.ts'
-import { MAX_LISTED_SESSIONS, type UserSessions } from '../../../domain/sessions/sessions.service.ts'
+import { MAX_LISTED_SESSIONS, type Sessions } from '../../../domain/sessions/sessions.service.ts'
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
 import type { Actor } from '../../../model/caller.ts'
@@ -15,7 +15,7 @@ import { userPage } from './user.pages.ts'
 export type ConsoleUserParts = PageParts & {
   readonly userDirectory: UserDirectory
   readonly userAdministration: UserAdministration
-  readonly userSessions: UserSessions
+  readonly sessions: Sessions
   readonly apiKeys: ApiKeys
   readonly audit: Audit
 }
@@ -38,17 +38,17 @@ type Action = {
 
 /** One account, and everything that an admin may do with it. */
 export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
-  const { site, userDirectory, userAdministration, userSessions, apiKeys, audit } = parts
+  const { site, userDirectory, userAdministration, sessions, apiKeys, audit } = parts
   const { get, post } = createPageRoutes(app, parts, 'console')
 
   get('/users/:user_id', { params: User, query: Query }, async ({ params, query, actor }) => {
     const user = await userDirectory.find(params.user_id)
-    const [sessions, keys, events] = await Promise.all([
-      userSessions.list(user.id),
+    const [live, keys, events] = await Promise.all([
+      sessions.list(user.id),
       apiKeys.list(actor, user.id).then((all) => pageFrom(all, query.keys, KEYS)),
       audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
     ])
-    return userPage(site, actor.caller, { user, sessions: pageOf(sessions, query.sessions, SESSIONS), keys, events: events.items })
+    return userPage(site, actor.caller, { user, sessions: pageOf(live, query.sessions, SESSIONS), keys, events: events.items })
   })
 
   /** A button that changes the account and leads back to its page. */
@@ -76,7 +76,7 @@ export function consoleUserRoutes(app: App, parts: ConsoleUserParts): void {
     '/users/:user_id/sessions/:session_id/revoke',
     { asksForPassword: false, params: Session, query: Query },
     async ({ params, query, actor }) => {
-      await userSessions.revoke(actor, params.user_id, params.session_id)
+      await sessions.revoke(actor, params.user_id, params.session_id)
       return { to: userPath(params.user_id, query), notice: 'session-revoked' }
     },
   )

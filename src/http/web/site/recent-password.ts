@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Sessions } from '../../../domain/sign-in/login.service.ts'
+import type { Login } from '../../../domain/sign-in/login.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
 import type { PasswordQuestion } from '../../pipeline/declarations.ts'
@@ -31,7 +31,7 @@ export class PasswordRequired extends Refusal {
 
 export type RecentPasswordParts = {
   readonly site: Pick<Site, 'now'>
-  readonly sessions: Pick<Sessions, 'confirmPassword'>
+  readonly login: Pick<Login, 'confirmPassword'>
   readonly limiter: Limiter
   readonly cookies: Cookies
 }
@@ -40,7 +40,7 @@ export type RecentPasswordParts = {
  * Lets a request pass if the password was given in the last ten minutes. Otherwise the answer is the same form with a field for the password,
  * and the right password lets it pass. Attempts count like those of signing in.
  */
-export function createRecentPassword({ site, sessions, limiter, cookies }: RecentPasswordParts): Hook {
+export function createRecentPassword({ site, login, limiter, cookies }: RecentPasswordParts): Hook {
   return async (request, reply) => {
     const { asksForPassword } = request.routeOptions.config
     const isRecent = site.now() - request.passwordAt < RECENT_MS
@@ -49,7 +49,7 @@ export function createRecentPassword({ site, sessions, limiter, cookies }: Recen
     const { password } = (request.body ?? {}) as { password?: string }
     if (password === undefined) throw new PasswordRequired()
     const { user } = request.caller
-    const token = await limiter.attempt(user.email, request.origin, () => sessions.confirmPassword(request.actor, password))
+    const token = await limiter.attempt(user.email, request.origin, () => login.confirmPassword(request.actor, password))
     cookies.setSession(reply, token)
     request.passwordAt = site.now()
     request.passwordQuestion = undefined

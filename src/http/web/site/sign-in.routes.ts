@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Sessions } from '../../../domain/sign-in/login.service.ts'
+import type { Login } from '../../../domain/sign-in/login.service.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { App } from '../../pipeline/app-type.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
@@ -13,7 +13,7 @@ import { returnPath } from './return-path.ts'
 import type { Page } from './shell.ts'
 
 export type SignInParts = PageParts & {
-  readonly sessions: Sessions
+  readonly login: Login
   /** The limits of the sign-in pages. */
   readonly pageLimiter: Limiter
   /** Says what to do where nobody can sign in yet; undefined where somebody can. */
@@ -26,7 +26,7 @@ const TITLES: Readonly<Record<PageArea, string>> = { console: 'Sign in to the co
 
 /** Signing in and out, for both areas: one cookie opens both. */
 export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void {
-  const { site, cookies, sessions, pageLimiter } = parts
+  const { site, cookies, login, pageLimiter } = parts
   const { get, post } = createPageRoutes(app, parts, area)
 
   get('/sign-in', { access: 'public', query: { next: Next } }, ({ query, request }) =>
@@ -45,9 +45,12 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
     },
     async ({ body, request, reply }) => {
       const { origin, places } = request
-      const token = await pageLimiter.settle(places, body.email, origin, () => sessions.signIn(origin, body.email, body.password))
-      cookies.setSession(reply, token)
-      return { to: returnPath(body.next, area) }
+      const result = await pageLimiter.settle(places, body.email, origin, () => login.signIn(origin, body.email, body.password))
+      switch (result.kind) {
+        case 'session':
+          cookies.setSession(reply, result.session)
+          return { to: returnPath(body.next, area) }
+      }
     },
   )
 
@@ -59,7 +62,7 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
 
   // For every user: also one who may not see the console must be able to leave it.
   post('/sign-out', { asksForPassword: false, access: 'user' }, async ({ actor, reply }) => {
-    await sessions.logout(actor)
+    await login.logout(actor)
     cookies.clearSession(reply)
     return { to: `/${area}/sign-in`, notice: 'signed-out' }
   })

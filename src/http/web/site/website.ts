@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { FirstAdmin } from '../../../domain/sign-in/first-admin.service.ts'
-import type { Sessions } from '../../../domain/sign-in/login.service.ts'
+import type { Login } from '../../../domain/sign-in/login.service.ts'
 import { deriveKeys, type Secrets } from '../../../security/derived-keys.ts'
 import { COMMAND } from '../../../shared/command.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -24,7 +24,7 @@ import { createSiteAssets, siteAssetRoutes } from './site-assets.ts'
 /** The services that pages call: the same rules as those of the API. */
 export type WebsiteServices = ConsoleServices &
   Omit<AccountParts, keyof PageParts | 'secretFlash'> & {
-    readonly sessions: Sessions
+    readonly login: Login
     readonly firstAdmin: FirstAdmin
     readonly pageLimiter: Limiter
   }
@@ -47,7 +47,7 @@ export type Website = {
 export function createWebsite(options: WebsiteOptions, services: WebsiteServices, now: () => number): Website {
   const site = createSite(options, createSiteAssets(options.brand), now)
   const cookies = createCookies(site.isSecure)
-  const { sessions, pageLimiter, userDirectory, firstAdmin } = services
+  const { login, pageLimiter, userDirectory, firstAdmin } = services
   const parts = { site, cookies, errors: createPageErrors(site, cookies, sendSitePage), ...services }
 
   /** Without an admin, nobody can sign in to the console. */
@@ -66,7 +66,7 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
     steps: {
       isSecure: site.isSecure,
       readCookie: cookies.readSession,
-      requireRecentPassword: createRecentPassword({ site, sessions, limiter: pageLimiter, cookies }),
+      requireRecentPassword: createRecentPassword({ site, login, limiter: pageLimiter, cookies }),
     },
     addRoutes(app) {
       siteAssetRoutes(app, site.assets)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { MAX_RETIRING_SECRETS } from '../../../../src/domain/keys/key-rotation.ts'
+import { MAX_RETIRING_SECRETS } from '../../../../src/domain/keys/keys.service.ts'
 import { createHousekeeping } from '../../../../src/domain/operations/housekeeping.ts'
 import { MAX_OVERLAP_SECONDS } from '../../../../src/domain/values/limits.ts'
 import { isWellFormedApiKey } from '../../../../src/security/api-key-secret.ts'

@@ -17,7 +17,7 @@ const PLAIN_PATH = '/dev/mail'
 const PATH = `${PLAIN_PATH}?token=${DEV_MAIL_TOKEN}`
 
 async function register({ services, mailbox }: TestApp, email: string): Promise<string> {
-  await services.accounts.register(ORIGIN, { email, password: PASSWORD, firstName: 'Mia', lastName: 'Muster' })
+  await services.registration.register(ORIGIN, { email, password: PASSWORD, firstName: 'Mia', lastName: 'Muster' })
   return mailbox.linkFor(email)
 }
 

@@ -33,8 +33,8 @@ async function comparedKinds({ db, config, clock }: TestApp, ...emails: string[]
       return false
     },
   }
-  const { sessions } = createServices({ db, secrets: secretsOf(config), now: clock.now, passwords })
-  for (const email of emails) await assert.rejects(sessions.login(ORIGIN, email, PASSWORD))
+  const { login: service } = createServices(config, { db, secrets: () => secretsOf(config), now: clock.now, passwords })
+  for (const email of emails) await assert.rejects(service.login(ORIGIN, email, PASSWORD))
   return compared
 }
 
@@ -70,8 +70,8 @@ test('400: a password change during the login wins over the replacement of a for
   const { db, config, clock } = await startApp(t)
   await importUser(db, { email: 'ada@example.com', password_hash: BCRYPT })
   const cheap = createPasswords({ memoryKiB: 64, passes: 1, maxWaitMs: 30_000 })
-  const parts = { db, secrets: secretsOf(config), now: clock.now }
-  const { users } = createServices({ ...parts, passwords: cheap })
+  const parts = { db, secrets: () => secretsOf(config), now: clock.now }
+  const { users } = createServices(config, { ...parts, passwords: cheap })
   const user = await findUserByEmail(db, 'ada@example.com')
   const passwords = {
     ...cheap,
@@ -80,8 +80,8 @@ test('400: a password change during the login wins over the replacement of a for
       return cheap.hash(password)
     },
   }
-  const { sessions } = createServices({ ...parts, passwords })
-  await assert.rejects(sessions.login(ORIGIN, 'ada@example.com', PASSWORD), { code: 'wrong_credentials' })
+  const { login: service } = createServices(config, { ...parts, passwords })
+  await assert.rejects(service.login(ORIGIN, 'ada@example.com', PASSWORD), { code: 'wrong_credentials' })
   const row = await db.first(FOREIGN_ROW, 'ada@example.com')
   assert.equal(await cheap.matches('another good password', row?.password_hash), true)
   assert.equal(row?.foreign_kind, null)

@@ -252,7 +252,7 @@ plainTest('markup in a name, a key, a scope, a form or a user agent is shown as 
       await app.inject(visit(`/account/sign-in?next=${encodeURIComponent(text)}`)),
     ]
     for (const { body } of pages) assert.doesNotMatch(body, /<(?:script>|img src=x|svg|b>)|href="javascript/i, text)
-    await service.services.userSessions.revokeAll(OPERATOR, mia.id)
+    await service.services.sessions.revokeAll(OPERATOR, mia.id)
     service.clock.advance({ minutes: 1 })
   }
 })

@@ -107,7 +107,7 @@ test('303: a new password needs the current one, ends every session and opens a 
   assert.deepEqual([changed.statusCode, changed.headers.location], [303, '/account/password'])
   assert.equal((await look('', other)).statusCode, 303)
   assert.equal((await look('', sessionCookie(changed))).statusCode, 200)
-  assert.equal((await services.userSessions.list(mia.id)).length, 1)
+  assert.equal((await services.sessions.list(mia.id)).length, 1)
   await assert.rejects(signIn(app, mia))
   await signIn(app, { email: mia.email, password: 'a brand new one' })
 })
@@ -117,7 +117,7 @@ test('303: a copy of the cookie ends with the password, and the new session know
   const browser = { 'user-agent': 'Firefox of Mia' }
   const from = (request: InjectOptions): InjectOptions => ({ ...request, headers: { ...request.headers, ...browser }, remoteAddress: IP })
   const copied = sessionCookie(await app.inject(from(submit('/account/sign-in', { email: mia.email, password: mia.password }))))
-  const [old] = (await services.userSessions.list(mia.id)).filter(({ ip }) => ip === IP)
+  const [old] = (await services.sessions.list(mia.id)).filter(({ ip }) => ip === IP)
   clock.advance({ minutes: 11 })
   const passwords = { current_password: mia.password, new_password: 'a brand new one', confirm_password: 'a brand new one' }
   const changed = await app.inject(from(submit('/account/password', passwords, copied)))
@@ -127,7 +127,7 @@ test('303: a copy of the cookie ends with the password, and the new session know
   assert.deepEqual([read.statusCode, read.headers.location], [303, '/account/sign-in'], 'the copy reads nothing')
   assert.equal((await send('', { first_name: 'Eve', last_name: 'Eve' }, copied)).statusCode, 401, 'the copy changes nothing')
 
-  const [session, ...others] = await services.userSessions.list(mia.id)
+  const [session, ...others] = await services.sessions.list(mia.id)
   assert.deepEqual(others, [])
   assert.notEqual(session?.id, old?.id)
   assert.deepEqual([session?.ip, session?.userAgent, session?.createdAt], [IP, 'Firefox of Mia', clock.now()])
@@ -167,8 +167,8 @@ test('429: guessing the current password counts like signing in', async (t) => {
 
 test('200: many sessions are shown in pages', async (t) => {
   const { mia, look, services } = await start(t)
-  for (let n = 0; n < 25; n++) await services.sessions.login(ORIGIN, mia.email, mia.password)
-  assert.equal((await services.userSessions.list(mia.id)).length, 27)
+  for (let n = 0; n < 25; n++) await services.login.login(ORIGIN, mia.email, mia.password)
+  assert.equal((await services.sessions.list(mia.id)).length, 27)
   const [first, second] = [await look('sessions'), await look('sessions?page=2')]
   const count = ({ body }: { body: string }) => body.split('class="main"').length - 1
   assert.deepEqual([count(first), count(second)], [25, 2])
@@ -183,7 +183,7 @@ test('303: sessions are listed and ended, but only own ones', async (t) => {
   const { service, app, send, look, mia, cookie } = await start(t)
   const other = await signIn(app, mia)
   const stranger = await member(service)
-  const [strange] = await service.services.userSessions.list(stranger.id)
+  const [strange] = await service.services.sessions.list(stranger.id)
   assert.equal((await send(`sessions/${strange?.id}/revoke`)).statusCode, 404)
   const buttons = (body: string) => [...body.matchAll(/action="\/account\/sessions\/([\w-]+)\/revoke"/g)].map(([, id]) => id ?? '')
   const listed = buttons((await look('sessions')).body)
@@ -194,14 +194,14 @@ test('303: sessions are listed and ended, but only own ones', async (t) => {
   const again = await signIn(app, mia)
   assert.equal((await send('sessions/revoke-others')).statusCode, 303)
   assert.equal((await look('', again)).statusCode, 303)
-  assert.equal((await service.services.userSessions.list(stranger.id)).length, 1)
+  assert.equal((await service.services.sessions.list(stranger.id)).length, 1)
 })
 
 test('each change on the account pages leaves its event, which names the user', async (t) => {
   const { send, service, services, mia, cookie, app } = await start(t, { SELF_DELETION: 'true' })
-  const former = new Set((await services.userSessions.list(mia.id)).map(({ id }) => id))
+  const former = new Set((await services.sessions.list(mia.id)).map(({ id }) => id))
   const other = await signIn(app, mia)
-  const session = (await services.userSessions.list(mia.id)).find(({ id }) => !former.has(id))?.id
+  const session = (await services.sessions.list(mia.id)).find(({ id }) => !former.has(id))?.id
   const recorded = async () => {
     const lines = service.logged.map((line) => JSON.parse(line) as { event?: string; via?: string; actor?: number; target?: number })
     return lines.filter(({ event }) => event !== undefined).map(({ event, via, actor, target }) => `${event} ${via} ${actor} ${target}`)

@@ -19,7 +19,7 @@ test('200: registering creates an unverified account without a session, mails a 
     [user.email, user.firstName, user.lastName, user.verified, user.role],
     ['mia@example.com', 'Mia', 'Muster', false, 'user'],
   )
-  assert.deepEqual(await services.userSessions.list(1), [])
+  assert.deepEqual(await services.sessions.list(1), [])
   const early = await app.inject(submit('/account/sign-in', credentials(MIA)))
   assert.equal(early.statusCode, 401)
   assert.match(textOf(early), /Verify your email address before you sign in/)

@@ -84,7 +84,7 @@ test('a download ends when its admin is banned, demoted or signed out', async (t
   const revocations: [(id: number) => Promise<unknown>, string][] = [
     [(id) => services.userAdministration.ban(OPERATOR, id), 'token_invalid'],
     [(id) => services.userAdministration.revokeAdmin(OPERATOR, id), 'not_permitted'],
-    [(id) => services.userSessions.revokeAll(OPERATOR, id), 'token_invalid'],
+    [(id) => services.sessions.revokeAll(OPERATOR, id), 'token_invalid'],
   ]
   for (const [revoke, code] of revocations) {
     const second = await admin(service)

@@ -24,7 +24,7 @@ test('200: the mailbox lists kept mails and shows each as its reader would see i
   const { services, mailbox, look } = await start(t)
   assert.match(textOf(await look('')), /Mailbox No mail yet/)
   const person = { email: 'mia@example.com', password: 'correct horse', firstName: '<b>Mia', lastName: 'Muster' }
-  await services.accounts.register(ORIGIN, person)
+  await services.registration.register(ORIGIN, person)
   const [mail] = await mailbox.messages()
   const [, path = ''] = /href="\/console\/mail(\/kept\/[^"]+)"/.exec((await look('')).body) ?? []
   const page = await look(path)

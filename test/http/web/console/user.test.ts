@@ -31,7 +31,7 @@ function events({ logged }: Pick<TestApp, 'logged'>): string[] {
 test('200: the page shows the profile, the sessions and the keys of a user, with their buttons', async (t) => {
   const { service, look } = await start(t)
   const mia = await member(service, { email: 'mia@example.com', verified: false })
-  await service.services.userSessions.revokeAll(OPERATOR, mia.id)
+  await service.services.sessions.revokeAll(OPERATOR, mia.id)
   const { keyId } = await keyHolder(service, mia, { name: 'deploy key' })
   const page = await look(String(mia.id))
   assert.equal(page.statusCode, 200)
@@ -53,7 +53,7 @@ test('303: each button does what it says, once, and its event names the admin an
   const { service, press, look, boss, services, mailbox } = stage
   const mia = await member(service, { verified: false })
   const { keyId } = await keyHolder(service, mia)
-  const [session] = await services.userSessions.list(mia.id)
+  const [session] = await services.sessions.list(mia.id)
   const steps: [string, string, string, RegExp][] = [
     ['verify', 'user-verified', 'user.verified', /Active/],
     ['ban', 'user-banned', 'user.banned', /Banned/],
@@ -84,7 +84,7 @@ test('400, 404, 422: a refusal is a page that says why, and nothing changes', as
   const mia = await member(service)
   const other = await member(service)
   const { keyId } = await keyHolder(service, other)
-  const [session] = await service.services.userSessions.list(other.id)
+  const [session] = await service.services.sessions.list(other.id)
   const before = events(stage).length
   const cases: [string, number, RegExp][] = [
     [`${boss.id}/ban`, 400, /You cannot ban yourself/],
@@ -139,7 +139,7 @@ test('403: making an admin and deleting ask for the password again after ten min
   assert.deepEqual([confirmed.statusCode, await roleOf()], [303, 'admin'])
   // The new cookie names the same session and need not ask again; the former one still has to.
   const renewed = sessionCookie(confirmed)
-  assert.equal((await services.userSessions.list(boss.id)).length, 2)
+  assert.equal((await services.sessions.list(boss.id)).length, 2)
   const stale = await press('delete')
   assert.equal(stale.statusCode, 403)
   assert.match(textOf(stale), /Enter it again to delete this user\./)
@@ -187,7 +187,7 @@ test('403, 303: an admin who is demoted, banned or signed out elsewhere changes 
   const revocations: [string, (id: number) => Promise<unknown>, number][] = [
     ['demoted', (id) => services.userAdministration.revokeAdmin(OPERATOR, id), 403],
     ['banned', (id) => services.userAdministration.ban(OPERATOR, id), 401],
-    ['revoked', (id) => services.userSessions.revokeAll(OPERATOR, id), 401],
+    ['revoked', (id) => services.sessions.revokeAll(OPERATOR, id), 401],
   ]
   for (const [name, revoke, status] of revocations) {
     const second = await admin(service)
@@ -228,9 +228,9 @@ test('200: sessions and keys have pages, and every key has its buttons', async (
   assert.deepEqual(idsOf(second), created.slice(10))
   assert.match(second.body, /rel="prev"/)
 
-  for (let n = 0; n < 10; n++) await services.sessions.login(ORIGIN, mia.email, mia.password)
+  for (let n = 0; n < 10; n++) await services.login.login(ORIGIN, mia.email, mia.password)
   const revocable = ({ body }: { body: string }) => [...body.matchAll(/\/sessions\/([^/]+)\/revoke["?]/g)].map(([, id]) => id)
-  const ids = (await services.userSessions.list(mia.id)).map(({ id }) => id)
+  const ids = (await services.sessions.list(mia.id)).map(({ id }) => id)
   assert.equal(ids.length, 11)
   const pages = [revocable(await look(String(mia.id))), revocable(await look(`${mia.id}?sessions=2`))]
   assert.deepEqual(pages, [ids.slice(0, 10), ids.slice(10)])
@@ -242,7 +242,7 @@ test('401, 403: a form whose sender loses their access while its body arrives ch
   const revocations: [string, (id: number) => Promise<unknown>, number][] = [
     ['demoted', (id) => services.userAdministration.revokeAdmin(OPERATOR, id), 403],
     ['banned', (id) => services.userAdministration.ban(OPERATOR, id), 401],
-    ['revoked', (id) => services.userSessions.revokeAll(OPERATOR, id), 401],
+    ['revoked', (id) => services.sessions.revokeAll(OPERATOR, id), 401],
   ]
   for (const [name, revoke, status] of revocations) {
     const second = await admin(service)

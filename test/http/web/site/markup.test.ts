@@ -52,7 +52,7 @@ async function startAttacked(t: Parameters<typeof startApp>[0], attack: string) 
   const cookie = sessionCookie(await app.inject({ ...request, headers: { ...headers, 'user-agent': attack } }))
   // For the audit trail, by way of the pages.
   await app.inject(submit('/account/', { first_name: `x${attack}`, last_name: attack }, cookie))
-  await services.accounts.register(
+  await services.registration.register(
     { ...ORIGIN, userAgent: attack },
     {
       email: 'mia@example.com',

@@ -126,7 +126,7 @@ test('200: in place of a page beyond the end is the last one', async (t) => {
   assert.equal(mainCells(after), 25)
   assert.ok(linkOf(after, 'next') === undefined && linkOf(after, 'prev') === undefined, 'one page is left')
 
-  assert.equal(mainCells(await look('/account/sessions?page=40')), (await services.userSessions.list(boss.id)).length - 25)
+  assert.equal(mainCells(await look('/account/sessions?page=40')), (await services.sessions.list(boss.id)).length - 25)
   assert.match(textOf(await look(`/console/users/${boss.id}?sessions=100&keys=100`)), /Sessions .*Unknown client.*API keys .*key 25 /)
   assert.equal(linkOf(await look('/console/mail?kept=9007199254740991'), 'prev'), undefined)
 })

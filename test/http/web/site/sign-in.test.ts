@@ -255,12 +255,12 @@ test('303: a session of the pages is listed like any other, and every revocation
       const code = await mailbox.codeFor(email)
       assert.equal((await app.inject(resetPassword({ code }))).statusCode, 200)
     },
-    'all sessions': (id) => services.userSessions.revokeAll(OPERATOR, id),
+    'all sessions': (id) => services.sessions.revokeAll(OPERATOR, id),
   }
   for (const [name, revoke] of Object.entries(revocations)) {
     const mia = await member(service)
     const cookie = await signIn(app, mia)
-    assert.equal((await services.userSessions.list(mia.id)).length, 2)
+    assert.equal((await services.sessions.list(mia.id)).length, 2)
     assert.equal((await app.inject(visit('/account/', cookie))).statusCode, 200)
     await revoke(mia.id)
     const next = await app.inject(visit('/account/', cookie))
