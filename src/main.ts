@@ -1,6 +1,6 @@
 import { withDotEnv } from './config/dotenv.ts'
 import { loadConfig } from './config/load.ts'
-import { isStartedByNpm } from './process/lifecycle/parent.ts'
+import { isStartedByNpm } from './process/lifecycle/signals.ts'
 import { startService } from './process/start.ts'
 import { explain } from './process/startup-errors.ts'
 import { printable } from './shared/printable.ts'

@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { codeOf, explainSystemError } from '../shared/system-errors.ts'
 import { readVersion } from '../shared/version.ts'
-import { SomeFailed } from './bulk/bulk.ts'
+import { SomeFailed } from './bulk.ts'
 import { auditCommands } from './commands/audit.commands.ts'
 import { backupCommands } from './commands/backup.commands.ts'
 import { conformanceCommands } from './commands/conformance.commands.ts'

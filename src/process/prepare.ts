@@ -7,7 +7,7 @@ import type { Secrets } from '../security/derived-keys.ts'
 import { createServices } from '../services.ts'
 import { type Database, readsOf } from '../storage/database.ts'
 import { openBranding } from './branding.ts'
-import { createEventLog } from './event-log.ts'
+import { createEventLog } from './logger.ts'
 import { openMigrated } from './open-database.ts'
 import { secretsOf } from './secrets.ts'
 

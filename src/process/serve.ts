@@ -21,9 +21,9 @@ import { boundPort, type PublicUrl } from '../shared/public-url.ts'
 import { codeOf } from '../shared/system-errors.ts'
 import type { MonitoredDatabase } from '../storage/open.ts'
 import { openBranding } from './branding.ts'
-import { createEventLog } from './event-log.ts'
 import type { RunningService } from './lifecycle/shutdown.ts'
 import { createWorkerPeers, type StartSecrets } from './lifecycle/workers.ts'
+import { createEventLog } from './logger.ts'
 
 export type ServeParts = StartSecrets & {
   readonly db: MonitoredDatabase

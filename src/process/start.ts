@@ -1,19 +1,19 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config/load.ts'
+import { mailFolder } from '../delivery/mail/open-transport.ts'
 import { generateStartToken } from '../security/start-token.ts'
+import { COMMAND } from '../shared/command.ts'
 import { isLocalService } from '../shared/loopback.ts'
+import { printable } from '../shared/printable.ts'
 import { boundPort, createPublicUrl } from '../shared/public-url.ts'
-import { exitAfterLog, exitNow } from './lifecycle/exit.ts'
-import { handleUncaughtErrors, type ProcessLog, type RunningService, stopService } from './lifecycle/shutdown.ts'
+import { exitAfterLog, exitNow, handleUncaughtErrors, type ProcessLog, type RunningService, stopService } from './lifecycle/shutdown.ts'
 import { type Launch, onStopSignals } from './lifecycle/signals.ts'
 import { superviseWorkers, type Workers } from './lifecycle/supervisor.ts'
 import { listenForStop, requestSecrets, type StartSecrets } from './lifecycle/workers.ts'
-import { createLogDestination } from './log-destination.ts'
-import { createLogger } from './logger.ts'
+import { createLogDestination, createLogger } from './logger.ts'
 import { openMigrated } from './open-database.ts'
 import { prepare } from './prepare.ts'
 import { serve } from './serve.ts'
-import { type WelcomeDetails, welcome } from './welcome.ts'
 
 /** Starts the service: migrations first, then listening. With several workers, this process supervises them. */
 export async function startService(config: Config, launch: Launch): Promise<void> {
@@ -82,4 +82,51 @@ function greeting(config: Config, port: number, details: Omit<WelcomeDetails, 'l
   publicUrl.setPort(port)
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   return welcome(config, { listeningUrl: `http://${host}:${port}`, baseUrl: publicUrl.get(), ...details })
+}
+
+type WelcomeDetails = {
+  readonly listeningUrl: string
+  readonly baseUrl: string
+  readonly hasAdmin: boolean
+  /** For the form that creates the first admin, where it exists. */
+  readonly firstAdminToken: string | undefined
+  /** For programs that read the kept mails. */
+  readonly devMailToken: string | undefined
+}
+
+/** What an operator needs to know after the start. */
+function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, firstAdminToken, devMailToken }: WelcomeDetails): string {
+  const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
+  const mail = config.smtpUrl === undefined ? `written to ${mailFolder(config.database)}, and their links printed here` : 'sent by SMTP'
+  const forProduction = productionHints(config)
+  return [
+    '',
+    `  ${config.apiTitle} listens on ${listeningUrl}`,
+    '',
+    ...(config.consoleEnabled ? [`  Console        ${baseUrl}/console/`] : []),
+    `  API explorer   ${baseUrl}/docs`,
+    `  Database       ${database}`,
+    `  Mails          ${mail}`,
+    ...(devMailToken === undefined ? [] : [`  or as JSON     ${listeningUrl}/dev/mail?token=${encodeURIComponent(devMailToken)}`]),
+    ...(config.admin === undefined ? [] : [`  Admin          ${config.admin.email}`]),
+    ...(hasAdmin ? [] : [`  First admin    ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`]),
+    ...(firstAdminToken === undefined ? [] : [`  or open        ${baseUrl}/console/first-admin?token=${firstAdminToken}`]),
+    ...(forProduction.length > 0
+      ? ['', '  Set these before you expose it to the internet:', ...forProduction.map((line) => `    ${line}`)]
+      : []),
+    '',
+    '',
+  ]
+    .map(printable)
+    .join('\n')
+}
+
+function productionHints(config: Config): string[] {
+  const hints: string[] = []
+  if (/^http:\/\/(?:localhost|127\.)/.test(config.baseUrl)) hints.push('BASE_URL      the public https:// address, for the links in mails')
+  if (config.smtpUrl === undefined) hints.push('SMTP_URL      smtp://user:password@host:587, and MAIL_FROM')
+  if (config.secretKey === undefined) hints.push(`SECRET_KEY    from \`${COMMAND} secret generate\`, when more than one machine serves`)
+  if (config.database.kind === 'sqlite') hints.push('DATABASE_URL  postgres://…, when one machine is not enough')
+  if (config.corsOrigins === '*') hints.push('CORS_ORIGINS  the origins of your web pages')
+  return hints
 }

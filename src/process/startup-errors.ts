@@ -1,5 +1,9 @@
 import { ConfigError } from '../config/load.ts'
-import { WorkerFailed } from './lifecycle/supervisor.ts'
+
+/** A worker could not start, and has reported why. */
+export class WorkerFailed extends Error {
+  override readonly name = 'WorkerFailed'
+}
 
 /** Explains to the operator why the process did not start: one line for each error, without a stack trace. */
 export function explain(error: unknown): readonly string[] {

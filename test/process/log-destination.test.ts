@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createLogDestination } from '../../src/process/log-destination.ts'
+import { createLogDestination } from '../../src/process/logger.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 
 function open(t: TestContext, file: string): number {

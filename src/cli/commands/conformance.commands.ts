@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { SomeFailed } from '../bulk/bulk.ts'
+import { SomeFailed } from '../bulk.ts'
 import { readSecretOption } from '../terminal/input.ts'
 import { interruptible } from '../terminal/interruption.ts'
 import { JSON_OPTION, print, printError, printJson } from '../terminal/output.ts'

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from '../../config/load.ts'
-import { isStartedByNpm } from '../../process/lifecycle/parent.ts'
+import { isStartedByNpm } from '../../process/lifecycle/signals.ts'
 import { explainDatabaseErrors, migrateDatabase } from '../../process/open-database.ts'
 import { COMMAND } from '../../shared/command.ts'
 import { counted } from '../../shared/counted.ts'

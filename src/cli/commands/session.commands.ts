@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { counted } from '../../shared/counted.ts'
-import { findUser, USER_HINT } from '../bulk/bulk.ts'
+import { findUser, USER_HINT } from '../bulk.ts'
 import { createPrinter, JSON_OPTION, onePage, print, printJson } from '../terminal/output.ts'
 import { SESSION_FORMAT, userLabel } from '../terminal/views.ts'
 import { OPERATOR, withServices } from '../with-services.ts'

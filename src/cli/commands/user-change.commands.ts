@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { UserAdministration } from '../../domain/users/user-administration.service.ts'
 import type { Profile, User } from '../../model/user.ts'
-import { type BulkOptions, type Change, findUser, type OnProgress, runBulk, type Subject, USER_HINT, USERS_HINT } from '../bulk/bulk.ts'
+import { type BulkOptions, type Change, findUser, type OnProgress, runBulk, type Subject, USER_HINT, USERS_HINT } from '../bulk.ts'
 import { YES_OPTION } from '../terminal/confirm.ts'
 import {
   type Check,

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { isSearchTerm, SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../domain/values/search.ts'
 import { counted } from '../../shared/counted.ts'
-import { findUser, USER_HINT } from '../bulk/bulk.ts'
+import { findUser, USER_HINT } from '../bulk.ts'
 import type { ExportCommandOptions, ImportCommandOptions } from '../import/command-options.ts'
 import { SOURCE_NAMES } from '../import/sources/source-names.ts'
 import { checkInput } from '../terminal/input.ts'

@@ -1,5 +1,3 @@
-import { watchParent } from './parent.ts'
-
 /** The signals that start a graceful shutdown. A terminal that is closed sends SIGHUP. */
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
@@ -30,4 +28,24 @@ export function onStopSignals({ isByNpm }: Launch, stop: (reason: string) => voi
       first = { signal: 'npm ended', at: performance.now() }
       stop(first.signal)
     })
+}
+
+const POLL_MS = 200
+
+/**
+ * Calls `onEnded` when the process that started this one has ended. npm does not forward SIGHUP, and the shell that `npx` starts
+ * forwards nothing: without this the service would continue to run after both are gone.
+ */
+function watchParent(onEnded: () => void): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    onEnded()
+  }, POLL_MS).unref()
+}
+
+/** Whether the environment is that of `npm start` or `npx`. Other scripts may start the service in the background and end. */
+export function isStartedByNpm(env: Readonly<Record<string, string | undefined>>): boolean {
+  return ['start', 'npx'].includes(env['npm_lifecycle_event'] ?? '')
 }
