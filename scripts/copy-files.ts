@@ -3,7 +3,7 @@
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { EXPLORER_PACKAGES } from '../src/http/web/explorer/explorer.files.ts'
+import { EXPLORER_PACKAGES } from '../src/http/web/explorer/explorer.assets.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 

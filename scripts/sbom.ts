@@ -1,7 +1,7 @@
 // Prints the software bill of materials of the package: its dependencies, and the two explorers whose browser files it contains.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { EXPLORER_PACKAGES } from '../src/http/web/explorer/explorer.files.ts'
+import { EXPLORER_PACKAGES } from '../src/http/web/explorer/explorer.assets.ts'
 
 type Component = { name: string; readonly 'bom-ref': string; properties: { readonly name: string }[] }
 type Bom = {

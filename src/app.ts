@@ -1,33 +1,31 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { describeSettings } from './config/describe.ts'
 import type { Config } from './config/load.ts'
-import { type ActivityLog, createActivityLog } from './domain/operations/activity.ts'
-import { NO_OBSERVER, type Observer } from './domain/operations/observer.ts'
+import { createActivityLog } from './domain/operations/activity.ts'
+import { NO_OBSERVER } from './domain/operations/observer.ts'
 import { describeApi } from './http/openapi/document.ts'
-import type { App } from './http/pipeline/app-type.ts'
 import { createHttpApp } from './http/pipeline/create-app.ts'
+import type { App } from './http/pipeline/declarations.ts'
 import { auditRoutes } from './http/routes/audit/audit.routes.ts'
 import { identityRoutes } from './http/routes/identity/identity.routes.ts'
 import { offlineTokenRoutes } from './http/routes/identity/offline-token.routes.ts'
 import { apiKeyRoutes } from './http/routes/keys/key.routes.ts'
 import { keyLifecycleRoutes } from './http/routes/keys/key-lifecycle.routes.ts'
 import { devMailRoutes } from './http/routes/mail/dev-mail.routes.ts'
-import { healthRoutes } from './http/routes/operations/health.routes.ts'
-import { metricsRoutes } from './http/routes/operations/metrics.routes.ts'
+import { healthRoutes, metricsRoutes } from './http/routes/operations/operations.routes.ts'
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { passwordResetRoutes } from './http/routes/sign-in/password-reset.routes.ts'
 import { accountRoutes } from './http/routes/sign-in/sign-in.routes.ts'
 import { verificationRoutes } from './http/routes/sign-in/verification.routes.ts'
-import { emailChangeRoutes } from './http/routes/users/email-change.routes.ts'
-import { selfDeletionRoutes } from './http/routes/users/self-deletion.routes.ts'
-import { userRoutes } from './http/routes/users/user.routes.ts'
+import { emailChangeRoutes, selfDeletionRoutes, userRoutes } from './http/routes/users/user.routes.ts'
 import { userAdministrationRoutes } from './http/routes/users/user-administration.routes.ts'
 import { explorerRoutes } from './http/web/explorer/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages, type Pages } from './http/web/site/pages.ts'
 import { createWebsite, type Website } from './http/web/site/website.ts'
+import { createCounters } from './metrics/counters.ts'
+import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/measurements.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
-import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/webhook-metrics.ts'
 import type { KeptMails } from './model/mail.ts'
 import { createServiceChecks } from './process/service-checks.ts'
 import { openBlocklist } from './security/blocklist.ts'
@@ -58,11 +56,13 @@ export type Observation = ReturnType<typeof createObservation>
 
 export function createObservation(config: Config, parts: ObservationParts) {
   const { db, now, passwords } = parts
-  const metrics = config.metricsEnabled ? createMetrics(config.apiTitle, metricsSources(config, parts)) : undefined
-  const activity = createActivityLog({ db, now, takeLongestQueue: passwords.takeLongestQueue })
-  // Without the console nobody sees the counts.
-  const counted = config.consoleEnabled ? activity : undefined
-  return { metrics, activity, counted, observer: withLogins(metrics?.observer ?? NO_OBSERVER, counted) }
+  const counters = createCounters(config.apiTitle)
+  const metrics = config.metricsEnabled ? createMetrics(counters, metricsSources(config, parts)) : undefined
+  // Without the console nobody sees the status page.
+  const counts = config.consoleEnabled ? counters.activity : undefined
+  const activity = createActivityLog({ db, now, counts, takeLongestQueue: passwords.takeLongestQueue })
+  const counted = config.metricsEnabled || config.consoleEnabled ? counters : undefined
+  return { metrics, activity, counters, counted, observer: counted?.observer ?? NO_OBSERVER }
 }
 
 export type AppParts = {
@@ -93,8 +93,7 @@ export async function buildApp(config: Config, services: Services, parts: AppPar
     authentication: services.authentication,
     corsOrigins,
     trustProxy,
-    metrics: observation.metrics,
-    activity: observation.counted,
+    counters: observation.counted,
     limiter: services.limiter,
     pageLimiter: services.pageLimiter,
     pageSteps: website.steps,
@@ -148,7 +147,7 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }
   accountRoutes(app, { registration, login, limiter })
   verificationRoutes(app, registration, pages)
   passwordResetRoutes(app, { passwordReset, limiter, pages, frontendUrl: config.frontendUrl })
-  userRoutes(app, services.users, config.confirmEmailChanges)
+  userRoutes(app, services.users, { confirmsEmail: config.confirmEmailChanges })
   emailChangeRoutes(app, services.emailChanges, pages)
   // Without it, the path answers as it does to any method that it does not have (405).
   if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)
@@ -159,18 +158,6 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }
   identityRoutes(app, services.introspection)
   offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, publicUrl.get)
   auditRoutes(app, services.audit)
-}
-
-/** Logins count for the status page too. */
-function withLogins(observer: Observer, activity: ActivityLog | undefined): Observer {
-  if (activity === undefined) return observer
-  return {
-    ...observer,
-    loginAttempt(status) {
-      observer.loginAttempt(status)
-      activity.countLogin(status === 'success')
-    },
-  }
 }
 
 function metricsSources({ webhook }: Config, parts: ObservationParts): MetricsSources {

@@ -1,75 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/operations/observer.ts'
-import { LIMIT_NAMES } from '../domain/values/rate-limits.ts'
-import { AUDITED_KINDS } from '../model/event.ts'
 import type { Passwords } from '../security/password.ts'
-import { exposition } from './exposition.ts'
-import { createOutboxGauge, type MeasureOutbox, type OutboxGauge } from './outbox-gauge.ts'
-import { createRegistry, type Registry, type Snapshot } from './registry.ts'
-import { addWebhookMetrics, type WebhookSources } from './webhook-metrics.ts'
+import type { Counters } from './counters.ts'
+import { addWebhookMetrics, createOutboxGauge, type MeasureOutbox, type OutboxGauge, type WebhookSources } from './measurements.ts'
+import { createRegistry, exposition, type Registry, type Snapshot } from './registry.ts'
 
 const LAG_RESOLUTION_MS = 20
 // The metrics are public, and a mail takes some milliseconds of processor time, which an address without an account does not cause:
 // processor time is not shown at all, and the lag of the event loop is rounded to steps wider than that.
 const LAG_STEP_MS = 10
-
-const AUTH_METHODS: readonly AuthMethod[] = ['jwt', 'refresh_token', 'verify_email', 'password_reset', 'email_change']
-const AUTH_FAILURES: readonly AuthFailureReason[] = [
-  'invalid_token',
-  'expired_token',
-  'user_not_found',
-  'banned_user',
-  'unverified_user',
-  'already_verified',
-]
-// An object, so that a status that is missing here does not compile.
-const KEY_STATUSES: Readonly<Record<KeyValidationStatus, true>> = {
-  valid: true,
-  invalid_format: true,
-  not_found: true,
-  inactive: true,
-  expired: true,
-  user_banned: true,
-  user_unverified: true,
-}
-const LOGIN_STATUSES: readonly LoginStatus[] = ['success', 'invalid_password', 'banned', 'not_verified']
-
-// The metrics are public: only accounts that exist have failed logins.
-const PUBLIC_KINDS = AUDITED_KINDS.filter((kind) => kind !== 'login.failed')
-
-/** The prefix of every name (spec 4.5, rule 1). */
-export function metricNamespace(apiTitle: string): string {
-  return apiTitle
-    .toLowerCase()
-    .replace(/[^a-z0-9_]/g, '_')
-    .replace(/^(?=\d)/, '_')
-}
-
-/** Counts what the services report. Every combination of labels exists from the start, so that a first failure shows as an increase. */
-function createMetricsObserver(registry: Registry, namespace: string): Observer {
-  const authFailures = registry.counter(`${namespace}_auth_failures_total`, 'Refused credentials, by kind and reason.', [
-    'method',
-    'reason',
-  ])
-  const keyValidations = registry.counter(`${namespace}_api_key_validations_total`, 'Presented API keys, by outcome.', ['status'])
-  const loginAttempts = registry.counter(`${namespace}_login_attempts_total`, 'Login attempts, by outcome.', ['status'])
-  const rateLimited = registry.counter(`${namespace}_rate_limited_requests_total`, 'Requests that exceeded a limit, by limit.', ['limit'])
-  const auditEvents = registry.counter(`${namespace}_audit_events_total`, 'Recorded events of the audit trail, by kind.', ['kind'])
-  const failures = Object.fromEntries(
-    AUTH_METHODS.map((method) => [method, byName(AUTH_FAILURES, (reason) => authFailures(method, reason))]),
-  )
-  const keys = byName(Object.keys(KEY_STATUSES), keyValidations)
-  const logins = byName(LOGIN_STATUSES, loginAttempts)
-  const limits = byName(LIMIT_NAMES, rateLimited)
-  const kinds = byName(PUBLIC_KINDS, auditEvents)
-  return {
-    authFailure: (method, reason) => count(failures[method]?.[reason]),
-    keyValidation: (status) => count(keys[status]),
-    loginAttempt: (status) => count(logins[status]),
-    limited: (limit) => count(limits[limit]),
-    recorded: (kind) => count(kinds[kind]),
-  }
-}
 
 /** Adds the metrics that an operator monitors besides requests. */
 function addOperationMetrics(
@@ -129,9 +67,6 @@ function addOperationMetrics(
 }
 
 export type Metrics = {
-  readonly registry: Registry
-  readonly namespace: string
-  readonly observer: Observer
   /** The text format of Prometheus, for all processes of this service. */
   expose(): Promise<string>
 }
@@ -154,30 +89,17 @@ export type MetricsSources = {
   readonly peers?: MetricsPeers | undefined
 }
 
-export function createMetrics(apiTitle: string, sources: MetricsSources): Metrics {
+/** Shows the counters, and what an operator monitors besides them. */
+export function createMetrics({ namespace, registry: counted }: Counters, sources: MetricsSources): Metrics {
   const { measureOutbox, webhooks, now, peers } = sources
   const registry = createRegistry()
-  const namespace = metricNamespace(apiTitle)
   const outbox = createOutboxGauge(measureOutbox, now)
   addOperationMetrics(registry, namespace, sources, outbox)
   const refreshWebhooks = addWebhookMetrics(registry, namespace, webhooks, now)
   const snapshot = async () => {
     await Promise.all([outbox.refresh(), refreshWebhooks()])
-    return registry.snapshot()
+    return [...registry.snapshot(), ...counted.snapshot()]
   }
   peers?.provide(snapshot)
-  return {
-    registry,
-    namespace,
-    observer: createMetricsObserver(registry, namespace),
-    expose: async () => exposition(peers ? await peers.gather() : [await snapshot()]),
-  }
-}
-
-function byName<Name extends string, Value>(names: readonly Name[], create: (name: Name) => Value): Record<string, Value> {
-  return Object.fromEntries(names.map((name) => [name, create(name)]))
-}
-
-function count(series: { value: number } | undefined): void {
-  if (series) series.value++
+  return { expose: async () => exposition(peers ? await peers.gather() : [await snapshot()]) }
 }

@@ -1,12 +1,12 @@
 /** One combination of label values of a counter. */
 export type Series = { value: number }
 
-export type Histogram = { observe(value: number): void }
+type Histogram = { observe(value: number): void; sum(): number }
 export type Summary = { observe(value: number): void }
 
 type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary'
 /** How the values of several processes are aggregated. */
-export type Merge = 'sum' | 'max' | 'min'
+type Merge = 'sum' | 'max' | 'min'
 type Sample = { readonly suffix: string; readonly labels: string; readonly value: number }
 type Description = { readonly name: string; readonly help: string; readonly type: MetricType; readonly merge: Merge }
 
@@ -86,6 +86,7 @@ function createHistogram(buckets: readonly number[]) {
       counts[place] = (counts[place] ?? 0) + 1
       sum += value
     },
+    sum: () => sum,
     samples(): Sample[] {
       let cumulative = 0
       const rows = [...buckets, '+Inf'].map((bound, place) => {
@@ -115,4 +116,28 @@ function createSummary() {
 
 function escapeLabel(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}
+
+const MERGES: Readonly<Record<Merge, (one: number, other: number) => number>> = {
+  sum: (one, other) => one + other,
+  max: Math.max,
+  min: Math.min,
+}
+
+/** The text format of Prometheus, for the metrics of one process or the aggregate of several. */
+export function exposition(snapshots: readonly Snapshot[]): string {
+  const metrics = new Map<string, { head: string; merge: Merge; values: Map<string, number> }>()
+  for (const { name, help, type, merge, samples } of snapshots.flat()) {
+    const head = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+    const metric = metrics.get(name) ?? { head, merge, values: new Map<string, number>() }
+    metrics.set(name, metric)
+    for (const { suffix, labels, value } of samples) {
+      const series = `${name}${suffix}${labels === '' ? '' : `{${labels}}`}`
+      const known = metric.values.get(series)
+      metric.values.set(series, known === undefined ? value : MERGES[metric.merge](known, value))
+    }
+  }
+  return [...metrics.values()]
+    .map(({ head, values }) => head + [...values].map(([series, value]) => `${series} ${value}\n`).join(''))
+    .join('')
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
-import type { App } from '../../src/http/pipeline/app-type.ts'
+import type { App } from '../../src/http/pipeline/declarations.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type Actor, admin, type KeyHolder, keyHolder, member } from '../support/app/actors.ts'
 import { secondApp } from '../support/app/second-app.ts'

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exposition } from '../../src/metrics/exposition.ts'
-import { metricNamespace } from '../../src/metrics/metrics.ts'
-import { createRegistry } from '../../src/metrics/registry.ts'
+import { metricNamespace } from '../../src/metrics/counters.ts'
+import { createRegistry, exposition } from '../../src/metrics/registry.ts'
 
 test('counters, gauges, summaries and histograms are written in the text format', () => {
   const registry = createRegistry()

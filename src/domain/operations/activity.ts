@@ -2,11 +2,20 @@ import { ACTIVITY_MERGES, ACTIVITY_NAMES, type Activity, type ActivityPeriod } f
 import type { Database } from '../../storage/database.ts'
 import { addActivity, MINUTE_MS, QUARTER_MS, readActivity } from '../../storage/repositories/operations/activity.repository.ts'
 
-/** Counts what the process does, minute by minute, and reads what all processes did. */
+/** What the process has counted since its start. */
+export type ActivityTotals = Omit<Activity, 'slowestUs' | 'longestQueue'>
+
+/** The counters of the process. The metrics read them too. */
+export type ActivityCounts = {
+  totals(): ActivityTotals
+  /** The slowest request since the last call. */
+  takeSlowestUs(): number
+  /** Sets what is called before each count. */
+  beforeCount(call: () => void): void
+}
+
+/** Writes what the process counts, minute by minute, and reads what all processes did. */
 export type ActivityLog = {
-  /** Counts a request. Adds to numbers in memory, and returns at once. */
-  countRequest(status: number, durationMs: number): void
-  countLogin(isSuccessful: boolean): void
   /** The last 24 hours of all processes in quarters of an hour, the current one last. At most a minute behind. */
   lastDay(): Promise<readonly ActivityPeriod[]>
   /** Writes what was counted since the last time. What could not be written is tried again with the next minute. */
@@ -18,22 +27,18 @@ export type ActivityLog = {
 export type ActivityParts = {
   readonly db: Database
   readonly now: () => number
+  /** Undefined where nobody sees the status page: then nothing is written. */
+  readonly counts: ActivityCounts | undefined
   /** The longest queue of passwords since the last call. */
   readonly takeLongestQueue: () => number
 }
 
 type Counts = { -readonly [Name in keyof Activity]: Activity[Name] }
 
-const NO_ACTIVITY: Activity = {
-  requests: 0,
-  refused: 0,
-  failed: 0,
-  durationUs: 0,
-  slowestUs: 0,
-  logins: 0,
-  failedLogins: 0,
-  longestQueue: 0,
-}
+const NO_TOTALS: ActivityTotals = { requests: 0, refused: 0, failed: 0, durationUs: 0, logins: 0, failedLogins: 0 }
+const NO_ACTIVITY: Activity = { ...NO_TOTALS, slowestUs: 0, longestQueue: 0 }
+// The names of this object.
+const TOTAL_NAMES = Object.keys(NO_TOTALS) as readonly (keyof ActivityTotals)[]
 
 export const ACTIVITY_KEPT_MS = 24 * 60 * MINUTE_MS
 const QUARTERS = ACTIVITY_KEPT_MS / QUARTER_MS
@@ -42,22 +47,36 @@ const QUARTERS = ACTIVITY_KEPT_MS / QUARTER_MS
  * Each process adds its counts to one row for each minute, outside of any request, so that the database has the sum of all workers and
  * machines, also after a restart. An idle process writes nothing.
  */
-export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts): ActivityLog {
+export function createActivityLog({ db, now, counts, takeLongestQueue }: ActivityParts): ActivityLog {
   /** By the start of the minute. Usually one, more during an outage of the database. */
   const pending = new Map<number, Counts>()
   let timer: NodeJS.Timeout | undefined
   let lastFlush = Promise.resolve()
 
-  function current(): Counts {
-    const startsAt = Math.floor(now() / MINUTE_MS) * MINUTE_MS
-    const known = pending.get(startsAt)
-    if (known !== undefined) return known
-    const counts = { ...NO_ACTIVITY }
-    pending.set(startsAt, counts)
-    return counts
+  /** The minute that counts belong to, and the totals at its start or at the last write. */
+  let minute = minuteOf(now())
+  let collected: ActivityTotals = NO_TOTALS
+
+  function collect(): void {
+    const totals = counts?.totals() ?? collected
+    if (TOTAL_NAMES.every((name) => totals[name] === collected[name])) return
+    const counted = { ...totals, slowestUs: counts?.takeSlowestUs() ?? 0, longestQueue: takeLongestQueue() }
+    for (const name of TOTAL_NAMES) counted[name] -= collected[name]
+    collected = totals
+    pending.set(minute, sumOf([counted, pending.get(minute) ?? NO_ACTIVITY]))
   }
 
+  function closeMinute(): void {
+    const current = minuteOf(now())
+    if (current === minute) return
+    collect()
+    minute = current
+  }
+  counts?.beforeCount(closeMinute)
+
   async function flush(): Promise<void> {
+    collect()
+    closeMinute()
     for (const [startsAt, counts] of [...pending]) {
       pending.delete(startsAt)
       // A row that nobody would see any more.
@@ -83,20 +102,6 @@ export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts):
   }
 
   return {
-    countRequest(status, durationMs) {
-      const counts = current()
-      const durationUs = durationMs * 1000
-      counts.requests++
-      if (status >= 500) counts.failed++
-      else if (status >= 400) counts.refused++
-      counts.durationUs += durationUs
-      counts.slowestUs = Math.max(counts.slowestUs, durationUs)
-      counts.longestQueue = Math.max(counts.longestQueue, takeLongestQueue())
-    },
-    countLogin(isSuccessful) {
-      if (isSuccessful) current().logins++
-      else current().failedLogins++
-    },
     async lastDay() {
       const last = Math.floor(now() / QUARTER_MS)
       const first = (last - QUARTERS + 1) * QUARTER_MS
@@ -119,6 +124,10 @@ export function createActivityLog({ db, now, takeLongestQueue }: ActivityParts):
       await flush().catch(() => undefined)
     },
   }
+}
+
+function minuteOf(at: number): number {
+  return Math.floor(at / MINUTE_MS) * MINUTE_MS
 }
 
 /** The activity of several periods, or of several processes. */

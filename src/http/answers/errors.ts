@@ -2,10 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Abandoned, Refusal, TooManyRequests } from '../../model/refusal.ts'
 import { type Html, renderHtml } from '../../shared/html.ts'
 import { codeOf } from '../../shared/system-errors.ts'
-import { logRefusal } from '../observation/request-log.ts'
+import { logRefusal } from '../pipeline/request-log.ts'
 import { InvalidRequest, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 import { ANSWERS, type Answer } from './answers.ts'
-import { wantsHtml } from './client.ts'
+
+/** Browsers name text/html in Accept; programs do not. */
+export function wantsHtml({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/html') === true
+}
 
 /** The HTML page for an error. */
 export type ErrorPage = (status: number, requestId: string) => { readonly headers: Readonly<Record<string, string>>; readonly html: Html }

@@ -1,9 +1,9 @@
 import type { RefusalCode } from '../../model/refusal.ts'
-import { type Static, type TSchema, Type } from '../validation/schema.ts'
+import { type Static, type TSchema, Type, text } from '../validation/schema.ts'
 import { ANSWERS, type ErrorCode } from './answers.ts'
 
-export const RefusalView = Type.Object(
-  { detail: Type.String({ description: 'What went wrong, for people.', examples: ['That token is Invalid'] }) },
+const RefusalView = Type.Object(
+  { detail: text('What went wrong, for people.', 'That token is Invalid') },
   { title: 'ErrorResponse', description: 'The body of every error except 422.' },
 )
 
@@ -13,13 +13,13 @@ const ValidationIssueView = Type.Object(
       description: 'The location: `body`, `query` or `path`, then the name of the field, then the index in a list.',
       examples: [['body', 'password']],
     }),
-    msg: Type.String({ description: 'What is wrong, for people.', examples: ['String should have at least 8 characters'] }),
-    type: Type.String({ description: 'The kind of issue, for programs.', examples: ['string_too_short'] }),
+    msg: text('What is wrong, for people.', 'String should have at least 8 characters'),
+    type: text('The kind of issue, for programs.', 'string_too_short'),
   },
   { title: 'ValidationIssue', description: 'One problem in a request.' },
 )
 
-export const ValidationErrorView = Type.Object(
+const ValidationErrorView = Type.Object(
   { detail: Type.Array(ValidationIssueView, { description: 'All validation issues of the body, or of the path or the query.' }) },
   { title: 'ValidationError', description: 'The request is invalid. Submitted values are never repeated.' },
 )

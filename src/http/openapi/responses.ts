@@ -2,27 +2,73 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifySchema } from 'fastify'
 import { ANSWERS, type ErrorCode } from '../answers/answers.ts'
 import { COMMON_CODES } from '../answers/replies.ts'
+import { compileParser, type ObjectSchema, type PartSchema } from '../validation/parsing.ts'
+import { InvalidRequest, type Location, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 import { type Components, type DeclaredSchema, sampleOf } from './schemas.ts'
-import { validationExamples } from './validation-examples.ts'
+
+type ValidationExample = { readonly summary: string; readonly value: { readonly detail: readonly ValidationIssue[] } }
+
+// The only validation error of a route without input.
+const REPEATED: ValidationExample = {
+  summary: 'A parameter that is sent twice',
+  value: { detail: [{ loc: ['query', 'page'], ...MESSAGES.repeated }] },
+}
+
+/** Examples of validation errors, made by the parser itself. */
+function validationExamples(schema: FastifySchema): Record<string, ValidationExample> {
+  const path = partSchema(schema.params)
+  const query = partSchema(schema.querystring)
+  const body = partSchema(schema.body)
+  const examples = {
+    ...(path && { path: example('The path', path, 'path', [filled(path, '')]) }),
+    ...(query && { query: example('The query', query, 'query', [{}, filled(query, ''), filled(query, '\0')]) }),
+    ...(body && {
+      missing: example('A body without its required fields', body, 'body', [{}]),
+      invalid: example('Invalid fields', body, 'body', [filled(body, '')]),
+    }),
+  }
+  const found = Object.entries(examples).filter((entry): entry is [string, ValidationExample] => entry[1] !== undefined)
+  return found.length > 0 ? Object.fromEntries(found) : { repeated: REPEATED }
+}
+
+/** The schema of a part of a request. If a route accepts several content types, the one for JSON. */
+function partSchema(declared: unknown): PartSchema | undefined {
+  // A part of a request is declared as an object, as a list, or as content by media type: create-app.ts passes nothing else to the parser.
+  const schema = declared as (PartSchema & { content?: Record<string, { schema: ObjectSchema }> }) | undefined
+  return schema?.content?.['application/json']?.schema ?? schema
+}
+
+function filled(schema: PartSchema, value: string): object {
+  if ('items' in schema) return [filled(schema.items, value)]
+  const { properties = {} } = schema
+  return Object.fromEntries(Object.keys(properties).map((name) => [name, value]))
+}
+
+/** The issues of the first input that has any. */
+function example(summary: string, schema: PartSchema, location: Location, inputs: readonly object[]): ValidationExample | undefined {
+  const parse = compileParser(schema, location)
+  for (const input of inputs) {
+    try {
+      parse(input)
+    } catch (error) {
+      if (error instanceof InvalidRequest) return { summary, value: { detail: error.issues } }
+      throw error
+    }
+  }
+  return undefined
+}
 
 /** Responses that many routes share: the name of the component, and its description. */
-const COMMON: Readonly<Record<number, { readonly name: string; readonly description: string; readonly codes: readonly ErrorCode[] }>> = {
-  401: { name: 'NotAuthenticated', description: 'The credentials are missing or invalid.', codes: COMMON_CODES[401] },
-  403: { name: 'NotPermitted', description: 'The caller does not have permission.', codes: COMMON_CODES[403] },
-  404: { name: 'NotFound', description: 'The path does not exist.', codes: COMMON_CODES[404] },
-  413: { name: 'TooLarge', description: 'The body is larger than 64 KiB.', codes: COMMON_CODES[413] },
-  429: {
-    name: 'TooManyRequests',
-    description: 'A limit of the settings is exceeded. Known and unknown accounts are limited alike.',
-    codes: COMMON_CODES[429],
-  },
-  500: { name: 'Failed', description: 'An unexpected error. The log of the service has the reason.', codes: COMMON_CODES[500] },
-  503: {
-    name: 'Unavailable',
-    description: 'The service is temporarily unavailable. Retry after the time in `Retry-After`.',
-    codes: COMMON_CODES[503],
-  },
+const COMMON: Readonly<Partial<Record<string, { readonly name: string; readonly description: string }>>> = {
+  401: { name: 'NotAuthenticated', description: 'The credentials are missing or invalid.' },
+  403: { name: 'NotPermitted', description: 'The caller does not have permission.' },
+  404: { name: 'NotFound', description: 'The path does not exist.' },
+  413: { name: 'TooLarge', description: 'The body is larger than 64 KiB.' },
+  429: { name: 'TooManyRequests', description: 'A limit of the settings is exceeded. Known and unknown accounts are limited alike.' },
+  500: { name: 'Failed', description: 'An unexpected error. The log of the service has the reason.' },
+  503: { name: 'Unavailable', description: 'The service is temporarily unavailable. Retry after the time in `Retry-After`.' },
 }
+const CODES: Readonly<Record<number, readonly ErrorCode[]>> = COMMON_CODES
 
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
   302: 'The page is at another address.',
@@ -43,7 +89,7 @@ const HEADERS: Readonly<Record<string, readonly [string, object]>> = {
 }
 const LOCATION = { description: 'The address of the page.', schema: { type: 'string', format: 'uri' } }
 
-export type Responses = {
+type Responses = {
   describe(schema: FastifySchema): Record<string, object>
   readonly shared: Record<string, object>
 }
@@ -68,7 +114,7 @@ export function createResponses(components: Components): Responses {
     if (status === 422)
       return { ...withContent(view, schema, { description: DESCRIPTIONS[status], examples: validationExamples(schema) }), headers }
     const common = COMMON[status]
-    if (common === undefined || !isDeepStrictEqual(codes, common.codes)) return refused(DESCRIPTIONS[status], view, schema)
+    if (common === undefined || !isDeepStrictEqual(codes, CODES[status])) return refused(DESCRIPTIONS[status], view, schema)
     const response = refused(common.description, view, schema)
     // A route that also answers with pages does not share its responses with other routes.
     if (schema.page) return response

@@ -3,8 +3,7 @@ import type { Authentication } from '../../domain/identity/authentication.servic
 import type { KeyAccess } from '../../model/api-key.ts'
 import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import { type AcceptedKeys, type Access, type Declared, readsOnly } from './declarations.ts'
-import type { Hook } from './steps.ts'
+import { type AcceptedKeys, type Access, type Declared, type Hook, readsOnly } from './declarations.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-export type Guards = {
+type Guards = {
   /** Identifies the caller from the credentials, or refuses the request (401). */
   readonly identify: Hook
   /** The same for a page: from its cookie alone. */
@@ -27,7 +26,7 @@ export type Guards = {
 const BEARER = /^bearer(?:\s+(.*))?$/i
 
 /** Reads the token in the cookie of a request. */
-export type ReadCookie = (request: FastifyRequest) => string | undefined
+type ReadCookie = (request: FastifyRequest) => string | undefined
 
 export function createGuards(authentication: Authentication, readCookie: ReadCookie = () => undefined): Guards {
   function authenticate({ headers }: FastifyRequest): Promise<Caller> {
@@ -85,7 +84,7 @@ export function limitKeys(route: Declared): Hook | undefined {
  * and all of them without TLS, send an Origin, which has to be this host. A page without an origin sends `null`. Whoever controls the
  * network can send a page as http://host, so that this is another site for a service with https.
  */
-export function requireSameOrigin(isSecure: boolean): Hook {
+export function requireSameOrigin({ isSecure }: { readonly isSecure: boolean }): Hook {
   const schemes = isSecure ? ['https'] : ['https', 'http']
   return ({ headers }, _reply, done) => {
     const { host = '', origin, 'sec-fetch-site': site } = headers

@@ -3,36 +3,28 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Authentication } from '../../domain/identity/authentication.service.ts'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
+import type { Counters } from '../../metrics/counters.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { type ErrorPage, sendError } from '../answers/errors.ts'
 import { compileSerializer } from '../answers/serialize.ts'
-import { createOutageLog } from '../observation/outage-log.ts'
-import { createProxyNotice } from '../observation/proxy-notice.ts'
-import { installRequestLog } from '../observation/request-log.ts'
-import { createRequestActivity, createRequestMetrics, type RequestActivity } from '../observation/request-metrics.ts'
-import { createHttpServer, type ServerLimits } from '../server/http-server.ts'
+import { createHttpServer, type ServerLimits } from '../server.ts'
 import { compileParser, type PartSchema } from '../validation/parsing.ts'
 import type { Location } from '../validation/validation-error.ts'
-import type { App } from './app-type.ts'
-import { BODY_LIMIT_BYTES, JSON_TYPE } from './body.ts'
-import type { Declared } from './declarations.ts'
+import { type App, type Declared, type PageSteps, routedMethod } from './declarations.ts'
 import { createHeaders } from './headers.ts'
-import { refuseOtherMethods, supportMethods } from './method-refusals.ts'
-import { TARGET_ORIGIN } from './one-address.ts'
+import { BODY_LIMIT_BYTES, JSON_TYPE, parseQuery } from './input.ts'
 import { installPipeline } from './pipeline.ts'
-import { parseQuery } from './query.ts'
-import { routedMethod } from './routed-methods.ts'
-import type { PageSteps } from './steps.ts'
+import { refuseOtherMethods, supportMethods, TARGET_ORIGIN } from './reachability.ts'
+import { createOutageLog, createProxyNotice, installRequestLog } from './request-log.ts'
+import { createRequestMetrics } from './request-metrics.ts'
 
-export type HttpOptions = {
+type HttpOptions = {
   readonly logger: FastifyBaseLogger
   readonly authentication: Authentication
   readonly corsOrigins: '*' | readonly string[]
   readonly trustProxy: boolean
-  readonly metrics?: Pick<Metrics, 'registry' | 'namespace'> | undefined
-  /** Counts requests for the status page. */
-  readonly activity?: RequestActivity | undefined
+  /** Undefined where nobody sees the counts. */
+  readonly counters?: Counters | undefined
   /** The page that a browser gets for an error. Without it, browsers get JSON as well. */
   readonly errorPage?: ErrorPage
   readonly limits?: Partial<ServerLimits>
@@ -54,7 +46,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes passed to it is complete once it has returned. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, metrics, activity, errorPage, limits, blocklist, answerWithinMs } = options
+  const { logger, authentication, corsOrigins, trustProxy, counters, errorPage, limits, blocklist, answerWithinMs } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -89,13 +81,13 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
   const routes = installPipeline(app, {
     setHeaders,
     authentication,
-    metrics: metrics ? createRequestMetrics(metrics.registry, metrics.namespace, activity) : activity && createRequestActivity(activity),
+    metrics: counters && createRequestMetrics(counters),
     limitMs: answerWithinMs,
     limiter: options.limiter,
     pageLimiter: options.pageLimiter,
     pageSteps: options.pageSteps,
     blocklist,
-    noticeProxy: createProxyNotice(logger, trustProxy, metrics),
+    noticeProxy: createProxyNotice(logger, trustProxy, counters),
   })
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   addRoutes(app, routes)
@@ -122,7 +114,7 @@ const COMPILERS = {
       compileSerializer(schema),
 } as unknown as NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-/** Every path of the API also works under /api/v1; one-address.ts refuses the others there. A client may send an absolute URL instead of a path (RFC 9112, 3.2.2). */
+/** Every path of the API also works under /api/v1; reachability.ts refuses the others there. A client may send an absolute URL instead of a path (RFC 9112, 3.2.2). */
 function withoutVersion(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(TARGET_ORIGIN, '')
   // The router does not look at the first character: to it, `*login` is /login. A proxy that limits /login sees another path.

@@ -29,7 +29,7 @@ export function decorateDeadline(app: FastifyInstance): void {
 }
 
 /** A route that may wait for the database or the password queue declares 503. Other routes need no deadline. */
-export function isLimited({ config, schema }: Declared, hasOtherStatements = false): boolean {
+export function isLimited({ config, schema }: Declared, { hasOtherStatements = false } = {}): boolean {
   return (!config.skipsDeadline || hasOtherStatements) && 503 in schema.response
 }
 

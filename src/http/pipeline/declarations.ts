@@ -1,5 +1,26 @@
-import type { FastifyContextConfig, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type {
+  FastifyBaseLogger,
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+  RouteOptions,
+} from 'fastify'
 import type { KeyAccess } from '../../model/api-key.ts'
+
+/** A Fastify instance that infers the types of a request from its schemas. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
 
 /** Who may call a route. `self` is the user that the path names, or an admin. */
 export type Access = 'public' | 'user' | 'self' | 'admin'
@@ -92,4 +113,36 @@ function requirePage(route: RouteOptions): void {
 /** Whether the route accepts GET and HEAD only. */
 export function readsOnly({ method }: RouteOptions): boolean {
   return [method].flat().every((name) => READING_METHODS.has(name))
+}
+
+/** One step of the pipeline. It calls `done`, returns a promise, sends the response itself, or throws. */
+export type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void | Promise<void>
+
+/** The steps that apply to a route. A step that does not apply is `false`, empty or undefined. */
+export function present<Step>(...steps: readonly (Step | false | '' | undefined)[]): Step[] {
+  return steps.filter((step): step is Step => Boolean(step))
+}
+
+/** The steps of pages that need the design of the site. */
+export type PageSteps = {
+  /** Whether BASE_URL is https. */
+  readonly isSecure: boolean
+  /** The token in the cookie. */
+  readCookie(request: FastifyRequest): string | undefined
+  /** Asks for the password again if it was given too long ago. */
+  readonly requireRecentPassword: Hook
+}
+
+// The router keeps a tree of paths for each method. Methods that no route accepts share one tree, which saves most of the memory.
+const OTHER_METHOD = 'TRACE'
+export const ROUTED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', OTHER_METHOD]
+
+/** The method under which the router looks for a route. */
+export function routedMethod(method = OTHER_METHOD): string {
+  return ROUTED_METHODS.includes(method) ? method : OTHER_METHOD
+}
+
+/** The method as metrics and logs show it. */
+export function shownMethod(method: string): string {
+  return method === OTHER_METHOD ? 'OTHER' : method
 }

@@ -3,8 +3,7 @@ import type { Place } from '../../domain/limits/places.ts'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { AccountLimit, AddressLimit } from '../../domain/values/rate-limits.ts'
 import { TooManyRequests } from '../../model/refusal.ts'
-import type { Declared } from './declarations.ts'
-import type { Hook } from './steps.ts'
+import type { Declared, Hook } from './declarations.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -21,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-export type LimitSteps = {
+type LimitSteps = {
   /** Counts by address (429), before the body is read. */
   readonly byAddress: Hook | undefined
   /** Counts by account (429), after the body is validated and before anything is looked up or hashed. */

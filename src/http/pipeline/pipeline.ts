@@ -4,22 +4,17 @@ import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { isSameToken } from '../../security/start-token.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
-import type { RequestMetrics } from '../observation/request-metrics.ts'
-import { isLocalClient } from '../server/local-client.ts'
 import { createGuards, limitKeys, requireSameOrigin } from './access.ts'
-import { checkBody, decorateBody, ignoreBody, ignoreContentType, takesBody } from './body.ts'
 import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
-import { type Declared, readsOnly, requireDeclarations } from './declarations.ts'
+import { type Declared, type Hook, type PageSteps, present, readsOnly, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
+import { checkBody, checkQuery, decorateBody, ignoreBody, ignoreContentType, refuseListedPasswords, takesBody } from './input.ts'
 import { createLimitSteps, decorateLimits } from './limits.ts'
-import { refuseListedPasswords } from './listed-passwords.ts'
-import { refuseMethod } from './method-refusals.ts'
-import { refuseAliases } from './one-address.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
-import { checkQuery } from './query.ts'
-import { type Hook, type PageSteps, present } from './steps.ts'
+import { isLocalClient, refuseAliases, refuseMethod } from './reachability.ts'
+import type { RequestMetrics } from './request-metrics.ts'
 
-export type PipelineParts = {
+type PipelineParts = {
   readonly setHeaders: SetHeaders
   readonly authentication: Authentication
   readonly metrics: RequestMetrics | undefined
@@ -34,7 +29,7 @@ export type PipelineParts = {
 }
 
 /**
- * The steps of a request, from top to bottom in the order of execution. Before them, http-server.ts applies the limits of the server
+ * The steps of a request, from top to bottom in the order of execution. Before them, server.ts applies the limits of the server
  * (400, 408, 417, 431) and the router looks for a route. Returns the routes as they are added.
  */
 export function installPipeline(app: FastifyInstance, parts: PipelineParts): readonly Declared[] {
@@ -69,7 +64,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
 /** Builds the steps of a route from its declarations. */
 function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, pageSteps, blocklist, noticeProxy }: PipelineParts) {
   const { identify, identifyByCookie, permissions } = createGuards(authentication, pageSteps?.readCookie)
-  const sameOrigin = requireSameOrigin(pageSteps?.isSecure ?? true)
+  const sameOrigin = requireSameOrigin({ isSecure: pageSteps?.isSecure ?? true })
   const limitsOf = createLimitSteps(limiter, pageLimiter)
 
   /** By token or API key, or by the cookie of a page. */
@@ -85,7 +80,7 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
     const isGuarded = access !== 'public'
     const isPage = page !== undefined
     const { byAddress, byAccount } = limitsOf(route)
-    const hasDeadline = isLimited(route, byAddress !== undefined)
+    const hasDeadline = isLimited(route, { hasOtherStatements: byAddress !== undefined })
     return {
       onRequest: present<Hook>(
         // Metrics: the count begins here and ends with the response.

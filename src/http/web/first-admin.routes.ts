@@ -2,14 +2,14 @@ import type { FirstAdmin } from '../../domain/sign-in/first-admin.service.ts'
 import type { Login } from '../../domain/sign-in/login.service.ts'
 import { NAME_MAX_LENGTH } from '../../domain/values/limits.ts'
 import { html } from '../../shared/html.ts'
-import type { App } from '../pipeline/app-type.ts'
-import { Email, FirstName, LastName, NewPassword } from '../validation/fields.ts'
-import { PASSWORD_HINT } from './account/texts.ts'
+import type { App } from '../pipeline/declarations.ts'
+import { Email, FirstName, LastName, NewPassword } from '../validation/schema.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from './site/elements/fields.ts'
 import { createPageRoutes, type PageParts, type Redirect } from './site/page-routes.ts'
 import type { Page } from './site/shell.ts'
+import { PASSWORD_HINT } from './site/site.ts'
 
-export type FirstAdminParts = PageParts & {
+type FirstAdminParts = PageParts & {
   readonly firstAdmin: FirstAdmin
   readonly login: Login
   /** Contained in the link that the terminal shows. */

@@ -1,13 +1,14 @@
 import { type Html, html } from '../../shared/html.ts'
-import { wantsHtml } from '../answers/client.ts'
+import { wantsHtml } from '../answers/errors.ts'
 import { described, refusals } from '../answers/replies.ts'
-import type { App } from '../pipeline/app-type.ts'
+import type { App } from '../pipeline/declarations.ts'
+import { createApiRoutes } from '../routes/api-routes.ts'
 import { type Static, Type } from '../validation/schema.ts'
 import { sendPage } from './site/pages.ts'
 import { renderPublicPage } from './site/shell.ts'
 import type { Site } from './site/site.ts'
 
-export type LandingOptions = {
+type LandingOptions = {
   readonly apiTitle: string
   readonly version: string
   readonly baseUrl: string
@@ -34,26 +35,21 @@ const LandingView = Type.Object(
  * once the service listens.
  */
 export function landingRoutes(app: App, about: () => LandingOptions, site: Site): void {
+  const api = createApiRoutes(app, 'Service')
   const page = landingPage(site, about().version)
 
-  app.get(
-    '/',
-    {
-      config: { access: 'public', writes: false },
-      schema: {
-        operationId: 'landing',
-        summary: 'Get the name, the version and the links of the service',
-        description: 'Browsers get a page.',
-        tags: ['Service'],
-        page: true,
-        response: { 200: described(LandingView, 'The name, the version and the links of the service.'), ...refusals() },
-      },
-    },
-    async (request, reply) => {
+  api.get('/', {
+    config: { access: 'public', writes: false },
+    operationId: 'landing',
+    summary: 'Get the name, the version and the links of the service',
+    description: 'Browsers get a page.',
+    page: true,
+    response: { 200: described(LandingView, 'The name, the version and the links of the service.'), ...refusals() },
+    handle: async (request, reply) => {
       reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '))
       return wantsHtml(request) ? sendPage(reply, 200, page) : landingView(about())
     },
-  )
+  })
 }
 
 function landingView({ apiTitle, version, baseUrl }: LandingOptions): Static<typeof LandingView> {

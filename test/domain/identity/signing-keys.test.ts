@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { decodeProtectedHeader, type JSONWebKeySet } from 'jose'
-import type { App } from '../../../src/http/pipeline/app-type.ts'
+import type { App } from '../../../src/http/pipeline/declarations.ts'
 import { deriveKeys, type Secrets } from '../../../src/security/derived-keys.ts'
 import { createSealer } from '../../../src/security/sealing.ts'
 import { createServices } from '../../../src/services.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test as plainTest, type TestContext } from 'node:test'
-import { createActivityLog } from '../../../src/domain/operations/activity.ts'
 import { createHousekeeping } from '../../../src/domain/operations/housekeeping.ts'
 import { createPasswordQueue } from '../../../src/security/password-queue.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { createClock } from '../../support/app/clock.ts'
+import { createCountedActivity } from '../../support/app/counted-activity.ts'
 import { until } from '../../support/app/eventually.ts'
 import { type DatabaseKind, freshDatabase, test } from '../../support/databases/databases.ts'
 import { startBrokenProxy } from '../../support/servers/broken-proxy.ts'
@@ -28,7 +28,7 @@ async function start(t: TestContext & { database: DatabaseKind }) {
   clock.advance({ ms: QUARTER_MS - (clock.now() % QUARTER_MS) })
   const db = await open()
   const count = async (on?: Database, takeLongestQueue = () => 0) =>
-    createActivityLog({ db: on ?? (await open()), now: clock.now, takeLongestQueue })
+    createCountedActivity({ db: on ?? (await open()), now: clock.now, takeLongestQueue })
   const rows = async () => Number((await db.first(COUNT_ROWS))?.count)
   return { clock, db, count, rows }
 }
@@ -150,7 +150,7 @@ plainTest(
     /** Counts a request, writes it over a connection that is cut once, and continues until the database is reached again. */
     async function countThrough(cutText: string, when: 'before' | 'after'): Promise<void> {
       const db = await openDatabase({ kind: 'postgres', url: `postgres://postgres@127.0.0.1:${proxy.port}${url.pathname}` })
-      const log = createActivityLog({ db, now, takeLongestQueue: () => 0 })
+      const log = createCountedActivity({ db, now, takeLongestQueue: () => 0 })
       const isWritten = () =>
         log.flush().then(
           () => true,

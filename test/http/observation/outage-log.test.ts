@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createOutageLog } from '../../../src/http/observation/outage-log.ts'
+import { createOutageLog } from '../../../src/http/pipeline/request-log.ts'
 import { createLogger } from '../../../src/process/logger.ts'
 
 type Line = { readonly requestId: string; readonly route: string; readonly reason: string; readonly others: number; readonly msg: string }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test as plainTest } from 'node:test'
-import { parseQuery } from '../../../src/http/pipeline/query.ts'
+import { parseQuery } from '../../../src/http/pipeline/input.ts'
 import { admin, member } from '../../support/app/actors.ts'
 import { invalid, refused } from '../../support/app/assertions.ts'
 import { startApp } from '../../support/app/start-app.ts'

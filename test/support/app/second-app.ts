@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { buildApp, createObservation } from '../../../src/app.ts'
-import type { App } from '../../../src/http/pipeline/app-type.ts'
+import type { App } from '../../../src/http/pipeline/declarations.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { createPasswords } from '../../../src/security/password.ts'
 import { createServices } from '../../../src/services.ts'

@@ -5,10 +5,9 @@ import { type Config, loadConfig } from '../../../src/config/load.ts'
 import { createFileTransport } from '../../../src/delivery/mail/file.transport.ts'
 import { createKeptMails } from '../../../src/delivery/mail/kept-mails.ts'
 import { createMailDispatcher } from '../../../src/delivery/mail/mail-dispatcher.ts'
-import type { ActivityLog } from '../../../src/domain/operations/activity.ts'
 import type { SessionUse } from '../../../src/domain/sessions/session-use.ts'
 import { NO_LIMITS } from '../../../src/domain/values/rate-limits.ts'
-import type { App } from '../../../src/http/pipeline/app-type.ts'
+import type { App } from '../../../src/http/pipeline/declarations.ts'
 import { openBranding } from '../../../src/process/branding.ts'
 import { createEventLog, createLogger } from '../../../src/process/logger.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
@@ -20,6 +19,7 @@ import { openDatabase } from '../../../src/storage/open.ts'
 import { type DatabaseKind, freshDatabase, migrateFresh, temporaryFolder } from '../databases/databases.ts'
 import { requireDeclaredErrors } from '../http/declared-errors.ts'
 import { createClock, type TestClock } from './clock.ts'
+import { type CountedActivity, countedActivity } from './counted-activity.ts'
 import { createMailbox, type Mailbox } from './mailbox.ts'
 
 export type TestApp = {
@@ -33,7 +33,7 @@ export type TestApp = {
   /** What the service has noted about the use of sessions. */
   readonly sessionUse: SessionUse
   /** What the status page counts. Nothing is written until the test flushes it. */
-  readonly activity: ActivityLog
+  readonly activity: CountedActivity
   /** The mails that the service has sent. */
   readonly mailbox: Mailbox
   /** Where they are kept. */
@@ -72,7 +72,7 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const logged: string[] = []
   const logger = createLogger(config.logLevel, { write: (line) => void logged.push(line) })
   const observation = createObservation(config, { db, now: clock.now, passwords })
-  const { activity } = observation
+  const activity = countedActivity(observation.activity, observation.counters)
   // To arrange the state of a test: without limits, mails, and lines in the log.
   const services = createServices({ ...config, rateLimits: NO_LIMITS, securityNotices: false }, parts)
   const { brand, templates } = await openBranding(config)

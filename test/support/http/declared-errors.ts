@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ANSWERS, type Answer } from '../../../src/http/answers/answers.ts'
-import type { App } from '../../../src/http/pipeline/app-type.ts'
+import type { App } from '../../../src/http/pipeline/declarations.ts'
 
 /** What the answers table says about a code. */
 const ANSWER_BY_CODE = new Map<unknown, Answer>(Object.values(ANSWERS).map((answer) => [answer.code, answer]))

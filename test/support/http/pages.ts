@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import type { App } from '../../../src/http/pipeline/app-type.ts'
+import type { App } from '../../../src/http/pipeline/declarations.ts'
 import type { Actor } from '../app/actors.ts'
 
 /** What a browser sends with a form of the same site. */

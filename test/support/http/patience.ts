@@ -1,5 +1,5 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import type { App } from '../../../src/http/pipeline/app-type.ts'
+import type { App } from '../../../src/http/pipeline/declarations.ts'
 import { eventually } from '../app/eventually.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import type { App } from '../../../src/http/pipeline/app-type.ts'
+import type { App } from '../../../src/http/pipeline/declarations.ts'
 
 export type StalledRequest = {
   /** Resolves when the service has accepted the headers and waits for the body. */

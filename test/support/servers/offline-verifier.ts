@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyResult, jwtVerify } from 'jose'
-import type { App } from '../../../src/http/pipeline/app-type.ts'
+import type { App } from '../../../src/http/pipeline/declarations.ts'
 import type { Actor } from '../app/actors.ts'
 import type { TestApp } from '../app/start-app.ts'
 

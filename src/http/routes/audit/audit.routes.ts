@@ -1,22 +1,82 @@
-import { type Audit, EVENT_PAGE_SIZE } from '../../../domain/audit/audit.service.ts'
+import { type Audit, EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventPage } from '../../../domain/audit/audit.service.ts'
+import { eventCursor } from '../../../domain/values/event-cursor.ts'
+import type { EventPlace } from '../../../model/audit.ts'
+import { AUDITED_KINDS, EVENT, type StoredEvent } from '../../../model/event.ts'
 import { described, refusals } from '../../answers/replies.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { EventsQuery, EventsView, eventsView } from './audit.schemas.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { integer, nullable, type Static, Type, text } from '../../validation/schema.ts'
+import { createApiRoutes } from '../api-routes.ts'
+import { UserId } from '../users/user.schemas.ts'
+
+const INSTANT_EXAMPLE = '2026-01-31T09:30:00.000Z'
+
+/** A time in a query arrives as text with an offset, and is a number inside. */
+function instantField(description: string) {
+  return Type.Unsafe<number>(Type.String({ format: 'date-time', description, examples: [INSTANT_EXAMPLE] }))
+}
+
+const EventsQuery = Type.Object({
+  kind: Type.Optional(Type.Enum([...AUDITED_KINDS], { description: 'Only events of this kind.' })),
+  actor: Type.Optional({ ...UserId, description: 'Only events that this user has caused.' }),
+  target: Type.Optional({ ...UserId, description: 'Only events about the account of this user.' }),
+  since: Type.Optional(instantField('Only events at this time or later: ISO 8601 with an offset.')),
+  until: Type.Optional(instantField('Only events at this time or earlier: ISO 8601 with an offset.')),
+  cursor: Type.Optional(Type.Unsafe<EventPlace>(text('The `next` of the page before.', '1769851800000-812', { format: 'cursor' }))),
+  size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: EVENT_PAGE_MAX_SIZE,
+      default: EVENT_PAGE_SIZE,
+      description: 'The maximum number of events on a page.',
+    }),
+  ),
+})
+
+const EventView = Type.Object(
+  {
+    id: integer('The id of the event.', 812),
+    at: text('When it happened, in UTC.', INSTANT_EXAMPLE, { format: 'date-time' }),
+    kind: text('What happened.', 'user.banned'),
+    actor: nullable(integer('The id of the user who did it; null if nobody was logged in.', 1)),
+    via: Type.Enum(['http', 'console', 'cli', 'start'], { description: 'Which way it came.' }),
+    target: nullable(integer('The id of the user whose account it concerns.', 7)),
+    key_id: nullable(text('The id of the API key that it concerns.', '0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41')),
+    ip: nullable(text('The IP address of the request.', '203.0.113.9')),
+    request_id: nullable(text('The `X-Request-Id` of the response.', '4f0e9a573f6d1c8e')),
+    detail: nullable(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        description: 'Names of changed fields, counts, the id of a session, the URL of a leak. Never a value, a password or a token.',
+        examples: [{ changed: ['email'] }],
+      }),
+    ),
+  },
+  { title: 'AuditEvent', description: 'A security-relevant change.' },
+)
+
+const EventsView = Type.Object(
+  {
+    items: Type.Array(EventView, { description: 'The events of this page, newest first.' }),
+    next: nullable(text('The `cursor` of the next page; null on the last one.', '1769851800000-812')),
+  },
+  { title: 'AuditEvents', description: 'One page of the audit trail.' },
+)
+
+export const eventView = EVENT.toJson satisfies (event: StoredEvent) => Static<typeof EventView>
+
+function eventsView({ items, next }: EventPage): Static<typeof EventsView> {
+  return { items: items.map(eventView), next: next === undefined ? null : eventCursor(next) }
+}
 
 export function auditRoutes(app: App, audit: Audit): void {
-  app.get(
-    '/audit/',
-    {
-      config: { access: 'admin', acceptedKeys: 'read', writes: false },
-      schema: {
-        operationId: 'listEvents',
-        summary: 'List the audit trail',
-        description: 'Newest first, a page at a time. All filters that are given have to match.',
-        tags: ['Audit trail'],
-        querystring: EventsQuery,
-        response: { 200: described(EventsView, 'One page of the audit trail.'), ...refusals(401, 403, 503) },
-      },
-    },
-    async ({ query: { size = EVENT_PAGE_SIZE, ...query } }) => eventsView(await audit.list({ ...query, size })),
-  )
+  const api = createApiRoutes(app, 'Audit trail')
+  api.get('/audit/', {
+    config: { access: 'admin', acceptedKeys: 'read', writes: false },
+    operationId: 'listEvents',
+    summary: 'List the audit trail',
+    description: 'Newest first, a page at a time. All filters that are given have to match.',
+    querystring: EventsQuery,
+    response: { 200: described(EventsView, 'One page of the audit trail.'), ...refusals(401, 403, 503) },
+    handle: async ({ query: { size = EVENT_PAGE_SIZE, ...query } }) => eventsView(await audit.list({ ...query, size })),
+  })
 }

@@ -1,17 +1,13 @@
 import { MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { type ApiKey, type ApiKeyChanges, KEY, KEY_VIEW, type KeyAccess } from '../../../model/api-key.ts'
-import { nameField } from '../../validation/fields.ts'
-import { type Static, Type } from '../../validation/schema.ts'
+import { flag, integer, nameField, type Static, Type, text } from '../../validation/schema.ts'
 import { UserId } from '../users/user.schemas.ts'
 
 export const KEY_EXAMPLE = 'lk_9Jf3mZq0sVb7TnXw2RkLh5YcUe8Gd1AoPi6Nt4MvQxE0a1B2c'
-const KeyId = Type.String({ format: 'uuid', description: 'The id of a key.', examples: ['0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41'] })
+const KeyId = text('The id of a key.', '0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41', { format: 'uuid' })
 const KeyName = nameField('What the key is for. Leading and trailing white space is removed.', 'Nightly export')
 const Scope = Type.String({ minLength: 1, maxLength: SCOPE_MAX_LENGTH, examples: ['reports'] })
-const IsActive = Type.Boolean({
-  description: 'Whether the key is accepted. A key that is not active can be activated again.',
-  examples: [true],
-})
+const IsActive = flag('Whether the key is accepted. A key that is not active can be activated again.', true)
 
 export const KeyPath = Type.Object({ key_id: KeyId })
 export const UserKeyPath = Type.Object({ user_id: UserId, key_id: KeyId })
@@ -79,12 +75,10 @@ export const KeyChangesBody = Type.Object(
 export const RotationBody = Type.Object(
   {
     overlap_seconds: Type.Optional(
-      Type.Integer({
+      integer('How long the former secret continues to work. With 0, all former secrets end at once.', 3600, {
         minimum: 0,
         maximum: MAX_OVERLAP_SECONDS,
         default: 0,
-        description: 'How long the former secret continues to work. With 0, all former secrets end at once.',
-        examples: [3600],
       }),
     ),
   },
@@ -111,12 +105,8 @@ const DETAIL_FIELDS = {
 
 const KEY_FIELDS = {
   id: KeyId,
-  name: Type.String({ description: 'What the key is for.', examples: ['Nightly export'] }),
-  created_at: Type.String({
-    format: 'date-time',
-    description: 'When the key was created, in UTC.',
-    examples: ['2026-01-31T09:30:00.000Z'],
-  }),
+  name: text('What the key is for.', 'Nightly export'),
+  created_at: text('When the key was created, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' }),
   is_active: IsActive,
   scopes: Type.Array(Type.String(), { description: 'The labels that are stored with the key.', examples: [['reports']] }),
 }
@@ -128,10 +118,7 @@ export const NewKeyView = Type.Object(
   {
     ...KEY_FIELDS,
     ...DETAIL_FIELDS,
-    key: Type.String({
-      description: 'The secret: send it as `X-API-Key: …`. It is never shown again.',
-      examples: [KEY_EXAMPLE],
-    }),
+    key: text('The secret: send it as `X-API-Key: …`. It is never shown again.', KEY_EXAMPLE),
   },
   { title: 'ApiKeyWithSecret', description: 'A key with a new secret.' },
 )
@@ -141,6 +128,6 @@ export function keyChanges({ name, is_active, expires_at }: Static<typeof KeyCha
 }
 
 /** The view of a key; with details, the fields beyond the specified ones too. */
-export function keyView(key: ApiKey, hasDetails = false): Static<typeof KeyView> {
-  return (hasDetails ? KEY : KEY_VIEW).toJson(key)
+export function keyView(key: ApiKey, { details }: Static<typeof DetailsQuery>): Static<typeof KeyView> {
+  return (details ? KEY : KEY_VIEW).toJson(key)
 }

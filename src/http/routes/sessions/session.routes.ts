@@ -1,8 +1,34 @@
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
+import { type ListedSession, SESSION } from '../../../model/session.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { UserPath } from '../users/user.schemas.ts'
-import { SessionPath, SessionsView, sessionsView, UserSessionPath } from './session.schemas.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { flag, nullable, type Static, Type, text } from '../../validation/schema.ts'
+import { createApiRoutes } from '../api-routes.ts'
+import { UserId, UserPath } from '../users/user.schemas.ts'
+
+const SessionId = text('The id of a session.', 'mJ0pW0Yb6sQ3kq7Xc2vTzA', { maxLength: 64 })
+const TIMESTAMP = { format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }
+
+const SessionPath = Type.Object({ session_id: SessionId })
+const UserSessionPath = Type.Object({ user_id: UserId, session_id: SessionId })
+
+const SessionView = Type.Object(
+  {
+    id: SessionId,
+    created_at: Type.String({ ...TIMESTAMP, description: 'When the user logged in, in UTC.' }),
+    last_seen_at: Type.String({ ...TIMESTAMP, description: 'When the session was last used, in UTC. Up to five minutes out of date.' }),
+    expires_at: Type.String({ ...TIMESTAMP, description: 'When the session ends, in UTC, unless it is revoked earlier.' }),
+    ip: nullable(text('The IP address of the login.', '203.0.113.9')),
+    user_agent: nullable(text('The User-Agent header of the login, cut to 200 characters.', 'Mozilla/5.0')),
+    current: flag('Whether this request was made with the session.', true),
+  },
+  { title: 'Session', description: 'One login or registration.' },
+)
+const SessionsView = Type.Array(SessionView)
+
+function sessionsView(sessions: readonly ListedSession[], currentId: string | undefined): Static<typeof SessionsView> {
+  return sessions.map((session) => ({ ...SESSION.toJson(session), current: session.id === currentId }))
+}
 
 export function sessionRoutes(app: App, sessions: Sessions): void {
   ownSessionRoutes(app, sessions)
@@ -11,112 +37,66 @@ export function sessionRoutes(app: App, sessions: Sessions): void {
 
 /** The caller's own sessions. */
 function ownSessionRoutes(app: App, sessions: Sessions): void {
-  app.get(
-    '/users/me/sessions',
-    {
-      config: { access: 'user', acceptedKeys: 'read', writes: false },
-      schema: {
-        operationId: 'listOwnSessions',
-        summary: 'List your sessions',
-        description: 'Newest first. `current` marks the session of this request; with an API key, none is marked.',
-        tags: ['Sessions'],
-        response: { 200: described(SessionsView, 'Your sessions.'), ...refusals(401, 403, 'user_not_found', 503) },
-      },
-    },
-    async ({ caller }) => sessionsView(await sessions.list(caller.user.id), caller.sessionId),
-  )
+  const api = createApiRoutes(app, 'Sessions')
+  api.get('/users/me/sessions', {
+    config: { access: 'user', acceptedKeys: 'read', writes: false },
+    operationId: 'listOwnSessions',
+    summary: 'List your sessions',
+    description: 'Newest first. `current` marks the session of this request; with an API key, none is marked.',
+    response: { 200: described(SessionsView, 'Your sessions.'), ...refusals(401, 403, 'user_not_found', 503) },
+    handle: async ({ caller }) => sessionsView(await sessions.list(caller.user.id), caller.sessionId),
+  })
 
-  app.delete(
-    '/users/me/sessions',
-    {
-      config: { access: 'user', acceptedKeys: 'full', writes: true },
-      schema: {
-        operationId: 'revokeOtherSessions',
-        summary: 'End your other sessions',
-        description: 'Ends every session except the one of this request. With an API key, ends all of them.',
-        tags: ['Sessions'],
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
-      },
-    },
-    async ({ actor, caller }, reply) => {
-      await sessions.revokeAll(actor, caller.user.id)
-      return reply.code(204).send()
-    },
-  )
+  api.delete('/users/me/sessions', {
+    config: { access: 'user', acceptedKeys: 'full', writes: true },
+    operationId: 'revokeOtherSessions',
+    summary: 'End your other sessions',
+    description: 'Ends every session except the one of this request. With an API key, ends all of them.',
+    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+    handle: ({ actor, caller }) => sessions.revokeAll(actor, caller.user.id),
+  })
 
-  app.delete(
-    '/users/me/sessions/:session_id',
-    {
-      config: { access: 'user', acceptedKeys: 'full', writes: true },
-      schema: {
-        operationId: 'revokeOwnSession',
-        summary: 'End one of your sessions',
-        description: 'Its tokens stop working with the next request.',
-        tags: ['Sessions'],
-        params: SessionPath,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'session_not_found', 413, 503) },
-      },
-    },
-    async ({ actor, caller, params }, reply) => {
-      await sessions.revoke(actor, caller.user.id, params.session_id)
-      return reply.code(204).send()
-    },
-  )
+  api.delete('/users/me/sessions/:session_id', {
+    config: { access: 'user', acceptedKeys: 'full', writes: true },
+    operationId: 'revokeOwnSession',
+    summary: 'End one of your sessions',
+    description: 'Its tokens stop working with the next request.',
+    params: SessionPath,
+    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'session_not_found', 413, 503) },
+    handle: ({ actor, caller, params }) => sessions.revoke(actor, caller.user.id, params.session_id),
+  })
 }
 
 /** Any user's sessions, for an admin. */
 function sessionsOfUserRoutes(app: App, sessions: Sessions): void {
-  app.get(
-    '/users/:user_id/sessions',
-    {
-      config: { access: 'admin', acceptedKeys: 'read', writes: false },
-      schema: {
-        operationId: 'listSessionsOfUser',
-        summary: 'List the sessions of a user',
-        description: 'Newest first.',
-        tags: ['Sessions of users'],
-        params: UserPath,
-        response: { 200: described(SessionsView, 'The sessions of the user.'), ...refusals(401, 403, 'user_not_found', 503) },
-      },
-    },
-    async ({ caller, params }) => sessionsView(await sessions.list(params.user_id), caller.sessionId),
-  )
+  const api = createApiRoutes(app, 'Sessions of users')
+  api.get('/users/:user_id/sessions', {
+    config: { access: 'admin', acceptedKeys: 'read', writes: false },
+    operationId: 'listSessionsOfUser',
+    summary: 'List the sessions of a user',
+    description: 'Newest first.',
+    params: UserPath,
+    response: { 200: described(SessionsView, 'The sessions of the user.'), ...refusals(401, 403, 'user_not_found', 503) },
+    handle: async ({ caller, params }) => sessionsView(await sessions.list(params.user_id), caller.sessionId),
+  })
 
-  app.delete(
-    '/users/:user_id/sessions',
-    {
-      config: { access: 'admin', acceptedKeys: 'full', writes: true },
-      schema: {
-        operationId: 'revokeSessionsOfUser',
-        summary: 'End the sessions of a user',
-        description: 'Ends every session of the user. Admins who end their own sessions keep the one of this request.',
-        tags: ['Sessions of users'],
-        params: UserPath,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
-      },
-    },
-    async ({ actor, params }, reply) => {
-      await sessions.revokeAll(actor, params.user_id)
-      return reply.code(204).send()
-    },
-  )
+  api.delete('/users/:user_id/sessions', {
+    config: { access: 'admin', acceptedKeys: 'full', writes: true },
+    operationId: 'revokeSessionsOfUser',
+    summary: 'End the sessions of a user',
+    description: 'Ends every session of the user. Admins who end their own sessions keep the one of this request.',
+    params: UserPath,
+    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+    handle: ({ actor, params }) => sessions.revokeAll(actor, params.user_id),
+  })
 
-  app.delete(
-    '/users/:user_id/sessions/:session_id',
-    {
-      config: { access: 'admin', acceptedKeys: 'full', writes: true },
-      schema: {
-        operationId: 'revokeSessionOfUser',
-        summary: 'End one session of a user',
-        description: 'Its tokens stop working with the next request.',
-        tags: ['Sessions of users'],
-        params: UserSessionPath,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'session_not_found', 413, 503) },
-      },
-    },
-    async ({ actor, params }, reply) => {
-      await sessions.revoke(actor, params.user_id, params.session_id)
-      return reply.code(204).send()
-    },
-  )
+  api.delete('/users/:user_id/sessions/:session_id', {
+    config: { access: 'admin', acceptedKeys: 'full', writes: true },
+    operationId: 'revokeSessionOfUser',
+    summary: 'End one session of a user',
+    description: 'Its tokens stop working with the next request.',
+    params: UserSessionPath,
+    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'session_not_found', 413, 503) },
+    handle: ({ actor, params }) => sessions.revoke(actor, params.user_id, params.session_id),
+  })
 }

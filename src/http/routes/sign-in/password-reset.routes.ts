@@ -5,16 +5,43 @@ import { Refusal } from '../../../model/refusal.ts'
 import { isTokenShaped } from '../../../security/token.ts'
 import type { Html } from '../../../shared/html.ts'
 import { ANSWERS, type Answer } from '../../answers/answers.ts'
-import { wantsHtml } from '../../answers/client.ts'
-import { answerError } from '../../answers/errors.ts'
+import { answerError, wantsHtml } from '../../answers/errors.ts'
 import { described, HtmlView, refusals } from '../../answers/replies.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { isForm } from '../../pipeline/body.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { isForm } from '../../pipeline/input.ts'
+import { GivenPassword, NewPassword, ResetCode, Type } from '../../validation/schema.ts'
 import { InvalidRequest } from '../../validation/validation-error.ts'
 import { messageOf, personalMessage } from '../../web/site/messages.ts'
 import { type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
-import { ResetContent, type ResetInput, ResetPageQuery } from './password-reset.schemas.ts'
-import { EmailBody, MessageView } from './sign-in.schemas.ts'
+import { createApiRoutes } from '../api-routes.ts'
+import { EmailBody, MessageView } from './sign-in.routes.ts'
+
+/** The code is optional, because a missing code leads to a page, not to a validation error (spec 4.2). */
+const ResetPageQuery = Type.Object({ code: Type.Optional(ResetCode) })
+
+const ResetBody = Type.Object(
+  { code: ResetCode, new_password: NewPassword },
+  { title: 'PasswordReset', description: 'The code of a reset link and the new password.' },
+)
+const ResetForm = Type.Object(
+  {
+    code: ResetCode,
+    new_password: NewPassword,
+    confirm_password: Type.Optional({ ...GivenPassword, description: 'The new password again, to catch typing errors.' }),
+  },
+  { title: 'PasswordResetForm', description: 'The code of a reset link and the new password, as a form.' },
+)
+
+const ResetContent = {
+  content: {
+    'application/json': { schema: ResetBody },
+    'application/x-www-form-urlencoded': { schema: ResetForm },
+    'multipart/form-data': { schema: ResetForm },
+  },
+}
+
+/** The parsed body, sent as JSON or as a form. */
+type ResetInput = { readonly code: string; readonly new_password: string; readonly confirm_password?: string }
 
 const REQUESTED = 'Password reset email sent if user exists'
 const RESET = 'Password successfully reset'
@@ -23,7 +50,7 @@ const FAILED = 'The password cannot be reset'
 const ADVICE = 'Each link works once, within 30 minutes. Request a new password reset email and open the link in it.'
 const LIMITED_ADVICE = 'Then open the link in the email again.'
 
-export type PasswordResetParts = {
+type PasswordResetParts = {
   readonly passwordReset: PasswordReset
   readonly limiter: Limiter
   readonly pages: Pages
@@ -31,62 +58,66 @@ export type PasswordResetParts = {
 }
 
 export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
-  requestRoute(app, parts)
-  pageRoute(app, parts)
-  resetRoute(app, parts)
-}
-
-function requestRoute(app: App, { passwordReset }: PasswordResetParts): void {
-  app.post(
-    '/forgot-password/',
-    {
-      config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' } },
-      schema: {
-        operationId: 'forgotPassword',
-        summary: 'Request a password reset mail',
-        description: 'The response is the same for every address, so that it does not reveal who has an account.',
-        tags: ['Password reset'],
-        body: EmailBody,
-        response: { 200: described(MessageView, 'The request is accepted.', { message: REQUESTED }), ...refusals(413, 429, 503) },
-      },
-    },
-    async (request) => {
+  const { passwordReset, limiter, pages, frontendUrl } = parts
+  const api = createApiRoutes(app, 'Password reset')
+  api.post('/forgot-password/', {
+    config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' } },
+    operationId: 'forgotPassword',
+    summary: 'Request a password reset mail',
+    description: 'The response is the same for every address, so that it does not reveal who has an account.',
+    body: EmailBody,
+    response: { 200: described(MessageView, 'The request is accepted.', { message: REQUESTED }), ...refusals(413, 429, 503) },
+    handle: async (request) => {
       await passwordReset.request(request.origin, request.body.email)
       return { message: REQUESTED }
     },
-  )
-}
+  })
 
-function pageRoute(app: App, parts: PasswordResetParts): void {
-  const { pages, frontendUrl } = parts
-  app.get(
-    '/reset-password/',
-    {
-      config: { access: 'public', writes: false },
-      schema: {
-        operationId: 'resetPasswordPage',
-        summary: 'Open the reset page',
-        description: 'The target of the link in the reset mail: the built-in form or, if FRONTEND_URL is set, a redirect to your frontend.',
-        tags: ['Password reset'],
-        page: true,
-        querystring: ResetPageQuery,
-        response: {
-          200: described(HtmlView, 'The form, or a page that says what is wrong with the code.'),
-          302: described(HtmlView, '`{FRONTEND_URL}/reset-password?code=…`'),
-          ...refusals(503),
-        },
-      },
-      // A mail scanner that sends HEAD must not test the token.
-      exposeHeadRoute: false,
-      errorHandler: pageErrors(wantsHtml, (answer) => problemPage(pages, messageOf(answer))),
+  api.get('/reset-password/', {
+    config: { access: 'public', writes: false },
+    exposeHeadRoute: false,
+    errorHandler: pageErrors(wantsHtml, (answer) => problemPage(pages, messageOf(answer))),
+    operationId: 'resetPasswordPage',
+    summary: 'Open the reset page',
+    description: 'The target of the link in the reset mail: the built-in form or, if FRONTEND_URL is set, a redirect to your frontend.',
+    page: true,
+    querystring: ResetPageQuery,
+    response: {
+      200: described(HtmlView, 'The form, or a page that says what is wrong with the code.'),
+      302: described(HtmlView, '`{FRONTEND_URL}/reset-password?code=…`'),
+      ...refusals(503),
     },
-    async (request, reply) => {
+    handle: async (request, reply) => {
       const code = request.query.code ?? ''
       if (frontendUrl !== undefined && isTokenShaped(code))
         return reply.redirect(`${frontendUrl}/reset-password?code=${encodeURIComponent(code)}`, 302)
       return sendPage(reply, 200, await resetPage(parts, code, request))
     },
-  )
+  })
+
+  api.post('/reset-password/', {
+    config: { access: 'public', writes: true, limits: { ip: 'reset:ip' } },
+    errorHandler: pageErrors(isForm, (answer, request) => failedFormPage(pages, answer, request)),
+    operationId: 'resetPassword',
+    summary: 'Set a new password',
+    description:
+      'The code from the mail works once, within 30 minutes. All sessions of the account end; its API keys stay valid. The response to a form is a page.',
+    page: true,
+    body: ResetContent,
+    response: {
+      200: described(MessageView, 'The new password is set.', { message: RESET }),
+      ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 429, 503),
+    },
+    handle: async (request, reply) => {
+      // Each accepted content type has its own schema, and both parse to this type.
+      const { code, new_password, confirm_password } = request.body as ResetInput
+      if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
+      const email = await passwordReset.reset(request.origin, code, new_password)
+      await limiter.recognise(email, request.origin.ip)
+      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now sign in with your new password.'))
+      return { message: RESET }
+    },
+  })
 }
 
 /** The form for a valid token, otherwise a page that explains the problem. Both have status 200 (spec 4.2). */
@@ -101,38 +132,6 @@ async function resetPage({ passwordReset, pages }: PasswordResetParts, code: str
     const shown = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
     return problemPage(pages, messageOf(answerError(shown, request)))
   }
-}
-
-function resetRoute(app: App, { passwordReset, limiter, pages }: PasswordResetParts): void {
-  app.post(
-    '/reset-password/',
-    {
-      config: { access: 'public', writes: true, limits: { ip: 'reset:ip' } },
-      schema: {
-        operationId: 'resetPassword',
-        summary: 'Set a new password',
-        description:
-          'The code from the mail works once, within 30 minutes. All sessions of the account end; its API keys stay valid. The response to a form is a page.',
-        tags: ['Password reset'],
-        page: true,
-        body: ResetContent,
-        response: {
-          200: described(MessageView, 'The new password is set.', { message: RESET }),
-          ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 429, 503),
-        },
-      },
-      errorHandler: pageErrors(isForm, (answer, request) => failedFormPage(pages, answer, request)),
-    },
-    async (request, reply) => {
-      // Each accepted content type has its own schema, and both parse to this type.
-      const { code, new_password, confirm_password } = request.body as ResetInput
-      if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
-      const email = await passwordReset.reset(request.origin, code, new_password)
-      await limiter.recognise(email, request.origin.ip)
-      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now sign in with your new password.'))
-      return { message: RESET }
-    },
-  )
 }
 
 /** An invalid password can be corrected in the form; an invalid token cannot. */

@@ -1,68 +1,114 @@
+import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
+import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
+import type { EmailChanges } from '../../../domain/users/email-changes.service.ts'
 import type { Users } from '../../../domain/users/users.service.ts'
+import type { Html } from '../../../shared/html.ts'
+import { ANSWERS, type Answer } from '../../answers/answers.ts'
+import { wantsHtml } from '../../answers/errors.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { EditBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { messageOf } from '../../web/site/messages.ts'
+import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
+import { createApiRoutes } from '../api-routes.ts'
+import { ConfirmQuery, DetailView } from '../sign-in/sign-in.routes.ts'
+import { EditBody, OwnPasswordBody, PasswordBody, ProfileView, profileView, UserPath } from './user.schemas.ts'
 
 /** The routes for the account of the caller. `confirmsEmail`: a new address takes effect when the link that is mailed to it is opened. */
-export function userRoutes(app: App, users: Users, confirmsEmail: boolean): void {
+export function userRoutes(app: App, users: Users, { confirmsEmail }: { readonly confirmsEmail: boolean }): void {
+  const api = createApiRoutes(app, 'Users')
   const edit = confirmsEmail ? users.editAndConfirm : users.edit
 
-  app.get(
-    '/users/me',
-    {
-      config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
-      schema: {
-        operationId: 'getOwnProfile',
-        summary: 'Get your own account',
-        description: 'The account that the token or the API key belongs to.',
-        tags: ['Users'],
-        response: { 200: described(ProfileView, 'Your account.'), ...refusals(401, 503) },
-      },
-    },
-    async (request) => profileView(request.caller.user),
-  )
+  api.get('/users/me', {
+    config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
+    operationId: 'getOwnProfile',
+    summary: 'Get your own account',
+    description: 'The account that the token or the API key belongs to.',
+    response: { 200: described(ProfileView, 'Your account.'), ...refusals(401, 503) },
+    handle: async (request) => profileView(request.caller.user),
+  })
 
-  app.put(
-    '/users/:user_id',
-    {
-      config: { access: 'self', acceptedKeys: 'full', writes: true },
-      schema: {
-        operationId: 'editUser',
-        summary: 'Edit an account',
-        description:
-          'A new e-mail address takes effect at once and counts as verified or, with CONFIRM_EMAIL_CHANGES, once the link that is mailed to it is opened: until then the response has the present address. A new password ends all other sessions of the account.',
-        tags: ['Users'],
-        params: UserPath,
-        body: EditBody,
-        response: {
-          200: described(ProfileView, 'The updated account.'),
-          ...refusals('email_taken', 401, 403, 'user_not_found', 413, 429, 503),
-        },
-      },
+  api.put('/users/:user_id', {
+    config: { access: 'self', acceptedKeys: 'full', writes: true },
+    operationId: 'editUser',
+    summary: 'Edit an account',
+    description:
+      'A new e-mail address takes effect at once and counts as verified or, with CONFIRM_EMAIL_CHANGES, once the link that is mailed to it is opened: until then the response has the present address. A new password ends all other sessions of the account.',
+    params: UserPath,
+    body: EditBody,
+    response: {
+      200: described(ProfileView, 'The updated account.'),
+      ...refusals('email_taken', 401, 403, 'user_not_found', 413, 429, 503),
     },
-    async ({ actor, params, body }) => {
+    handle: async ({ actor, params, body }) => {
       const { email, password, first_name, last_name } = body
       return profileView(await edit(actor, params.user_id, { email, password, firstName: first_name, lastName: last_name }))
     },
-  )
+  })
 
-  app.post(
-    '/users/:user_id/password',
-    {
-      config: { access: 'self', acceptedKeys: 'full', writes: true },
-      schema: {
-        operationId: 'changePassword',
-        summary: 'Change a password',
-        description: 'All other sessions of the account end; its API keys stay valid.',
-        tags: ['Users'],
-        params: UserPath,
-        body: PasswordBody,
-        response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
-      },
+  api.post('/users/:user_id/password', {
+    config: { access: 'self', acceptedKeys: 'full', writes: true },
+    operationId: 'changePassword',
+    summary: 'Change a password',
+    description: 'All other sessions of the account end; its API keys stay valid.',
+    params: UserPath,
+    body: PasswordBody,
+    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+    handle: ({ actor, params, body }) => users.changePassword(actor, params.user_id, body.password),
+  })
+}
+
+const CHANGED = 'Email successfully changed'
+
+const TAKEN_ADVICE = 'Another account has started to use this address. Sign in to that account, or choose another address.'
+const ADVICE =
+  'Links work once, within 24 hours, and a newer one replaces them. Change the address of your account again to get a new link.'
+const LINK: LinkTexts = {
+  done: ['Your new address is already confirmed', 'Use it to sign in.'],
+  expired: ADVICE,
+  invalid: ADVICE,
+  helpPage: 'sign-in',
+}
+
+export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: Pages): void {
+  const api = createApiRoutes(app, 'Users')
+  api.get('/confirm-email/', {
+    config: { access: 'public', writes: true },
+    exposeHeadRoute: false,
+    errorHandler: pageErrors(wantsHtml, failedPage),
+    operationId: 'confirmEmail',
+    summary: 'Confirm a new address',
+    description:
+      'The target of the link in the mail to a new address: the account has this address from now on. The code works once, within 24 hours. Browsers get a page.',
+    page: true,
+    querystring: ConfirmQuery,
+    response: {
+      200: described(DetailView, 'The address is changed.', { detail: CHANGED }),
+      ...refusals('email_taken', 'token_invalid', 'token_expired', 'already_verified', 'user_not_found', 503),
     },
-    async ({ actor, params, body }, reply) => {
-      await users.changePassword(actor, params.user_id, body.password)
-      return reply.code(204).send()
+    handle: async (request, reply) => {
+      await emailChanges.confirm(request.origin, request.query.code)
+      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your new address is confirmed', 'Use it to sign in from now on.'))
+      return { detail: CHANGED }
     },
-  )
+  })
+
+  function failedPage(answer: Answer): Html {
+    if (answer !== ANSWERS.email_taken) return failedLinkPage(pages, answer, LINK)
+    return pages.problem({ title: 'This address is taken', message: messageOf(answer), advice: TAKEN_ADVICE, helpPage: 'sign-in' })
+  }
+}
+
+export function selfDeletionRoutes(app: App, selfDeletion: SelfDeletion, limiter: Limiter): void {
+  const api = createApiRoutes(app, 'Users')
+  api.delete('/users/me', {
+    // Older versions did not limit the number of keys, so a user may own very many.
+    config: { access: 'user', acceptedKeys: 'full', writes: true, deadlineMs: 25_000 },
+    operationId: 'deleteOwnAccount',
+    summary: 'Delete your own account',
+    description:
+      'Deletes the account and its API keys permanently. It exists where SELF_DELETION is set. The last admin cannot leave. A wrong password counts like a failed login.',
+    body: OwnPasswordBody,
+    response: { 204: Empty, ...refusals('wrong_credentials', 'last_admin', 401, 403, 413, 429, 503) },
+    handle: ({ actor, body }) => selfDeletion.remove(actor, body.password, limiter),
+  })
 }

@@ -1,9 +1,8 @@
 import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
 import { type FoundUsers, PROFILE, USER, type User, type UserSearch } from '../../../model/user.ts'
-import { Email, FirstName, GivenPassword, LastName, NewPassword } from '../../validation/fields.ts'
-import { type Static, Type } from '../../validation/schema.ts'
+import { Email, FirstName, flag, GivenPassword, integer, LastName, NewPassword, type Static, Type, text } from '../../validation/schema.ts'
 
-export const UserId = Type.Integer({ description: 'The id of a user.', examples: [7] })
+export const UserId = integer('The id of a user.', 7)
 
 export const UserPath = Type.Object({ user_id: UserId })
 export const UserQuery = Type.Object({ user_id: Type.Optional({ ...UserId, description: 'The id of the one user to show.' }) })
@@ -17,10 +16,8 @@ function pageNumber(options: Parameters<typeof Type.Integer>[0]) {
 }
 
 export const SearchQuery = Type.Object({
-  search_term: Type.String({
+  search_term: text('The text to search for. Case does not matter. An empty term matches every user.', 'mia', {
     maxLength: SEARCH_TERM_MAX_LENGTH,
-    description: 'The text to search for. Case does not matter. An empty term matches every user.',
-    examples: ['mia'],
   }),
   field: Type.Optional(Type.Enum(FIELD_NAMES, { default: SEARCH_DEFAULTS.field, description: 'The field to search.' })),
   exact_match: Type.Optional(
@@ -60,31 +57,31 @@ export const OwnPasswordBody = Type.Object(
 )
 
 const PROFILE_FIELDS = {
-  email: Type.String({ description: 'The e-mail address.', examples: ['mia@example.com'] }),
-  first_name: Type.String({ description: 'The first name.', examples: ['Mia'] }),
-  last_name: Type.String({ description: 'The last name.', examples: ['Muster'] }),
+  email: text('The e-mail address.', 'mia@example.com'),
+  first_name: text('The first name.', 'Mia'),
+  last_name: text('The last name.', 'Muster'),
 }
 
 /** The basic view. */
 export const ProfileView = Type.Object(PROFILE_FIELDS, { title: 'Profile', description: 'What users see of themselves.' })
 /** The full view, for admins. */
-export const UserView = Type.Object(
+const UserView = Type.Object(
   {
     id: UserId,
     ...PROFILE_FIELDS,
     role: Type.Enum(['user', 'admin'], { description: 'The role of the user.' }),
-    banned: Type.Boolean({ description: 'Whether the user is banned.', examples: [false] }),
-    verified: Type.Boolean({ description: 'Whether the e-mail address is verified.', examples: [true] }),
+    banned: flag('Whether the user is banned.', false),
+    verified: flag('Whether the e-mail address is verified.', true),
   },
   { title: 'User', description: 'A user, as admins see it.' },
 )
 export const FoundUsersView = Type.Object(
   {
     items: Type.Array(UserView, { description: 'The users of this page, in order of id.' }),
-    total: Type.Integer({ description: 'The number of users found.', examples: [1] }),
+    total: integer('The number of users found.', 1),
     page: pageNumber({ description: 'The number of this page, from 1.', examples: [1] }),
-    size: Type.Integer({ description: 'The maximum number of users on a page.', examples: [50] }),
-    pages: Type.Integer({ description: 'The number of pages; 0 if no user was found.', examples: [1] }),
+    size: integer('The maximum number of users on a page.', 50),
+    pages: integer('The number of pages; 0 if no user was found.', 1),
   },
   { title: 'FoundUsers', description: 'One page of search results.' },
 )

@@ -1,4 +1,4 @@
-import type { App } from '../../pipeline/app-type.ts'
+import type { App } from '../../pipeline/declarations.ts'
 import { accountKeysRoutes, type KeysParts } from './keys.routes.ts'
 import { accountMailRequestRoutes, type MailRequestParts } from './mail-request.routes.ts'
 import { accountPasswordRoutes, type PasswordParts } from './password.routes.ts'

@@ -1,14 +1,14 @@
 import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { keyBadge } from '../console/user.pages.ts'
 import { actionForm, formProblem, inputField, type Problems } from '../site/elements/fields.ts'
-import { ageOf, dateOf, shortText, timeOf } from '../site/elements/format.ts'
+import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
+import { keyBadge, keyPrefix, keyTimes } from '../site/elements/keys.ts'
 import { type ListPage, laterPage, pagesFooter, queryText } from '../site/elements/paging.ts'
 import { emptyState, fact, mainCell, NEVER, tableCard } from '../site/elements/tables.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { KEY_LABELS } from './new-key.ts'
 
+export const KEY_LABELS = { name: 'Name', scopes: 'Scopes', access: 'Access', expires_at: 'Expires' }
 /** The access of a new key whose owner chooses none. */
 export const NEW_ACCESS = 'identify' satisfies KeyAccess
 const ACCESS: readonly (readonly [KeyAccess, string])[] = [
@@ -34,12 +34,10 @@ export function keysPage(site: Site, list: ListPage<ApiKey>): Page {
     rows: list.items.map((key) => {
       const href = `${site.root}/account/keys/${key.id}`
       return [
-        mainCell(shortText(key.name), html`<span class="mono">${prefixOf(key)}</span>`, href + place),
+        mainCell(shortText(key.name), keyPrefix(key), href + place),
         keyBadge(key, now),
         key.access,
-        dateOf(key.createdAt),
-        key.expiresAt === undefined ? NEVER : dateOf(key.expiresAt),
-        key.lastUsedAt === undefined ? NEVER : ageOf(key.lastUsedAt, now),
+        ...keyTimes(key, now),
         html`<div class="actions">${switchForm(href, place, key, 'small')}<a class="button small" href="${href}${place}">Manage</a></div>`,
       ]
     }),
@@ -68,7 +66,7 @@ ${inputField({ name: 'expires_at', label: KEY_LABELS.expires_at, type: 'date', v
   return { title: 'Create an API key', content, back: { path: '/account/keys', text: 'API keys' } }
 }
 
-export type KeyView = {
+type KeyView = {
   /** Only on the visit that follows its creation. */
   readonly secret: string | undefined
   /** The place in the list that the page leads back to, as the query of an address. */
@@ -104,7 +102,7 @@ function secretCard(secret: string): Html {
 function factsCard(key: ApiKey, now: number): Html {
   const { access, scopes, createdAt, expiresAt, lastUsedAt, retiringUntil } = key
   return html`<section class="card" aria-label="Key"><dl class="strip">
-${fact('Begins with', html`<span class="mono">${prefixOf(key)}</span>`)}
+${fact('Begins with', keyPrefix(key))}
 ${fact('Access', html`${access}`)}
 ${fact('Scopes', scopes.length === 0 ? html`<span class="quiet">none</span>` : html`<span class="mono">${scopes.join(' ')}</span>`)}
 ${fact('Created', timeOf(createdAt))}
@@ -126,8 +124,4 @@ function rotateCard(base: string, place: string): Html {
 
 function switchForm(base: string, place: string, { isActive }: ApiKey, kind: '' | 'small'): Html {
   return isActive ? actionForm(`${base}/disable${place}`, 'Disable', kind) : actionForm(`${base}/enable${place}`, 'Enable', kind)
-}
-
-function prefixOf({ prefix, id }: ApiKey): string {
-  return prefix === undefined ? id.slice(0, 8) : `${prefix}…`
 }

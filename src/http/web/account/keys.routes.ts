@@ -1,17 +1,40 @@
 import { type ApiKeys, type KeyWithSecret, MAX_KEYS } from '../../../domain/keys/keys.service.ts'
-import { MAX_OVERLAP_SECONDS } from '../../../domain/values/limits.ts'
+import { isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import type { ApiKeyChanges, KeyAccess } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { nameField } from '../../validation/fields.ts'
-import { Type } from '../../validation/schema.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { nameField, Type } from '../../validation/schema.ts'
+import { InvalidRequest } from '../../validation/validation-error.ts'
+import type { SecretFlash } from '../site/cookies.ts'
 import { NO_PROBLEMS } from '../site/elements/fields.ts'
 import { laterPage, pageFrom, pageNumber, pagingOf, queryText } from '../site/elements/paging.ts'
-import type { Notice } from '../site/notices.ts'
+import type { Notice } from '../site/messages.ts'
 import { createPageRoutes, type PageParts, type PageRequest, type Redirect } from '../site/page-routes.ts'
-import type { SecretFlash } from '../site/secret-flash.ts'
-import { keyPage, keysPage, NEW_ACCESS, newKeyPage } from './keys.pages.ts'
-import { KEY_LABELS, parseExpiry, parseScopes } from './new-key.ts'
+import { KEY_LABELS, keyPage, keysPage, NEW_ACCESS, newKeyPage } from './keys.pages.ts'
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+
+/** Scopes are separated by spaces or commas. */
+function parseScopes(text = ''): string[] {
+  const scopes = [...new Set(text.split(/[\s,]+/).filter((scope) => scope !== ''))]
+  if (scopes.length > MAX_SCOPES) throw invalid('scopes', `There should be at most ${MAX_SCOPES} scopes`)
+  if (!scopes.every(isScope)) throw invalid('scopes', `Each scope should have at most ${SCOPE_MAX_LENGTH} printable characters`)
+  return scopes
+}
+
+/** A date field is empty or `2026-01-31`. The key works through that day (UTC). */
+function parseExpiry(text = ''): number | undefined {
+  if (text === '') return undefined
+  const end = DATE.test(text) ? Date.parse(`${text}T23:59:59.999Z`) : Number.NaN
+  // A day that its month does not have becomes another day.
+  if (Number.isNaN(end) || new Date(end).toISOString().slice(0, 10) !== text)
+    throw invalid('expires_at', 'This should be a date such as 2027-01-31')
+  return end
+}
+
+function invalid(field: string, message: string): InvalidRequest {
+  return new InvalidRequest([{ loc: ['body', field], type: 'value_error', msg: `Value error, ${message}` }])
+}
 
 export type KeysParts = PageParts & { readonly apiKeys: ApiKeys; readonly secretFlash: SecretFlash }
 

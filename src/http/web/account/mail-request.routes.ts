@@ -3,12 +3,12 @@ import type { PasswordReset } from '../../../domain/sign-in/password-reset.servi
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import type { Origin } from '../../../model/caller.ts'
 import { html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { Email } from '../../validation/fields.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { Email } from '../../validation/schema.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/elements/fields.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import { toFrontend } from './texts.ts'
+import { toFrontend } from '../site/site.ts'
 
 export type MailRequestParts = PageParts & {
   readonly registration: Registration

@@ -3,13 +3,13 @@ import type { Login } from '../../../domain/sign-in/login.service.ts'
 import type { Users } from '../../../domain/users/users.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { GivenPassword, NewPassword } from '../../validation/fields.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { GivenPassword, NewPassword } from '../../validation/schema.ts'
 import { InvalidRequest } from '../../validation/validation-error.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/elements/fields.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import { PASSWORD_HINT } from './texts.ts'
+import { PASSWORD_HINT } from '../site/site.ts'
 
 export type PasswordParts = PageParts & { readonly users: Users; readonly login: Login; readonly pageLimiter: Limiter }
 

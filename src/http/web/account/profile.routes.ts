@@ -5,12 +5,12 @@ import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { ANSWERS } from '../../answers/answers.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { Email, FirstName, GivenPassword, LastName } from '../../validation/fields.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { Email, FirstName, GivenPassword, LastName } from '../../validation/schema.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/elements/fields.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import { toFrontend } from './texts.ts'
+import { toFrontend } from '../site/site.ts'
 
 export type ProfileParts = PageParts & { readonly users: Users; readonly selfDeletion: SelfDeletion; readonly pageLimiter: Limiter }
 

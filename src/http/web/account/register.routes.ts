@@ -2,12 +2,12 @@ import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import { Email, FirstName, LastName, NewPassword } from '../../validation/fields.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { Email, FirstName, LastName, NewPassword } from '../../validation/schema.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from '../site/elements/fields.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import { PASSWORD_HINT, toFrontend } from './texts.ts'
+import { PASSWORD_HINT, toFrontend } from '../site/site.ts'
 
 export type RegisterParts = PageParts & { readonly registration: Registration; readonly limiter: Limiter }
 

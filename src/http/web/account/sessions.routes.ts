@@ -1,7 +1,7 @@
 import { MAX_LISTED_SESSIONS, type Sessions } from '../../../domain/sessions/sessions.service.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import { html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
+import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, clientOf } from '../site/elements/format.ts'

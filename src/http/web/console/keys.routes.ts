@@ -2,13 +2,13 @@ import { type KeyDirectory, UNUSED_DAYS } from '../../../domain/keys/key-use.ts'
 import type { FoundKey, FoundKeyState, LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
 import type { OwnedApiKey } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
+import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
-import { ageOf, dateOf, shortText } from '../site/elements/format.ts'
-import { badge, emptyState, mainCell, NEVER, tableCard } from '../site/elements/tables.ts'
+import { shortText } from '../site/elements/format.ts'
+import { keyBadge, keyPrefix, keyTimes } from '../site/elements/keys.ts'
+import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import { keyBadge } from './user.pages.ts'
 
 export type ConsoleKeysParts = PageParts & { readonly keyDirectory: KeyDirectory; readonly leakedKeys: LeakedKeys }
 
@@ -65,12 +65,10 @@ ${list('Unused', unused, 'No unused keys', `Every active key was used or created
       title,
       heads: ['API key', 'Owner', 'Status', 'Created', 'Expires', 'Last used'],
       rows: keys.map((key) => [
-        mainCell(shortText(key.name), html`<span class="mono">${key.prefix === undefined ? key.id.slice(0, 8) : `${key.prefix}…`}</span>`),
+        mainCell(shortText(key.name), keyPrefix(key)),
         html`<a class="wrap" href="${site.root}/console/users/${key.ownerId}">${shortText(key.ownerEmail)}</a>`,
         keyBadge(key, now),
-        dateOf(key.createdAt),
-        key.expiresAt === undefined ? NEVER : dateOf(key.expiresAt),
-        key.lastUsedAt === undefined ? NEVER : ageOf(key.lastUsedAt, now),
+        ...keyTimes(key, now),
       ]),
       empty: emptyState(emptyTitle, emptyText),
       footer: keys.length < LIST_SIZE ? undefined : html`<footer class="hint">Only the first ${LIST_SIZE} are shown.</footer>`,

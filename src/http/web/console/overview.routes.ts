@@ -2,7 +2,7 @@ import type { MailAdministration } from '../../../domain/mail/mail-administratio
 import type { CountedUsers, UserDirectory } from '../../../domain/users/user-directory.service.ts'
 import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
+import type { App } from '../../pipeline/declarations.ts'
 import { barChart } from '../site/elements/charts.ts'
 import { ageOf, numberOf } from '../site/elements/format.ts'
 import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
@@ -10,7 +10,7 @@ import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 import type { Site } from '../site/site.ts'
 
 /** What a check of `latchkey doctor` found. */
-export type CheckResult = {
+type CheckResult = {
   readonly check: string
   readonly verdict: 'ok' | 'warning' | 'error'
   readonly message: string

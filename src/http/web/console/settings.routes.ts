@@ -1,5 +1,5 @@
 import { html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
+import type { App } from '../../pipeline/declarations.ts'
 import { badge, emptyState, tableCard } from '../site/elements/tables.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
 

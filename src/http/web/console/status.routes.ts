@@ -1,7 +1,7 @@
 import { type ActivityLog, sumOf } from '../../../domain/operations/activity.ts'
 import type { Activity, ActivityPeriod } from '../../../model/activity.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
+import type { App } from '../../pipeline/declarations.ts'
 import { type TimeChart, timeChart } from '../site/elements/charts.ts'
 import { momentText, numberOf } from '../site/elements/format.ts'
 import { emptyState } from '../site/elements/tables.ts'

@@ -2,15 +2,15 @@ import type { WebhookAdministration } from '../../../domain/webhooks/webhook-adm
 import type { Actor } from '../../../model/caller.ts'
 import type { OutboxWebhook } from '../../../model/webhook.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
+import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
 import { actionForm } from '../site/elements/fields.ts'
-import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
+import { ageOf, timeOf } from '../site/elements/format.ts'
 import { nextLink, queryText, startLink, stepsFooter } from '../site/elements/paging.ts'
 import { emptyState, mainCell, tableCard, tabs } from '../site/elements/tables.ts'
-import type { Notice } from '../site/notices.ts'
+import type { Notice } from '../site/messages.ts'
 import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
-import { deliveryStatus } from './mail.routes.ts'
+import { attemptCells, deliveryStatus } from './mail.routes.ts'
 
 export type ConsoleWebhooksParts = PageParts & { readonly webhooks: WebhookAdministration }
 
@@ -65,14 +65,12 @@ ${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
   }
 
   function rowOf(webhook: OutboxWebhook, shown: Place): readonly (Html | string)[] {
-    const { id, type, userId, occurredAt, attempts, lastError } = webhook
+    const { id, type, userId, occurredAt } = webhook
     return [
       mainCell(html`<code>${type}</code>`, timeOf(occurredAt)),
       html`<a href="${root}/console/users/${userId}">user ${userId}</a>`,
       deliveryStatus(webhook, site.now()),
-      String(attempts),
-      lastError === undefined ? '' : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
-      html`<div class="actions">${actionForm(`${root}/console/webhooks/${id}/retry${placeText(shown)}`, 'Send again', 'small')}${actionForm(`${root}/console/webhooks/${id}/discard${placeText(shown)}`, 'Discard', 'small danger')}</div>`,
+      ...attemptCells(webhook, `${root}/console/webhooks/${id}`, placeText(shown)),
     ]
   }
 

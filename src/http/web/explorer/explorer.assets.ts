@@ -1,14 +1,36 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { CSS, createAsset, createTextAsset, FOREVER, JAVASCRIPT, SVG, type VersionedAsset } from '../site/assets.ts'
-import { type ExplorerPackage, locateExplorerFile, REDOC, SWAGGER_UI } from './explorer.files.ts'
+import { fileURLToPath } from 'node:url'
+import { CSS, createAsset, createTextAsset, FOREVER, ICON, JAVASCRIPT, SVG, type VersionedAsset } from '../site/assets.ts'
 
-export type ExplorerAssets = Readonly<
+/** A package whose files browsers load, with the licences that every copy of them must carry. */
+type ExplorerPackage = { readonly name: string; readonly files: readonly string[]; readonly licences: readonly string[] }
+
+const SWAGGER_UI = {
+  name: 'swagger-ui-dist',
+  files: ['swagger-ui-bundle.js', 'swagger-ui.css'],
+  licences: ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
+} as const satisfies ExplorerPackage
+
+const REDOC = {
+  name: 'redoc',
+  files: ['bundles/redoc.standalone.js'],
+  licences: ['LICENSE'],
+} as const satisfies ExplorerPackage
+
+export const EXPLORER_PACKAGES: readonly ExplorerPackage[] = [SWAGGER_UI, REDOC]
+
+const IS_BUILT = import.meta.url.endsWith('.js')
+
+/** `npm run build` copies the files next to the built code. A clone reads them from its development dependencies. */
+function locateExplorerFile(packageName: string, file: string): string {
+  const url = IS_BUILT ? new URL(`explorers/${packageName}/${file}`, import.meta.url).href : import.meta.resolve(`${packageName}/${file}`)
+  return fileURLToPath(url)
+}
+
+type ExplorerAssets = Readonly<
   Record<'swaggerScript' | 'swaggerStyle' | 'swaggerStart' | 'redocScript' | 'redocStart' | 'pageStyle' | 'icon', VersionedAsset>
 >
-
-/** A keyhole. Browsers request an icon, and the content security policy of the page blocks the default one. */
-export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5eff"/><path fill="#fff" d="M16 6a6 6 0 0 0-3 11.2L11 26h10l-2-8.8A6 6 0 0 0 16 6Z"/></svg>`
 
 const PAGE_STYLE = `body { margin: 0 }
 @media (max-width: 640px) { .swagger-ui .response-col_links { display: none } .swagger-ui .opblock-body { overflow-x: auto } }

@@ -1,30 +1,79 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { renderHtml } from '../../../shared/html.ts'
+import { type Html, html, renderHtml } from '../../../shared/html.ts'
 import { described, Empty, HtmlView, refusals } from '../../answers/replies.ts'
-import type { App } from '../../pipeline/app-type.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { createApiRoutes } from '../../routes/api-routes.ts'
 import { Type } from '../../validation/schema.ts'
-import { type Asset, createAsset, REVALIDATED, sendAsset } from '../site/assets.ts'
+import { type Asset, assetRoutes, createAsset, REVALIDATED, sendAsset, type VersionedAsset } from '../site/assets.ts'
 import { createExplorerAssets } from './explorer.assets.ts'
-import { type ExplorerPage, explorerHeaders, explorerPage } from './explorer.pages.ts'
+
+type ExplorerPage = {
+  readonly title: string
+  readonly styles: readonly VersionedAsset[]
+  /** Scripts that define globals for the start script, which is a module and therefore runs last. */
+  readonly libraries: readonly VersionedAsset[]
+  readonly start: VersionedAsset
+  readonly icon: VersionedAsset
+  /** Whether the page must not be able to use the cookie of the console and the account pages. */
+  readonly isIsolated: boolean
+  /** Redoc creates style sheets with embedded fonts at run time, so their hashes cannot be listed in the policy. */
+  readonly drawsOwnStyle: boolean
+}
+
+// Without `allow-same-origin`, the scripts of an explorer belong to no origin: their requests carry no cookie, and no page of this
+// service lets them read it.
+const SANDBOX = 'sandbox allow-scripts allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox'
+
+/** Allows only files of this service: no inline scripts, no other hosts, no framing. */
+function explorerHeaders({ drawsOwnStyle, isIsolated }: ExplorerPage): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self'${drawsOwnStyle ? " 'unsafe-inline'" : ''}`,
+    "img-src 'self' data:",
+    ...(drawsOwnStyle ? ['font-src data:'] : []),
+    "connect-src 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    ...(isIsolated ? [SANDBOX] : []),
+  ]
+  return { 'content-security-policy': policy.join('; '), 'cache-control': REVALIDATED }
+}
+
+/** `root` is the relative path from the page to the root of the service, because a proxy may serve it below any path. */
+function explorerPage({ title, styles, libraries, start, icon }: ExplorerPage, root: './' | '../'): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="icon" type="image/svg+xml" href="${root}${icon.path}">
+${styles.map(({ path }) => html`<link rel="stylesheet" href="${root}${path}">`)}
+${libraries.map(({ path }) => html`<script defer src="${root}${path}"></script>`)}
+<script type="module" src="${root}${start.path}"></script>
+</head>
+<body>
+<div id="explorer" data-document="${root}openapi.json"></div>
+<noscript>This page needs JavaScript. The same documentation, for programs: <a href="${root}openapi.json">openapi.json</a></noscript>
+</body>
+</html>
+`
+}
 
 const DocumentView = Type.Unsafe<unknown>({ type: 'object', description: 'An OpenAPI 3.1 document.', examples: [{ openapi: '3.1.1' }] })
 
-export type ExplorerOptions = Pick<ExplorerPage, 'isIsolated'> & { readonly apiTitle: string }
+type ExplorerOptions = Pick<ExplorerPage, 'isIsolated'> & { readonly apiTitle: string }
 
 /** The OpenAPI document and the explorers. `describe` is called when all routes are known. */
 export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptions, describe: () => object): void {
+  const api = createApiRoutes(app, 'Service')
   const assets = createExplorerAssets()
-  for (const { path, asset } of Object.values(assets)) {
-    app.get(
-      `/${path}`,
-      {
-        config: { access: 'public', writes: false },
-        schema: { hide: true, response: { 200: Type.Unknown(), ...refusals() } },
-      },
-      (request, reply) => sendAsset(request, reply, asset),
-    )
-  }
+  // The explorers also answer under /api/v1, and their files have relative addresses.
+  assetRoutes(app, assets, { hasOneAddress: false })
 
   pageRoute('/docs', 'swaggerUi', 'Explore the API with Swagger UI', 'A page that describes every endpoint and sends requests to it.', {
     title: `${apiTitle} · API explorer`,
@@ -48,20 +97,14 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
   function pageRoute(url: string, operationId: string, summary: string, description: string, page: ExplorerPage): void {
     const headers = explorerHeaders(page)
     const pages = { './': renderHtml(explorerPage(page, './')), '../': renderHtml(explorerPage(page, '../')) }
-    app.get(
-      url,
-      {
-        config: { access: 'public', writes: false },
-        schema: {
-          operationId,
-          summary,
-          description,
-          tags: ['Service'],
-          response: { 200: described(HtmlView, 'The explorer.'), ...refusals() },
-        },
-      },
-      async (request, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(pages[rootOf(request)]),
-    )
+    api.get(url, {
+      config: { access: 'public', writes: false },
+      operationId,
+      summary,
+      description,
+      response: { 200: described(HtmlView, 'The explorer.'), ...refusals() },
+      handle: async (request, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(pages[rootOf(request)]),
+    })
   }
 
   let apiDocument: { readonly asset: Asset; readonly etag: string }
@@ -73,24 +116,18 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
   app.addHook('onReady', writeDocument)
   // The document contains the address of the service, whose port may only be known once the service listens.
   app.addHook('onListen', writeDocument)
-  app.get(
-    '/openapi.json',
-    {
-      config: { access: 'public', writes: false },
-      schema: {
-        operationId: 'openApi',
-        summary: 'Get this description of the API',
-        description: 'An OpenAPI 3.1 document, for tools that generate clients or documentation.',
-        tags: ['Service'],
-        response: { 200: DocumentView, 304: Empty, ...refusals() },
-      },
-    },
-    (request, reply) => {
+  api.get('/openapi.json', {
+    config: { access: 'public', writes: false },
+    operationId: 'openApi',
+    summary: 'Get this description of the API',
+    description: 'An OpenAPI 3.1 document, for tools that generate clients or documentation.',
+    response: { 200: DocumentView, 304: Empty, ...refusals() },
+    handle: (request, reply) => {
       reply.header('etag', apiDocument.etag)
       if (request.headers['if-none-match'] !== apiDocument.etag) return sendAsset(request, reply, apiDocument.asset)
       return reply.code(304).header('cache-control', REVALIDATED).send()
     },
-  )
+  })
 }
 
 /** The relative path from the page to the root. A trailing slash adds one level. */

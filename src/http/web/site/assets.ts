@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Brand } from '../../../shared/brand.ts'
+import type { SchemeColors } from '../../../shared/brand-colors.ts'
+import type { Logo } from '../../../shared/brand-logo.ts'
+import { refusals } from '../../answers/replies.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { Type } from '../../validation/schema.ts'
 
 /** A response that is the same for every client. It is read and compressed on the first request. */
 export type Asset = {
@@ -16,6 +23,9 @@ export type VersionedAsset = { readonly path: string; readonly asset: Asset }
 export const JAVASCRIPT = 'text/javascript; charset=utf-8'
 export const CSS = 'text/css; charset=utf-8'
 export const SVG = 'image/svg+xml'
+
+/** A keyhole. Browsers request an icon, and the content security policy of the page blocks the default one. */
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5eff"/><path fill="#fff" d="M16 6a6 6 0 0 0-3 11.2L11 26h10l-2-8.8A6 6 0 0 0 16 6Z"/></svg>`
 
 type Encoding = 'br' | 'gzip' | 'identity'
 
@@ -70,4 +80,47 @@ function acceptedEncoding(accepted: string | undefined): Encoding {
   const encodings = (accepted ?? '').split(',').map((encoding) => encoding.trim().toLowerCase())
   if (encodings.includes('br')) return 'br'
   return encodings.includes('gzip') ? 'gzip' : 'identity'
+}
+
+export type SiteAssets = Readonly<Record<'style' | 'script' | 'logo', VersionedAsset>>
+
+const STYLES = ['base.css', 'layout.css', 'forms.css', 'tables.css', 'components.css']
+
+/** One stylesheet and one script for all pages, each at a path with its hash. `npm run build` copies their sources next to the code. */
+export function createSiteAssets(brand: Brand): SiteAssets {
+  return {
+    style: createTextAsset('site.css', withoutComments(STYLES.map(readSource).join('')) + brandStyle(brand), CSS),
+    script: createTextAsset('site.js', readSource('site.js'), JAVASCRIPT),
+    logo: brand.logo === undefined ? createTextAsset('logo.svg', ICON, SVG) : logoAsset(brand.logo),
+  }
+}
+
+/** Serves files of pages, which are not part of the API. */
+export function assetRoutes(app: App, assets: Readonly<Record<string, VersionedAsset>>, { hasOneAddress = true } = {}): void {
+  const config = { access: 'public', writes: false, hasOneAddress } as const
+  const response = { 200: Type.Unknown(), ...(hasOneAddress ? refusals(404) : refusals()) }
+  for (const { path, asset } of Object.values(assets))
+    app.get(`/${path}`, { config, schema: { hide: true, response } }, (request, reply) => sendAsset(request, reply, asset))
+}
+
+/** The brand colour in place of the built-in one. Hovering moves away from the colour of the text on it, so that it stays readable. */
+function brandStyle({ colors }: Brand): string {
+  if (colors === undefined) return ''
+  const variables = ({ fill, onFill, text }: SchemeColors) => `:root{--brand:${fill};--on-brand:${onFill};--accent:${text}}`
+  const hover = ({ fill, onFill }: SchemeColors) =>
+    `button.primary:hover,.button.primary:hover{background:color-mix(in oklab,${fill} 88%,${onFill === '#ffffff' ? 'black' : 'white'})}`
+  const dark = variables(colors.dark) + hover(colors.dark)
+  return `${variables(colors.light)}${hover(colors.light)}@media (prefers-color-scheme:dark){${dark}}`
+}
+
+function logoAsset({ type, bytes }: Logo): VersionedAsset {
+  return type === 'png' ? createTextAsset('logo.png', bytes, 'image/png') : createTextAsset('logo.svg', bytes, SVG)
+}
+
+function readSource(name: string): string {
+  return readFileSync(new URL(`./style/${name}`, import.meta.url), 'utf8')
+}
+
+function withoutComments(css: string): string {
+  return css.replace(/\/\*.*?\*\//gs, '').replace(/\n\s*/g, '\n')
 }

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isNotice, type Notice } from './notices.ts'
+import type { DerivedKeys } from '../../../security/derived-keys.ts'
+import { createSealer } from '../../../security/sealing.ts'
+import { isNotice, type Notice } from './messages.ts'
 
 /** The cookies of the pages: one that names the session, and one that carries a message to the next page. */
 export type Cookies = {
@@ -23,7 +25,7 @@ const FLASH_NAME = 'latchkey-secret'
  * Scripts cannot read the cookies, and forms of other sites do not send them. With https, the prefix `__Host-` keeps every other host from
  * setting the session.
  */
-export function createCookies(isSecure: boolean): Cookies {
+export function createCookies({ isSecure }: { readonly isSecure: boolean }): Cookies {
   const name = isSecure ? '__Host-latchkey' : 'latchkey'
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   const add = (reply: FastifyReply, key: string, value: string, lifetimeS: number) =>
@@ -56,4 +58,32 @@ function readCookie({ headers }: FastifyRequest, name: string): string | undefin
     if (key.trim() === name) return value.join('=').trim() || undefined
   }
   return undefined
+}
+
+/** Carries a new secret to the next page, which shows it once. */
+export type SecretFlash = {
+  set(request: FastifyRequest, reply: FastifyReply, keyId: string, secret: string): void
+  /** Returns the secret and removes its cookie. */
+  take(request: FastifyRequest, reply: FastifyReply, keyId: string): string | undefined
+}
+
+const LIFETIME_MS = 60_000
+
+/**
+ * The secret is in a cookie of one minute, encrypted: the browser keeps no key in clear text, and several processes need no common memory.
+ * It opens only in the session and for the key that it was created for.
+ */
+export function createSecretFlash(keys: DerivedKeys, cookies: Cookies, now: () => number): SecretFlash {
+  const sealer = createSealer(keys)
+  const label = ({ caller }: FastifyRequest, keyId: string) => `${caller.sessionId} ${keyId}`
+  return {
+    set(request, reply, keyId, secret) {
+      cookies.setFlash(reply, sealer.seal(`${now() + LIFETIME_MS} ${secret}`, label(request, keyId)), LIFETIME_MS / 1000)
+    },
+    take(request, reply, keyId) {
+      const sealed = cookies.takeFlash(request, reply)
+      const [until, secret] = sealed === undefined ? [] : (sealer.open(sealed, label(request, keyId))?.text.split(' ') ?? [])
+      return Number(until) > now() ? secret : undefined
+    },
+  }
 }

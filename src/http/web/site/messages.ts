@@ -33,3 +33,42 @@ export function fieldMessage({ type, msg }: ValidationIssue, label = 'This'): st
     .replace(/^Input should/, 'This should')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
+
+/** The messages that a page shows after a change, by the code that its cookie carries. A cookie never contains text that is shown. */
+export const NOTICES = {
+  'signed-out': 'You are signed out.',
+  'first-admin-created': 'Your account has been created. You are the first admin of this service.',
+  'admin-exists': 'This service already has an admin. Sign in, or ask an admin to create your account.',
+  'profile-saved': 'Your name has been saved.',
+  'address-mailed': 'An email with a link is on its way to the new address. Your address changes when you open the link.',
+  'password-changed': 'Your password has been changed. All other sessions have ended.',
+  'user-created': 'The account has been created and is verified.',
+  'user-verified': 'The account is verified.',
+  'user-banned': 'The account is banned. Its sessions and API keys no longer work.',
+  'user-unbanned': 'The ban has been lifted.',
+  'user-promoted': 'The user is now an admin.',
+  'user-deleted': 'The account has been deleted, with its sessions and API keys.',
+  'reset-sent': 'An email to reset the password is on its way.',
+  'session-revoked': 'The session has ended.',
+  'sessions-revoked': 'All other sessions have ended.',
+  'key-disabled': 'The API key is disabled.',
+  'key-enabled': 'The API key is enabled.',
+  'key-revoked': 'The API key has been deleted.',
+  'mail-retried': 'The email is being sent again.',
+  'mail-gone': 'This email is being sent, or is no longer in the outbox. Nothing was changed.',
+  'webhook-retried': 'The webhook is being sent again.',
+  'webhook-discarded': 'The webhook has been discarded.',
+  'webhook-gone': 'This webhook is being sent, or is no longer waiting. Nothing was changed.',
+  'webhooks-resumed': 'Webhooks are sent again.',
+  'mail-discarded': 'The email has been discarded.',
+  'session-ended': 'Your session has ended. Sign in again.',
+} as const
+
+export type Notice = keyof typeof NOTICES
+
+/** These say that nothing was done. */
+export const NEUTRAL_NOTICES: ReadonlySet<Notice> = new Set<Notice>(['admin-exists', 'mail-gone', 'webhook-gone', 'session-ended'])
+
+export function isNotice(text: string): text is Notice {
+  return Object.hasOwn(NOTICES, text)
+}

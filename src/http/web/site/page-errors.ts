@@ -9,11 +9,10 @@ import type { Cookies } from './cookies.ts'
 import { type Problems, problemsOf } from './elements/fields.ts'
 import { personalMessage } from './messages.ts'
 import { confirmPasswordPage, PasswordRequired } from './recent-password.ts'
-import { signInPath } from './return-path.ts'
 import { type Page, renderPage, SITE_HEADERS } from './shell.ts'
-import type { Site } from './site.ts'
+import { type Site, signInPath } from './site.ts'
 
-export type Retry = (answer: Answer, request: FastifyRequest) => Page | Promise<Page>
+type Retry = (answer: Answer, request: FastifyRequest) => Page | Promise<Page>
 type Fields = Readonly<Record<string, { readonly maxLength?: number }>>
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 

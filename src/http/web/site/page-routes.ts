@@ -3,13 +3,11 @@ import type { Actor } from '../../../model/caller.ts'
 import { REFUSALS, type RefusalCode } from '../../../model/refusal.ts'
 import { renderHtml } from '../../../shared/html.ts'
 import { HtmlView, refusals } from '../../answers/replies.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import type { Access, AsksForPassword, PageArea } from '../../pipeline/declarations.ts'
-import { GivenPassword } from '../../validation/fields.ts'
-import { type Static, type TSchema, Type } from '../../validation/schema.ts'
+import type { Access, App, AsksForPassword, PageArea } from '../../pipeline/declarations.ts'
+import { GivenPassword, type Static, type TSchema, Type } from '../../validation/schema.ts'
 import type { Cookies } from './cookies.ts'
 import type { Problems } from './elements/fields.ts'
-import type { Notice } from './notices.ts'
+import type { Notice } from './messages.ts'
 import { type PageErrors, retryOf } from './page-errors.ts'
 import { type Page, renderPage, SECRET_ADDRESS_HEADERS, SITE_HEADERS } from './shell.ts'
 import type { Site } from './site.ts'
@@ -18,7 +16,7 @@ import type { Site } from './site.ts'
 export type Redirect = { readonly to: string; readonly notice?: Notice | undefined }
 
 /** A response that is neither a page nor a redirect, such as a download: the handler has sent it. */
-export type Sent = { readonly isSent: true }
+type Sent = { readonly isSent: true }
 
 type Fields = Readonly<Record<string, TSchema>>
 type Values<Declared extends Fields> = { readonly [Name in keyof Declared]: Static<Declared[Name]> }
@@ -36,7 +34,7 @@ export type PageRequest<Params extends Fields, Query extends Fields, Body extend
   readonly reply: FastifyReply
 }
 
-export type PageOptions<Params extends Fields, Query extends Fields, Body extends Fields> = {
+type PageOptions<Params extends Fields, Query extends Fields, Body extends Fields> = {
   /** Admins in the console and every user in the account pages, unless this says something else. */
   readonly access?: 'public' | 'user'
   readonly params?: Params
@@ -76,7 +74,7 @@ type AddForm = <Params extends Fields = Fields, Query extends Fields = Fields, B
   handle: Handle<Params, Query, Body>,
 ) => void
 
-export type PageRoutes = { readonly get: AddPage; readonly post: AddForm }
+type PageRoutes = { readonly get: AddPage; readonly post: AddForm }
 
 export type PageParts = { readonly site: Site; readonly cookies: Cookies; readonly errors: PageErrors }
 

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PASSWORD_MIN_LENGTH } from '../../../domain/values/text.ts'
 import { type Html, html, renderHtml } from '../../../shared/html.ts'
-import type { Answer } from '../../answers/answers.ts'
+import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { answerError, type ErrorPage, sendError } from '../../answers/errors.ts'
-import { PASSWORD_HINT } from '../account/texts.ts'
 import { inputField } from './elements/fields.ts'
+import { messageOf } from './messages.ts'
 import { PUBLIC_HEADERS, renderPublicPage } from './shell.ts'
-import type { Site } from './site.ts'
+import { PASSWORD_HINT, type Site } from './site.ts'
 
 export type Pages = {
   /** Confirms a result and leads on: to the frontend, or to signing in. */
@@ -19,7 +19,7 @@ export type Pages = {
 
 type Texts = { readonly title: string; readonly message: string; readonly advice: string }
 
-export type Problem = Texts & {
+type Problem = Texts & {
   /** The account page that helps. */
   readonly helpPage?: HelpPage
 }
@@ -92,6 +92,27 @@ export function sendPage(reply: FastifyReply, status: number, page: Html): Fasti
 }
 
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+/** What the pages of a link in a mail say when it does not work. */
+export type LinkTexts = {
+  readonly done: readonly [title: string, text: string]
+  readonly expired: string
+  readonly invalid: string
+  /** The account page where a new link can be requested. */
+  readonly helpPage: HelpPage
+}
+
+const GONE_ADVICE = 'The account was deleted. Sign up again to create a new one.'
+
+/** The page for a link in a mail that was used before, or that does not work. */
+export function failedLinkPage(pages: Pages, answer: Answer, { done, expired, invalid, helpPage }: LinkTexts): Html {
+  if (answer === ANSWERS.already_verified) return pages.done(...done)
+  const message = messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer)
+  if (answer === ANSWERS.token_expired) return pages.problem({ title: 'This link has expired', message, advice: expired, helpPage })
+  if (answer === ANSWERS.user_not_found)
+    return pages.problem({ title: 'This account no longer exists', message, advice: GONE_ADVICE, helpPage: 'register' })
+  return pages.problem({ title: 'This link does not work', message, advice: invalid, helpPage })
+}
 
 /** Answers the errors of a route with a page if a person reads the response, otherwise with JSON. The status is the same. */
 export function pageErrors(

@@ -3,8 +3,7 @@ import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Login } from '../../../domain/sign-in/login.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
-import type { PasswordQuestion } from '../../pipeline/declarations.ts'
-import type { Hook } from '../../pipeline/steps.ts'
+import type { Hook, PasswordQuestion } from '../../pipeline/declarations.ts'
 import type { Cookies } from './cookies.ts'
 import { formProblem, inputField } from './elements/fields.ts'
 import { queryText } from './elements/paging.ts'
@@ -18,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-export const RECENT_MS = 10 * 60_000
+const RECENT_MS = 10 * 60_000
 /** Takes the answer to the question of a page that is only read, and leads back to it. */
 export const CONFIRM_PATH = '/confirm'
 
@@ -29,7 +28,7 @@ export class PasswordRequired extends Refusal {
   }
 }
 
-export type RecentPasswordParts = {
+type RecentPasswordParts = {
   readonly site: Pick<Site, 'now'>
   readonly login: Pick<Login, 'confirmPassword'>
   readonly limiter: Limiter

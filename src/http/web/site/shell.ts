@@ -1,11 +1,11 @@
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
-import { NEUTRAL_NOTICES, NOTICES, type Notice } from './notices.ts'
+import { NEUTRAL_NOTICES, NOTICES, type Notice } from './messages.ts'
 import type { Site } from './site.ts'
 
 /** What a page without navigation needs. */
-export type LoneSite = Pick<Site, 'apiTitle' | 'root' | 'assets' | 'hasOwnLogo'>
+type LoneSite = Pick<Site, 'apiTitle' | 'root' | 'assets' | 'hasOwnLogo'>
 
 /** The content of a page. The shell around it depends on the area and on the caller. */
 export type Page = {
@@ -23,7 +23,7 @@ export type Page = {
 }
 
 /** Who sees the page, and where. */
-export type View = {
+type View = {
   readonly area: PageArea
   /** The path of the request, to mark its entry in the navigation. */
   readonly path: string

@@ -2,17 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Login } from '../../../domain/sign-in/login.service.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import type { PageArea } from '../../pipeline/declarations.ts'
-import { Email, GivenPassword } from '../../validation/fields.ts'
-import { Type } from '../../validation/schema.ts'
+import type { App, PageArea } from '../../pipeline/declarations.ts'
+import { Email, GivenPassword, Type } from '../../validation/schema.ts'
 import { formProblem, inputField, NO_PROBLEMS, type Problems } from './elements/fields.ts'
 import { createPageRoutes, type PageParts } from './page-routes.ts'
 import { CONFIRM_PATH } from './recent-password.ts'
-import { returnPath } from './return-path.ts'
 import type { Page } from './shell.ts'
+import { returnPath } from './site.ts'
 
-export type SignInParts = PageParts & {
+type SignInParts = PageParts & {
   readonly login: Login
   /** The limits of the sign-in pages. */
   readonly pageLimiter: Limiter

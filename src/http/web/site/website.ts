@@ -5,32 +5,29 @@ import type { Login } from '../../../domain/sign-in/login.service.ts'
 import { deriveKeys, type Secrets } from '../../../security/derived-keys.ts'
 import { COMMAND } from '../../../shared/command.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/app-type.ts'
-import type { PageArea } from '../../pipeline/declarations.ts'
-import type { PageSteps } from '../../pipeline/steps.ts'
-import { isLocalClient } from '../../server/local-client.ts'
+import type { App, PageArea, PageSteps } from '../../pipeline/declarations.ts'
+import { isLocalClient } from '../../pipeline/reachability.ts'
 import { type AccountParts, accountRoutes } from '../account/account.routes.ts'
-import { type ConsoleParts, type ConsoleServices, consoleRoutes } from '../console/console.routes.ts'
+import { type ConsoleServices, type ConsoleViews, consoleRoutes } from '../console/console.routes.ts'
 import { firstAdminRoutes } from '../first-admin.routes.ts'
-import { createCookies } from './cookies.ts'
+import { assetRoutes, createSiteAssets } from './assets.ts'
+import { createCookies, createSecretFlash } from './cookies.ts'
 import { createPageErrors } from './page-errors.ts'
 import { type PageParts, sendSitePage } from './page-routes.ts'
 import { createRecentPassword } from './recent-password.ts'
-import { createSecretFlash } from './secret-flash.ts'
 import { signInRoutes } from './sign-in.routes.ts'
 import { createSite, type Site, type SiteOptions } from './site.ts'
-import { createSiteAssets, siteAssetRoutes } from './site-assets.ts'
 
 /** The services that pages call: the same rules as those of the API. */
-export type WebsiteServices = ConsoleServices &
+type WebsiteServices = ConsoleServices &
   Omit<AccountParts, keyof PageParts | 'secretFlash'> & {
     readonly login: Login
     readonly firstAdmin: FirstAdmin
     readonly pageLimiter: Limiter
   }
 
-export type WebsiteOptions = SiteOptions &
-  Pick<ConsoleParts, 'examine' | 'settings' | 'keptMails' | 'activity'> & {
+type WebsiteOptions = SiteOptions &
+  ConsoleViews & {
     readonly secrets: Secrets
     /** What the link of the terminal to the form for the first admin contains, where there is one. */
     readonly firstAdminToken: string | undefined
@@ -46,7 +43,7 @@ export type Website = {
 /** The console and the account pages: builds what they share, then adds their routes. */
 export function createWebsite(options: WebsiteOptions, services: WebsiteServices, now: () => number): Website {
   const site = createSite(options, createSiteAssets(options.brand), now)
-  const cookies = createCookies(site.isSecure)
+  const cookies = createCookies(site)
   const { login, pageLimiter, userDirectory, firstAdmin } = services
   const parts = { site, cookies, errors: createPageErrors(site, cookies, sendSitePage), ...services }
 
@@ -69,7 +66,7 @@ export function createWebsite(options: WebsiteOptions, services: WebsiteServices
       requireRecentPassword: createRecentPassword({ site, login, limiter: pageLimiter, cookies }),
     },
     addRoutes(app) {
-      siteAssetRoutes(app, site.assets)
+      assetRoutes(app, site.assets)
       for (const area of ['console', 'account'] as const) signInRoutes(app, { ...parts, firstSteps }, area)
       const { firstAdminToken, examine, settings, keptMails, activity } = options
       if (firstAdminToken !== undefined) firstAdminRoutes(app, { ...parts, token: firstAdminToken })

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../../../shared/html.ts'
 import { dateText, momentText, numberOf } from './format.ts'
 
-export type BarChart = {
+type BarChart = {
   /** What the chart shows, for those who do not see it. */
   readonly label: string
   readonly unit: string

@@ -2,7 +2,7 @@ import { type Html, html } from '../../../../shared/html.ts'
 import { Type } from '../../../validation/schema.ts'
 
 /** How a list is divided into pages with numbers. The first page is number 1. */
-export type Paging = { readonly size: number; readonly maxPage: number }
+type Paging = { readonly size: number; readonly maxPage: number }
 
 export type ListPage<Item> = { readonly items: readonly Item[]; readonly page: number; readonly hasMore: boolean }
 

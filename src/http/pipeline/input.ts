@@ -1,8 +1,49 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
+import type { Blocklist } from '../../security/blocklist.ts'
+import { compileParser, TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
 import { InvalidRequest, type IssueMessage, MAX_PARAMETERS, MESSAGES } from '../validation/validation-error.ts'
-import type { Declared } from './declarations.ts'
-import type { Hook } from './steps.ts'
+import type { Declared, Hook } from './declarations.ts'
+
+const REPEATED: readonly string[] = []
+const BYTE = /[\x80-\xff]/g
+
+/**
+ * Parses a query into text parameters. This runs before the caller is identified, so it never refuses: a repeated parameter becomes
+ * a list and undecodable text becomes null, and the parser of the route reports them.
+ */
+export function parseQuery(text: string): Record<string, unknown> {
+  const pairs = text.split('&', MAX_PARAMETERS + 1)
+  if (pairs.length > MAX_PARAMETERS) return TOO_MANY_PARAMETERS
+  // Without a prototype, no name collides with an inherited property.
+  const parameters: Record<string, unknown> = Object.create(null)
+  for (const pair of pairs) {
+    if (pair === '') continue
+    const end = pair.indexOf('=')
+    const given = end === -1 ? pair : pair.slice(0, end)
+    const name = decode(given)
+    const value = end === -1 ? '' : decode(pair.slice(end + 1))
+    const key = name ?? given
+    parameters[key] = key in parameters ? REPEATED : name === null ? null : value
+  }
+  return parameters
+}
+
+/** Null if the text is not UTF-8. Node delivers a byte that is not percent-encoded as one character. */
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' ').replace(BYTE, (byte) => `%${byte.charCodeAt(0).toString(16)}`))
+  } catch {
+    return null
+  }
+}
+
+const parseNothing = compileParser({}, 'query')
+
+/** Checks the query of a route that declares none: no parameter may be repeated or undecodable. */
+export function checkQuery(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (request.raw.url?.includes('?')) parseNothing(request.query)
+  done()
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -144,4 +185,29 @@ function attempt<Value>(work: () => Value, message: IssueMessage): Value {
 
 function invalidBody(message: IssueMessage): InvalidRequest {
   return new InvalidRequest([{ loc: ['body'], ...message }])
+}
+
+type BodySchema = {
+  readonly properties?: Readonly<Record<string, { readonly format?: string; readonly minLength?: number }>>
+  readonly content?: Readonly<Record<string, { readonly schema: BodySchema }>>
+}
+
+/** Refuses a new password that is on the list (422). A route has this step if a field of its body is a new password. */
+export function refuseListedPasswords(blocklist: Blocklist | undefined, { schema }: Declared): Hook | undefined {
+  const fields = newPasswordFields((schema.body ?? {}) as BodySchema)
+  if (blocklist === undefined || fields.length === 0) return undefined
+  return async ({ body }) => {
+    const values = body as Readonly<Record<string, string | undefined>>
+    for (const field of fields) {
+      const password = values[field]
+      if (password !== undefined && (await blocklist.includes(password)))
+        throw new InvalidRequest([{ loc: ['body', field], ...MESSAGES.listedPassword }])
+    }
+  }
+}
+
+/** Only a new password has a minimum length: one that is compared may be anything. */
+function newPasswordFields({ properties = {}, content = {} }: BodySchema): string[] {
+  const own = Object.entries(properties).filter(([, { format, minLength }]) => format === 'password' && minLength !== undefined)
+  return [...new Set([...own.map(([name]) => name), ...Object.values(content).flatMap(({ schema }) => newPasswordFields(schema))])]
 }

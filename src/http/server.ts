@@ -1,9 +1,16 @@
+import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import { type Socket, Server as TcpServer } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { ANSWERS, type Answer } from '../answers/answers.ts'
-import { SECURITY_HEADERS } from '../pipeline/headers.ts'
-import { createServer, STATUS_CODES } from './node-http.ts'
-import { endStalledReaders } from './stalled-readers.ts'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { ANSWERS, type Answer } from './answers/answers.ts'
+import { SECURITY_HEADERS } from './pipeline/headers.ts'
+
+/**
+ * Importing node:http evaluates all of its exports, which loads the client side of Node: 15 MB of memory and a tenth of a second at
+ * every start, for code that this service does not use.
+ */
+export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export type ServerLimits = {
   readonly headersTimeout: number
@@ -155,4 +162,65 @@ function rawAnswer({ detail, headers }: Answer): { headers: Readonly<Record<stri
     },
     body,
   }
+}
+
+type Limits = { readonly stallTimeout: number; readonly connectionsCheckingInterval: number }
+
+/**
+ * Closes connections whose client sends requests but does not read the responses. Each would hold a file descriptor and a buffered
+ * response forever. A slow reader keeps its connection, because Node restarts the socket timeout whenever a write makes progress. Any
+ * received byte restarts it as well, so nothing is read from a client while a response is waiting to be sent.
+ */
+function endStalledReaders(server: Server, { stallTimeout, connectionsCheckingInterval }: Limits): void {
+  const sockets = new Set<Socket>()
+  server.timeout = stallTimeout
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  // A periodic check of all sockets adds no cost to a request.
+  const timer = setInterval(() => {
+    for (const socket of sockets) if (socket.writableNeedDrain && !socket.isPaused()) pauseUntilDrained(socket)
+  }, connectionsCheckingInterval).unref()
+  server.once('close', () => clearInterval(timer))
+}
+
+function pauseUntilDrained(socket: Socket): void {
+  socket.pause()
+  socket.once('drain', () => socket.resume())
+}
+
+// An idle connection is closed if it sends no request within this time.
+const LAST_ANSWER_MS = 1000
+// The operating system queues at most this many connections for Node. Later ones are not waited for.
+const MAX_BACKLOG = 511
+
+/**
+ * Stops accepting connections and closes the open ones gracefully: the next response of each has `Connection: close`. A connection
+ * that looks idle may have a request in transit, which would be lost if the connection were closed at once.
+ */
+export async function drain(server: Server): Promise<void> {
+  await acceptAll(server)
+  const closed = once(server, 'close')
+  // The close method of the HTTP server would also end idle connections.
+  TcpServer.prototype.close.call(server)
+  server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
+  await Promise.race([closed, sleep(LAST_ANSWER_MS, undefined, { ref: false })])
+  // Reads requests that have arrived in the meantime, before the connections are closed.
+  await nextTurn()
+}
+
+/** Accepts the connections that still wait in the queue of the operating system, one in each turn of the event loop. */
+async function acceptAll(server: Server): Promise<void> {
+  let quietTurns = 0
+  const note = () => {
+    quietTurns = 0
+  }
+  server.on('connection', note)
+  // The first turn may be the rest of the current one, which accepts no connection.
+  for (let turns = 0; quietTurns < 2 && turns < MAX_BACKLOG; turns++) {
+    quietTurns++
+    await nextTurn()
+  }
+  server.off('connection', note)
 }

@@ -1,10 +1,48 @@
-import { createMeasurement } from './measurement.ts'
 import type { Registry } from './registry.ts'
+
+/** A state of the database, read every few seconds at most, however often it is scraped. Undefined while the database is unavailable. */
+type Measurement<State> = { read(): State | undefined; refresh(): Promise<void> }
+
+const FRESH_FOR_MS = 5000
+
+function createMeasurement<State>(measure: () => Promise<State>, now: () => number): Measurement<State> {
+  let state: State | undefined
+  let measuredAtMs = Number.NEGATIVE_INFINITY
+  return {
+    read: () => state,
+    async refresh() {
+      if (now() - measuredAtMs < FRESH_FOR_MS) return
+      measuredAtMs = now()
+      state = await measure().catch(() => undefined)
+    },
+  }
+}
+
+// A mail to an address without an account leaves the outbox a little sooner than others, and a failed login without an account leaves no
+// event. Neither is counted within this time.
+const COUNTED_AFTER_MS = 60_000
+
+type OutboxState = {
+  readonly depth: number
+  readonly oldestAgeSeconds: number
+  /** The age of the oldest event that should have been sealed by now. */
+  readonly sealLagSeconds: number
+}
+
+/** Measures the mails and the events that wait since before a moment. */
+export type MeasureOutbox = (now: number, before: number) => Promise<OutboxState>
+
+export type OutboxGauge = Measurement<OutboxState>
+
+/** The state of the outbox and of the audit trail. */
+export function createOutboxGauge(measure: MeasureOutbox, now: () => number): OutboxGauge {
+  return createMeasurement(() => measure(now(), now() - COUNTED_AFTER_MS), now)
+}
 
 /** The attempts of this process, by outcome. */
 export type WebhookAttempts = Readonly<Record<'delivered' | 'retried' | 'failed', number>>
 
-export type WebhookState = {
+type WebhookState = {
   readonly pending: number
   readonly failed: number
   readonly oldestAt: number | undefined

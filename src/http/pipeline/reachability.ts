@@ -1,0 +1,101 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isLoopbackAddress, isLoopbackHostHeader } from '../../shared/loopback.ts'
+import { sendMethodNotAllowed, sendNotFound } from '../answers/errors.ts'
+import { type Declared, type Hook, ROUTED_METHODS } from './declarations.ts'
+
+// Plain characters. A segment may contain single dots and @, as the name of a kept mail does, but does not begin or end with them: none is
+// `.` or `..`.
+const WORD = /(?:[\w+-]|%2B)+/.source
+/** A segment in the path of a page, as the service writes it. */
+export const PAGE_SEGMENT = `${WORD}(?:(?:\\.|@|%40)${WORD})*`
+/** The beginning of a target that is a whole URL (RFC 9112, 3.2.2). */
+export const TARGET_ORIGIN = /^https?:\/\/[^/?#]*/i
+
+/**
+ * Lets a route answer at one address only (404): its path as it is declared, with or without a trailing slash. The router also finds it
+ * under /api/v1 and in percent-encoded spellings, where the rule of a proxy for this path does not apply.
+ */
+export function refuseAliases(url: string): Hook {
+  const segments = url.split('/').map((segment) => (segment.startsWith(':') ? PAGE_SEGMENT : RegExp.escape(segment)))
+  const address = new RegExp(`^${segments.join('/').replace(/\/$/, '')}/?$`)
+  return (request, reply, done) => {
+    if (address.test(requestedPath(request))) done()
+    else sendNotFound(request, reply)
+  }
+}
+
+/** The path as the client has sent it. */
+function requestedPath({ originalUrl }: FastifyRequest): string {
+  return originalUrl.replace(TARGET_ORIGIN, '').split('?', 1)[0] ?? ''
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set on a route that refuses methods: the methods that its path accepts. */
+    allow?: string
+  }
+}
+
+export function supportMethods(app: FastifyInstance): void {
+  for (const method of ROUTED_METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+}
+
+/** Adds a route for each path that refuses the methods that the path does not accept (405). */
+export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declared[]): void {
+  const methodsByUrl = Map.groupBy(routes, ({ url }) => url)
+  for (const [url, declared] of methodsByUrl) {
+    const methods = new Set(declared.flatMap(({ method }) => method))
+    const allow = [...methods].sort().join(', ')
+    const isLocal = declared.some(({ config }) => config.isLocal)
+    const hasOneAddress = declared.some(({ config }) => config.hasOneAddress)
+    const { queryToken, limits, page } = declared.find(({ config }) => config.queryToken !== undefined)?.config ?? {}
+    app.route({
+      method: ROUTED_METHODS.filter((method) => !methods.has(method)),
+      url,
+      exposeHeadRoute: false,
+      config: {
+        access: 'public',
+        writes: false,
+        allow,
+        isLocal,
+        hasOneAddress,
+        queryToken,
+        ...(limits && { limits }),
+        ...(page && { page }),
+      },
+      schema: {
+        response: { 405: { codes: ['method_not_allowed'] }, ...((isLocal || hasOneAddress) && { 404: { codes: ['path_not_found'] } }) },
+      },
+      handler: (request, reply) => sendMethodNotAllowed(request, reply, allow),
+    })
+  }
+}
+
+/** Refuses before the body is read, as for a path that does not exist. */
+export function refuseMethod(allow: string): Hook {
+  return (request, reply) => void sendMethodNotAllowed(request, reply, allow)
+}
+
+// A request with one of these has passed a proxy, so that the address of its client is not the one of the connection.
+const PROXY_HEADER = /^(?:forwarded|via|cdn-loop|x-(?:forwarded|original|envoy).*|.+-ip)$/
+const OWN_SITES: readonly unknown[] = [undefined, 'none', 'same-origin']
+
+/**
+ * Whether a program on this machine sent the request, and not a page of another site in a browser on this machine. The name in the Host
+ * header has to be a local one, because another name can resolve to this machine as well (DNS rebinding). HTTP/1.0 is the language of
+ * proxies: nginx before 1.29.7 speaks it by default, puts the address of this service into the Host header and adds no header that says so.
+ * A proxy that does the same in HTTP/1.1, as later versions of nginx do, cannot be told from a browser. Each local route therefore also
+ * declares a `queryToken`.
+ */
+export function isLocalClient({ headers, socket, raw }: FastifyRequest): boolean {
+  const { host, origin } = headers
+  return (
+    raw.httpVersion === '1.1' &&
+    isLoopbackAddress(socket.remoteAddress) &&
+    isLoopbackHostHeader(host) &&
+    !Object.keys(headers).some((name) => PROXY_HEADER.test(name)) &&
+    OWN_SITES.includes(headers['sec-fetch-site']) &&
+    // This process speaks http: a page that was loaded over https came from another one.
+    (origin === undefined || origin === `http://${host?.toLowerCase()}`)
+  )
+}
