@@ -7,7 +7,7 @@ import { createPasswords } from '../../src/security/password.ts'
 import { findUserByEmail, findUserById } from '../../src/storage/repositories/users/user.repository.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { emptyPostgres, temporaryFolder, test } from '../support/databases/databases.ts'
-import { commandLine, done, refusedWith } from '../support/processes/command-line.ts'
+import { commandLine, done, refusedWith, runLatchkey } from '../support/processes/command-line.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 
 const MIA = ['--email', 'Mia@Example.com', '--password', 'correct horse', '--first-name', ' Mia ', '--last-name', 'Muster']
@@ -59,14 +59,14 @@ test('migrate works on an empty database, and again on a migrated one', async (t
   const cwd = temporaryFolder(t)
   const url = t.database === 'sqlite' ? 'sqlite:new/folder/latchkey.db' : await emptyPostgres(t)
   const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: url }
-  const first = await runNode(t, LATCHKEY, ['migrate'], { cwd, env })
+  const first = await runLatchkey(['migrate'], { cwd, env })
   assert.match(first.stdout, /^applied 0001-accounts\.sql\n(applied [\w.-]+\n)*The database is up to date\.\n$/)
-  done(await runNode(t, LATCHKEY, ['migrate'], { cwd, env }), 'The database is up to date.\n')
+  done(await runLatchkey(['migrate'], { cwd, env }), 'The database is up to date.\n')
 })
 
 plainTest('secret generate prints a new value for SECRET_KEY each time', async (t) => {
   const cwd = temporaryFolder(t)
-  const [first, second] = await Promise.all([1, 2].map(() => runNode(t, LATCHKEY, ['secret', 'generate'], { cwd })))
+  const [first, second] = await Promise.all([1, 2].map(() => runLatchkey(['secret', 'generate'], { cwd })))
   assert.match(first?.stdout ?? '', /^[\w-]{64}\n$/)
   assert.notEqual(first?.stdout, second?.stdout)
 })
@@ -78,9 +78,9 @@ plainTest('--version prints the version of the package', async (t) => {
 
 plainTest('--help lists every command, and the help of a command each of its options', async (t) => {
   const cwd = temporaryFolder(t)
-  const help = await runNode(t, LATCHKEY, ['--help'], { cwd })
+  const help = await runLatchkey(['--help'], { cwd })
   for (const command of ['serve', 'migrate', 'user', 'secret']) assert.match(help.stdout, new RegExp(`^  ${command}\\b`, 'm'))
-  const create = await runNode(t, LATCHKEY, ['user', 'create', '--help'], { cwd })
+  const create = await runLatchkey(['user', 'create', '--help'], { cwd })
   for (const option of ['--email', '--password', '--first-name', '--last-name', '--admin'])
     assert.match(create.stdout, new RegExp(`  ${option}\\b`))
   assert.deepEqual([help.code, help.stderr, create.code, create.stderr], [0, '', 0, ''])
@@ -94,11 +94,11 @@ plainTest('--help, -h and help print the same, for a nested command too', async 
       ['user', 'ban', '-h'],
       ['user', 'help', 'ban'],
       ['help', 'user', 'ban'],
-    ].map((args) => runNode(t, LATCHKEY, args, { cwd })),
+    ].map((args) => runLatchkey(args, { cwd })),
   )
   assert.match(expected?.stdout ?? '', /^Usage: latchkey user ban /)
   for (const other of others) assert.deepEqual(other, expected)
-  const [whole, asked] = await Promise.all([['--help'], ['help']].map((args) => runNode(t, LATCHKEY, args, { cwd })))
+  const [whole, asked] = await Promise.all([['--help'], ['help']].map((args) => runLatchkey(args, { cwd })))
   assert.deepEqual(asked, whole)
 })
 
@@ -114,7 +114,7 @@ plainTest('output that cannot be written exits with 1; a reader that closes the 
 
 plainTest('a misused command exits with 2 and one line', async (t) => {
   const cwd = temporaryFolder(t)
-  const run = (...args: string[]) => runNode(t, LATCHKEY, args, { cwd })
+  const run = (...args: string[]) => runLatchkey(args, { cwd })
   refusedWith(await run('usr'), 2, "unknown command 'usr' (Did you mean user?)")
   refusedWith(await run('user', 'create', ...MIA, '--admn'), 2, "unknown option '--admn' (Did you mean --admin?)")
   refusedWith(await run('user', 'create'), 2, 'missing options: --email <address>, --first-name <name>, --last-name <name>')
@@ -133,7 +133,7 @@ plainTest('invalid settings exit with 1 and a line for each', async (t) => {
 
 plainTest('a database that cannot be reached exits with 1 and one line', async (t) => {
   const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: 'postgres://user:hunter22@127.0.0.1:1/accounts' }
-  const finished = await runNode(t, LATCHKEY, ['user', 'create', ...MIA], { cwd: temporaryFolder(t), env })
+  const finished = await runLatchkey(['user', 'create', ...MIA], { cwd: temporaryFolder(t), env })
   refusedWith(
     finished,
     1,

@@ -6,7 +6,7 @@ import { areaOf, sectionName } from '../../packages/conformance/src/check.ts'
 import { ALL_CHECKS } from '../../packages/conformance/src/checks/all-checks.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { read } from '../support/documents.ts'
-import { LATCHKEY, runNode } from '../support/processes/processes.ts'
+import { runLatchkey } from '../support/processes/command-line.ts'
 
 const DEFECTS = [...ACCOUNT_DEFECTS, ...ACCESS_DEFECTS]
 
@@ -21,7 +21,7 @@ test('every check has an id of its own, an area, a title and a section of the sp
 })
 
 test('conformance --list prints every check once, with its level and whether it needs a mailbox', async (t) => {
-  const { code, stdout, stderr } = await runNode(t, LATCHKEY, ['conformance', '--list'], { cwd: temporaryFolder(t) })
+  const { code, stdout, stderr } = await runLatchkey(['conformance', '--list'], { cwd: temporaryFolder(t) })
   assert.deepEqual([code, stderr], [0, ''])
   const listed = stdout.split('\n').filter((line) => line.startsWith('  '))
   const expected = ALL_CHECKS.map(({ id, title, level, needsMailbox }) => {

@@ -13,8 +13,8 @@ import { type ConformingService, startConforming } from '../support/app/conformi
 import { until } from '../support/app/eventually.ts'
 import { DEV_MAIL_TOKEN } from '../support/app/start-app.ts'
 import { temporaryFolder, test } from '../support/databases/databases.ts'
-import { json, refusedWith } from '../support/processes/command-line.ts'
-import { type Finished, finished, LATCHKEY, runNode, startNode } from '../support/processes/processes.ts'
+import { json, refusedWith, runLatchkey } from '../support/processes/command-line.ts'
+import { type Finished, finished, LATCHKEY, startNode } from '../support/processes/processes.ts'
 import { freePort } from '../support/servers/free-port.ts'
 
 type JsonReport = {
@@ -30,7 +30,7 @@ const SET_ADDRESS = statement('update users set email = $1, email_key = $1 where
 const PATIENCE_MS = 60_000
 
 function run(t: TestContext, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> {
-  return runNode(t, LATCHKEY, args, { cwd: temporaryFolder(t), env })
+  return runLatchkey(args, { cwd: temporaryFolder(t), env })
 }
 
 /** Waits until every table has as many rows as before: mails that wait for their turn are removed in batches. */

@@ -8,6 +8,7 @@ import { render } from '../../src/cli/terminal/output.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { type Finding, inTime } from '../../src/doctor/finding.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
+import { runLatchkey } from '../support/processes/command-line.ts'
 import { problems, validSettings } from '../support/processes/doctor.ts'
 import { startMain } from '../support/processes/main-process.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
@@ -48,7 +49,7 @@ plainTest('doctor reports no problem of a healthy service, and exits with 0', as
   })
   assert.deepEqual(problems(findings, 'base url'), [`error: the links in mails lead to ${url}, which is the reader's own machine`])
   assert.equal(code, 1)
-  const withoutMail = await runNode(t, LATCHKEY, ['doctor'], { cwd, env: { ...admin, PORT: String(port), BASE_URL: url } })
+  const withoutMail = await runLatchkey(['doctor'], { cwd, env: { ...admin, PORT: String(port), BASE_URL: url } })
   assert.equal(withoutMail.code, 0)
   assert.match(withoutMail.stdout, /\n\n0 errors, 1 warning\n$/)
   assert.equal(withoutMail.stdout.includes('\u001b'), false)

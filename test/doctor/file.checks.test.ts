@@ -6,8 +6,8 @@ import { loadConfig } from '../../src/config/load.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { checkDisk } from '../../src/doctor/file.checks.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
+import { runLatchkey } from '../support/processes/command-line.ts'
 import { problems, validSettings } from '../support/processes/doctor.ts'
-import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 
 plainTest('doctor reports an invalid secret.key, and files that other users can read or replace', async (t) => {
   const { folder, file } = await validSettings(t)
@@ -27,7 +27,7 @@ plainTest('doctor reports an invalid secret.key, and files that other users can 
 plainTest('doctor reports a .env that other users can read', async (t) => {
   const cwd = temporaryFolder(t)
   writeFileSync(join(cwd, '.env'), 'PORT=0\n', { mode: 0o644 })
-  const { code, stdout } = await runNode(t, LATCHKEY, ['doctor'], { cwd })
+  const { code, stdout } = await runLatchkey(['doctor'], { cwd })
   assert.equal(code, 1)
   assert.match(stdout, /^error {4}files {5}other users of this machine can read \.env \(mode 644\)\n {19}→ Run: chmod 600 \.env\n/m)
 })

@@ -6,8 +6,8 @@ import { SMTPServer } from 'smtp-server'
 import { examine } from '../../src/doctor/examine.ts'
 import { until } from '../support/app/eventually.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
+import { runLatchkey } from '../support/processes/command-line.ts'
 import { problems, validSettings } from '../support/processes/doctor.ts'
-import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { makeCertificate } from '../support/servers/certificates.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
@@ -112,6 +112,6 @@ plainTest('doctor --send-to delivers one test mail to that address', async (t) =
     [taken.length, /^To: ada@example\.com\r$/m.test(taken[0] ?? ''), /^Subject: Test mail from Latchkey\r$/m.test(taken[0] ?? '')],
     [1, true, true],
   )
-  const { code, stderr } = await runNode(t, LATCHKEY, ['doctor', '--send-to', 'a@x.io,b@y.io'], { cwd: temporaryFolder(t) })
+  const { code, stderr } = await runLatchkey(['doctor', '--send-to', 'a@x.io,b@y.io'], { cwd: temporaryFolder(t) })
   assert.deepEqual([code, stderr], [1, 'latchkey: --send-to: should be an e-mail address\n'])
 })

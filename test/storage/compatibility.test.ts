@@ -10,9 +10,8 @@ import { migrateSqlite } from '../../src/storage/sqlite/migrations.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { type ContractContext, temporaryFolder, test } from '../support/databases/databases.ts'
 import { emptyDatabase, furtherMigrations, migrateAsLater, newestNumber } from '../support/databases/later-schema.ts'
-import { json, refusedWith } from '../support/processes/command-line.ts'
+import { json, refusedWith, runLatchkey } from '../support/processes/command-line.ts'
 import { problems } from '../support/processes/doctor.ts'
-import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 
 const LATER = '9999-later.sql'
 const FIRST_THAT_DECLARES = '0013'
@@ -24,8 +23,7 @@ async function later(t: ContractContext, usableFrom: string) {
   const target = await emptyDatabase(t, t.database)
   await migrateAsLater(t, target, { [LATER]: `-- usable-from: ${usableFrom}\ncreate table later (i bigint);` })
   const cwd = temporaryFolder(t)
-  const run = (...args: string[]) =>
-    runNode(t, LATCHKEY, args, { cwd, env: { DATABASE_URL: target.setting, SECRET_KEY: TEST_SECRET, PORT: '0' } })
+  const run = (...args: string[]) => runLatchkey(args, { cwd, env: { DATABASE_URL: target.setting, SECRET_KEY: TEST_SECRET, PORT: '0' } })
   return { target, run }
 }
 

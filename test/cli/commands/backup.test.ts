@@ -22,8 +22,8 @@ import { insertSession } from '../../../src/storage/repositories/sessions/sessio
 import { insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
 import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { json, refusedWith } from '../../support/processes/command-line.ts'
-import { finished, LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
+import { json, refusedWith, runLatchkey } from '../../support/processes/command-line.ts'
+import { finished, LATCHKEY, startNode } from '../../support/processes/processes.ts'
 
 const WRITER = fileURLToPath(new URL('../../support/processes/writer-process.ts', import.meta.url))
 const KEEP_SECRET =
@@ -43,7 +43,7 @@ async function place(t: TestContext) {
     await insertSession(tx, { id: 'session', userId: 200, createdAt: 1, expiresAt: 2 })
   })
   await db.close()
-  return { folder, file, run: (...args: string[]) => runNode(t, LATCHKEY, args, { cwd: folder }) }
+  return { folder, file, run: (...args: string[]) => runLatchkey(args, { cwd: folder }) }
 }
 
 function execute(file: string, sql: string): void {
@@ -94,7 +94,7 @@ test('backup copies a database while others write to it; restore works elsewhere
   assert.ok(acknowledged > copied, 'writes continued during the backup')
 
   const elsewhere = temporaryFolder(t)
-  const restored = await runNode(t, LATCHKEY, ['restore', join(source.folder, 'copies/one.db')], { cwd: elsewhere })
+  const restored = await runLatchkey(['restore', join(source.folder, 'copies/one.db')], { cwd: elsewhere })
   assert.deepEqual([restored.code, restored.stderr], [0, ''])
   const target = join(elsewhere, 'data', 'latchkey.db')
   assert.deepEqual(contentOf(target), contentOf(join(source.folder, 'copies', 'one.db')))
@@ -196,18 +196,18 @@ test('backup and restore name the tools of PostgreSQL, without its password, and
   const env = { DATABASE_URL: 'postgres://me:hunter22@db.example.com/accounts', SECRET_KEY: 'Zq3vT9xLk2mN8pR5wY7bC4dF6gH1jS0u' }
   const message = 'DATABASE_URL: names a PostgreSQL database, which has its own tools; run:'
   refusedWith(
-    await runNode(t, LATCHKEY, ['backup', 'one.dump'], { cwd, env }),
+    await runLatchkey(['backup', 'one.dump'], { cwd, env }),
     1,
     `${message} pg_dump --format=custom --file=one.dump "$DATABASE_URL"`,
   )
   refusedWith(
-    await runNode(t, LATCHKEY, ['restore', 'one.dump'], { cwd, env }),
+    await runLatchkey(['restore', 'one.dump'], { cwd, env }),
     1,
     `${message} pg_restore --clean --if-exists --dbname="$DATABASE_URL" one.dump`,
   )
   assert.equal(existsSync(join(cwd, 'one.dump')), false)
   refusedWith(
-    await runNode(t, LATCHKEY, ['backup', 'one.db'], { cwd }),
+    await runLatchkey(['backup', 'one.db'], { cwd }),
     1,
     'DATABASE_URL: there is no database at data/latchkey.db, or this user may not read its folder; nothing was backed up',
   )

@@ -17,8 +17,8 @@ import { discardWebhook, stopWebhooks } from '../../../src/storage/repositories/
 import { until } from '../../support/app/eventually.ts'
 import { emptyPostgres, temporaryFolder } from '../../support/databases/databases.ts'
 import { ask } from '../../support/load/traffic.ts'
-import { refusedWith } from '../../support/processes/command-line.ts'
-import { LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
+import { refusedWith, runLatchkey } from '../../support/processes/command-line.ts'
+import { startNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 import { enqueueWebhook } from '../../support/servers/webhook-receiver.ts'
 
@@ -131,7 +131,7 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
   const old = await filled(t)
   const url = await emptyPostgres(t)
   const cwd = temporaryFolder(t)
-  const run = (from: string, to: string) => runNode(t, LATCHKEY, ['migrate-data', '--from', from, '--to', to], { cwd })
+  const run = (from: string, to: string) => runLatchkey(['migrate-data', '--from', from, '--to', to], { cwd })
   const original = contentOfSqlite(old)
 
   const there = await run(`sqlite:${old}`, url)
@@ -197,7 +197,7 @@ test('migrate-data replaces what the start of a service leaves in a target that 
       [false, false, false, false, false, true, true, false, false],
       'a signing key and the use of a secret',
     )
-    const moved = await runNode(t, LATCHKEY, ['migrate-data', '--from', `sqlite:${old}`, '--to', name], { cwd })
+    const moved = await runLatchkey(['migrate-data', '--from', `sqlite:${old}`, '--to', name], { cwd })
     assert.deepEqual([moved.code, moved.stderr], [0, ''])
     assert.deepEqual(await content(), original)
   }
@@ -209,7 +209,7 @@ test('migrate-data says that it migrated a source of an earlier version', async 
   // The third migration changes nothing in SQLite: without its line in the history the database is one of the version before.
   earlier.exec("delete from schema_migrations where name like '0003%'")
   earlier.close()
-  const { code, stdout } = await runNode(t, LATCHKEY, ['migrate-data', '--from', `sqlite:${old}`, '--to', 'sqlite:new.db'], {
+  const { code, stdout } = await runLatchkey(['migrate-data', '--from', `sqlite:${old}`, '--to', 'sqlite:new.db'], {
     cwd: temporaryFolder(t),
   })
   assert.equal(code, 0)
@@ -223,7 +223,7 @@ test('migrate-data that fails leaves the target empty', async (t) => {
   damaged.exec("update outbox set last_error = 'a' || char(0) || 'b' where id = 2")
   damaged.close()
   const url = await emptyPostgres(t)
-  const { code, stdout, stderr } = await runNode(t, LATCHKEY, ['migrate-data', '--from', `sqlite:${old}`, '--to', url], {
+  const { code, stdout, stderr } = await runLatchkey(['migrate-data', '--from', `sqlite:${old}`, '--to', url], {
     cwd: temporaryFolder(t),
   })
   assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2])
@@ -234,7 +234,7 @@ test('migrate-data refuses a source that is in use or missing, and an invalid UR
   const old = await filled(t)
   const cwd = temporaryFolder(t)
   const url = await emptyPostgres(t)
-  const run = (from: string, to: string) => runNode(t, LATCHKEY, ['migrate-data', '--from', from, '--to', to], { cwd })
+  const run = (from: string, to: string) => runLatchkey(['migrate-data', '--from', from, '--to', to], { cwd })
   const writer = startNode(t, WRITER, [old], { cwd })
   await once(writer.stdout ?? writer, 'data')
   const inUse = '--from: a service has this database open, and its writes would be lost; stop it and try again'
@@ -271,14 +271,14 @@ test('migrate-data reads URLs from the environment and from standard input, so t
   const old = await filled(t)
   const cwd = temporaryFolder(t)
   const args = ['migrate-data', '--from', 'env:OLD_URL', '--to', '-', '--json']
-  const { code, stdout, stderr } = await runNode(t, LATCHKEY, args, { cwd, env: { OLD_URL: `sqlite:${old}` }, input: 'sqlite:new.db\n' })
+  const { code, stdout, stderr } = await runLatchkey(args, { cwd, env: { OLD_URL: `sqlite:${old}` }, input: 'sqlite:new.db\n' })
   assert.deepEqual([code, stderr], [0, ''])
   const { rows, migrated_source: isMigrated } = JSON.parse(stdout)
   assert.deepEqual([rows.users, rows.sessions, rows.api_keys, isMigrated], [1198, 20, 5, false])
   assert.deepEqual(contentOfSqlite(join(cwd, 'new.db')), contentOfSqlite(old))
-  refusedWith(await runNode(t, LATCHKEY, args, { cwd, input: '' }), 1, '--from: the environment variable OLD_URL is not set')
+  refusedWith(await runLatchkey(args, { cwd, input: '' }), 1, '--from: the environment variable OLD_URL is not set')
   refusedWith(
-    await runNode(t, LATCHKEY, ['migrate-data', '--from', '-', '--to', '-'], { cwd, input: '' }),
+    await runLatchkey(['migrate-data', '--from', '-', '--to', '-'], { cwd, input: '' }),
     1,
     '--from, --to: only one of them can be read from standard input',
   )

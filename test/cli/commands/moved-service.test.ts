@@ -11,7 +11,7 @@ import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { emptyPostgres, temporaryFolder } from '../../support/databases/databases.ts'
 import { signIn, WITH_MEMBER } from '../../support/load/outage.ts'
 import { ask } from '../../support/load/traffic.ts'
-import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
+import { runLatchkey } from '../../support/processes/command-line.ts'
 import { type ServiceProcess, startProcess } from '../../support/processes/service-process.ts'
 
 const OLD_SECRET = 'the secret key of the service before its rotation'
@@ -49,7 +49,7 @@ async function used(t: TestContext, folder: string): Promise<{ readonly service:
   const { key: current } = await answered<{ key: string }>(service.url, `/users/keys/${keyId}/rotate`, session, rotation)
   const { token } = await answered<{ token: string }>(service.url, '/auth/token', session, { audience: 'reports', lifetime_seconds: 900 })
   const env = { SECRET_KEY: TEST_SECRET, SECRET_KEY_FALLBACKS: OLD_SECRET }
-  const rotated = await runNode(t, LATCHKEY, ['signing-key', 'rotate', '--json'], { cwd: folder, env })
+  const rotated = await runLatchkey(['signing-key', 'rotate', '--json'], { cwd: folder, env })
   assert.equal(rotated.code, 0, rotated.stderr)
   return { service, issued: { session, former, current, keyId, token, waitingKid: JSON.parse(rotated.stdout).id } }
 }
@@ -86,12 +86,12 @@ test('what a service has issued works after backup and restore, with its fallbac
   const { service, issued } = await used(t, folder)
   await until('the use of both secrets is recorded', () => usesIn(join(folder, 'data', 'latchkey.db')).length === 2)
   const copy = join(folder, 'copy.db')
-  const backedUp = await runNode(t, LATCHKEY, ['backup', copy], { cwd: folder, env: SETTINGS })
+  const backedUp = await runLatchkey(['backup', copy], { cwd: folder, env: SETTINGS })
   assert.equal(backedUp.code, 0, backedUp.stderr)
   await stop(service)
   mkdirSync(join(elsewhere, 'data'))
   copyFileSync(copy, join(elsewhere, 'copy.db'))
-  const restored = await runNode(t, LATCHKEY, ['restore', 'copy.db'], { cwd: elsewhere, env: SETTINGS })
+  const restored = await runLatchkey(['restore', 'copy.db'], { cwd: elsewhere, env: SETTINGS })
   assert.equal(restored.code, 0, restored.stderr)
   assert.equal(usesIn(copy).length, 2)
   assert.deepEqual(usesIn(join(elsewhere, 'data', 'latchkey.db')), usesIn(copy))
@@ -108,7 +108,7 @@ test('what a service has issued works after migrate-data to a database on which 
     JSON.stringify((await ask(early.url, 'GET', '/.well-known/jwks.json')).body).includes('kid'),
   )
   await stop(early)
-  const moved = await runNode(t, LATCHKEY, ['migrate-data', '--from', 'sqlite:data/latchkey.db', '--to', url], { cwd: folder })
+  const moved = await runLatchkey(['migrate-data', '--from', 'sqlite:data/latchkey.db', '--to', url], { cwd: folder })
   assert.equal(moved.code, 0, moved.stderr)
   const sql = postgres(url, { max: 1 })
   assert.equal((await sql`select fingerprint from secret_uses`).length, 2)

@@ -5,14 +5,14 @@ import { type TestContext, test } from 'node:test'
 import { generateSecretKey } from '../../../src/security/secret-key.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { askPatiently, registration } from '../../support/load/traffic.ts'
-import { json, refusedWith } from '../../support/processes/command-line.ts'
+import { json, refusedWith, runLatchkey } from '../../support/processes/command-line.ts'
 import { type MainProcess, startMain } from '../../support/processes/main-process.ts'
 import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
 
 // A new connection each time, so that the workers take turns.
 const CLOSE = { connection: 'close' }
 
-const rotate = (t: TestContext, cwd: string, env = {}) => runNode(t, LATCHKEY, ['secret', 'rotate'], { cwd, env })
+const rotate = (cwd: string, env = {}) => runLatchkey(['secret', 'rotate'], { cwd, env })
 
 const refreshStatus = async (url: string, refresh: string) => (await askPatiently(url, 'POST', '/refresh/', { refresh }, CLOSE)).status
 
@@ -42,7 +42,7 @@ test('secret rotate logs nobody out: neither in the running service nor after it
   const first = await startMain(t, { cwd, env: { WORKERS: '2' } })
   const refresh = await register(first.url, 'mia')
   const former = readFileSync(file, 'utf8')
-  const { code, stdout, stderr } = await rotate(t, cwd)
+  const { code, stdout, stderr } = await rotate(cwd)
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^Replaced the secret key in data\/secret\.key\. .*\nRestart the service now\. .*\nKeep copies of both files, .*\n$/)
   assert.notEqual(readFileSync(file, 'utf8'), former)
@@ -71,16 +71,19 @@ test('secret rotate logs nobody out: neither in the running service nor after it
 test('three rotations can follow each other, and the fourth is refused and changes nothing', async (t) => {
   const { cwd, file } = await keptSecret(t)
   // Two at the same time are two rotations, one after the other.
-  const [one, two] = await Promise.all([rotate(t, cwd), rotate(t, cwd)])
-  assert.deepEqual([one.code, two.code], [0, 0])
-  assert.deepEqual(json(await runNode(t, LATCHKEY, ['secret', 'rotate', '--json'], { cwd })), {
+  const rotations = await Promise.all([1, 2].map(() => runNode(t, LATCHKEY, ['secret', 'rotate'], { cwd })))
+  assert.deepEqual(
+    rotations.map(({ code }) => code),
+    [0, 0],
+  )
+  assert.deepEqual(json(await runLatchkey(['secret', 'rotate', '--json'], { cwd })), {
     file: 'data/secret.key',
     former_file: 'data/secret.key.former',
     former_secrets: 3,
   })
   const before = [readFileSync(file, 'utf8'), readFileSync(`${file}.former`, 'utf8')]
   assert.equal(new Set(before.join('').trim().split('\n')).size, 4)
-  const { code, stderr } = await rotate(t, cwd)
+  const { code, stderr } = await rotate(cwd)
   assert.equal(code, 1)
   assert.match(
     stderr,
@@ -92,11 +95,11 @@ test('three rotations can follow each other, and the fourth is refused and chang
 
 test('backup and migrate-data name the former secrets too, because neither copies them', async (t) => {
   const { cwd } = await keptSecret(t)
-  await rotate(t, cwd)
-  const backup = await runNode(t, LATCHKEY, ['backup', 'copy.db'], { cwd })
+  await rotate(cwd)
+  const backup = await runLatchkey(['backup', 'copy.db'], { cwd })
   assert.match(backup.stdout, /: keep data\/secret\.key and data\/secret\.key\.former too, in another place\./)
   const move = ['migrate-data', '--from', 'sqlite:data/latchkey.db', '--to', 'sqlite:moved/latchkey.db']
-  const moved = await runNode(t, LATCHKEY, move, { cwd })
+  const moved = await runLatchkey(move, { cwd })
   assert.match(
     moved.stdout,
     /Set SECRET_KEY to the content of data\/secret\.key, and SECRET_KEY_FALLBACKS to the lines of data\/secret\.key\.former, separated by commas\./,
@@ -106,16 +109,16 @@ test('backup and migrate-data name the former secrets too, because neither copie
 test('secret rotate refuses where no secret is kept, and one that should not stay valid', async (t) => {
   const { cwd, file } = await keptSecret(t)
   const set = 'SECRET_KEY: is set, so there is no kept secret to replace; docs/operations.md, "Replacing SECRET_KEY", has the steps'
-  refusedWith(await rotate(t, cwd, { SECRET_KEY: generateSecretKey() }), 1, set)
+  refusedWith(await rotate(cwd, { SECRET_KEY: generateSecretKey() }), 1, set)
   writeFileSync(file, 'change-me-change-me-change-me-change-me')
   refusedWith(
-    await rotate(t, cwd),
+    await rotate(cwd),
     1,
     'the content of data/secret.key is a sample or can be guessed, so its tokens should not stay valid; delete the file and restart the service, which ends all sessions',
   )
   assert.ok(!existsSync(`${file}.former`))
   const empty = temporaryFolder(t)
-  refusedWith(await rotate(t, empty), 1, 'data/secret.key does not exist; the first start of the service creates it')
+  refusedWith(await rotate(empty), 1, 'data/secret.key does not exist; the first start of the service creates it')
   assert.ok(!existsSync(join(empty, 'data')))
 })
 

@@ -11,15 +11,15 @@ import { until } from '../../support/app/eventually.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { type ContractContext, temporaryFolder, test } from '../../support/databases/databases.ts'
 import { emptyDatabase, migrateAsEarlier, migrateAsLater, newestNumber } from '../../support/databases/later-schema.ts'
-import { done, refusedWith } from '../../support/processes/command-line.ts'
-import { finished, LATCHKEY, runNode, startNode } from '../../support/processes/processes.ts'
+import { done, refusedWith, runLatchkey } from '../../support/processes/command-line.ts'
+import { finished, LATCHKEY, startNode } from '../../support/processes/processes.ts'
 
 const OF_THE_FIRST_RELEASE = '0002'
 
 async function place(t: ContractContext) {
   const target = await emptyDatabase(t, t.database)
   const options = { cwd: temporaryFolder(t), env: { DATABASE_URL: target.setting, SECRET_KEY: TEST_SECRET } }
-  const check = (...args: string[]) => runNode(t, LATCHKEY, ['upgrade', '--check', ...args], options)
+  const check = (...args: string[]) => runLatchkey(['upgrade', '--check', ...args], options)
   return { target, options, check }
 }
 
@@ -27,7 +27,7 @@ test('upgrade --check says that nothing is pending, and needs --check', async (t
   const { target, check, options } = await place(t)
   await migrate(target)
   done(await check(), 'No migration is pending. The database is up to date.\n')
-  refusedWith(await runNode(t, LATCHKEY, ['upgrade'], options), 2, "required option '--check' not specified")
+  refusedWith(await runLatchkey(['upgrade'], options), 2, "required option '--check' not specified")
   refusedWith(
     await check('--max-wait', 'long'),
     2,

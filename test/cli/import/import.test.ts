@@ -292,7 +292,7 @@ test('a plaintext password that is on the list of PASSWORD_BLOCKLIST is rejected
 })
 
 const REFUSE_BOB = statement(`
-  create trigger refuse_bob before insert on users when new.email = 'bob@example.com'
+  create trigger if not exists refuse_bob before insert on users when new.email = 'bob@example.com'
   begin select raise(abort, 'no space for Bob'); end`)
 const ACCEPT_BOB = statement('drop trigger if exists refuse_bob')
 

@@ -5,7 +5,7 @@ import { createPasswords } from '../../../src/security/password.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { findUserByEmail, findUserById, insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
+import { runLatchkey } from '../../support/processes/command-line.ts'
 import { atTerminal, NO_TERMINAL } from '../../support/processes/terminal.ts'
 
 const CREATE = ['user', 'create', '--email', 'ada@example.com', '--first-name', 'Ada', '--last-name', 'Admin']
@@ -66,10 +66,10 @@ test('Ctrl-C or Ctrl-D at the password cancels the command', { skip: NO_TERMINAL
 
 test('user delete asks on a terminal, and anything but yes deletes nothing', { skip: NO_TERMINAL }, async (t) => {
   const { cwd, remaining } = await twoUsers(t)
-  for (const typed of ['\r', 'n\r', 'yesterday\r', CTRL_C, CTRL_D]) {
-    const { code, shown } = await atTerminal(cwd, ['user', 'delete', '1'], [[QUESTION, typed]])
-    assert.equal(code, 1)
-    assert.ok(shown.includes('latchkey: cancelled; nothing was changed\r\n'), JSON.stringify(shown))
+  const answers = ['\r', 'n\r', 'yesterday\r', CTRL_C, CTRL_D]
+  for (const refused of await Promise.all(answers.map((typed) => atTerminal(cwd, ['user', 'delete', '1'], [[QUESTION, typed]])))) {
+    assert.equal(refused.code, 1)
+    assert.ok(refused.shown.includes('latchkey: cancelled; nothing was changed\r\n'), JSON.stringify(refused.shown))
   }
   assert.deepEqual(await remaining(), [1, 2])
   const { code, shown } = await atTerminal(cwd, ['user', 'delete', '1'], [[QUESTION, 'y\r']])
@@ -93,7 +93,7 @@ test('--yes, --dry-run and a script are not asked', { skip: NO_TERMINAL }, async
   assert.deepEqual(dry, { code: 0, shown: 'would delete user 1 (bob@example.com)\r\n' })
   const sure = await atTerminal(cwd, ['user', 'delete', '1', '--yes'], [])
   assert.deepEqual(sure, { code: 0, shown: 'deleted user 1 (bob@example.com)\r\n' })
-  const script = await runNode(t, LATCHKEY, ['user', 'delete', '2'], { cwd })
+  const script = await runLatchkey(['user', 'delete', '2'], { cwd })
   assert.deepEqual([script.code, script.stdout, script.stderr], [0, 'deleted user 2 (cem@example.com)\n', ''])
   assert.deepEqual(await remaining(), [])
 })

@@ -10,7 +10,7 @@ import { startApp, TEST_SECRET } from '../../support/app/start-app.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
 import { fetchPatiently } from '../../support/http/patience.ts'
 import { newEmail, PASSWORD } from '../../support/http/requests.ts'
-import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
+import { runLatchkey } from '../../support/processes/command-line.ts'
 import { type ServiceProcess, startProcess } from '../../support/processes/service-process.ts'
 import {
   answering,
@@ -186,7 +186,7 @@ test('changes on the command line and at start are delivered too, and no secret 
   const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: PASSWORD }
   const service = await startProcess(t, { ...settings, ...admin })
   await untilReceived(receiver, 2)
-  const run = (...args: string[]) => runNode(t, LATCHKEY, args, { cwd: temporaryFolder(t), env: { ...settings, SECRET_KEY: TEST_SECRET } })
+  const run = (...args: string[]) => runLatchkey(args, { cwd: temporaryFolder(t), env: { ...settings, SECRET_KEY: TEST_SECRET } })
   const made = await run('key', 'create', 'ada@example.com', '--name', 'ci', '--json')
   assert.equal(made.code, 0, made.stderr)
   const dry = await run('user', 'delete', 'ada@example.com', '--dry-run')

@@ -7,8 +7,7 @@ import { findSessionUser, insertSession } from '../../../../src/storage/reposito
 import { findUserById } from '../../../../src/storage/repositories/users/user.repository.ts'
 import { ADA, BOB, threeAccounts } from '../../../support/app/accounts.ts'
 import { temporaryFolder, test } from '../../../support/databases/databases.ts'
-import { commandLine, done, json, refusedWith } from '../../../support/processes/command-line.ts'
-import { LATCHKEY, runNode } from '../../../support/processes/processes.ts'
+import { commandLine, done, json, refusedWith, runLatchkey } from '../../../support/processes/command-line.ts'
 
 test('user set-password sets the password and ends every session', async (t) => {
   const line = await commandLine(t)
@@ -82,10 +81,10 @@ test('user edit changes the fields that are given, by the rules of the API', asy
 plainTest('a command creates a secret key only when it has a change to sign', async (t) => {
   const cwd = temporaryFolder(t)
   const hasKey = () => existsSync(join(cwd, 'data', 'secret.key'))
-  done(await runNode(t, LATCHKEY, ['user', 'list', '--json'], { cwd }), '[]\n')
+  done(await runLatchkey(['user', 'list', '--json'], { cwd }), '[]\n')
   assert.equal(hasKey(), false)
   const person = ['--email', 'ada@example.com', '--first-name', 'Ada', '--last-name', 'A', '--password', 'correct horse']
-  done(await runNode(t, LATCHKEY, ['user', 'create', ...person], { cwd }), '1\n')
+  done(await runLatchkey(['user', 'create', ...person], { cwd }), '1\n')
   assert.equal(hasKey(), true)
 })
 
