@@ -20,3 +20,8 @@ test('the client knows the codes of errors before routing and of proxies', () =>
   assert.ok(documented.length > 10)
   for (const [, , code] of documented) assert.match(types, new RegExp(`\\| '${code}'`))
 })
+
+test('the client has the version of the service', () => {
+  const versionIn = (file: string) => JSON.parse(read(file)).version
+  assert.equal(versionIn('packages/client/package.json'), versionIn('package.json'))
+})

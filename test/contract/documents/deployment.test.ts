@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { loadConfig } from '../../../src/config/load.ts'
-import { until } from '../../support/app/eventually.ts'
+import { startApp } from '../../support/app/start-app.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
-import { execForm, readDockerfile, type Stage } from '../../support/servers/dockerfile.ts'
+import { runLatchkey } from '../../support/processes/command-line.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { ORDINARY_PATHS, REFUSED_PATHS } from '../../support/servers/path-tables.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const NOBODY = { uid: 65_534, gid: 65_534 }
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
@@ -115,122 +115,51 @@ test('the systemd unit is valid, if systemd is installed to check it', (t) => {
   assert.deepEqual([status, stderr.split('\n').filter((line) => line.includes('latchkey.service'))], [0, []])
 })
 
-/** Copies the packages that `npm ci` would install from the packages of this folder. */
-function installPackages(to: string, command: string): void {
-  if (!command.includes('--omit=dev')) {
-    symlinkSync(join(ROOT, 'node_modules'), to)
-    return
-  }
-  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> }
-  const wanted = Object.keys(packages).filter((path) => path.startsWith('node_modules/') && !packages[path]?.dev)
-  for (const path of wanted.filter((candidate) => existsSync(join(ROOT, candidate))))
-    cpSync(join(ROOT, path), join(dirname(to), path), { recursive: true, filter: (source) => basename(source) !== 'node_modules' })
-}
+const IMAGE = `
+ENV NODE_ENV=production HOST=0.0.0.0 DATABASE_URL=sqlite:/data/latchkey.db
+RUN install --directory --owner=node --group=node --mode=0700 /data
+COPY --from=dependencies /app/node_modules /app/node_modules
+COPY --from=build /app/dist /app/dist
+COPY package.json /app/
+COPY migrations /app/migrations
+WORKDIR /
+USER node
+VOLUME /data
+EXPOSE 8000`
 
-/** Performs a COPY instruction: from the project folder, most of which .dockerignore hides, or from another stage. */
-function copy(text: string, roots: ReadonlyMap<string, string>, root: string, cwd: string): void {
-  const [, stage, paths = ''] = /^(?:--from=(\S+) )?(.*)$/.exec(text) ?? []
-  const names = paths.split(' ')
-  const to = names.pop() ?? ''
+test('the Dockerfile copies files that exist and that .dockerignore shows, and builds with all that the build needs', () => {
+  const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) => names.split(' '))
   const visible: readonly string[] = read('.dockerignore').match(/(?<=^!).*/gm) ?? []
-  for (const name of names) {
-    if (stage === undefined) assert.ok(visible.includes(name), `.dockerignore hides ${name}`)
-    const source = stage === undefined ? join(ROOT, name) : join(roots.get(stage) ?? '', name)
-    const target = to.startsWith('/') ? join(root, to) : join(cwd, to)
-    cpSync(source, to.endsWith('/') ? join(target, basename(name)) : target, { recursive: true })
-  }
-}
+  assert.deepEqual([...new Set(copied)].sort(), visible.toSorted())
+  for (const name of copied) assert.ok(existsSync(join(ROOT, name)), name)
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: { build: string } }
+  const needed = ['packages/conformance', 'tsconfig.build.json', 'scripts']
+  for (const name of needed) assert.deepEqual([scripts.build.includes(name), copied.includes(name)], [true, true], name)
+  assert.match(read('Dockerfile'), /AS dependencies\n(?:.*\n)*?RUN npm ci --omit=dev --ignore-scripts\n/)
+})
 
-/** Performs the instructions of a stage in a folder that represents its file system. */
-function build(stage: Stage, root: string, roots: ReadonlyMap<string, string>): void {
-  let cwd = root
-  for (const { name, text } of stage.instructions) {
-    if (name === 'WORKDIR') cwd = join(root, text)
-    mkdirSync(cwd, { recursive: true })
-    if (name === 'COPY') copy(text, roots, root, cwd)
-    if (name === 'RUN' && text.startsWith('npm ci')) installPackages(join(cwd, 'node_modules'), text)
-    else if (name === 'RUN' && text.startsWith('npm run')) execFileSync('sh', ['-c', text], { cwd, stdio: 'pipe' })
-    else if (name === 'RUN') mkdirSync(join(root, text.split(' ').at(-1) ?? ''), { mode: 0o700 })
-  }
-}
+test('the image runs as an unprivileged user who owns only /data, and signals reach the service without a shell', () => {
+  const [, ...stages] = read('Dockerfile')
+    .replace(/^#.*\n/gm, '')
+    .split(/^FROM (?=node:26-slim(?: |\n))/m)
+  assert.equal(stages.length, read('Dockerfile').match(/^FROM /gm)?.length)
+  const [beginning = '', end = ''] = stages.at(-1)?.split('\nHEALTHCHECK') ?? []
+  assert.equal(beginning.trim(), `node:26-slim${IMAGE}`)
+  assert.match(end, /\nENTRYPOINT \["node", "--max-semi-space-size=4", "\/app\/dist\/cli\/latchkey\.js"\]\nCMD \["serve"\]\n$/)
+})
 
-function buildImage(t: TestContext): { root: string; image: Stage } {
-  // Otherwise the folder could not be deleted.
-  t.after(() => execFileSync('chmod', ['-R', 'u+w', folder]))
-  const folder = temporaryFolder(t)
-  chmodSync(folder, 0o755)
-  const stages = readDockerfile(join(ROOT, 'Dockerfile'))
-  const roots = new Map(stages.map(({ name }, index) => [name, join(folder, `stage${index}`)]))
-  for (const stage of stages) build(stage, roots.get(stage.name) ?? '', roots)
-  const image = stages.at(-1)
-  assert.ok(image)
-  return { root: roots.get(image.name) ?? '', image }
-}
-
-/** A copy of Node.js that the account may execute. */
-function usableNode(account: typeof NOBODY | undefined, folder: string): string {
-  if (!account || spawnSync(process.execPath, ['--version'], { ...account, cwd: '/' }).status === 0) return process.execPath
-  cpSync(process.execPath, join(folder, 'node'))
-  return join(folder, 'node')
-}
-
-test('the Dockerfile builds a service that runs unprivileged on a read-only file system and handles signals', async (t) => {
-  const { root, image } = buildImage(t)
-  const data = join(root, 'data')
-  const account = process.getuid?.() === 0 ? NOBODY : undefined
-  if (account) chownSync(data, account.uid, account.gid)
-  execFileSync('chmod', ['-R', 'a-w,a+rX', join(root, 'app')])
-  const declared = image.instructions.find(({ name }) => name === 'ENV')?.text ?? ''
-  const port = await freePort()
-  const settings = Object.fromEntries(declared.split(' ').map((pair) => pair.split(/=(.*)/).slice(0, 2)))
-  const env = { ...settings, DATABASE_URL: String(settings['DATABASE_URL']).replace('/data', data), PORT: String(port) }
-  const [program, ...args] = execForm(image, 'ENTRYPOINT')
+test('the health check of the image succeeds while the service answers, and only then', async (t) => {
+  const { app } = await startApp(t)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const [program, ...args] = JSON.parse(/CMD (\["node", "-e".*\])$/m.exec(read('Dockerfile'))?.[1] ?? '[]') as string[]
   assert.equal(program, 'node')
-  const node = usableNode(account, root)
-  const command = (...words: string[]) => [...args.map((arg) => arg.replace('/app', join(root, 'app'))), ...words]
-  const options = { ...account, env, cwd: root }
+  const check = async (atPort: number) => (await once(spawn(process.execPath, args, { env: { PORT: String(atPort) } }), 'exit'))[0]
+  assert.deepEqual([await check(port), await check(await freePort())], [0, 1])
+})
 
-  await t.test('it runs as an unprivileged user, and its data folder is the only volume', () => {
-    assert.deepEqual(
-      image.instructions.filter(({ name }) => ['USER', 'VOLUME', 'WORKDIR'].includes(name)),
-      [
-        { name: 'WORKDIR', text: '/' },
-        { name: 'USER', text: 'node' },
-        { name: 'VOLUME', text: '/data' },
-      ],
-    )
-    assert.match(image.image, /^node:26-slim$/)
-  })
-
-  const service = spawn(node, command(...execForm(image, 'CMD')), options)
-  t.after(() => service.kill('SIGKILL'))
-  let said = ''
-  for (const stream of [service.stdout, service.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
-  await until('the service listens', () => /listens on/.test(said) || service.exitCode !== null)
-  assert.equal(service.exitCode, null, said)
-  assert.ok(
-    said.includes(`  First admin    node ${join(root, 'app/dist/cli/latchkey.js')} user create --admin `),
-    'the command can be typed there',
-  )
-
-  const [healthProgram, ...healthArgs] = execForm(image, 'HEALTHCHECK')
-  assert.equal(healthProgram, 'node')
-  const isHealthy = () => spawnSync(node, healthArgs, options).status
-  assert.equal(isHealthy(), 0)
-  assert.equal((await fetch(`http://127.0.0.1:${port}/ready`)).status, 200)
-  assert.equal((await fetch(`http://127.0.0.1:${port}/docs`)).status, 200)
-  assert.equal((await fetch(`http://127.0.0.1:${port}/redoc`)).status, 200)
-  const listed = spawnSync(node, command('user', 'list', '--json'), { ...options, encoding: 'utf8' })
-  assert.deepEqual([listed.status, listed.stdout, listed.stderr], [0, '[]\n', ''])
+test('the command of compose.yaml creates the first admin', async (t) => {
   const words = /docker compose run --rm latchkey (user create .*)$/m.exec(read('compose.yaml'))?.[1]?.split(' ') ?? []
-  const created = spawnSync(node, command(...words), { ...options, encoding: 'utf8', input: 'a good password\n' })
-  assert.deepEqual([created.status, created.stdout, created.stderr], [0, '1\n', ''])
-
-  service.kill('SIGTERM')
-  assert.deepEqual(await once(service, 'exit'), [0, null])
-  assert.equal(isHealthy(), 1)
-  assert.deepEqual(readdirSync(data).sort(), ['latchkey.db', 'secret.key'])
-  assert.equal(statSync(join(data, 'secret.key')).mode & 0o777, 0o600)
-  assert.deepEqual(readdirSync(join(root, 'app')).sort(), ['dist', 'migrations', 'node_modules', 'package.json'])
-  rmSync(data, { recursive: true })
+  const created = await runLatchkey(words, { cwd: temporaryFolder(t), input: 'a good password\n' })
+  assert.deepEqual(created, { code: 0, signal: null, stdout: '1\n', stderr: '' })
 })

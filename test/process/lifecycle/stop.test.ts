@@ -112,20 +112,6 @@ test('SIGTERM: requests on connections that are not accepted yet are all answere
   assert.equal((await ended).code, 0)
 })
 
-test('a closed stdout neither stops the service nor keeps it from stopping, 20 times', async (t) => {
-  for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 4 }, (_, index) => stopWithClosedOutput(t, index)))
-})
-
-async function stopWithClosedOutput(t: TestContext, requests: number): Promise<void> {
-  const { child, url } = await startMain(t, { cwd: temporaryFolder(t) })
-  child.stdout?.destroy()
-  child.stderr?.destroy()
-  for (let count = 0; count < requests; count++) assert.equal((await fetch(`${url}/logout/`, { method: 'POST' })).status, 401)
-  assert.equal((await fetch(`${url}/heartbeat`)).status, 200)
-  child.kill('SIGTERM')
-  assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(STOP_DEADLINE_MS) }), [0, null])
-}
-
 test('a stdout that is not read neither stops the service nor keeps it from stopping', async (t) => {
   const { child, url } = await startMain(t, { cwd: temporaryFolder(t) })
   child.stdout?.pause()
@@ -138,17 +124,6 @@ test('a stdout that is not read neither stops the service nor keeps it from stop
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(STOP_DEADLINE_MS) }), [0, null])
 })
-
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-  test(`${signal} to npm start ends the service, 3 times`, async (t) => {
-    for (let round = 0; round < 3; round++) {
-      const { npm, servicePid } = await npmStart(t)
-      npm.kill(signal)
-      await until('the service has ended', () => !isAlive(servicePid), STOP_DEADLINE_MS)
-      await until('npm has ended', () => npm.exitCode !== null || npm.signalCode !== null, STOP_DEADLINE_MS)
-    }
-  })
-}
 
 test('SIGINT twice at once, as npm and the terminal send it on Ctrl+C, is a graceful shutdown', async (t) => {
   // However late npm forwards its signal.

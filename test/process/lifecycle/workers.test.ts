@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { test as nodeTest } from 'node:test'
-import postgres from 'postgres'
 import { until } from '../../support/app/eventually.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
@@ -12,9 +11,6 @@ import { finished, MAIN, startNode } from '../../support/processes/processes.ts'
 import { startProcess } from '../../support/processes/service-process.ts'
 
 const DEADLINE_MS = 60_000
-/** Of a request that may reach a worker which does not answer. */
-const PATIENCE_MS = 5000
-
 type Metrics = Map<string, number>
 
 async function scrape(url: string): Promise<Metrics> {
@@ -83,31 +79,6 @@ test('429: workers count the requests of one network together', async (t) => {
   assert.equal(new Set(refusals()).size, 2, 'both workers served')
 })
 
-nodeTest('a worker that dies while metrics are collected does not affect the others', async (t) => {
-  const service = await startProcess(t, { WORKERS: '3', METRICS_ENABLED: 'true' })
-  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
-  await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
-  const [silent, ...askers] = listeners()
-  assert.ok(silent)
-  // A worker that does not answer delays the collection until the workers that requested it are gone.
-  process.kill(silent, 'SIGSTOP')
-  const scrapes = Array.from({ length: 20 }, () => get(`${service.url}/metrics`, PATIENCE_MS).catch(() => 0))
-  const beats = () =>
-    get(`${service.url}/heartbeat`, PATIENCE_MS).then(
-      (status) => status === 200,
-      () => false,
-    )
-  for (let count = 0; count < 6; count++) await until('a heart beats behind the scrapes', beats, DEADLINE_MS)
-  for (const pid of askers) process.kill(pid, 'SIGKILL')
-  await Promise.all(scrapes)
-  // A port chosen by the system stays the same as long as a worker listens on it.
-  await until('the two are replaced', () => listeners().length === 5, DEADLINE_MS)
-  process.kill(silent, 'SIGKILL')
-  await until('all three are replaced', () => listeners().length === 6, DEADLINE_MS)
-  assert.equal(await get(`${service.url}/metrics`), 200)
-  assert.doesNotMatch(service.output(), /MaxListeners|Unhandled/)
-})
-
 nodeTest('a worker that dies is replaced while the others continue to serve', async (t) => {
   const service = await startProcess(t, { WORKERS: '2' })
   const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
@@ -130,42 +101,6 @@ nodeTest('a signal that also reaches the workers, as from a closed terminal, sto
   service.process.kill('SIGHUP')
   assert.deepEqual(await once(service.process, 'close'), [0, null])
   assert.equal(service.output().split('"stopped"').length, 3)
-})
-
-nodeTest('a worker that hangs is killed after the shutdown deadline, and the service exits with 1', async (t) => {
-  const service = await startProcess(t, { WORKERS: '3' })
-  const listeners = () => [...service.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid))
-  await until('three workers listen', () => listeners().length === 3, DEADLINE_MS)
-  const [, hung = 0] = listeners()
-  t.after(() => isAlive(hung) && process.kill(hung, 'SIGKILL'))
-  process.kill(hung, 'SIGSTOP')
-  service.process.kill('SIGTERM')
-  assert.deepEqual(await once(service.process, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) }), [1, null])
-  assert.equal(service.output().split('"stopped"').length, 3, 'the others stop as ever')
-  assert.match(service.output(), new RegExp(`"workers":\\[${hung}\\],"msg":"workers that did not stop are killed"`))
-  assert.ok(!isAlive(hung))
-})
-
-nodeTest('a worker that is stopped right after it began to listen stops gracefully', async (t) => {
-  const target = await freshDatabase(t, 'postgres')
-  assert.ok(target.kind === 'postgres')
-  const env = { WORKERS: '2', DATABASE_URL: target.url }
-  const first = await startProcess(t, env)
-  first.process.kill('SIGTERM')
-  await once(first.process, 'exit')
-  // The first write of a worker after it listens waits for this lock.
-  const sql = postgres(target.url, { max: 1, onnotice: () => undefined })
-  t.after(() => sql.end({ timeout: 0 }))
-  const lock = await sql.reserve()
-  await lock`begin`
-  await lock`lock table secret_uses in access exclusive mode`
-  const service = await startProcess(t, env)
-  await until('two workers listen', () => service.output().split('"msg":"listening"').length === 3, DEADLINE_MS)
-  service.process.kill('SIGTERM')
-  assert.deepEqual(await once(service.process, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) }), [0, null])
-  assert.equal(service.output().split('"stopped"').length, 3)
-  await lock`rollback`
-  lock.release()
 })
 
 nodeTest('a service that is stopped while its workers start exits with 0', async (t) => {

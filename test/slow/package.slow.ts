@@ -4,12 +4,12 @@ import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { temporaryFolder } from '../../support/databases/databases.ts'
-import { PASSWORD } from '../../support/http/requests.ts'
-import { startMain } from '../../support/processes/main-process.ts'
-import { runNode } from '../../support/processes/processes.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { PASSWORD } from '../support/http/requests.ts'
+import { startMain } from '../support/processes/main-process.ts'
+import { runNode } from '../support/processes/processes.ts'
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAX_INSTALLED_BYTES = 60_000_000
 
 type Manifest = {
@@ -143,24 +143,3 @@ async function assertLoads(file: URL): Promise<void> {
   const [, imported] = /^import \{ init \} from '([^']+)'/.exec(text) ?? []
   if (imported !== undefined) await assertLoads(new URL(imported, file))
 }
-
-test('npm run sbom lists every dependency and both explorers with their licences, and no development dependency', () => {
-  const { dependencies, devDependencies } = readManifest(ROOT)
-  type Component = { readonly name: string; readonly version: string; readonly licenses?: unknown }
-  const printed = execFileSync(process.execPath, ['scripts/sbom.ts'], { cwd: ROOT, encoding: 'utf8', maxBuffer: 1e8 })
-  const { bomFormat, components } = JSON.parse(printed) as { bomFormat: string; components: Component[] }
-  assert.equal(bomFormat, 'CycloneDX')
-  const bundled: Readonly<Record<string, string>> = { redoc: 'MIT', 'swagger-ui-dist': 'Apache-2.0' }
-  const listed = new Set(components.map(({ name }) => name))
-  for (const name of Object.keys(dependencies)) assert.ok(listed.has(name), `${name} is missing`)
-  for (const name of Object.keys(devDependencies)) assert.equal(listed.has(name), name in bundled, `${name} is listed`)
-  for (const [name, licence] of Object.entries(bundled)) {
-    const { version } = readManifest(join(ROOT, 'node_modules', name))
-    const component = components.find((candidate) => candidate.name === name)
-    assert.deepEqual([component?.version, component?.licenses], [version, [{ license: { id: licence } }]])
-  }
-})
-
-test('the lock file names no registry', () => {
-  assert.doesNotMatch(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'), /"resolved"/)
-})

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { until } from '../../support/app/eventually.ts'
-import { temporaryFolder } from '../../support/databases/databases.ts'
-import { newEmail, PASSWORD } from '../../support/http/requests.ts'
-import { startProcess } from '../../support/processes/service-process.ts'
-import { startRawPeer, startSmtpPeer } from '../../support/servers/smtp-peer.ts'
+import { until } from '../support/app/eventually.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { newEmail, PASSWORD } from '../support/http/requests.ts'
+import { startProcess } from '../support/processes/service-process.ts'
+import { startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const COUNT = 8
 // Less than the 30 seconds after which the service gives up a sending.

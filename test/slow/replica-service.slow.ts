@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import postgres from 'postgres'
-import { eventually, until } from '../../support/app/eventually.ts'
-import { type PostgresServer, startPostgres } from '../../support/databases/postgres-server.ts'
-import { newEmail } from '../../support/http/requests.ts'
-import { signIn, WITH_MEMBER } from '../../support/load/outage.ts'
-import { ask, registration } from '../../support/load/traffic.ts'
-import { startProcess } from '../../support/processes/service-process.ts'
+import { eventually, until } from '../support/app/eventually.ts'
+import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
+import { newEmail } from '../support/http/requests.ts'
+import { signIn, WITH_MEMBER } from '../support/load/outage.ts'
+import { ask, registration } from '../support/load/traffic.ts'
+import { startProcess } from '../support/processes/service-process.ts'
 
 const DEADLINE_MS = 60_000
 const ROUNDS = 10

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -176,9 +176,4 @@ test('the client is packed, installed into an empty folder, and works there', as
         const { status, stdout } = spawnSync(process.execPath, [join(ROOT, 'node_modules', path)], { cwd: folder, encoding: 'utf8' })
         assert.deepEqual([status, stdout], [0, ''])
       })
-})
-
-test('the client has the version of the service', () => {
-  const readVersion = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version
-  assert.equal(readVersion(CLIENT), readVersion(ROOT))
 })
