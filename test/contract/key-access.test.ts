@@ -50,16 +50,17 @@ for (const access of ['full', 'read', 'identify'] as const) {
     for (const path of await protectedPaths(service)) {
       // The caller is an admin, so that only the access of the key can be the reason for a refusal.
       const boss = await admin(service)
+      let { headers } = await keyHolder(service, boss, { access })
       for (const method of METHODS) {
         const expected = expectedStatus(routes.has(`${method} ${path}`), access, `${method} ${path}`)
         for (const alias of ALIASES) {
-          // A new key for each request, because a route may delete the key that calls it.
-          const { headers } = await keyHolder(service, boss, { access })
           const url = alias(path)
             .replace(':user_id', '987654')
             .replace(/:\w+_id/, randomUUID())
           const response = await service.app.inject({ method: method as Exclude<Method, 'TRACE'>, url, headers })
           compare(response, expected, `${method} ${url}: ${response.statusCode} ${response.body}`)
+          // A route may have deleted the key that called it.
+          if (response.statusCode < 300) ({ headers } = await keyHolder(service, boss, { access }))
         }
       }
     }
