@@ -11,7 +11,7 @@ const KEY = 'a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5'
 const argon2 = (memoryKiB: number) => `$argon2id$v=19$m=${memoryKiB},t=1,p=1$${SALT}$${KEY}`
 
 test('hashes of so many different costs that every login would be slow are rejected: in a dry run, in an import and in a second one', async (t) => {
-  const line = await commandLine(t)
+  const line = await commandLine(t, { isOwnProcess: true })
   const file = join(temporaryFolder(t), 'users.jsonl')
   const [tooMany, surplus] = [MAX_FOREIGN_KINDS + 3, 3]
   const users = Array.from({ length: tooMany }, (_, n) => ({ email: `user-${n}@example.com`, password_hash: argon2(n + 8) }))

@@ -34,7 +34,7 @@ test('the hashes of most users are accepted, wherever they are in the file: in a
 })
 
 test('hashes that would make every login slow are rejected by what they cost on this machine: in a dry run and in an import', async (t) => {
-  const line = await commandLine(t)
+  const line = await commandLine(t, { isOwnProcess: true })
   const file = join(temporaryFolder(t), 'users.jsonl')
   // bcrypt 14 takes about a second.
   const users = [

@@ -7,20 +7,26 @@ import type { Database } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
 import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/databases.ts'
-import type { Finished, ProcessOptions } from './processes.ts'
+import { type Finished, LATCHKEY, type ProcessOptions, runNode } from './processes.ts'
 
 export type CommandLine = {
   run(args: readonly string[], input?: string, settings?: Readonly<Record<string, string>>): Promise<Finished>
   database(): Promise<Database>
 }
 
-/** The latchkey command on a fresh database. */
-export async function commandLine(t: TestContext & { database: DatabaseKind }): Promise<CommandLine> {
+/** The latchkey command on a fresh database. A command that occupies its event loop for seconds needs its own process. */
+export async function commandLine(
+  t: TestContext & { database: DatabaseKind },
+  { isOwnProcess = false }: { readonly isOwnProcess?: boolean } = {},
+): Promise<CommandLine> {
   const target = await freshDatabase(t, t.database)
   const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
   const cwd = temporaryFolder(t)
   return {
-    run: (args, input = '', settings = {}) => runLatchkey(args, { cwd, env: { ...env, ...settings }, input }),
+    run(args, input = '', settings = {}) {
+      const options = { cwd, env: { ...env, ...settings }, input }
+      return isOwnProcess ? runNode(t, LATCHKEY, args, options) : runLatchkey(args, options)
+    },
     async database() {
       await migrate(target)
       const db = await openDatabase(target)
