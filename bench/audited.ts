@@ -5,7 +5,7 @@ import { createSealer } from '../src/domain/audit/sealer.ts'
 import { prepare } from '../src/process/prepare.ts'
 import { createPasswords } from '../src/security/password.ts'
 import { createServices } from '../src/services.ts'
-import { createPublicUrl } from '../src/shared/public-url.ts'
+import { createPublicUrl } from '../src/shared/addresses.ts'
 import { openDatabase } from '../src/storage/open.ts'
 
 // The service with its audit trail, or without: then nothing is stored and nothing is sealed. No setting can turn the trail off.

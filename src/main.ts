@@ -1,9 +1,8 @@
-import { withDotEnv } from './config/dotenv.ts'
-import { loadConfig } from './config/load.ts'
+import { loadConfig, withDotEnv } from './config/load.ts'
 import { isStartedByNpm } from './process/lifecycle/signals.ts'
 import { startService } from './process/start.ts'
 import { explain } from './process/startup-errors.ts'
-import { printable } from './shared/printable.ts'
+import { printable } from './shared/text.ts'
 
 /** Starts the service. Each error that prevents it is one line on stderr. */
 export async function main(): Promise<void> {

@@ -1,12 +1,11 @@
 import { parseEmail } from '../domain/values/email.ts'
 import type { User } from '../model/user.ts'
 import type { Services } from '../services.ts'
-import { confirmDeletion } from './terminal/confirm.ts'
+import { confirmDeletion } from './terminal/ask.ts'
 import { FROM_INPUT, readLines } from './terminal/input.ts'
-import { createJsonPrinter, isTerminal, print, printError, printJson, progressLine } from './terminal/output.ts'
+import { createJsonPrinter, excerpt, isTerminal, print, printError, printJson, progressLine } from './terminal/output.ts'
 import { createProgress } from './terminal/progress.ts'
 import { explainRefusal, InvalidInput } from './terminal/refusals.ts'
-import { excerpt } from './terminal/text.ts'
 import type { Rehearse } from './with-services.ts'
 
 export type BulkOptions = { readonly json?: true; readonly dryRun?: true; readonly yes?: true }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import { codeOf, explainSystemError } from '../shared/system-errors.ts'
-import { readVersion } from '../shared/version.ts'
+import { codeOf, explainSystemError } from '../shared/errors.ts'
+import { readVersion } from '../shared/program.ts'
 import { SomeFailed } from './bulk.ts'
 import { auditCommands } from './commands/audit.commands.ts'
 import { backupCommands } from './commands/backup.commands.ts'

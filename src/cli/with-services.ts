@@ -1,5 +1,4 @@
-import { withDotEnv } from '../config/dotenv.ts'
-import { type Config, loadConfig } from '../config/load.ts'
+import { type Config, loadConfig, withDotEnv } from '../config/load.ts'
 import type { Operator } from '../model/caller.ts'
 import { openMigrated } from '../process/open-database.ts'
 import { secretsOf } from '../process/secrets.ts'

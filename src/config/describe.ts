@@ -2,7 +2,7 @@ import { rateLimitsText } from '../domain/values/rate-limits.ts'
 import type { Config } from './load.ts'
 
 /** A setting for people who may see that it is set, but never the value of a secret. */
-export type DescribedSetting = {
+type DescribedSetting = {
   readonly name: string
   readonly value: string | undefined
   readonly isSecret: boolean

@@ -2,18 +2,17 @@ import { isIP } from 'node:net'
 import { parseEmail } from '../domain/values/email.ts'
 import { isKeyPrefix, isPassword } from '../domain/values/limits.ts'
 import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
+import { COMMAND } from '../shared/program.ts'
 import type { DatabaseTarget } from '../storage/database.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
-import type { Parsed } from './parsed.ts'
-import { parseSmtpServer } from './smtp-url.ts'
+
+/** The result of parsing one setting: its value, or an error message. The message of a setting that holds a secret does not repeat it. */
+export type Parsed<Value> = { readonly value: Value } | { readonly error: string }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] satisfies LogLevel[]
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
-
-const MAX_WORKERS = 128
-const MAX_DAYS = 36_500
 
 // An unquoted name must not contain a character that could end it or begin another address.
 const MAILBOX = /^(?:(?:[^<>()[\]\\,;:@"]+|"[^"\\]+") ?<([^<>]+)>|([^<>]+))$/
@@ -25,22 +24,16 @@ export function parseHost(text: string): Parsed<string> {
   return { error: `should be a host name or an IP address, such as 127.0.0.1 or ::, is "${text}"` }
 }
 
-export function parsePort(text: string): Parsed<number> {
-  const port = Number(text)
-  if (/^\d{1,5}$/.test(text) && port <= 65_535) return { value: port }
-  return { error: `should be a whole number from 0 to 65535, is "${text}"` }
-}
+export const parsePort = wholeNumber(0, 65_535)
+export const parseWorkers = wholeNumber(1, 128)
+export const parseDays = wholeNumber(0, 36_500, ' of days')
 
-export function parseWorkers(text: string): Parsed<number> {
-  const count = Number(text)
-  if (/^\d{1,3}$/.test(text) && count >= 1 && count <= MAX_WORKERS) return { value: count }
-  return { error: `should be a whole number from 1 to ${MAX_WORKERS}, is "${text}"` }
-}
-
-export function parseDays(text: string): Parsed<number> {
-  const days = Number(text)
-  if (/^\d{1,5}$/.test(text) && days <= MAX_DAYS) return { value: days }
-  return { error: `should be a whole number of days from 0 to ${MAX_DAYS}, is "${text}"` }
+function wholeNumber(min: number, max: number, unit = ''): (text: string) => Parsed<number> {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d{1,5}$/.test(text) && value >= min && value <= max) return { value }
+    return { error: `should be a whole number${unit} from ${min} to ${max}, is "${text}"` }
+  }
 }
 
 /** The value is a secret, so that no error contains it. */
@@ -141,4 +134,109 @@ export function parseLogLevel(text: string): Parsed<LogLevel> {
 
 export function parseKeyPrefix(text: string): Parsed<string> {
   return isKeyPrefix(text) ? { value: text } : { error: `should be 2 to 16 characters of a-z and 0-9, is "${text}"` }
+}
+
+/** `required`: nothing is sent without TLS. `offered`: STARTTLS is used if the server offers it. `none`: clear text. */
+type SmtpTls = 'required' | 'offered' | 'none'
+
+type SmtpServer = {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte (`smtps://`), not after STARTTLS. */
+  readonly implicitTls: boolean
+  readonly tls: SmtpTls
+  readonly login: { readonly user: string; readonly password: string } | undefined
+}
+
+const FORM = 'should be smtp://user:password@host:port or smtps://…; special characters in user and password are percent-encoded'
+const TLS_FORM = 'should be without parameters other than ?tls=required or ?tls=none'
+
+export function parseSmtpServer(text: string): Parsed<SmtpServer> {
+  const url = parseForm(text)
+  if (url === undefined) return { error: FORM }
+  const tls = parseTls(url)
+  if ('error' in tls) return tls
+  const implicitTls = url.protocol === 'smtps:'
+  if (implicitTls && tls.value === 'none') return { error: 'should be smtp:// with ?tls=none, because smtps:// is always encrypted' }
+  const login = url.username === '' ? undefined : { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) }
+  return {
+    value: {
+      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: url.port === '' ? (implicitTls ? 465 : 587) : Number(url.port),
+      implicitTls,
+      tls: tls.value ?? (implicitTls || login ? 'required' : 'offered'),
+      login,
+    },
+  }
+}
+
+function parseForm(text: string): URL | undefined {
+  const url = URL.parse(text)
+  const isPlain = /^smtps?:\/\/[^\s#\\]+$/i.test(text) && !/%(?![0-9A-Fa-f]{2})/.test(text)
+  if (url === null || !isPlain || url.hostname === '' || !/^\/?$/.test(url.pathname)) return undefined
+  // If the query contains an `@`, it is the rest of a password with an unencoded `?`. The error must not repeat it.
+  const isMisread = url.search.includes('@') || (url.username === '' && url.password !== '')
+  return isMisread ? undefined : url
+}
+
+/** An unknown parameter is an error, because it may be a misspelt parameter that was meant to require encryption. */
+function parseTls({ searchParams }: URL): Parsed<'required' | 'none' | undefined> {
+  const unknown = [...searchParams.keys()].find((name) => name !== 'tls')
+  if (unknown !== undefined) return { error: `${TLS_FORM}, has "${unknown}"` }
+  const [tls, ...others] = searchParams.getAll('tls')
+  if (others.length === 0 && (tls === undefined || tls === 'required' || tls === 'none')) return { value: tls }
+  return { error: TLS_FORM }
+}
+
+const MIN_SECRET_BYTES = 32
+const MIN_SECRET_VARIETY = 8
+const MAX_FALLBACKS = 3
+// Placeholders that documentation uses for a secret.
+const SAMPLE_SECRET =
+  /change.?me|change.?this|your.{0,12}(?:secret|key)|replace.?(?:me|this|with)|insert.{0,12}here|placeholder|not.?secure|insecure/i
+// Keys from popular tutorials. They look random, but they are public.
+const WELL_KNOWN_SECRETS = new Set([
+  'a-string-secret-at-least-256-bits-long',
+  'super-secret-jwt-token-with-at-least-32-characters-long',
+  '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
+  '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970',
+])
+const REPEATED_UNIT = /^(.{1,16})\1+$/s
+
+type ParsedFallbacks = { readonly values: readonly Uint8Array[]; readonly errors: readonly string[] }
+
+export function parseSecretKey(text: string): Parsed<Uint8Array> {
+  const bytes = new TextEncoder().encode(text)
+  const advice = `create one with \`${COMMAND} secret generate\``
+  if (bytes.length < MIN_SECRET_BYTES) {
+    return { error: `should be at least ${MIN_SECRET_BYTES} bytes, has ${bytes.length}; ${advice}` }
+  }
+  if (isGuessable(text)) return { error: `is a sample or can be guessed; ${advice}` }
+  return { value: bytes }
+}
+
+/** Parses SECRET_KEY_FALLBACKS, a list of former secrets. The rules for SECRET_KEY apply to each of them. */
+export function parseFallbacks(text: string, current: string | undefined): ParsedFallbacks {
+  const secrets = text.split(',')
+  if (secrets.length > MAX_FALLBACKS)
+    return { values: [], errors: [`should be at most ${MAX_FALLBACKS} secrets, separated by commas, has ${secrets.length}`] }
+  const parsed = secrets.map((secret, index) => parseFallback(secret, current, secrets.slice(0, index)))
+  return {
+    values: parsed.flatMap((secret) => ('value' in secret ? [secret.value] : [])),
+    errors: parsed.flatMap((secret, index) => ('error' in secret ? [`secret ${index + 1} of ${secrets.length} ${secret.error}`] : [])),
+  }
+}
+
+function parseFallback(secret: string, current: string | undefined, earlier: readonly string[]): Parsed<Uint8Array> {
+  // A trailing space is part of a SECRET_KEY. In this list it is usually a mistake, which would silently end every session.
+  if (secret !== secret.trim()) return { error: 'should be without spaces around it; separate secrets by a comma alone' }
+  if (secret === current) return { error: 'is the same as SECRET_KEY; list former secrets only' }
+  if (earlier.includes(secret)) return { error: 'is listed twice' }
+  const parsed = parseSecretKey(secret)
+  // Leaves out the advice to create a new secret: only the former one can verify its tokens.
+  return 'error' in parsed ? { error: parsed.error.split(';')[0] ?? parsed.error } : parsed
+}
+
+function isGuessable(text: string): boolean {
+  return WELL_KNOWN_SECRETS.has(text) || SAMPLE_SECRET.test(text) || REPEATED_UNIT.test(text) || new Set(text).size < MIN_SECRET_VARIETY
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { isWebhookType, WEBHOOK_TYPES } from '../domain/values/webhook-types.ts'
 import type { WebhookType } from '../model/webhook.ts'
-import { COMMAND } from '../shared/command.ts'
-import type { Parsed } from './parsed.ts'
+import { isWebhookType, WEBHOOK_TYPES } from '../model/webhook.ts'
+import { COMMAND } from '../shared/program.ts'
+import type { Parsed } from './values.ts'
 
 export type WebhookSettings = {
   readonly url: string

@@ -1,7 +1,6 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { createDeliveries, type Delivery } from './delivery.ts'
-import { createClaims, RENEWAL_MS } from './leases.ts'
+import { createClaims, createDeliveries, type Delivery, RENEWAL_MS } from './delivery.ts'
 
 export type Dispatcher = {
   /** Call this after an entry was queued. Returns at once; does nothing before the start. */

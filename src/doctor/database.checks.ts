@@ -1,18 +1,16 @@
 import type { Config } from '../config/load.ts'
 import { explainDatabaseErrors } from '../process/open-database.ts'
-import { COMMAND } from '../shared/command.ts'
-import { counted, countedTime } from '../shared/counted.ts'
+import { COMMAND } from '../shared/program.ts'
+import { counted } from '../shared/text.ts'
 import { type Inspection, inspectDatabase } from '../storage/maintenance/inspection.ts'
-import { checkAudit } from './audit.checks.ts'
-import { type Finding, failure, inTime, ok, reasonOf, undelivered, warning } from './finding.ts'
+import { type Finding, failure, inTime, ok, reasonOf, warning } from './finding.ts'
+import { checkMails, checkWebhooks } from './outbox.checks.ts'
 import { checkForeignHashes } from './password.checks.ts'
-import { checkRotation } from './secret.checks.ts'
-import { checkWebhooks } from './webhook.checks.ts'
+import { checkAudit, checkRotation } from './secret.checks.ts'
 
 const ADVICE_FOR_OBSTACLES = "Create one for the service: create database latchkey owner latchkey encoding 'UTF8' template template0"
 const CLOCK_TOLERANCE_MS = 5000
 const MEASURING_DEADLINE_MS = 10_000
-const MAIL_LATE_AFTER_MS = 15 * 60_000
 
 /** Checks that the database is reachable, writable and migrated, and its clock, admins, mails and webhooks. */
 export async function checkDatabase(config: Config, now: () => number): Promise<readonly Finding[]> {
@@ -26,10 +24,11 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
       database.kind === 'sqlite'
         ? `Check the path and its permissions. If the file is damaged, restore a backup: ${COMMAND} restore FILE`
         : 'Check that the server runs, that this machine may reach it, and the user, password and database in DATABASE_URL.'
-    return [failure('database', messageOf(error), advice)]
+    return failure('database', messageOf(error), advice)
   }
   if (inspection === undefined)
-    return [warning('database', 'there is no database yet', `Start the service, which creates it: ${COMMAND} serve`)]
+    return warning('database', 'there is no database yet', `Start the service, which creates it: ${COMMAND} serve`)
+  const { foreignKinds } = inspection
   return [
     ...checkState(inspection),
     ...checkSchema(inspection),
@@ -39,7 +38,7 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
     ...checkAudit(config, inspection, now()),
     ...checkMails(inspection, now()),
     ...checkWebhooks(config, inspection, now()),
-    ...(await inTime('password', MEASURING_DEADLINE_MS, checkForeignHashes(inspection.foreignKinds))),
+    ...(await inTime('password', MEASURING_DEADLINE_MS, () => checkForeignHashes(foreignKinds))),
   ]
 }
 
@@ -49,31 +48,25 @@ function messageOf(error: unknown): string {
 
 function checkState({ product, isReadOnly, obstacle, pending, newer }: Inspection): Finding[] {
   if (isReadOnly)
-    return [
-      failure(
-        'database',
-        `${product} is read-only: a standby, or a primary that was demoted`,
-        'Name the primary in DATABASE_URL, or all hosts with ?target_session_attrs=read-write.',
-      ),
-    ]
-  if (obstacle !== undefined) return [failure('database', `${product} cannot be used: ${obstacle}`, ADVICE_FOR_OBSTACLES)]
+    return failure(
+      'database',
+      `${product} is read-only: a standby, or a primary that was demoted`,
+      'Name the primary in DATABASE_URL, or all hosts with ?target_session_attrs=read-write.',
+    )
+  if (obstacle !== undefined) return failure('database', `${product} cannot be used: ${obstacle}`, ADVICE_FOR_OBSTACLES)
   if (pending.length > 0)
-    return [
-      warning(
-        'database',
-        `${product} answers; migrations are pending: ${pending.join(', ')}`,
-        `Start the service, or run: ${COMMAND} migrate`,
-      ),
-    ]
+    return warning(
+      'database',
+      `${product} answers; migrations are pending: ${pending.join(', ')}`,
+      `Start the service, or run: ${COMMAND} migrate`,
+    )
   if (newer.length > 0)
-    return [
-      warning(
-        'database',
-        `${product} answers; a newer version of Latchkey has applied ${newer.join(', ')}, and this version can use the database`,
-        'Install the newer version when you are ready. Until then, nothing has to be done.',
-      ),
-    ]
-  return [ok('database', `${product} answers and is up to date`)]
+    return warning(
+      'database',
+      `${product} answers; a newer version of Latchkey has applied ${newer.join(', ')}, and this version can use the database`,
+      'Install the newer version when you are ready. Until then, nothing has to be done.',
+    )
+  return ok('database', `${product} answers and is up to date`)
 }
 
 const ADVICE_FOR_SCHEMA =
@@ -85,69 +78,46 @@ const ADVICE_FOR_NEWER_SCHEMA =
 function checkSchema({ differences, isOurs, newer }: Inspection): Finding[] {
   if (!isOurs) return []
   if (differences === undefined)
-    return [
-      warning(
-        'schema',
-        'could not be compared: the database user may not create a schema',
-        'Grant CREATE on the database, and run the command again.',
-      ),
-    ]
+    return warning(
+      'schema',
+      'could not be compared: the database user may not create a schema',
+      'Grant CREATE on the database, and run the command again.',
+    )
   if (newer.length > 0)
     return [
-      warning('schema', 'could not be compared in full: it is newer than this version', 'Run the `doctor` of the newer version.'),
+      ...warning('schema', 'could not be compared in full: it is newer than this version', 'Run the `doctor` of the newer version.'),
       // A newer version may add columns and indexes. Code is an error even so: the entry of a newer migration can be forged.
-      ...differences.map(({ message, isCode }) => (isCode ? failure : warning)('schema', message, ADVICE_FOR_NEWER_SCHEMA)),
+      ...differences.flatMap(({ message, isCode }) => (isCode ? failure : warning)('schema', message, ADVICE_FOR_NEWER_SCHEMA)),
     ]
-  if (differences.length === 0) return [ok('schema', 'matches the migrations')]
-  return differences.map(({ message, isHarmless }) => (isHarmless ? warning : failure)('schema', message, ADVICE_FOR_SCHEMA))
+  if (differences.length === 0) return ok('schema', 'matches the migrations')
+  return differences.flatMap(({ message, isHarmless }) => (isHarmless ? warning : failure)('schema', message, ADVICE_FOR_SCHEMA))
 }
 
 /** Tokens carry times: with differing clocks they expire too early or too late. */
 export function checkClock(theirs: number | undefined, whose: string, ours: number): Finding[] {
   if (theirs === undefined) return []
   const apartMs = Math.abs(theirs - ours)
-  if (apartMs <= CLOCK_TOLERANCE_MS) return [ok('clock', `agrees with ${whose}`)]
+  if (apartMs <= CLOCK_TOLERANCE_MS) return ok('clock', `agrees with ${whose}`)
   const seconds = Math.round(apartMs / 1000)
-  return [
-    failure(
-      'clock',
-      `${seconds} seconds ${theirs > ours ? 'behind' : 'ahead of'} ${whose}`,
-      'Synchronise both clocks with NTP, such as with chrony.',
-    ),
-  ]
+  return failure(
+    'clock',
+    `${seconds} seconds ${theirs > ours ? 'behind' : 'ahead of'} ${whose}`,
+    'Synchronise both clocks with NTP, such as with chrony.',
+  )
 }
 
 function checkAdmins({ admins, ableAdmins }: Inspection): Finding[] {
   if (admins === 0)
-    return [
-      warning(
-        'admins',
-        'there is no admin',
-        `Create one: ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`,
-      ),
-    ]
-  if (ableAdmins === 0)
-    return [
-      failure(
-        'admins',
-        `none of ${counted(admins, 'admin')} can log in: banned, or not verified`,
-        `Use: ${COMMAND} user unban USER, or: ${COMMAND} user verify USER`,
-      ),
-    ]
-  return [ok('admins', `${counted(ableAdmins, 'admin')} can log in`)]
-}
-
-function checkMails({ pendingMails, failedMails, oldestMailAt }: Inspection, now: number): Finding[] {
-  const findings: Finding[] = []
-  const ageMs = oldestMailAt === undefined ? 0 : now - oldestMailAt
-  if (ageMs > MAIL_LATE_AFTER_MS)
-    findings.push(
-      failure(
-        'outbox',
-        `${counted(pendingMails, 'mail')} ${pendingMails === 1 ? 'is' : 'are'} pending, the oldest for ${countedTime(ageMs)}`,
-        `Check that the service runs, and see the reason with: ${COMMAND} mail list`,
-      ),
+    return warning(
+      'admins',
+      'there is no admin',
+      `Create one: ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`,
     )
-  if (failedMails > 0) findings.push(undelivered('outbox', 'mail', failedMails))
-  return findings.length > 0 ? findings : [ok('outbox', pendingMails === 0 ? 'empty' : `${counted(pendingMails, 'mail')} pending`)]
+  if (ableAdmins === 0)
+    return failure(
+      'admins',
+      `none of ${counted(admins, 'admin')} can log in: banned, or not verified`,
+      `Use: ${COMMAND} user unban USER, or: ${COMMAND} user verify USER`,
+    )
+  return ok('admins', `${counted(ableAdmins, 'admin')} can log in`)
 }

@@ -1,19 +1,16 @@
-import { withDotEnv } from '../config/dotenv.ts'
-import { type Config, ConfigError, type Environment, loadConfig } from '../config/load.ts'
-import { checkBranding } from './branding.checks.ts'
+import { type Config, ConfigError, type Environment, loadConfig, withDotEnv } from '../config/load.ts'
 import { checkDatabase } from './database.checks.ts'
-import { checkDisk, checkModes } from './file.checks.ts'
+import { checkBranding, checkDisk, checkModes } from './file.checks.ts'
 import { type Finding, failure, inTime, ok } from './finding.ts'
 import { checkDevMail, checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
 import { checkBlocklist } from './password.checks.ts'
-import { checkPooler } from './pooler.checks.ts'
-import { checkReplica } from './replica.checks.ts'
+import { checkPooler, checkReplica } from './postgres.checks.ts'
 import { checkSecret } from './secret.checks.ts'
 
 const DEADLINE_MS = 20_000
 
-export type ExamineOptions = { readonly sendTo?: string | undefined; readonly now?: () => number }
+type ExamineOptions = { readonly sendTo?: string | undefined; readonly now?: () => number }
 
 /** Checks everything that usually goes wrong. Changes nothing, and ends within the deadline. */
 export async function examine(env: Environment, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
@@ -23,33 +20,22 @@ export async function examine(env: Environment, { sendTo, now = Date.now }: Exam
 
 /** The same for settings that are valid. */
 export async function examineService(config: Config, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
-  const groups = await Promise.all([
-    [ok('settings', 'all valid')],
-    inTime(
-      'secret',
-      DEADLINE_MS,
-      Promise.resolve().then(() => checkSecret(config)),
-    ),
-    inTime(
-      'files',
-      DEADLINE_MS,
-      Promise.resolve().then(() => checkModes(config)),
-    ),
-    inTime(
-      'disk',
-      DEADLINE_MS,
-      Promise.resolve().then(() => checkDisk(config)),
-    ),
-    inTime('password', DEADLINE_MS, checkBlocklist(config)),
-    inTime('branding', DEADLINE_MS, checkBranding(config)),
-    inTime('database', DEADLINE_MS, checkDatabase(config, now)),
-    inTime('pooler', DEADLINE_MS, checkPooler(config)),
-    inTime('replica', DEADLINE_MS, checkReplica(config)),
-    inTime('smtp', DEADLINE_MS, checkSmtp(config, sendTo)),
-    checkDevMail(config),
-    inTime('port', DEADLINE_MS, checkAddresses(config, now)),
-    inTime('frontend', DEADLINE_MS, checkFrontend(config)),
-  ])
+  const checks: Readonly<Record<string, () => readonly Finding[] | Promise<readonly Finding[]>>> = {
+    settings: () => ok('settings', 'all valid'),
+    secret: () => checkSecret(config),
+    files: () => checkModes(config),
+    disk: () => checkDisk(config),
+    password: () => checkBlocklist(config),
+    branding: () => checkBranding(config),
+    database: () => checkDatabase(config, now),
+    pooler: () => checkPooler(config),
+    replica: () => checkReplica(config),
+    smtp: () => checkSmtp(config, sendTo),
+    mailbox: () => checkDevMail(config),
+    port: () => checkAddresses(config, now),
+    frontend: () => checkFrontend(config),
+  }
+  const groups = await Promise.all(Object.entries(checks).map(([name, check]) => inTime(name, DEADLINE_MS, check)))
   return groups.flat()
 }
 
@@ -58,6 +44,6 @@ function readSettings(env: Environment): Config | readonly Finding[] {
     return loadConfig(withDotEnv(env))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.errors.map((line) => failure('settings', line, 'Fix it in the environment or in .env. Nothing else was checked.'))
+    return error.errors.flatMap((line) => failure('settings', line, 'Fix it in the environment or in .env. Nothing else was checked.'))
   }
 }

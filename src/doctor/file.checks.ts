@@ -1,9 +1,10 @@
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Config } from '../config/load.ts'
+import { type Config, ConfigError } from '../config/load.ts'
+import { openBranding } from '../process/branding.ts'
 import { secretKeyFile } from '../process/secrets.ts'
 import { formerSecretsFile } from '../security/secret-key.ts'
-import { counted } from '../shared/counted.ts'
+import { counted } from '../shared/text.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
 const DISK_ERROR_BYTES = 50_000_000
@@ -12,9 +13,9 @@ const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
 const STICKY = 0o1000
 
-export type FreeBytes = (folder: string) => number
+type FreeBytes = (folder: string) => number
 
-export function freeBytes(folder: string): number {
+function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
 }
@@ -27,8 +28,8 @@ export function checkDisk({ database }: Config, free: FreeBytes = freeBytes): Fi
   const amount = bytes >= 10_000_000_000 ? `${Math.round(bytes / 1_000_000_000)} GB` : `${Math.round(bytes / 1_000_000)} MB`
   const message = `${amount} free at ${folder}`
   const advice = 'Free some space, or move the data to a larger disk. A service that cannot write answers 503.'
-  if (bytes < DISK_ERROR_BYTES) return [failure('disk', message, advice)]
-  return [bytes < DISK_WARNING_BYTES ? warning('disk', message, advice) : ok('disk', message)]
+  if (bytes < DISK_ERROR_BYTES) return failure('disk', message, advice)
+  return bytes < DISK_WARNING_BYTES ? warning('disk', message, advice) : ok('disk', message)
 }
 
 /** Checks that other users of this machine can neither read nor replace private files. */
@@ -43,17 +44,14 @@ export function checkModes({ database }: Config, dotEnv = '.env'): Finding[] {
   const folder = database.kind === 'sqlite' ? dirname(database.file) : undefined
   const findings = privateFiles
     .filter((file) => (statSync(file).mode & OTHERS) !== 0)
-    .map((file) => failure('files', `other users of this machine can read ${file} (mode ${modeOf(file)})`, `Run: chmod 600 ${file}`))
+    .flatMap((file) => failure('files', `other users of this machine can read ${file} (mode ${modeOf(file)})`, `Run: chmod 600 ${file}`))
   if (folder !== undefined && existsSync(folder) && (statSync(folder).mode & OTHERS_WRITE) !== 0)
-    findings.push(failure('files', `other users of this machine can write to ${folder} (mode ${modeOf(folder)})`, adviceForFolder(folder)))
-  return findings.length > 0
-    ? findings
-    : [
-        ok(
-          'files',
-          privateFiles.length === 0 ? 'no private files yet' : `${counted(privateFiles.length, 'private file')}, closed to other users`,
-        ),
-      ]
+    findings.push(
+      ...failure('files', `other users of this machine can write to ${folder} (mode ${modeOf(folder)})`, adviceForFolder(folder)),
+    )
+  if (findings.length > 0) return findings
+  if (privateFiles.length === 0) return ok('files', 'no private files yet')
+  return ok('files', `${counted(privateFiles.length, 'private file')}, closed to other users`)
 }
 
 /** A folder such as /tmp is open on purpose: closing it would break other programs. */
@@ -64,4 +62,20 @@ function adviceForFolder(folder: string): string {
 
 function modeOf(file: string): string {
   return (statSync(file).mode & 0o777).toString(8).padStart(3, '0')
+}
+
+const ADVICE_FOR_BRANDING = 'Fix it in this file: the service does not start with it. docs/branding.md lists files and placeholders.'
+
+/** Reads the logo and the mail templates as the start does. Without these settings there is nothing to report. */
+export async function checkBranding(config: Config): Promise<readonly Finding[]> {
+  const { brandColor, brandLogo, templatesDir } = config
+  if (brandColor === undefined && brandLogo === undefined && templatesDir === undefined) return []
+  try {
+    const { templates } = await openBranding(config)
+    const parts = Object.values(templates).flatMap((template) => Object.keys(template)).length
+    return ok('branding', templatesDir === undefined ? 'valid' : `valid; ${counted(parts, 'text')} of mails in ${templatesDir}`)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.errors.flatMap((line) => failure('branding', line, ADVICE_FOR_BRANDING))
+  }
 }

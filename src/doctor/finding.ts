@@ -1,6 +1,4 @@
-import { COMMAND } from '../shared/command.ts'
-import { counted } from '../shared/counted.ts'
-import { codeOf } from '../shared/system-errors.ts'
+import { codeOf } from '../shared/errors.ts'
 
 /** `warning`: it works, and the operator should know. `error`: it does not work, or is not safe. */
 export type Verdict = 'ok' | 'warning' | 'error'
@@ -13,25 +11,17 @@ export type Finding = {
   readonly advice?: string
 }
 
-export function ok(check: string, message: string): Finding {
-  return { check, verdict: 'ok', message }
+// A check returns a list, so each of these is a list of one.
+export function ok(check: string, message: string): Finding[] {
+  return [{ check, verdict: 'ok', message }]
 }
 
-export function warning(check: string, message: string, advice: string): Finding {
-  return { check, verdict: 'warning', message, advice }
+export function warning(check: string, message: string, advice: string): Finding[] {
+  return [{ check, verdict: 'warning', message, advice }]
 }
 
-export function failure(check: string, message: string, advice: string): Finding {
-  return { check, verdict: 'error', message, advice }
-}
-
-/** Entries of the outbox that were given up. */
-export function undelivered(check: string, noun: 'mail' | 'webhook', count: number): Finding {
-  return warning(
-    check,
-    `${counted(count, noun)} could not be delivered`,
-    `See the reason with: ${COMMAND} ${noun} list --failed, then use: ${COMMAND} ${noun} retry ID, or: ${COMMAND} ${noun} discard ID`,
-  )
+export function failure(check: string, message: string, advice: string): Finding[] {
+  return [{ check, verdict: 'error', message, advice }]
 }
 
 export function reasonOf(error: unknown): string {
@@ -44,16 +34,20 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Ends a check after the deadline, whatever it waits for. */
-export async function inTime(check: string, deadlineMs: number, work: Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+export async function inTime(
+  check: string,
+  deadlineMs: number,
+  work: () => readonly Finding[] | Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
   let timer: NodeJS.Timeout | undefined
   const expired = new Promise<readonly Finding[]>((resolve) => {
     const advice = 'Check the network between this machine and the other one.'
-    timer = setTimeout(() => resolve([failure(check, `the check did not end within ${deadlineMs / 1000} seconds`, advice)]), deadlineMs)
+    timer = setTimeout(() => resolve(failure(check, `the check did not end within ${deadlineMs / 1000} seconds`, advice)), deadlineMs)
   })
   try {
-    return await Promise.race([work, expired])
+    return await Promise.race([work(), expired])
   } catch (error) {
-    return [failure(check, `could not be checked: ${reasonOf(error)}`, 'Fix this first, and run the command again.')]
+    return failure(check, `could not be checked: ${reasonOf(error)}`, 'Fix this first, and run the command again.')
   } finally {
     clearTimeout(timer)
   }

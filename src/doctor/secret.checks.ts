@@ -1,38 +1,39 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../config/load.ts'
-import { parseSecretKey } from '../config/secret-keys.ts'
+import { parseSecretKey } from '../config/values.ts'
+import { markProblem } from '../domain/audit/chain.ts'
 import { FORMER_SECRET_NEEDED_MS, HOLDER_EXPIRY_MS } from '../domain/operations/secret-use.ts'
+import { isoTime } from '../model/entity.ts'
 import { existingSecretsOf, secretKeyFile } from '../process/secrets.ts'
-import { fingerprints } from '../security/derived-keys.ts'
+import { createAuditSeals } from '../security/audit-seals.ts'
+import { fingerprints, type Secrets } from '../security/derived-keys.ts'
 import { formerSecretsFile } from '../security/secret-key.ts'
-import { counted } from '../shared/counted.ts'
+import { COMMAND } from '../shared/program.ts'
+import { counted } from '../shared/text.ts'
 import type { Inspection } from '../storage/maintenance/inspection.ts'
 import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
 
 /** Checks the secret that is kept in a file. One in the settings was checked with them. */
 export function checkSecret(config: Config): Finding[] {
   const { database, secretKey, secretKeyFallbacks } = config
-  if (secretKey !== undefined)
-    return [ok('secret', `SECRET_KEY has ${secretKey.length} bytes; ${aboutFallbacks(secretKeyFallbacks.length)}`)]
+  if (secretKey !== undefined) return ok('secret', `SECRET_KEY has ${secretKey.length} bytes; ${aboutFallbacks(secretKeyFallbacks.length)}`)
   const file = secretKeyFile(database)
-  if (file === undefined || !existsSync(file)) return [ok('secret', 'none yet; the first start creates one')]
+  if (file === undefined || !existsSync(file)) return ok('secret', 'none yet; the first start creates one')
   let text: string
   try {
     text = readFileSync(file, 'utf8').trim()
   } catch (error) {
-    return [
-      failure('secret', `${file} cannot be read: ${reasonOf(error)}`, 'Run the command as the user of the service, who owns the file.'),
-    ]
+    return failure('secret', `${file} cannot be read: ${reasonOf(error)}`, 'Run the command as the user of the service, who owns the file.')
   }
   const parsed = parseSecretKey(text)
   const advice =
     'Restore the file from your backup. If you delete it, the next start creates a new one, which ends all sessions and mailed links.'
-  if ('error' in parsed) return [failure('secret', `the content of ${file} ${parsed.error.split(';')[0]}`, advice)]
+  if ('error' in parsed) return failure('secret', `the content of ${file} ${parsed.error.split(';')[0]}`, advice)
   try {
     const formers = (existingSecretsOf(config)?.length ?? 1) - 1
-    return [ok('secret', `${file} has ${parsed.value.length} bytes${formers === 0 ? '' : `, and ${counted(formers, 'former secret')}`}`)]
+    return ok('secret', `${file} has ${parsed.value.length} bytes${formers === 0 ? '' : `, and ${counted(formers, 'former secret')}`}`)
   } catch (error) {
-    return [failure('secret', reasonOf(error), `Fix ${formerSecretsFile(file)}: each line is a former secret.`)]
+    return failure('secret', reasonOf(error), `Fix ${formerSecretsFile(file)}: each line is a former secret.`)
   }
 }
 
@@ -45,38 +46,33 @@ type Process = { readonly signs: string | undefined; readonly accepts: readonly 
 
 /** Says which step of replacing the secret key is next (docs/operations.md). Secrets are compared by their fingerprints. */
 export function checkRotation(config: Config, uses: Uses, now: number): Finding[] {
-  const secrets = readable(config)
+  const secrets = readableSecrets(config)
   if (secrets === undefined) return []
   const [current, ...fallbacks] = fingerprints(secrets)
   const processes = runningProcesses(uses, now)
   const split = processes.filter(({ signs }) => processes.some(({ accepts }) => signs !== undefined && !accepts.includes(signs)))
   if (split.length > 0)
-    return [
-      failure(
-        'rotation',
-        `processes that sign tokens which another process refuses: ${split.length} of ${processes.length}`,
-        'List the secret of each process in SECRET_KEY_FALLBACKS of all others, and restart them.',
-      ),
-    ]
+    return failure(
+      'rotation',
+      `processes that sign tokens which another process refuses: ${split.length} of ${processes.length}`,
+      'List the secret of each process in SECRET_KEY_FALLBACKS of all others, and restart them.',
+    )
   const isCurrent = ({ signs, accepts }: Process) => signs === current && fallbacks.every((fallback) => accepts.includes(fallback))
   const behind = processes.filter((process) => !isCurrent(process)).length
   if (behind > 0)
-    return [
-      warning(
-        'rotation',
-        `processes with other secrets than these settings: ${behind} of ${processes.length}`,
-        'Give them the same secrets and restart them, one after the other, before you take the next step.',
-      ),
-    ]
-  const steps = fallbacks.map((fallback, index) =>
+    return warning(
+      'rotation',
+      `processes with other secrets than these settings: ${behind} of ${processes.length}`,
+      'Give them the same secrets and restart them, one after the other, before you take the next step.',
+    )
+  const steps = fallbacks.flatMap((fallback, index) =>
     nextStep(config, uses, now, { fallback, place: placeOf(config, index, fallbacks.length) }),
   )
-  const refused = refusedSecret(uses, [current, ...fallbacks], now)
-  if (refused !== undefined) return [...steps, refused]
-  return steps.length === 0 ? [ok('rotation', 'none in progress')] : steps
+  const findings = [...steps, ...refusedSecret(uses, [current, ...fallbacks], now)]
+  return findings.length === 0 ? ok('rotation', 'none in progress') : findings
 }
 
-function readable(config: Config) {
+function readableSecrets(config: Config): Secrets | undefined {
   try {
     return existingSecretsOf(config)
   } catch {
@@ -102,10 +98,10 @@ function placeOf({ secretKey, database }: Config, index: number, count: number):
 }
 
 /** A secret that was replaced without a fallback, on purpose or by mistake. */
-function refusedSecret({ secretUses }: Uses, accepted: readonly string[], now: number): Finding | undefined {
+function refusedSecret({ secretUses }: Uses, accepted: readonly string[], now: number): Finding[] {
   const refused = secretUses.filter(({ fingerprint }) => !accepted.includes(fingerprint))
   const lastUsedAt = Math.max(...refused.map((use) => use.lastUsedAt))
-  if (refused.length === 0 || now >= lastUsedAt + FORMER_SECRET_NEEDED_MS) return undefined
+  if (refused.length === 0 || now >= lastUsedAt + FORMER_SECRET_NEEDED_MS) return []
   return warning(
     'rotation',
     `a secret that signed tokens until ${minute(lastUsedAt)} is no longer accepted: its sessions and mailed links are refused`,
@@ -114,12 +110,12 @@ function refusedSecret({ secretUses }: Uses, accepted: readonly string[], now: n
 }
 
 function minute(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16)}Z`
+  return `${isoTime(at).slice(0, 16)}Z`
 }
 
 type Fallback = { readonly fallback: string; readonly place: string }
 
-function nextStep({ secretKey }: Config, { secretUses }: Uses, now: number, { fallback, place }: Fallback): Finding {
+function nextStep({ secretKey }: Config, { secretUses }: Uses, now: number, { fallback, place }: Fallback): Finding[] {
   const lastUsedAt = secretUses.find(({ fingerprint }) => fingerprint === fallback)?.lastUsedAt
   if (lastUsedAt === undefined)
     return warning(
@@ -134,4 +130,30 @@ function nextStep({ secretKey }: Config, { secretUses }: Uses, now: number, { fa
     `${place} is no longer needed: its last token has expired`,
     `Next: remove it ${secretKey === undefined ? 'from the file' : 'on every machine'}, and restart the processes one after the other.`,
   )
+}
+
+const SEALED_AFTER_MS = 60_000
+
+type Trail = Pick<Inspection, 'auditHead' | 'oldestUnsealedAt' | 'secretHolders' | 'pending'>
+
+/** Checks that new events are sealed. It does not verify the whole chain, which may take long. */
+export function checkAudit(config: Config, { auditHead, oldestUnsealedAt, secretHolders, pending }: Trail, now: number): Finding[] {
+  const secrets = readableSecrets(config)
+  if (secrets === undefined || pending.length > 0) return []
+  const problem = auditHead && markProblem(createAuditSeals(secrets), 'head', auditHead)
+  if (problem)
+    return failure(
+      'audit',
+      `new events are not sealed: ${problem.reason}`,
+      `Run: ${COMMAND} audit verify. If SECRET_KEY was replaced, add the former one to SECRET_KEY_FALLBACKS and restart.`,
+    )
+  const isRunning = secretHolders.some(({ seenAt }) => seenAt > now - HOLDER_EXPIRY_MS)
+  if (isRunning && oldestUnsealedAt !== undefined && now - oldestUnsealedAt > SEALED_AFTER_MS)
+    return failure(
+      'audit',
+      `new events have not been sealed since ${minute(oldestUnsealedAt)}`,
+      `Search the log of the service for "audit trail", and run: ${COMMAND} audit verify`,
+    )
+  const waiting = oldestUnsealedAt === undefined ? '' : '; the next start seals those that were added since'
+  return ok('audit', `${counted(auditHead?.position ?? 0, 'event')} sealed${waiting}`)
 }

@@ -9,7 +9,7 @@ export const KEY = entity('api_keys', {
   ...KEY_VIEW.fields,
   // The first characters of the key. Unknown for keys of older versions.
   prefix: optional(text),
-  access: choice<KeyAccess>(),
+  access: choice<KeyAccess>('full', 'read', 'identify'),
   expiresAt: optional(instant),
   lastUsedAt: optional(instant),
   // When the last secret that a rotation replaced stops working.

@@ -69,3 +69,15 @@ export type EventFilter = {
 
 /** The place of an event in the list, which is ordered by time and id. */
 export type EventPlace = { readonly at: number; readonly id: number }
+
+const CURSOR = /^(\d{1,15})-(\d{1,15})$/
+
+/** The text that leads to the next page of events. */
+export function eventCursor({ at, id }: EventPlace): string {
+  return `${at}-${id}`
+}
+
+export function parseEventCursor(text: string): EventPlace | undefined {
+  const [, at, id] = CURSOR.exec(text) ?? []
+  return at === undefined ? undefined : { at: Number(at), id: Number(id) }
+}

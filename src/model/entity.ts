@@ -1,8 +1,14 @@
 /** What a statement takes and returns for a column. */
 export type Stored = string | number | boolean | null
 
+export type FieldKind = 'integer' | 'text' | 'choice' | 'flag' | 'instant' | 'texts'
+
 /** How the values of a field are stored in a column, and how they are written as JSON. */
 export type Field<Value, Json = Value> = {
+  /** How an import checks a value of this field. */
+  readonly kind: FieldKind
+  /** The values of a choice. */
+  readonly choices?: readonly string[]
   /** The expression of a field that no column holds. It is read, and never written. */
   readonly sql?: string
   /** The column, where it is not called like the field. */
@@ -13,21 +19,22 @@ export type Field<Value, Json = Value> = {
 }
 
 // The database holds what toColumn() wrote; its columns have these types.
-function plain<Value extends Stored>(): Field<Value> {
-  return { fromColumn: (stored) => stored as Value, toColumn: (value) => value, toJson: (value) => value }
+function plain<Value extends Stored>(kind: FieldKind): Field<Value> {
+  return { kind, fromColumn: (stored) => stored as Value, toColumn: (value) => value, toJson: (value) => value }
 }
 
-export const integer = plain<number>()
-export const text = plain<string>()
-export function choice<Value extends string>(): Field<Value> {
-  return plain<Value>()
+export const integer = plain<number>('integer')
+export const text = plain<string>('text')
+export function choice<Value extends string>(...choices: readonly Value[]): Field<Value> {
+  return { ...plain<Value>('choice'), choices }
 }
 /** SQLite stores 0 and 1. */
-export const flag: Field<boolean> = { ...plain<boolean>(), fromColumn: Boolean }
+export const flag: Field<boolean> = { ...plain<boolean>('flag'), fromColumn: Boolean }
 /** Milliseconds since 1970; in JSON an ISO 8601 timestamp in UTC. */
-export const instant: Field<number, string> = { ...integer, toJson: isoTime }
+export const instant: Field<number, string> = { ...integer, kind: 'instant', toJson: isoTime }
 /** A list that is stored as JSON. */
 export const texts: Field<readonly string[], string[]> = {
+  kind: 'texts',
   fromColumn: (stored) => (stored === '[]' ? [] : (JSON.parse(String(stored)) as string[])),
   toColumn: (value) => JSON.stringify(value),
   toJson: (value) => [...value],
@@ -36,6 +43,7 @@ export const texts: Field<readonly string[], string[]> = {
 /** A field that may be unknown: undefined here, null in the database and in JSON. */
 export function optional<Value, Json>(field: Field<Value, Json>): Field<Value | undefined, Json | null> {
   return {
+    ...field,
     fromColumn: (stored) => (stored === null || stored === undefined ? undefined : field.fromColumn(stored)),
     toColumn: (value) => (value === undefined ? null : field.toColumn(value)),
     toJson: (value) => (value === undefined ? null : field.toJson(value)),
@@ -45,6 +53,7 @@ export function optional<Value, Json>(field: Field<Value, Json>): Field<Value | 
 /** A field that may be unknown and is null everywhere, as the seals of the audit trail contain it. */
 export function orNull<Value, Json>(field: Field<Value, Json>): Field<Value | null, Json | null> {
   return {
+    ...field,
     fromColumn: (stored) => (stored === null ? null : field.fromColumn(stored)),
     toColumn: (value) => (value === null ? null : field.toColumn(value)),
     toJson: (value) => (value === null ? null : field.toJson(value)),

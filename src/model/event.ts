@@ -89,7 +89,7 @@ export const EVENT = entity('events', {
   at: eventTime,
   kind: text,
   actor: orNull(integer),
-  via: choice<Origin['via']>(),
+  via: choice<Origin['via']>('http', 'console', 'cli', 'start'),
   target: orNull(integer),
   keyId: orNull(text),
   ip: orNull(text),

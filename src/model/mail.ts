@@ -5,8 +5,8 @@ export const LINK_MAIL_KINDS = ['verify', 'reset', 'email_change'] as const
 /** Mails about a change of an account, to the address that the account had then. */
 export const NOTICE_KINDS = ['password_changed', 'email_changed', 'admin_role', 'key_leaked'] as const
 /**
- * Every mail that the service sends. A kind also has its texts (outbox/messages.ts, outbox/notices.ts) and its placeholders
- * (outbox/templates/placeholders.ts).
+ * Every mail that the service sends. A kind also has its texts (delivery/mail/messages.ts or notices.ts) and its placeholders
+ * (delivery/mail/template.ts).
  */
 export const MAIL_KINDS = [...LINK_MAIL_KINDS, ...NOTICE_KINDS] as const
 
@@ -71,7 +71,7 @@ export type KeptMail = {
 export type KeptMails = {
   /** The newest mails, newest first, to everyone or to one address. */
   list(to: string | undefined): Promise<readonly KeptMail[]>
-  /** One page of all mails, newest first. The first page is number 1. In place of a page beyond the end it is the last page. */
+  /** One page of all mails, newest first. The first page is number 1. Beyond the end, it is the last page. */
   page(requested: number, size: number): Promise<{ readonly mails: readonly KeptMail[]; readonly page: number; readonly hasMore: boolean }>
   find(id: string): Promise<KeptMail | undefined>
 }

@@ -5,7 +5,7 @@ export type Role = 'user' | 'admin'
 /** The fields that users set themselves. The service decides everything else about an account. */
 export const PROFILE = entity('users', { email: text, firstName: text, lastName: text })
 /** What every request reads of its caller. */
-export const USER = entity('users', { id: integer, ...PROFILE.fields, role: choice<Role>(), banned: flag, verified: flag })
+export const USER = entity('users', { id: integer, ...PROFILE.fields, role: choice<Role>('user', 'admin'), banned: flag, verified: flag })
 /** What only lists, exports and the pages of an account read. An optional field of an account belongs here. */
 export const USER_DETAILS = entity('users', { createdAt: instant, lastLoginAt: optional(instant) })
 /** What only signing in and the use of mailed tokens may read. */

@@ -1,9 +1,17 @@
 import { choice, entity, instant, integer, optional, text, type ValuesOf } from './entity.ts'
-import type { EventKind } from './event.ts'
+import { AUDITED_KINDS, type EventKind } from './event.ts'
 import { OUTBOX_FIELDS, QUEUED_FIELDS } from './mail.ts'
 
 /** The kinds of events that webhooks report. An import is not reported: it may create a million accounts. */
 export type WebhookType = Exclude<Extract<EventKind, `user.${string}` | `key.${string}` | `session.${string}`>, 'user.imported'>
+
+export const WEBHOOK_TYPES: readonly WebhookType[] = AUDITED_KINDS.filter(
+  (kind) => /^(?:user|key|session)\./.test(kind) && kind !== 'user.imported',
+) as WebhookType[]
+
+export function isWebhookType(kind: string): kind is WebhookType {
+  return WEBHOOK_TYPES.some((type) => type === kind)
+}
 
 /** What a receiver learns about an event: ids only. */
 export const WEBHOOK_EVENT = entity('webhook_deliveries', {

@@ -1,9 +1,8 @@
 import { type Config, ConfigError } from '../config/load.ts'
-import { NO_TEMPLATES, openTemplates, type Templates } from '../delivery/mail/templates/open-templates.ts'
-import type { Brand } from '../shared/brand.ts'
-import { brandColors } from '../shared/brand-colors.ts'
-import { type Logo, readLogo } from '../shared/brand-logo.ts'
-import { explainUnreadable } from '../shared/system-errors.ts'
+import { NO_TEMPLATES, openTemplates, type Templates } from '../delivery/mail/open-templates.ts'
+import { type Brand, brandColors, type Logo } from '../model/brand.ts'
+import { explainUnreadable } from '../shared/errors.ts'
+import { readLogo } from './brand-logo.ts'
 
 export type Branding = { readonly brand: Brand; readonly templates: Templates }
 
@@ -28,7 +27,7 @@ async function openLogo(file: string | undefined, errors: string[]): Promise<Log
 
 async function openMailTemplates(folder: string | undefined, hasLogo: boolean, errors: string[]): Promise<Templates> {
   if (folder === undefined) return NO_TEMPLATES
-  const opened = await openTemplates(folder, hasLogo)
+  const opened = await openTemplates(folder, { hasLogo })
   errors.push(...opened.errors.map((error) => `TEMPLATES_DIR: ${error}`))
   return opened.templates
 }

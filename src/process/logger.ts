@@ -2,7 +2,7 @@ import { write } from 'node:fs'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LogLevel } from '../config/values.ts'
 import type { Event } from '../model/event.ts'
-import { printableJson } from '../shared/printable.ts'
+import { printableJson } from '../shared/text.ts'
 
 // No code logs these on purpose; this protects against mistakes. The `code` of an error is not secret, the `code` of a request is.
 const SECRET_NAMES = ['authorization', '["x-api-key"]', 'password', 'new_password', 'token', 'refresh', 'key', 'secretKey']

@@ -1,8 +1,7 @@
 import type { Config } from '../config/load.ts'
-import { explainSystemError } from '../shared/system-errors.ts'
+import { explainSystemError } from '../shared/errors.ts'
 import type { Migration, OnNewer } from '../storage/migrations.ts'
-import type { MonitoredDatabase } from '../storage/open.ts'
-import { type DatabaseObserver, migrate, openDatabase } from '../storage/open.ts'
+import { type DatabaseObserver, type MonitoredDatabase, migrate, openDatabase } from '../storage/open.ts'
 
 /** Applies the migrations that the database lacks, and returns them. */
 export function migrateDatabase({ database }: Config, onNewer?: OnNewer): Promise<Migration[]> {

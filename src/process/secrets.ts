@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/load.ts'
-import { parseSecretKey } from '../config/secret-keys.ts'
+import { parseSecretKey } from '../config/values.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { formerSecretsFile, keptSecrets, MAX_FORMER_SECRETS, readKeptSecrets } from '../security/secret-key.ts'
-import { explainSystemError } from '../shared/system-errors.ts'
+import { explainSystemError } from '../shared/errors.ts'
 
 /** The secrets of the settings or, with SQLite, those that are stored next to the database file. The first call creates one. */
 export function secretsOf(config: Config): Secrets {

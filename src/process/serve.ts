@@ -3,9 +3,8 @@ import type { Logger } from 'pino'
 import { buildApp, createObservation } from '../app.ts'
 import type { Config } from '../config/load.ts'
 import type { Dispatcher } from '../delivery/dispatcher.ts'
-import { createKeptMails } from '../delivery/mail/kept-mails.ts'
-import { createMailDispatcher } from '../delivery/mail/mail-dispatcher.ts'
-import { mailFolder, openTransport } from '../delivery/mail/open-transport.ts'
+import { createKeptMails, mailFolder, openTransport } from '../delivery/mail/file.transport.ts'
+import { createMailDispatcher } from '../delivery/mail/mail.delivery.ts'
 import type { AttemptOutcome } from '../delivery/webhooks/webhook.delivery.ts'
 import { placeText } from '../domain/audit/chain.ts'
 import { pruneEvents } from '../domain/audit/retention.ts'
@@ -16,9 +15,9 @@ import { meetForeignHashes } from '../domain/sign-in/password-proof.ts'
 import type { App } from '../http/pipeline/declarations.ts'
 import { createPasswords } from '../security/password.ts'
 import { createServices, type Services } from '../services.ts'
-import { printable } from '../shared/printable.ts'
-import { boundPort, type PublicUrl } from '../shared/public-url.ts'
-import { codeOf } from '../shared/system-errors.ts'
+import { boundPort, type PublicUrl } from '../shared/addresses.ts'
+import { codeOf } from '../shared/errors.ts'
+import { printable } from '../shared/text.ts'
 import type { MonitoredDatabase } from '../storage/open.ts'
 import { openBranding } from './branding.ts'
 import type { RunningService } from './lifecycle/shutdown.ts'
@@ -108,7 +107,7 @@ async function openWebhooks(
   attempts: Record<AttemptOutcome, number>,
 ): Promise<Dispatcher | undefined> {
   if (webhook === undefined) return undefined
-  const { createWebhookDispatcher } = await import('../delivery/webhooks/webhook-dispatcher.ts')
+  const { createWebhookDispatcher } = await import('../delivery/webhooks/webhook.delivery.ts')
   return createWebhookDispatcher(webhook, { db, logger, now: Date.now, onAttempt: (outcome) => void attempts[outcome]++ })
 }
 

@@ -7,7 +7,7 @@ import { deriveKeys, type Secrets } from './derived-keys.ts'
 type Sealed = 'event' | 'link' | 'anchor' | 'head'
 
 /** `unknown`: it was made with a secret that this process does not have. */
-export type SealState = 'valid' | 'invalid' | 'unknown'
+type SealState = 'valid' | 'invalid' | 'unknown'
 
 export type AuditSeals = {
   /** Names the current key. */
@@ -17,7 +17,7 @@ export type AuditSeals = {
 }
 
 /** An event before it has an id. */
-export type UnnumberedEvent = Omit<StoredEvent, 'id'>
+type UnnumberedEvent = Omit<StoredEvent, 'id'>
 
 /** The link that precedes the first one has this hash. */
 export const NO_HASH = ''
@@ -67,7 +67,7 @@ export function eventContent(event: UnnumberedEvent, digest: string): string {
   return JSON.stringify([at, kind, actor, via, target, keyId, requestId, digest])
 }
 
-export type Link = { readonly position: number; readonly sealedAt: number; readonly digest: string }
+type Link = { readonly position: number; readonly sealedAt: number; readonly digest: string }
 
 /**
  * The hash of a link: it depends on its event and on every link before it. The HMAC of the event belongs to it: if that could be changed,

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { explainUnreadable } from '../shared/system-errors.ts'
-import { openHashFile } from './hash-file.ts'
-import { openPasswordFile } from './password-file.ts'
+import { explainUnreadable } from '../shared/errors.ts'
+import { openHashFile, openPasswordFile } from './ordered-file.ts'
 
 /** Passwords that nobody may choose. */
 export type Blocklist = {

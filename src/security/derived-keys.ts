@@ -1,4 +1,4 @@
-import { hkdfSync } from 'node:crypto'
+import { createHmac, hkdfSync } from 'node:crypto'
 
 /** The secrets of the service: the current one, and former ones that stay valid during a rotation (docs/decisions/0011-secret-rotation.md). */
 export type Secrets = readonly [current: Uint8Array, ...fallbacks: Uint8Array[]]
@@ -7,7 +7,7 @@ export type Secrets = readonly [current: Uint8Array, ...fallbacks: Uint8Array[]]
 export type DerivedKeys = readonly [current: Buffer, ...fallbacks: Buffer[]]
 
 /** What keys are derived for. Keys of different purposes have nothing in common. */
-export type Purpose = 'signing-keys' | 'audit-seals' | 'fingerprint' | 'rate-limits' | 'page-secrets'
+type Purpose = 'signing-keys' | 'audit-seals' | 'fingerprint' | 'rate-limits' | 'page-secrets'
 
 const KEY_BYTES = 32
 
@@ -28,4 +28,15 @@ function deriveKey(secret: Uint8Array, purpose: Purpose): Buffer {
 
 function fingerprintOf(key: Buffer): string {
   return key.toString('base64url').slice(0, 22)
+}
+
+const HASH_CHARACTERS = 32
+
+/** Names what is counted, so that neither the database nor a copy of it contains an address. */
+export type LimitKeys = (...parts: readonly string[]) => string
+
+/** The key is derived from SECRET_KEY: without it, nobody can find out by trying whether an address was counted. */
+export function createLimitKeys(secrets: Secrets): LimitKeys {
+  const [key] = deriveKeys(secrets, 'rate-limits')
+  return (...parts) => createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url').slice(0, HASH_CHARACTERS)
 }

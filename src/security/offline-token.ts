@@ -2,10 +2,10 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createSigner } from 'fast-jwt'
 
 /** A key pair for ES256. The private part is PEM and leaves the process only encrypted. */
-export type SigningKeyPair = { readonly id: string; readonly publicJwk: string; readonly privateKey: string }
+type SigningKeyPair = { readonly id: string; readonly publicJwk: string; readonly privateKey: string }
 
 /** The content of a token that other services verify without asking. Times are in seconds. */
-export type OfflineClaims = {
+type OfflineClaims = {
   readonly iss: string
   readonly sub: string
   readonly aud: string

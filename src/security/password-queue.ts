@@ -1,15 +1,5 @@
 import { Abandoned, Refusal } from '../model/refusal.ts'
 
-export type PasswordQueue = {
-  run<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result>
-  /** Refuses what `run` would refuse on arrival. */
-  requireRoom(): void
-  waiting(): number
-  waitedMs(): number
-  /** The longest queue since the last call. */
-  takeLongest(): number
-}
-
 type Waiting = { readonly arrivedAt: number; start(): void; refuse(): void }
 
 const begun = new WeakSet<AbortSignal>()
@@ -23,13 +13,14 @@ export function hasBegun(signal: AbortSignal | undefined): boolean {
  * Runs a limited number of works at once. Refuses work that would wait for longer than allowed: on arrival, if that is to be expected, or
  * when its turn comes too late. The request of such work is about to end, and in an overload its result would often be wasted.
  */
-export function createPasswordQueue(slots: number, maxWaitMs: number, now: () => number = () => performance.now()): PasswordQueue {
+export function createPasswordQueue(slots: number, maxWaitMs: number, now: () => number = () => performance.now()) {
   const waiting: Waiting[] = []
   let running = 0
   let meanDurationMs = 20
   let waitedMs = 0
   let longest = 0
 
+  /** Refuses what `run` would refuse on arrival. */
   function requireRoom(): void {
     const expectedWaitMs = running < slots ? 0 : ((waiting.length + 1) / slots) * meanDurationMs
     if (expectedWaitMs > maxWaitMs) throw new Refusal('unavailable', 'the password queue is full')
@@ -76,7 +67,7 @@ export function createPasswordQueue(slots: number, maxWaitMs: number, now: () =>
   }
 
   return {
-    async run(work, signal) {
+    async run<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
       const arrivedAt = now()
       await acquire(arrivedAt, signal)
       const startedAt = now()
@@ -95,7 +86,8 @@ export function createPasswordQueue(slots: number, maxWaitMs: number, now: () =>
     requireRoom,
     waiting: () => waiting.length,
     waitedMs: () => waitedMs,
-    takeLongest() {
+    /** The longest queue since the last call. */
+    takeLongest(): number {
       const taken = longest
       longest = waiting.length
       return taken

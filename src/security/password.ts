@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
-import type { createEqualWork } from './foreign/equal-work.ts'
-import type { MeasureFamilies } from './foreign/measure-thread.ts'
-import { PASSWORD_COST } from './password-cost.ts'
+import type { createEqualWork, MeasureFamilies } from './foreign/equal-work.ts'
+import { PASSWORD_COST } from './foreign/foreign-hash.ts'
 import { createPasswordQueue } from './password-queue.ts'
 
 export type Passwords = {
@@ -23,7 +22,7 @@ export type Passwords = {
   takeLongestQueue(): number
 }
 
-export type PasswordOptions = { readonly memoryKiB: number; readonly passes: number; readonly maxWaitMs: number }
+type PasswordOptions = { readonly memoryKiB: number; readonly passes: number; readonly maxWaitMs: number }
 
 const SALT_AND_HASH = /^([^$]+)\$([^$]+)$/
 // The value of Algorithm.Argon2id, a const enum, which type stripping cannot inline.

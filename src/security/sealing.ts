@@ -2,14 +2,14 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { DerivedKeys } from './derived-keys.ts'
 
 /** Encrypts text that is stored in the database, so that a copy of the database without SECRET_KEY does not reveal it. */
-export type Sealer = {
+type Sealer = {
   /** The label, such as the id of the row, is part of the encryption: the result cannot be opened under another label. */
   seal(text: string, label: string): string
   /** Undefined if none of the secrets opens it. */
   open(sealed: string, label: string): Opened | undefined
 }
 
-export type Opened = {
+type Opened = {
   readonly text: string
   /** False if a former secret opened it: then it should be sealed again. */
   readonly isCurrent: boolean

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { fchownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { createDraft } from '../shared/draft.ts'
-import { makeFolder } from '../shared/make-folder.ts'
-import { codeOf } from '../shared/system-errors.ts'
+import { codeOf } from '../shared/errors.ts'
+import { createDraft, makeFolder } from '../shared/files.ts'
 import type { Secrets } from './derived-keys.ts'
 
 export const MAX_FORMER_SECRETS = 3

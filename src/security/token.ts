@@ -3,7 +3,7 @@ import { Refusal } from '../model/refusal.ts'
 import type { Secrets } from './derived-keys.ts'
 
 /** Tokens that only a mail carries. */
-export type MailTokenKind = 'verify' | 'reset' | 'email_change'
+type MailTokenKind = 'verify' | 'reset' | 'email_change'
 /** `page` is the content of the cookie of the web pages: no API route accepts it. */
 export type TokenKind = 'access' | 'refresh' | 'page' | MailTokenKind
 

@@ -5,7 +5,7 @@ const TEXT = Symbol('html')
 export type Html = { readonly [TEXT]: string }
 
 /** The values of a template: text, which is escaped, or HTML. Undefined adds nothing. */
-export type HtmlValue = string | number | Html | readonly Html[] | undefined
+type HtmlValue = string | number | Html | readonly Html[] | undefined
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, type Environment, loadConfig } from '../../src/config/load.ts'
-import { WEBHOOK_TYPES } from '../../src/domain/values/webhook-types.ts'
+import { WEBHOOK_TYPES } from '../../src/model/webhook.ts'
 import { generateWebhookSecret } from '../../src/security/secret-key.ts'
 
 const URL_TEXT = 'https://hooks.example.com/latchkey?token=canary'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
-import { retryDelayMs } from '../../src/delivery/backoff.ts'
+import { retryDelayMs } from '../../src/delivery/mail/mail.delivery.ts'
 import { MailError } from '../../src/delivery/mail/transport.ts'
 import { Refusal } from '../../src/model/refusal.ts'
 import { type Database, statement } from '../../src/storage/database.ts'

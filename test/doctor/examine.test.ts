@@ -64,7 +64,7 @@ plainTest('doctor reports every invalid setting, including a weak secret, and pr
 })
 
 plainTest('doctor ends within its deadline and changes nothing', async (t) => {
-  const never = await inTime('smtp', 20, new Promise(() => undefined))
+  const never = await inTime('smtp', 20, () => new Promise(() => undefined))
   assert.deepEqual(
     never.map(({ check, verdict }) => [check, verdict]),
     [['smtp', 'error']],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commandFor } from '../../src/shared/command.ts'
+import { commandFor } from '../../src/shared/program.ts'
 
 test('the command works as typed: from a clone, from an installation, from an image and from any other folder', () => {
   const source = 'file:///srv/clone/src/shared/command.ts'

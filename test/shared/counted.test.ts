@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { counted, countedTime } from '../../src/shared/counted.ts'
+import { counted, countedTime } from '../../src/shared/text.ts'
 
 const HOUR_MS = 3_600_000
 

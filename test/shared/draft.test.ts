@@ -4,7 +4,7 @@ import fs, { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkS
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { mock, test } from 'node:test'
-import { createDraft, isTaken } from '../../src/shared/draft.ts'
+import { createDraft, isTaken } from '../../src/shared/files.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 
 function write(file: string, text: string, mayReplace: boolean): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nameText, printable, printableJson } from '../../src/shared/printable.ts'
+import { nameText, printable, printableJson } from '../../src/shared/text.ts'
 
 test('characters that control a terminal or reorder its text are shown escaped, and all others as they are', () => {
   assert.equal(printable('a\u001b[2Jb\nc\u202ed'), 'a\\x1b[2Jb\\x0ac\\u202ed')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { reportingOnce } from '../../src/shared/reporting-once.ts'
+import { reportingOnce } from '../../src/shared/errors.ts'
 
 test('a failure that lasts is reported once, and again after a success or for another reason', async () => {
   const outcomes = ['down', 'down', 'down', undefined, 'down', 'full', 'full', 'down', undefined]

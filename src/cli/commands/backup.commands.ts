@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import type { Config } from '../../config/load.ts'
 import { secretKeyFile } from '../../process/secrets.ts'
 import { formerSecretsFile } from '../../security/secret-key.ts'
-import { isTaken } from '../../shared/draft.ts'
-import { explainSystemError } from '../../shared/system-errors.ts'
+import { explainSystemError } from '../../shared/errors.ts'
+import { isTaken } from '../../shared/files.ts'
 import {
   type Counts,
   checkSqlite,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Finding, Verdict } from '../../doctor/finding.ts'
 import { parseEmail } from '../../domain/values/email.ts'
-import { counted } from '../../shared/counted.ts'
+import { counted } from '../../shared/text.ts'
 import { SomeFailed } from '../bulk.ts'
 import { type Colour, JSON_OPTION, type Line, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'

@@ -9,11 +9,10 @@ import { useOf } from '../../storage/maintenance/sqlite-copy.ts'
 import { type TransferRole, type TransferSide, transfer, withinSqlite } from '../../storage/maintenance/transfer.ts'
 import { newerVersion, type OnNewer } from '../../storage/migrations.ts'
 import { migrate } from '../../storage/open.ts'
-import { FROM_INPUT, readSecretOption } from '../terminal/input.ts'
+import { FROM_INPUT, readSecretOption, requireOptions } from '../terminal/input.ts'
 import { contents, JSON_OPTION, print, printJson } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { requireOptions } from '../terminal/required-options.ts'
 
 type MoveOptions = { readonly from: string; readonly to: string; readonly json?: true }
 

@@ -5,7 +5,7 @@ import type { OutboxMail } from '../../model/mail.ts'
 import type { OutboxWebhook } from '../../model/webhook.ts'
 import type { Services } from '../../services.ts'
 import { type BulkOptions, type BulkRun, type Change, runBulk, SomeFailed, type Subject } from '../bulk.ts'
-import { YES_OPTION } from '../terminal/confirm.ts'
+import { YES_OPTION } from '../terminal/ask.ts'
 import { createJsonPrinter, createPrinter, type Format, JSON_OPTION, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { MAIL_FORMAT, mailLabel, outboxState, WEBHOOK_FORMAT, webhookLabel } from '../terminal/views.ts'
@@ -85,7 +85,7 @@ async function test({ json }: { readonly json?: true }): Promise<void> {
   const { webhook } = readConfig()
   if (webhook === undefined) throw new InvalidInput(['WEBHOOK_URL: is not set'])
   const { createWebhookTransport } = await import('../../delivery/webhooks/webhook.transport.ts')
-  const { writeWebhook } = await import('../../delivery/webhooks/webhook-message.ts')
+  const { writeWebhook } = await import('../../delivery/webhooks/webhook.transport.ts')
   const messageId = `msg_${randomUUID()}`
   const sentAt = Date.now()
   const message = writeWebhook({ messageId, type: 'webhook.test', occurredAt: sentAt }, webhook.secrets, sentAt)

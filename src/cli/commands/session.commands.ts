@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { counted } from '../../shared/counted.ts'
+import { counted } from '../../shared/text.ts'
 import { findUser, USER_HINT } from '../bulk.ts'
 import { createPrinter, JSON_OPTION, onePage, print, printJson } from '../terminal/output.ts'
 import { SESSION_FORMAT, userLabel } from '../terminal/views.ts'

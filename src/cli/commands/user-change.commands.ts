@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { UserAdministration } from '../../domain/users/user-administration.service.ts'
 import type { Profile, User } from '../../model/user.ts'
 import { type BulkOptions, type Change, findUser, type OnProgress, runBulk, type Subject, USER_HINT, USERS_HINT } from '../bulk.ts'
-import { YES_OPTION } from '../terminal/confirm.ts'
+import { YES_OPTION } from '../terminal/ask.ts'
 import {
   type Check,
   checkEmail,
@@ -11,10 +11,11 @@ import {
   checkPassword,
   passwordOption,
   readPassword,
+  requireOneOf,
+  requireOptions,
   willAskPassword,
 } from '../terminal/input.ts'
 import { createJsonPrinter, isTerminal, JSON_OPTION, print } from '../terminal/output.ts'
-import { requireOneOf, requireOptions } from '../terminal/required-options.ts'
 import { USER_FORMAT, userLabel } from '../terminal/views.ts'
 import { DRY_RUN_OPTION, OPERATOR, readConfig, requireUnlisted, withServices } from '../with-services.ts'
 

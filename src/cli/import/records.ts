@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../domain/import/imported-user.ts'
 /** One user of a file, or text in its place that is not one. Lines count from 1. */
 export type FileRecord = { readonly line: number } & ({ readonly value: JsonObject } | Unreadable)
 
-export type Unreadable = {
+type Unreadable = {
   readonly problem: string
   /** The beginning of the text, for the file of rejects. */
   readonly text: string

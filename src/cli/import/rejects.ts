@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { createDraft, type Draft } from '../../shared/draft.ts'
-import { explainSystemError } from '../../shared/system-errors.ts'
+import { explainSystemError } from '../../shared/errors.ts'
+import { createDraft, type Draft } from '../../shared/files.ts'
 import { printError } from '../terminal/output.ts'
 import type { FileRecord } from './records.ts'
 

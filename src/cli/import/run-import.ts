@@ -1,23 +1,34 @@
 import { readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
-import { createImport } from '../../domain/import/import.service.ts'
+import { createImport, type OnConflict } from '../../domain/import/import.service.ts'
 import { openBlocklist } from '../../security/blocklist.ts'
 import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
-import { codeOf, explainSystemError } from '../../shared/system-errors.ts'
+import { codeOf, explainSystemError } from '../../shared/errors.ts'
 import { SomeFailed } from '../bulk.ts'
 import { print, printJson, printNote } from '../terminal/output.ts'
 import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, withServices } from '../with-services.ts'
-import type { ImportCommandOptions } from './command-options.ts'
+import { type Survey, surveyFile } from './check-file.ts'
 import { type Counts, ImportStopped, importFile } from './import-file.ts'
 import { NotThatFile } from './records.ts'
 import { createRejects } from './rejects.ts'
 import { type HashConfig, parseHashConfig } from './sources/firebase.source.ts'
 import type { Source } from './sources/source.ts'
+import type { SourceName } from './sources/source-names.ts'
 import { createSource } from './sources/sources.ts'
-import { type Survey, surveyFile } from './survey.ts'
 import { describeUnread, type UnreadField } from './unread-fields.ts'
+
+export type ImportCommandOptions = {
+  readonly from: SourceName
+  readonly onConflict: OnConflict
+  readonly keepIds?: true
+  readonly withoutPasswords?: true
+  readonly rejects?: string
+  readonly hashConfig?: string
+  readonly dryRun?: true
+  readonly json?: true
+}
 
 /** Imports a file: checks all of it, then writes it in batches, and prints counts that add up. */
 export async function runImport(file: string, given: ImportCommandOptions): Promise<void> {
@@ -49,7 +60,7 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
           : 'nothing was imported'
         throw new Error(`${explainRefusal(error.cause).join('; ')}; ${state}`, { cause: error.cause })
       })
-      report(counts, isDryRun, given.json === true, survey.unread)
+      report(counts, { isDryRun, isJson: given.json === true, unread: survey.unread })
     } finally {
       rejects.close()
       await blocklist?.close()
@@ -109,7 +120,10 @@ async function announceHashing(count: number, passwords: Passwords): Promise<voi
 }
 
 /** Prints the counts. Throws if they do not add up, or if a user was rejected: the exit code is 1 then. */
-export function report(counts: Counts, isDryRun: boolean, isJson: boolean, unread: readonly UnreadField[] = []): void {
+export function report(
+  counts: Counts,
+  { isDryRun, isJson, unread }: { readonly isDryRun: boolean; readonly isJson: boolean; readonly unread: readonly UnreadField[] },
+): void {
   const { read, created, updated, skipped, rejected } = counts
   const addsUp = read === created + updated + skipped + rejected
   const notImported = unread.map(({ name, users }) => ({ field: name ?? null, users }))

@@ -1,7 +1,6 @@
-import type { FieldTree } from '../../domain/import/fields.ts'
-import { isObject, type JsonObject } from '../../domain/import/imported-user.ts'
-import { counted } from '../../shared/counted.ts'
-import { excerpt } from '../terminal/text.ts'
+import { type FieldTree, isObject, type JsonObject } from '../../domain/import/imported-user.ts'
+import { counted } from '../../shared/text.ts'
+import { excerpt } from '../terminal/output.ts'
 import { REASON } from './rejects.ts'
 
 /** A field that is not imported, by its path, and how many users have it. The name is missing for all fields beyond those that are named. */

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { printable } from '../../shared/printable.ts'
+import { printable } from '../../shared/text.ts'
 import { InvalidInput } from './refusals.ts'
 
 /** Whether a person can answer a question. A script, a pipe or a scheduled job cannot. */
@@ -24,7 +24,7 @@ export async function askNewPassword(): Promise<string> {
 }
 
 /** Asks a yes-or-no question, which may follow other lines. Anything but yes is no. */
-export async function askYesNo(lines: readonly string[], question: string): Promise<boolean> {
+async function askYesNo(lines: readonly string[], question: string): Promise<boolean> {
   const answer = await ask([...lines, `${question} [y/N] `], 'shown')
   return /^y(?:es)?$/i.test(answer?.trim() ?? '')
 }
@@ -51,4 +51,32 @@ async function ask(lines: readonly string[], input: 'shown' | 'hidden'): Promise
     if (!isShown || answer === undefined) process.stderr.write('\n')
   }
   return answer
+}
+
+export const YES_OPTION = ['--yes', 'do not ask before deleting'] as const
+
+const SHOWN_AT_MOST = 10
+
+/** A deletion that a person confirms: the labels of what would be deleted, and the noun that counts them. */
+type Deletion = {
+  /** Such as `Delete`. */
+  readonly verb: string
+  readonly labels: readonly string[]
+  readonly plural: string
+  /** What else happens, such as ` with their sessions`. */
+  readonly consequence: string
+}
+
+/** Asks before something is deleted. Without a terminal, as in a script, the command proceeds. */
+export async function confirmDeletion(deletion: Deletion): Promise<void> {
+  if (deletion.labels.length === 0 || !isInteractive()) return
+  if (!(await isConfirmed(deletion))) throw new InvalidInput(['cancelled; nothing was changed'])
+}
+
+function isConfirmed({ verb, labels, plural, consequence }: Deletion): Promise<boolean> {
+  const [first] = labels
+  if (labels.length === 1) return askYesNo([], `${verb} ${first}${consequence}? This cannot be undone.`)
+  const shown = labels.slice(0, SHOWN_AT_MOST).map((label) => `  ${label}`)
+  const more = labels.length > SHOWN_AT_MOST ? [`  and ${labels.length - SHOWN_AT_MOST} more`] : []
+  return askYesNo([...shown, ...more], `${verb} these ${labels.length} ${plural}${consequence}? This cannot be undone.`)
 }

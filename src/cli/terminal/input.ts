@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers'
-import { Option } from 'commander'
-import { withDotEnv } from '../../config/dotenv.ts'
+import { type Command, Option } from 'commander'
+import { withDotEnv } from '../../config/load.ts'
 import { parseEmail } from '../../domain/values/email.ts'
 import { isPassword, NAME_MAX_LENGTH, parseName } from '../../domain/values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../../domain/values/text.ts'
@@ -56,7 +56,7 @@ export async function readPassword(option: string): Promise<string> {
 }
 
 /** Returns a secret that a person types unseen, or the first line of standard input. */
-export async function readSecretLine(question: string): Promise<string> {
+async function readSecretLine(question: string): Promise<string> {
   return isInteractive() ? askSecret(question) : ((await readLines())[0] ?? '')
 }
 
@@ -74,4 +74,33 @@ export async function readSecretOption(option: string, given: string, question: 
 
 export async function readLines(): Promise<string[]> {
   return (await readAll(process.stdin)).split(/\r?\n/)
+}
+
+/** Adds options that all have to be given. Commander would report the first missing one only. */
+export function requireOptions(command: Command, options: Readonly<Record<string, string>>): Command {
+  return requireSome(command, options, ' (required)', (missing) => {
+    if (missing.length > 0) command.error(`error: missing ${missing.length === 1 ? 'option' : 'options'}: ${missing.join(', ')}`)
+  })
+}
+
+/** Adds options of which at least one has to be given. */
+export function requireOneOf(command: Command, options: Readonly<Record<string, string>>): Command {
+  const all = Object.keys(options)
+  return requireSome(command, options, '', (missing) => {
+    if (missing.length === all.length) command.error(`error: missing option: give at least one of ${all.join(', ')}`)
+  })
+}
+
+function requireSome(
+  command: Command,
+  options: Readonly<Record<string, string>>,
+  note: string,
+  judge: (missing: readonly string[]) => void,
+): Command {
+  for (const [flags, description] of Object.entries(options)) command.option(flags, description + note)
+  const isMissing = (flags: string) => {
+    const option = command.options.find((candidate) => candidate.flags === flags)
+    return option !== undefined && command.getOptionValue(option.attributeName()) === undefined
+  }
+  return command.hook('preAction', () => judge(Object.keys(options).filter(isMissing)))
 }

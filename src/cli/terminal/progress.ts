@@ -11,7 +11,7 @@ export type Progress = {
   clear(): void
 }
 
-export type ProgressOptions = {
+type ProgressOptions = {
   readonly output?: RedrawnLine
   readonly now?: () => number
   /** Says how many are done in a second. */

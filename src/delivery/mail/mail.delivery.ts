@@ -14,15 +14,20 @@ import {
   removeUnwantedMails,
   requeueMail,
 } from '../../storage/repositories/mail/mail.repository.ts'
-import { retryDelayMs } from '../backoff.ts'
 import type { Delivery, Outcome } from '../delivery.ts'
-import type { DispatcherLogger } from '../dispatcher.ts'
-import { createMailServerStatus, type Operation } from './mail-server-status.ts'
+import { createDispatcher, type Dispatcher, type DispatcherLogger, type DispatcherOptions } from '../dispatcher.ts'
 import { type Letterhead, writeMail, writeNotice } from './messages.ts'
 import { isNotice } from './notices.ts'
-import { MailError, type MailMessage, type MailTransport } from './transport.ts'
+import { MailError, type MailErrorScope, type MailMessage, type MailTransport } from './transport.ts'
 
-export type MailDeliveryParts = {
+export type MailDispatcherParts = Omit<MailDeliveryParts, 'random'> & DispatcherOptions
+
+/** Sends the mails of the outbox. */
+export function createMailDispatcher({ random = Math.random, ...parts }: MailDispatcherParts): Dispatcher {
+  return createDispatcher(createMailDelivery({ ...parts, random }), { ...parts, random })
+}
+
+type MailDeliveryParts = {
   readonly db: Database
   readonly tokens: Tokens
   readonly transport: MailTransport
@@ -42,7 +47,7 @@ const OUTAGE_OVER_MS = 60_000
 const PRUNE_BATCH = 250
 
 /** Delivers the mails of the outbox. The token in a mail is signed at the moment of sending. */
-export function createMailDelivery({ db, tokens, transport, letterhead, now, random, logger }: MailDeliveryParts): Delivery<ClaimedMail> {
+function createMailDelivery({ db, tokens, transport, letterhead, now, random, logger }: MailDeliveryParts): Delivery<ClaimedMail> {
   const server = createMailServerStatus({ transport, now, logger })
   let lookUpFailedAt = Number.NEGATIVE_INFINITY
   let forgetsAt = Number.NEGATIVE_INFINITY
@@ -152,4 +157,69 @@ export function createMailDelivery({ db, tokens, transport, letterhead, now, ran
 
 function describe({ id, kind, attempts }: ClaimedMail, { message }: MailError) {
   return { outboxId: id, kind, attempts: attempts + 1, reason: message }
+}
+
+/** The operation that failed: a check, which concerns every mail, or the sending of one mail. */
+type Operation = 'check' | 'sending'
+
+type Parts = { readonly transport: MailTransport; readonly now: () => number; readonly logger: DispatcherLogger }
+
+// A server that has just accepted a mail needs no check.
+const TRUSTED_MS = 10_000
+
+/** Whether the mail server can be used. An outage is logged once when it begins and once when it ends, not with each mail that waits. */
+function createMailServerStatus({ transport, now, logger }: Parts) {
+  let outageSeenBy: Operation | undefined
+  let reachedAt = Number.NEGATIVE_INFINITY
+  let checking: Promise<void> | undefined
+
+  function isTrusted(): boolean {
+    return now() - reachedAt <= TRUSTED_MS
+  }
+
+  function isOutage(): boolean {
+    return outageSeenBy !== undefined
+  }
+
+  /** Throws MailError during an outage. Concurrent callers share one check. */
+  async function requireAvailable(): Promise<void> {
+    if (isTrusted()) return
+    checking ??= transport.check().finally(() => {
+      checking = undefined
+    })
+    await checking
+    noteReached('check')
+  }
+
+  function noteOutage(error: MailError, operation: Operation): void {
+    reachedAt = Number.NEGATIVE_INFINITY
+    if (outageSeenBy === undefined) logger.warn({ reason: error.message }, 'mail cannot be sent; it waits and is retried')
+    outageSeenBy = operation
+  }
+
+  /** A server may pass a check and still accept no mail, so an outage that was found while sending ends only when a mail is accepted. */
+  function noteReached(operation: Operation): void {
+    reachedAt = now()
+    if (outageSeenBy === undefined || (outageSeenBy === 'sending' && operation === 'check')) return
+    outageSeenBy = undefined
+    logger.info('mail can be sent again')
+  }
+
+  return { isTrusted, isOutage, requireAvailable, noteOutage, noteReached }
+}
+
+const FIRST_DELAY_MS = 2_000
+// All mail is sent within 30 seconds after a mail server that hung recovers: the timeout, this delay, and the time until the next poll.
+const MAX_DELAY_MS = 12_000
+const MAX_DELAY_OF_OLD_MS = 5 * 60_000
+const OLD_AFTER_MS = 60 * 60_000
+
+/**
+ * The delay before the next attempt. It doubles each time; a random part, at most half of it, spreads mails that failed together.
+ * A mail that the server keeps rejecting is retried less often after an hour.
+ */
+export function retryDelayMs(scope: MailErrorScope, attempts: number, ageMs: number, random: () => number): number {
+  const max = scope === 'message' && ageMs > OLD_AFTER_MS ? MAX_DELAY_OF_OLD_MS : MAX_DELAY_MS
+  const delay = Math.min(FIRST_DELAY_MS * 2 ** Math.min(attempts, 20), max)
+  return Math.round(delay * (1 - random() / 2))
 }

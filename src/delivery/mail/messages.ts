@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
+import { type Brand, NO_BRAND } from '../../model/brand.ts'
 import type { Claimed, ClaimedMail, LinkMailKind } from '../../model/mail.ts'
 import type { User } from '../../model/user.ts'
 import { LIFETIME_MINUTES } from '../../security/token.ts'
-import { type Brand, NO_BRAND } from '../../shared/brand.ts'
+import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './layout.ts'
 import { type ClaimedNotice, isSafeName, noticeItems, noticeTexts, noticeTime } from './notices.ts'
-import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './template.ts'
-import { NO_TEMPLATES, type Templates } from './templates/open-templates.ts'
-import type { PlaceholderValues } from './templates/placeholders.ts'
-import { fillHtml, fillSubject, fillText } from './templates/template.ts'
+import { NO_TEMPLATES, type Templates } from './open-templates.ts'
+import { fillHtml, fillSubject, fillText, type PlaceholderValues } from './template.ts'
 import type { Mailbox, MailImage, MailMessage } from './transport.ts'
 
 /** The settings that appear in every mail. */
@@ -21,7 +20,7 @@ export type Letterhead = {
 }
 
 /** The account that a mail is about, and the address that it goes to, as it was typed. */
-export type Addressee = { readonly user: User; readonly to: string }
+type Addressee = { readonly user: User; readonly to: string }
 
 export function writeMail(
   letterhead: Letterhead,

@@ -1,6 +1,6 @@
 import { type Claimed, type ClaimedMail, NOTICE_KINDS, type NoticeKind } from '../../model/mail.ts'
 
-export type NoticeTexts = {
+type NoticeTexts = {
   readonly purpose: string
   readonly subject: string
   readonly heading: string

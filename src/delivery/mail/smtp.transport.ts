@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport, type NodemailerError } from 'nodemailer'
-import { parseSmtpServer } from '../../config/smtp-url.ts'
+import { parseSmtpServer } from '../../config/values.ts'
 import { MailError, type MailErrorScope, type MailProblem, type MailTransport, toSendOptions } from './transport.ts'
 
 export type SmtpTimeouts = {

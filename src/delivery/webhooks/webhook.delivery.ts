@@ -1,3 +1,4 @@
+import type { WebhookSettings } from '../../config/webhook.ts'
 import type { ClaimedWebhook } from '../../model/webhook.ts'
 import type { Database } from '../../storage/database.ts'
 import {
@@ -14,11 +15,25 @@ import {
   stopWebhooks,
 } from '../../storage/repositories/webhooks/webhook.repository.ts'
 import type { Delivery, Outcome } from '../delivery.ts'
-import type { DispatcherLogger } from '../dispatcher.ts'
-import { WebhookError, type WebhookTransport } from './webhook.transport.ts'
-import { writeWebhook } from './webhook-message.ts'
+import { createDispatcher, type Dispatcher, type DispatcherLogger, type DispatcherOptions } from '../dispatcher.ts'
+import { createWebhookTransport, WebhookError, type WebhookTransport, writeWebhook } from './webhook.transport.ts'
 
-export type WebhookDeliveryParts = {
+export type WebhookDispatcherParts = Pick<WebhookDeliveryParts, 'db' | 'onAttempt'> &
+  DispatcherOptions & {
+    /** How long the receiver may take to answer. */
+    readonly deadlineMs?: number
+  }
+
+/** Sends the webhooks of the outbox to the receiver of the settings. */
+export function createWebhookDispatcher(
+  { url, endpoint, secrets }: WebhookSettings,
+  { random = Math.random, deadlineMs, ...parts }: WebhookDispatcherParts,
+): Dispatcher {
+  const transport = createWebhookTransport(url, deadlineMs)
+  return createDispatcher(createWebhookDelivery({ ...parts, endpoint, secrets, transport, random }), { ...parts, random })
+}
+
+type WebhookDeliveryParts = {
   readonly db: Database
   /** Names the URL in the database, which may contain a token. */
   readonly endpoint: string

@@ -1,7 +1,41 @@
+import { createHmac } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { readVersion } from '../../shared/version.ts'
-import type { WebhookMessage } from './webhook-message.ts'
+import type { WebhookEvent } from '../../model/webhook.ts'
+import { readVersion } from '../../shared/program.ts'
+
+/** A request to the receiver, signed for the moment of its attempt. */
+type WebhookMessage = { readonly headers: Readonly<Record<string, string>>; readonly body: string }
+
+/** An event of the service, or the test event, which is about nobody. */
+type SentEvent = Pick<WebhookEvent, 'messageId' | 'occurredAt'> & {
+  readonly type: WebhookEvent['type'] | 'webhook.test'
+  readonly userId?: number | undefined
+  readonly keyId?: string | undefined
+  readonly sessionId?: string | undefined
+}
+
+/** Writes and signs an event as Standard Webhooks describes it, with one signature for each secret. */
+export function writeWebhook(event: SentEvent, secrets: readonly Uint8Array[], sentAt: number): WebhookMessage {
+  const body = bodyOf(event)
+  const timestamp = Math.floor(sentAt / 1000)
+  const signed = `${event.messageId}.${timestamp}.${body}`
+  return {
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'webhook-id': event.messageId,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': secrets.map((secret) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`).join(' '),
+    },
+  }
+}
+
+/** The same for every attempt. JSON leaves out ids that the event does not have. */
+function bodyOf({ type, occurredAt, userId, keyId, sessionId }: SentEvent): string {
+  const data = { user_id: userId, key_id: keyId, session_id: sessionId }
+  return JSON.stringify({ type, timestamp: new Date(occurredAt).toISOString(), data })
+}
 
 export type WebhookTransport = {
   /** Returns the status of the response. Throws a WebhookError if there is none in time. */
@@ -18,7 +52,7 @@ export class WebhookError extends Error {
 // An import of node:http reads all its exports, and one of them loads the whole of fetch: 16 MB and 60 ms at every start.
 const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http')
 
-export const DEADLINE_MS = 15_000
+const DEADLINE_MS = 15_000
 // Many servers close idle connections after five seconds. Closing them sooner means that a request rarely meets a closed one.
 const AGENT_OPTIONS = { keepAlive: true, maxSockets: 8, maxFreeSockets: 4, timeout: 4000 }
 const MAX_BODY_BYTES = 64 * 1024

@@ -1,11 +1,12 @@
 import type { AuditVerification, EventFilter, EventPlace, VerifyOptions } from '../../model/audit.ts'
 import type { Actor, Operator } from '../../model/caller.ts'
-import type { StoredEvent } from '../../model/event.ts'
-import { createAuditSeals } from '../../security/audit-seals.ts'
+import { type AuditedEvent, type EventDetail, isAudited, type StoredEvent } from '../../model/event.ts'
+import { type AuditSeals, createAuditSeals, createSalt, erasableDigest, eventContent } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
-import { eraseEvents, listEvents, listEventsAfter } from '../../storage/repositories/audit/event.repository.ts'
+import type { FinalStatement } from '../../storage/database.ts'
+import { eraseEvents, insertEvent, listEvents, listEventsAfter } from '../../storage/repositories/audit/event.repository.ts'
 import { requireReader } from '../changes/callers.ts'
-import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import type { ChangeTransaction, DomainParts, FollowUp } from '../changes/changes.ts'
 import { verifyTrail } from './verification.ts'
 
 export type EventQuery = EventFilter & { readonly cursor?: EventPlace | undefined; readonly size: number }
@@ -79,4 +80,26 @@ export function createAudit({
 function startOf({ until }: EventFilter, cursor: EventPlace | undefined): EventPlace {
   const end = { at: until ?? Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
   return cursor === undefined || cursor.at > end.at ? end : cursor
+}
+
+/**
+ * Stores events in the audit trail. Each carries an HMAC of this process, so that a row which somebody else inserts is not mistaken for
+ * an event (docs/decisions/0014-audit-chain.md).
+ */
+export function createEventStore(seals: Pick<AuditSeals, 'seal'>): FollowUp {
+  return (events) => events.filter(isAudited).map((event) => storeEvent(seals, event))
+}
+
+function storeEvent(seals: Pick<AuditSeals, 'seal'>, event: AuditedEvent): FinalStatement {
+  const { at, kind, actor = null, via, target = null, keyId = null, requestId = null, ip = null } = event
+  const written = { at, kind, actor, via, target, keyId, requestId, ip, detail: detailOf(event) }
+  const salt = createSalt()
+  const seal = seals.seal('event', eventContent(written, erasableDigest(salt, written)))
+  return insertEvent({ ...written, salt, ...seal })
+}
+
+function detailOf({ sessionId, changed, count, url }: AuditedEvent): string | null {
+  const detail: EventDetail = { session_id: sessionId, changed, count, url }
+  const text = JSON.stringify(detail)
+  return text === '{}' ? null : text
 }

@@ -1,19 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AuditMark, AuditVerification, VerifyOptions } from '../../model/audit.ts'
+import type { AuditMark, AuditProblem, AuditVerification, ChainPlace, VerifyOptions } from '../../model/audit.ts'
 import type { AuditSeals } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
 import { type ChainLink, findMark, listLinks, type MarkName } from '../../storage/repositories/audit/event-seal.repository.ts'
-import { markProblem } from './chain.ts'
-import { createCheckedChain, ProblemFound, problemAt } from './checked-chain.ts'
+import { CHAIN_START, followLink, markProblem, NOT_OURS } from './chain.ts'
 
-/** A walk along the chain, in pages, while events are written, sealed and removed. */
-export type ChainWalk = {
-  /** Checks the chain to its end. Called again, it continues with the links that were added since. */
-  toEnd(): Promise<void>
-  counts(): Pick<AuditVerification, 'sealed' | 'pruned' | 'head' | 'containsExpected'>
-}
-
-export type WalkParts = {
+type WalkParts = {
   readonly reads: Reads
   readonly seals: AuditSeals
   readonly options: VerifyOptions
@@ -24,7 +16,8 @@ export type WalkParts = {
 
 const PAGE_SIZE = 500
 
-export function createChainWalk({ reads, seals, options, onLink, onPruned }: WalkParts): ChainWalk {
+/** A walk along the chain, in pages, while events are written, sealed and removed. */
+export function createChainWalk({ reads, seals, options, onLink, onPruned }: WalkParts) {
   const { onProgress, signal, expected } = options
   const chain = createCheckedChain(seals, expected)
   let firstPosition = 0
@@ -65,7 +58,8 @@ export function createChainWalk({ reads, seals, options, onLink, onPruned }: Wal
   }
 
   return {
-    async toEnd() {
+    /** Checks the chain to its end. Called again, it continues with the links that were added since. */
+    async toEnd(): Promise<void> {
       await skipPruned()
       const total = (await findMark(reads, 'head'))?.position ?? 0
       for (;;) {
@@ -82,10 +76,75 @@ export function createChainWalk({ reads, seals, options, onLink, onPruned }: Wal
       if (expected !== undefined && position < expected.position)
         throw problemAt(position + 1, `the chain ends before the expected end at position ${expected.position}`)
     },
-    counts() {
+    counts(): Pick<AuditVerification, 'sealed' | 'pruned' | 'head' | 'containsExpected'> {
       const { position, hash } = chain.place()
       const containsExpected = chain.containsExpected()
       return { sealed: position - firstPosition, pruned: firstPosition, head: { position, hash }, containsExpected }
     },
   }
+}
+
+/** Ends a verification at the first problem. */
+export class ProblemFound extends Error {
+  readonly problem: AuditProblem
+
+  constructor(problem: AuditProblem) {
+    super(problem.reason)
+    this.problem = problem
+  }
+}
+
+function problemAt(position: number, reason: string): ProblemFound {
+  return new ProblemFound({ eventId: undefined, position, reason })
+}
+
+/** The part of the chain that was checked so far. Its functions throw ProblemFound. */
+function createCheckedChain(seals: AuditSeals, expected: ChainPlace | undefined) {
+  /** The last link that was checked. */
+  let place = CHAIN_START
+  /** Whether the expected end is in this part. */
+  let containsExpected: true | undefined
+  // Links of a former secret say nothing by themselves: the next link of a known one vouches for them.
+  let unknownSince: ChainLink['seal'] | undefined
+
+  /** Continues at a place that a mark vouches for. */
+  function moveTo(next: ChainPlace): void {
+    if (next.position === expected?.position) {
+      if (next.hash !== expected.hash) throw problemAt(next.position, 'the chain is not the one whose end is expected here')
+      containsExpected = true
+    }
+    place = next
+  }
+
+  function follow(link: ChainLink): void {
+    const { seal } = link
+    if (seal.position !== place.position + 1) throw problemAt(place.position + 1, 'the event at this position was removed with its link')
+    const next = followLink(seals, place, link)
+    if ('problem' in next) {
+      const { eventId, position } = seal
+      throw next.isRebuilt ? rebuiltBefore(seal, next.problem) : new ProblemFound({ eventId, position, reason: next.problem })
+    }
+    moveTo(next)
+    unknownSince = next.isKeyKnown ? undefined : (unknownSince ?? seal)
+  }
+
+  /** The problem of a link whose predecessors are to blame if nobody vouches for them. */
+  function rebuiltBefore(seal: ChainLink['seal'], reason: string): ProblemFound {
+    const { eventId, position } = unknownSince ?? seal
+    return new ProblemFound({ eventId, position, reason: unknownSince ? NOT_OURS : reason })
+  }
+
+  /** Compares the last link with the record of the end, which is undefined for an empty chain. */
+  function requireEnd(head: AuditMark | undefined): void {
+    if (head === undefined && place.position === 0) return
+    if (head === undefined) throw problemAt(place.position, 'the record of the end of the chain was removed')
+    const missing = head.position - place.position
+    if (missing > 0) throw problemAt(place.position + 1, `the last ${missing} events were removed`)
+    if (missing < 0) throw problemAt(head.position + 1, 'links were added after the end of the chain')
+    if (head.hash === place.hash) return
+    // The record has a valid HMAC: it is the chain that ends otherwise.
+    throw unknownSince ? rebuiltBefore(unknownSince, NOT_OURS) : problemAt(head.position, 'the record of the end of the chain was changed')
+  }
+
+  return { place: () => place, containsExpected: () => containsExpected, moveTo, follow, requireEnd }
 }

@@ -1,6 +1,7 @@
 import type { ChainPlace, EventSeal } from '../../model/audit.ts'
 import { type AuditSeals, createAuditSeals, digestOf } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
+import { reportingOnce } from '../../shared/errors.ts'
 import { type Database, readsOf, type Transaction } from '../../storage/database.ts'
 import {
   addSeals,
@@ -11,8 +12,7 @@ import {
   type MarkName,
   setMark,
 } from '../../storage/repositories/audit/event-seal.repository.ts'
-import { appendLink, CHAIN_START, createMark, markProblem, unsealedProblem } from './chain.ts'
-import { findLostChain } from './lost-chain.ts'
+import { appendLink, CHAIN_START, createMark, findLostChain, markProblem, unsealedProblem } from './chain.ts'
 
 export type Sealer = {
   start(): void
@@ -21,7 +21,7 @@ export type Sealer = {
   run(): Promise<void>
 }
 
-export type SealerParts = {
+type SealerParts = {
   readonly db: Database
   readonly secrets: Secrets
   readonly now: () => number
@@ -52,8 +52,7 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
   const seals = createAuditSeals(secrets)
   const reads = readsOf(db)
   let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
-  let lastFailure = ''
+  let running: Promise<unknown> | undefined
   let highest = CHAIN_START
   let headAt = 0
   let reported = 0
@@ -62,7 +61,7 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
   async function run(): Promise<void> {
     const isThorough = now() - thoroughAt >= THOROUGH_INTERVAL_MS
     for (let afterId = 0; isThorough || (await findOldestUnsealed(reads)) !== undefined; ) {
-      const { end, nextId } = await db.transaction((tx) => sealBatch(tx, afterId, isThorough))
+      const { end, nextId } = await db.transaction((tx) => sealBatch(tx, { afterId, isThorough }))
       // After the commit: a batch that was rolled back is not the end of the chain.
       highest = end
       if (nextId === undefined) break
@@ -79,7 +78,10 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
     onHead(highest)
   }
 
-  async function sealBatch(tx: Transaction, afterId: number, isThorough: boolean): Promise<SealedBatch> {
+  async function sealBatch(
+    tx: Transaction,
+    { afterId, isThorough }: { readonly afterId: number; readonly isThorough: boolean },
+  ): Promise<SealedBatch> {
     await tx.lock('audit-chain')
     const end = await readEnd(tx, seals, highest)
     if (end.position === 0) await requireNewTrail(tx, seals)
@@ -98,20 +100,11 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
     return { end: last, nextId }
   }
 
-  async function runSafely(): Promise<void> {
-    try {
-      await run()
-      lastFailure = ''
-    } catch (error) {
-      // A failure that lasts is reported once, not every second.
-      const message = error instanceof Error ? error.message : String(error)
-      if (message !== lastFailure) onFailure(error)
-      lastFailure = message
-    }
-  }
+  const runSafely = reportingOnce(run, onFailure)
 
-  function tick(): void {
-    running ??= runSafely().finally(() => {
+  /** Does one thing at a time. */
+  function begin(work: () => Promise<unknown>): void {
+    running ??= work().finally(() => {
       running = undefined
     })
   }
@@ -119,12 +112,8 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
   return {
     run,
     start() {
-      timer = setInterval(tick, INTERVAL_MS).unref()
-      running = renewMarks(db, seals, now)
-        .catch(onFailure)
-        .finally(() => {
-          running = undefined
-        })
+      timer = setInterval(() => begin(runSafely), INTERVAL_MS).unref()
+      begin(() => renewMarks(db, seals, now).catch(onFailure))
     },
     async stop() {
       clearInterval(timer)
@@ -163,7 +152,7 @@ function broken(reason: string): BrokenChain {
 }
 
 /** Vouches for both ends of the chain with the current secret, as long as the former one is known. */
-export async function renewMarks(db: Database, seals: AuditSeals, now: () => number): Promise<void> {
+async function renewMarks(db: Database, seals: AuditSeals, now: () => number): Promise<void> {
   const isOld = async (name: MarkName) => ((await findMark(readsOf(db), name))?.macKey ?? seals.currentKey) !== seals.currentKey
   if (!(await isOld('head')) && !(await isOld('anchor'))) return
   await db.transaction(async (tx) => {

@@ -1,21 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AuditProblem, AuditVerification, VerifyOptions } from '../../model/audit.ts'
-import { type AuditSeals, digestOf } from '../../security/audit-seals.ts'
+import type { AuditProblem, AuditVerification, VerifyOptions, WrittenEvent } from '../../model/audit.ts'
+import { type AuditSeals, digestOf, erasableDigest } from '../../security/audit-seals.ts'
 import type { Reads } from '../../storage/database.ts'
 import {
+  type ChainLink,
   findEventIds,
   findMark,
   findStrayLink,
   findWindowEnd,
   listUnsealed,
 } from '../../storage/repositories/audit/event-seal.repository.ts'
-import { CHAIN_START, unsealedProblem } from './chain.ts'
-import { createChainWalk } from './chain-walk.ts'
-import { ProblemFound } from './checked-chain.ts'
-import { findLostChain } from './lost-chain.ts'
-import { createTally, type Tally } from './tally.ts'
+import { CHAIN_START, findLostChain, unsealedProblem } from './chain.ts'
+import { createChainWalk, ProblemFound } from './chain-walk.ts'
 
 const WINDOW_SIZE = 5000
+const LATE_MS = 60 * 60_000
 
 /** Checks the whole trail: the chain, the events that are not sealed yet, and that there was nothing before the first one. */
 export async function verifyTrail(reads: Reads, seals: AuditSeals, options: VerifyOptions = {}): Promise<AuditVerification> {
@@ -73,4 +72,61 @@ async function findRemovedBeginning(reads: Reads): Promise<AuditProblem | undefi
   const missing = first === undefined ? lastUsed : first - 1
   if (missing <= maxUnused || (await findMark(reads, 'anchor')) !== undefined) return undefined
   return { eventId: undefined, position: 1, reason: `the events with ids up to ${missing} were removed, and with them the chain` }
+}
+
+type Tally = ReturnType<typeof createTally>
+
+/** Counts the events that a verification passes. Events that operators left behind explain what it finds. */
+function createTally() {
+  // An operator who erases leaves an event behind, which comes later in the chain and explains the erased events before it.
+  let unexplained: ChainLink[] = []
+  let unsealed = 0
+  let erased = 0
+  let late = 0
+  /** Whether an operator has begun the chain anew. */
+  let wasResealed = false
+
+  function noteExplanation({ kind, target }: WrittenEvent): void {
+    if (kind === 'data.erased') unexplained = unexplained.filter(({ event }) => event?.target !== target && event?.actor !== target)
+    if (kind === 'audit.resealed') wasResealed = true
+  }
+
+  return {
+    addSealed(link: ChainLink): void {
+      const { seal, event } = link
+      if (event === undefined) return
+      if (event.salt === null) {
+        erased++
+        // The event of an erasure must not explain its own.
+        if (event.kind === 'data.erased' && !wasErasedWhenSealed(link))
+          throw new ProblemFound(problemOf(link, 'the address and the details were erased, which no command does to this event'))
+        if (!wasErasedWhenSealed(link)) unexplained.push(link)
+      }
+      if (seal.sealedAt - event.at > LATE_MS) late++
+      noteExplanation(event)
+    },
+    addUnsealed(event: WrittenEvent): void {
+      unsealed++
+      noteExplanation(event)
+    },
+    /** The erased events so far were removed after their retention. */
+    forgetErasures(): void {
+      unexplained = []
+    },
+    unexplainedErasure(): AuditProblem | undefined {
+      const [first] = unexplained
+      return first && problemOf(first, 'the address and the details were erased without an event that says so')
+    },
+    wasResealed: () => wasResealed,
+    counts: () => ({ unsealed, erased, late }),
+  }
+}
+
+/** An operator has accepted the event in this state and begun the chain anew. */
+function wasErasedWhenSealed({ seal, event }: ChainLink): boolean {
+  return event !== undefined && seal.digest === erasableDigest('', event)
+}
+
+function problemOf({ seal: { eventId, position } }: ChainLink, reason: string): AuditProblem {
+  return { eventId, position, reason }
 }

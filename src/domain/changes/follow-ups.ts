@@ -1,6 +1,6 @@
 import { createAuditSeals } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
-import { createEventStore } from '../audit/event-store.ts'
+import { createEventStore } from '../audit/audit.service.ts'
 import { queueNotices } from '../mail/security-notices.ts'
 import { createWebhookQueue, type WebhookSubscription } from '../webhooks/webhook-queue.ts'
 import type { FollowUp } from './changes.ts'

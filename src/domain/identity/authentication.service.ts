@@ -14,7 +14,7 @@ export type Authentication = {
   byPageToken(token: string): Promise<PageCaller>
 }
 
-export type PageCaller = {
+type PageCaller = {
   readonly caller: Caller
   /** When the caller last gave their password. */
   readonly passwordAt: number

@@ -5,10 +5,10 @@ import type { User } from '../../model/user.ts'
 import { findSessionExpiry } from '../../storage/repositories/sessions/session.repository.ts'
 import { requireCaller, requireKey } from '../changes/callers.ts'
 import type { DomainParts } from '../changes/changes.ts'
-import { scopeString } from './scopes.ts'
+import { scopeString } from './requirements.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-export type OfflineTokenRequest = {
+type OfflineTokenRequest = {
   /** The URL of this service, which verifiers compare. */
   readonly issuer: string
   /** The service that the token is for. */
@@ -16,7 +16,7 @@ export type OfflineTokenRequest = {
   readonly lifetimeSeconds: number
 }
 
-export type OfflineToken = { readonly token: string; readonly expiresInSeconds: number }
+type OfflineToken = { readonly token: string; readonly expiresInSeconds: number }
 
 export type OfflineTokens = {
   /** Exchanges the credential of the caller for a short-lived token that other services verify without asking. */

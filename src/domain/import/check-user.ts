@@ -1,15 +1,23 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import { UnusableHash } from '../../security/foreign/foreign-hash.ts'
-import { kindOf } from '../../security/foreign/kinds.ts'
+import { kindOf, parseForeignHash } from '../../security/foreign/kinds.ts'
 import type { ForeignKinds } from '../../security/foreign/login-work.ts'
-import { parseForeignHash } from '../../security/foreign/parse-hash.ts'
 import { isNativeHash, NO_PASSWORD } from '../../security/password.ts'
 import { emailKey, parseEmail } from '../values/email.ts'
 import { isPassword } from '../values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../values/text.ts'
-import { checkKeys } from './check-key.ts'
-import { checkBoolean, checkChoice, checkId, checkNameField, checkText, checkTime } from './field-checks.ts'
-import type { UserFields } from './fields.ts'
-import { type ImportedUser, Rejected } from './imported-user.ts'
+import { checkFields, checkList, checkShape, checkText } from './field-checks.ts'
+import {
+  type ImportedKey,
+  type ImportedUser,
+  isObject,
+  type JsonObject,
+  MOVED_KEY_AND_HASH,
+  MOVED_SECRET,
+  MOVED_USER,
+  Rejected,
+  type UserFields,
+} from './imported-user.ts'
 
 export type CheckOptions = {
   /** Imports a user without a password if its hash cannot be taken over. */
@@ -17,6 +25,22 @@ export type CheckOptions = {
   /** The kinds of foreign hashes that are accepted. Missing while the users of each kind are counted, before the import. */
   readonly foreignKinds?: ForeignKinds
 }
+
+/** The name of whoever has none. */
+export const NO_NAME = '-'
+
+const MAX_KEYS = 1000
+const MAX_RETIRING = 100
+const checkKeyHash = checkShape(/^[0-9a-f]{64}$/, '64 hexadecimal digits')
+
+const { email: _, ...OTHER_FIELDS } = MOVED_USER.fields
+const checkUserFields = checkFields(OTHER_FIELDS)
+const checkKeyFields = checkFields(MOVED_KEY_AND_HASH.fields, {
+  id: checkShape(/^[\w-]{1,64}$/, '1 to 64 letters, digits, hyphens and underscores'),
+  keyHash: checkKeyHash,
+  prefix: checkShape(/^[\w-]{1,25}$/, 'the first characters of the key'),
+})
+const checkSecretFields = checkFields(MOVED_SECRET.fields, { keyHash: checkKeyHash })
 
 /**
  * Checks a user in the format of `latchkey user export`. In place of a hash, it may have the reason why there is none that can be taken over.
@@ -26,19 +50,37 @@ export function checkUser(record: UserFields, line: number, options: CheckOption
   const email = checkEmail(record.email)
   return {
     line,
-    id: checkId('id', record.id),
+    ...checkUserFields(record),
     email,
     emailKey: emailKey(email),
-    firstName: checkNameField('first_name', record.first_name),
-    lastName: checkNameField('last_name', record.last_name),
-    role: checkChoice('role', record.role, ['user', 'admin']),
-    verified: checkBoolean('verified', record.verified),
-    banned: checkBoolean('banned', record.banned),
-    createdAt: checkTime('created_at', record.created_at),
-    lastLoginAt: checkTime('last_login_at', record.last_login_at),
     ...checkSecret(record, options),
-    keys: checkKeys(record.keys),
+    keys: checkList('keys', record.keys, MAX_KEYS).map((key, index) => checkKey(key, `keys[${index}]`)),
   }
+}
+
+function checkKey(value: unknown, name: string): ImportedKey {
+  if (!isObject(value)) throw new Rejected(`${name}: should be an object`)
+  const key = checkKeyFields(value, `${name}.`)
+  return {
+    ...key,
+    id: key.id ?? randomUUID(),
+    name: key.name ?? NO_NAME,
+    scopes: key.scopes ?? [],
+    access: key.access ?? 'full',
+    isActive: key.isActive ?? true,
+    // An export without hashes has none: the key keeps its id and its scopes, and works again after a rotation.
+    keyHash: key.keyHash ?? randomBytes(32).toString('hex'),
+    retiringSecrets: checkRetiring(value, `${name}.retiring_secrets`),
+  }
+}
+
+function checkRetiring({ retiring_secrets }: JsonObject, name: string): ImportedKey['retiringSecrets'] {
+  return checkList(name, retiring_secrets, MAX_RETIRING).map((secret) => {
+    const { keyHash, retiredAt, expiresAt } = checkSecretFields(isObject(secret) ? secret : {}, `${name}.`)
+    if (keyHash === undefined || retiredAt === undefined || expiresAt === undefined)
+      throw new Rejected(`${name}: each needs key_hash, retired_at and expires_at`)
+    return { keyHash, retiredAt, expiresAt }
+  })
 }
 
 function checkEmail(value: unknown): string {
@@ -51,20 +93,18 @@ function checkEmail(value: unknown): string {
 
 type Secret = Pick<ImportedUser, 'password' | 'passwordHash' | 'foreignKind'>
 
-const NO_SECRET: Secret = { password: undefined, passwordHash: undefined, foreignKind: undefined }
-
 function checkSecret(record: UserFields, options: CheckOptions): Secret {
   const password = checkText('password', record.password)
   const given = record.password_hash
   const passwordHash = given instanceof UnusableHash ? given : checkText('password_hash', given)
   if (password !== undefined && passwordHash !== undefined) throw new Rejected('password, password_hash: only one of them may be given')
   if (password !== undefined) {
-    if (isPassword(password)) return { ...NO_SECRET, password }
-    if (options.withoutPasswords) return NO_SECRET
+    if (isPassword(password)) return { password }
+    if (options.withoutPasswords) return {}
     throw new Rejected(`password: should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`)
   }
   const isNone = passwordHash === undefined || (typeof passwordHash === 'string' && passwordHash.startsWith(NO_PASSWORD))
-  return isNone ? NO_SECRET : checkHash(passwordHash, options)
+  return isNone ? {} : checkHash(passwordHash, options)
 }
 
 function checkHash(passwordHash: string | UnusableHash, { withoutPasswords, foreignKinds }: CheckOptions): Secret {
@@ -72,14 +112,14 @@ function checkHash(passwordHash: string | UnusableHash, { withoutPasswords, fore
     if (passwordHash instanceof UnusableHash) throw passwordHash
     // The parameters of a hash that the service could have made itself are checked too: it may be damaged.
     const { cost } = parseForeignHash(passwordHash)
-    if (isNativeHash(passwordHash)) return { ...NO_SECRET, passwordHash }
+    if (isNativeHash(passwordHash)) return { passwordHash }
     const foreignKind = kindOf(cost)
     const reason = foreignKinds?.add(foreignKind)
     if (reason !== undefined) throw new UnusableHash(reason)
-    return { ...NO_SECRET, passwordHash, foreignKind }
+    return { passwordHash, foreignKind }
   } catch (error) {
     if (!(error instanceof UnusableHash)) throw error
-    if (withoutPasswords) return NO_SECRET
+    if (withoutPasswords) return {}
     throw new Rejected(`password_hash: ${error.message}; --without-passwords imports the user for a reset by mail`)
   }
 }

@@ -1,7 +1,6 @@
-import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../model/api-key.ts'
+import type { KeyRow, RetiringSecret } from '../../model/api-key.ts'
 import type { Origin } from '../../model/caller.ts'
-import { entity } from '../../model/entity.ts'
-import { USER, USER_DETAILS, type UserRow } from '../../model/user.ts'
+import type { UserRow } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import {
   countUsers,
@@ -10,7 +9,7 @@ import {
   listExportedUsers,
 } from '../../storage/repositories/import/import.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
-import type { JsonObject } from './imported-user.ts'
+import { type JsonObject, MOVED_KEY, MOVED_SECRET, MOVED_USER } from './imported-user.ts'
 
 export type Export = {
   /** Records that everything is exported, before any of it is. Returns the number of users. */
@@ -19,19 +18,21 @@ export type Export = {
   pages(): AsyncGenerator<readonly JsonObject[]>
 }
 
+type ExportOptions = { readonly withHashes: boolean }
+
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
 
 const PAGE_SIZE = 500
 
-export function createExport({ reads, changes, now }: Parts, origin: Origin, withHashes: boolean): Export {
+export function createExport({ reads, changes, now }: Parts, origin: Origin, options: ExportOptions): Export {
   async function readPage(afterId: number): Promise<{ readonly users: readonly JsonObject[]; readonly lastId: number } | undefined> {
     const users = await listExportedUsers(reads, afterId, PAGE_SIZE)
     const lastId = users.at(-1)?.id
     if (lastId === undefined) return undefined
     const keys = Map.groupBy(await listExportedKeys(reads, afterId, lastId), ({ userId }) => userId)
     const secrets = Map.groupBy(await listExportedSecrets(reads, afterId, lastId, now()), ({ keyId }) => keyId)
-    const keysOf = (id: number) => (keys.get(id) ?? []).map((key) => keyObject(key, secrets.get(key.id) ?? [], withHashes))
-    return { users: users.map((user) => userObject(user, keysOf(user.id), withHashes)), lastId }
+    const keysOf = (id: number) => (keys.get(id) ?? []).map((key) => keyObject(key, secrets.get(key.id) ?? [], options))
+    return { users: users.map((user) => userObject(user, keysOf(user.id), options)), lastId }
   }
 
   return {
@@ -46,28 +47,18 @@ export function createExport({ reads, changes, now }: Parts, origin: Origin, wit
   }
 }
 
-const EXPORTED_USER = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
-// A former secret is exported on its own, with its hash.
-const { retiringUntil: _, ...KEY_FIELDS } = KEY.fields
-const EXPORTED_KEY = entity('api_keys', KEY_FIELDS)
-
-function userObject(user: UserRow, keys: readonly JsonObject[], withHashes: boolean): JsonObject {
+function userObject(user: UserRow, keys: readonly JsonObject[], { withHashes }: ExportOptions): JsonObject {
   const { passwordHash } = user
-  return { ...given(EXPORTED_USER.toJson(user)), ...(withHashes && passwordHash !== NO_PASSWORD && { password_hash: passwordHash }), keys }
+  return { ...given(MOVED_USER.toJson(user)), ...(withHashes && passwordHash !== NO_PASSWORD && { password_hash: passwordHash }), keys }
 }
 
-function keyObject(key: KeyRow, secrets: readonly RetiringSecret[], withHashes: boolean): JsonObject {
+function keyObject(key: KeyRow, secrets: readonly RetiringSecret[], { withHashes }: ExportOptions): JsonObject {
   return {
     expires_at: null,
-    ...given(EXPORTED_KEY.toJson(key)),
+    ...given(MOVED_KEY.toJson(key)),
     ...(withHashes && { key_hash: key.keyHash }),
-    ...(withHashes && secrets.length > 0 && { retiring_secrets: secrets.map(secretObject) }),
+    ...(withHashes && secrets.length > 0 && { retiring_secrets: secrets.map(MOVED_SECRET.toJson) }),
   }
-}
-
-function secretObject(secret: RetiringSecret): JsonObject {
-  const { key_id: _, ...rest } = RETIRING_SECRET.toJson(secret)
-  return rest
 }
 
 /** Without the fields that are unknown. */

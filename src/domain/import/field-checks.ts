@@ -1,7 +1,39 @@
+import { type Field, type Fields, type Given, snakeCase } from '../../model/entity.ts'
 import { parseInstant } from '../values/instant.ts'
-import { NAME_MAX_LENGTH, parseName } from '../values/limits.ts'
+import { isScope, MAX_SCOPES, NAME_MAX_LENGTH, parseName, SCOPE_MAX_LENGTH } from '../values/limits.ts'
 import { parseBooleanWord } from '../values/text.ts'
-import { Rejected } from './imported-user.ts'
+import { type JsonObject, Rejected } from './imported-user.ts'
+
+/** Returns the value of a field, or undefined if it was left out. Throws Rejected with the name of the field and the reason. */
+type FieldCheck = (name: string, value: unknown) => unknown
+
+/** Returns a function that checks an object of a file: each field by its kind, unless it has a check of its own. */
+export function checkFields<F extends Fields>(fields: F, own: { readonly [Name in keyof F]?: FieldCheck } = {}) {
+  const checks = Object.entries(fields).map(([name, field]) => ({ name, column: snakeCase(name), check: own[name] ?? checkOf(field) }))
+  return (record: JsonObject, prefix = ''): Given<F> => {
+    const checked: Record<string, unknown> = {}
+    for (const { name, column, check } of checks) checked[name] = check(prefix + column, record[column])
+    // The check of a field returns a value of its kind.
+    return checked as Given<F>
+  }
+}
+
+function checkOf({ kind, choices = [] }: Field<unknown, unknown>): FieldCheck {
+  switch (kind) {
+    case 'integer':
+      return checkId
+    case 'text':
+      return checkNameField
+    case 'choice':
+      return (name, value) => checkChoice(name, value, choices)
+    case 'flag':
+      return checkBoolean
+    case 'instant':
+      return checkTime
+    case 'texts':
+      return checkTexts
+  }
+}
 
 // PostgreSQL writes booleans as t and f in CSV, and times as 2026-01-31 09:30:00.123456+00. Columns without a time zone, and Django with
 // USE_TZ = False, have no offset; those who write such times mostly mean UTC.
@@ -22,7 +54,7 @@ export function checkText(name: string, value: unknown): string | undefined {
   return value
 }
 
-export function checkNameField(name: string, value: unknown): string | undefined {
+function checkNameField(name: string, value: unknown): string | undefined {
   const text = checkText(name, value)
   if (text === undefined) return undefined
   const parsed = parseName(text)
@@ -61,12 +93,18 @@ export function checkTime(name: string, value: unknown): number | undefined {
   return Math.max(time, 0)
 }
 
-export function checkChoice<Choice extends string>(name: string, value: unknown, choices: readonly Choice[]): Choice | undefined {
+function checkChoice(name: string, value: unknown, choices: readonly string[]): string | undefined {
   const text = checkText(name, value)
-  if (text === undefined) return undefined
-  const choice = choices.find((candidate) => candidate === text)
-  if (choice === undefined) throw new Rejected(`${name}: should be ${choices.join(' or ')}`)
-  return choice
+  if (text === undefined || choices.includes(text)) return text
+  throw new Rejected(`${name}: should be ${choices.join(' or ')}`)
+}
+
+export function checkShape(shape: RegExp, description: string) {
+  return (name: string, value: unknown): string | undefined => {
+    const text = checkText(name, value)
+    if (text === undefined || shape.test(text)) return text
+    throw new Rejected(`${name}: should be ${description}`)
+  }
 }
 
 /** A list, or its JSON text in CSV. */
@@ -78,6 +116,13 @@ export function checkList(name: string, value: unknown, maxLength: number): read
   return list
 }
 
+function checkTexts(name: string, value: unknown): string[] {
+  return checkList(name, value, MAX_SCOPES).map((entry) => {
+    if (typeof entry === 'string' && isScope(entry)) return entry
+    throw new Rejected(`${name}: each should be 1 to ${SCOPE_MAX_LENGTH} characters without control characters`)
+  })
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
@@ -87,7 +132,7 @@ function parseJson(text: string): unknown {
 }
 
 /** A whole number above 0, or its digits in CSV. */
-export function checkId(name: string, value: unknown): number | undefined {
+function checkId(name: string, value: unknown): number | undefined {
   if (isMissing(value)) return undefined
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw new Rejected(`${name}: should be a whole number above 0`)

@@ -1,4 +1,6 @@
 import type { Origin } from '../../model/caller.ts'
+import { snakeCase } from '../../model/entity.ts'
+import type { Change } from '../../model/event.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { decideKinds, type ForeignKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
@@ -15,11 +17,13 @@ import {
   insertUsers,
   listForeignKinds,
   lockUserStates,
+  UPDATED_FIELDS,
+  type UserState,
   updateUsers,
 } from '../../storage/repositories/import/import.repository.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { NO_NAME } from './check-user.ts'
 import type { ImportedUser } from './imported-user.ts'
-import { changesOf } from './update-events.ts'
 
 /** What happens to a user whose address has an account already. */
 export type OnConflict = 'skip' | 'fail' | 'update'
@@ -31,7 +35,7 @@ export type ImportOptions = {
   readonly isRehearsal?: boolean
 }
 
-export type Rejection = { readonly user: ImportedUser; readonly reason: string }
+type Rejection = { readonly user: ImportedUser; readonly reason: string }
 
 export type BatchOutcome = {
   readonly created: readonly ImportedUser[]
@@ -58,9 +62,7 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
 type UserIds = ReadonlyMap<ImportedUser, number>
 type Reject = (user: ImportedUser, reason: string) => void
 
-const NO_NAME = '-'
-
-// Nine times as many are exact in JavaScript: new ids continue after the highest one.
+// New ids continue after the highest one, and JavaScript is exact up to 9 * 10^15.
 const MAX_KEPT_ID = 10 ** 15
 
 export function createImport({ reads, changes, now }: Parts, origin: Origin, options: ImportOptions): Import {
@@ -99,7 +101,10 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
     const before = await lockUserStates(tx, keysOf(users))
     await updateUsers(tx, users.map(toChangedRow))
     const byKey = new Map(users.map((user) => [user.emailKey, user]))
-    for (const state of before) for (const change of changesOf(state, byKey.get(state.emailKey))) tx.record(change)
+    for (const state of before) {
+      const user = byKey.get(state.emailKey)
+      if (user !== undefined) for (const change of changesOf(state, user)) tx.record(change)
+    }
   }
 
   async function writeKeys(tx: ChangeTransaction, ids: UserIds): Promise<void> {
@@ -183,4 +188,37 @@ function toNewRow(user: ImportedUser, now: number): GivenUser {
 
 function toChangedRow(user: ImportedUser): GivenUser {
   return { ...user, id: undefined }
+}
+
+/** What an import changes in an account that exists: the same events as if it had been changed by hand. */
+function changesOf(before: UserState, user: ImportedUser): Change[] {
+  const target = before.id
+  const changed = editedFields(before, user)
+  const changes: (Change | false)[] = [
+    changed.length > 0 && { kind: 'user.edited', target, changed },
+    before.passwordHash !== NO_PASSWORD && differs(user.passwordHash, before.passwordHash) && { kind: 'user.password_changed', target },
+    user.verified === true && !before.verified && { kind: 'user.verified', target },
+    // An import neither takes the admin role nor bans an admin.
+    before.role !== 'admin' && user.role === 'admin' && { kind: 'user.promoted', target },
+    before.role !== 'admin' && differs(user.banned, before.banned) && { kind: user.banned ? 'user.banned' : 'user.unbanned', target },
+  ]
+  return changes.filter((change) => change !== false)
+}
+
+function editedFields(before: UserState, user: ImportedUser): string[] {
+  const others = {
+    verified: user.verified === false && before.verified,
+    // Some products export passwords apart from the accounts: a first password changes none, so the owner gets no notice.
+    password: user.passwordHash !== undefined && before.passwordHash === NO_PASSWORD,
+    keys: user.keys.length > 0,
+  }
+  return [
+    ...UPDATED_FIELDS.filter((name) => differs(user[name], before[name])).map(snakeCase),
+    ...Object.entries(others).flatMap(([name, isChanged]) => (isChanged ? [name] : [])),
+  ]
+}
+
+/** What the file leaves out stays. */
+function differs<Value>(given: Value | undefined, present: Value): boolean {
+  return given !== undefined && given !== present
 }

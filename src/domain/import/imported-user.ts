@@ -1,44 +1,57 @@
-import type { KeyAccess } from '../../model/api-key.ts'
-import type { Role } from '../../model/user.ts'
+import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../model/api-key.ts'
+import { type Entity, entity, type Fields, type Given, type JsonOf, text } from '../../model/entity.ts'
+import { USER, USER_DETAILS, type UserRow } from '../../model/user.ts'
+
+/** The fields of an account that files contain. A new one needs its declaration in the model only. */
+export const MOVED_USER = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
+// A former secret is exported separately, with its hash.
+const { retiringUntil: _, ...KEY_FIELDS } = KEY.fields
+export const MOVED_KEY = entity('api_keys', KEY_FIELDS)
+/** With the hash, which an export contains on request only. */
+export const MOVED_KEY_AND_HASH = entity('api_keys', { ...KEY_FIELDS, keyHash: text })
+const { keyId: __, ...SECRET_FIELDS } = RETIRING_SECRET.fields
+/** A former secret of a rotated key, which works until its overlap ends. */
+export const MOVED_SECRET = entity('retiring_secrets', SECRET_FIELDS)
+
+/**
+ * The names of the fields that a reader reads. A field that has fields of its own, or a list of such objects, is a tree; in CSV it is JSON
+ * text. A text is the only value with which an object is read at all, such as the type of a list's entries.
+ */
+export type FieldTree = { readonly [name: string]: true | string | FieldTree }
+
+/** An object of which only these fields are read: to read another one does not compile. */
+export type Known<Tree extends FieldTree> = { readonly [Name in keyof Tree]?: unknown }
+
+/** The format of `latchkey user export`. */
+export const USER_FIELDS = {
+  ...namesOf(MOVED_USER),
+  password: true,
+  password_hash: true,
+  keys: { ...namesOf(MOVED_KEY_AND_HASH), retiring_secrets: namesOf(MOVED_SECRET) },
+} as const
+export type UserFields = Known<typeof USER_FIELDS>
+
+function namesOf<F extends Fields>({ columnNames }: Entity<F>): Readonly<Record<keyof JsonOf<F>, true>> {
+  // A column has the name that its field has in JSON.
+  return Object.fromEntries(columnNames.map((name) => [name, true])) as Record<keyof JsonOf<F>, true>
+}
 
 /** A user of a file, checked. What the file leaves out is undefined. */
-export type ImportedUser = {
-  /** Where the user is in the file. */
-  readonly line: number
-  readonly id: number | undefined
-  readonly email: string
-  readonly emailKey: string
-  readonly firstName: string | undefined
-  readonly lastName: string | undefined
-  readonly role: Role | undefined
-  readonly verified: boolean | undefined
-  readonly banned: boolean | undefined
-  readonly createdAt: number | undefined
-  readonly lastLoginAt: number | undefined
-  /** The hash, or the password itself, which the import hashes. */
-  readonly passwordHash: string | undefined
-  readonly password: string | undefined
-  /** The kind of a hash that another system has made. */
-  readonly foreignKind: string | undefined
-  readonly keys: readonly ImportedKey[]
-}
+export type ImportedUser = Given<typeof MOVED_USER.fields> &
+  Pick<UserRow, 'email' | 'emailKey' | 'foreignKind'> & {
+    /** Where the user is in the file. */
+    readonly line: number
+    /** The hash, or the password itself, which the import hashes. */
+    readonly passwordHash?: string | undefined
+    readonly password?: string | undefined
+    readonly keys: readonly ImportedKey[]
+  }
 
-export type ImportedKey = {
-  readonly id: string
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly access: KeyAccess
-  readonly isActive: boolean
-  readonly createdAt: number | undefined
-  readonly expiresAt: number | undefined
-  readonly keyHash: string
-  readonly prefix: string | undefined
-  readonly lastUsedAt: number | undefined
-  readonly retiringSecrets: readonly RetiringSecret[]
+/** A key of a file. Without a hash in the file it has a random one. */
+export type ImportedKey = Omit<KeyRow, 'userId' | 'createdAt'> & {
+  readonly createdAt?: number | undefined
+  readonly retiringSecrets: readonly Omit<RetiringSecret, 'keyId'>[]
 }
-
-/** A former secret of a rotated key, which works until its overlap ends. */
-export type RetiringSecret = { readonly keyHash: string; readonly retiredAt: number; readonly expiresAt: number }
 
 /** A user of a file that cannot be imported. The reason never contains a password or a hash. */
 export class Rejected extends Error {

@@ -14,7 +14,7 @@ import type { DomainParts } from '../changes/changes.ts'
 import { hasExpired } from './keys.service.ts'
 
 /** A text that looks like a key and was found in public. */
-export type Finding = { readonly token: string; readonly url?: string | undefined }
+export type FoundToken = { readonly token: string; readonly url?: string | undefined }
 
 /** Whether a key works now. A suspended one works again when its owner is unbanned or verified. */
 export type FoundKeyState = 'live' | 'disabled' | 'expired' | 'suspended'
@@ -26,7 +26,7 @@ export type LeakedKeys = {
   /** The key that has this secret, current or retiring; undefined if no key of this service has it. */
   find(token: string): Promise<FoundKey | undefined>
   /** Disables every key among the findings. Says for each finding whether it is a key of this service, disabled before or not. */
-  report(origin: Origin, findings: readonly Finding[]): Promise<boolean[]>
+  report(origin: Origin, findings: readonly FoundToken[]): Promise<boolean[]>
 }
 
 export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): LeakedKeys {
@@ -46,7 +46,7 @@ export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'rea
     })
   }
 
-  async function check(origin: Origin, { token, url }: Finding): Promise<boolean> {
+  async function check(origin: Origin, { token, url }: FoundToken): Promise<boolean> {
     if (!isWellFormedApiKey(token)) return false
     const hash = hashApiKey(token)
     const owner = await findOwner(reads, hash)

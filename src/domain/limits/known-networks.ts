@@ -1,4 +1,4 @@
-import type { LimitKeys } from '../../security/limit-keys.ts'
+import type { LimitKeys } from '../../security/derived-keys.ts'
 import type { Database } from '../../storage/database.ts'
 import { keepUntil, readFreeAt } from '../../storage/repositories/limits/rate-limit.repository.ts'
 import { emailKey } from '../values/email.ts'
@@ -11,7 +11,7 @@ export type KnownNetworks = {
   add(email: string, ip: string | undefined): Promise<void>
 }
 
-export type KnownNetworksParts = {
+type KnownNetworksParts = {
   readonly db: Database
   readonly keyOf: LimitKeys
   readonly now: () => number

@@ -3,7 +3,6 @@ import type { Database } from '../../storage/database.ts'
 import { giveBack, readFreeAt, takePlace } from '../../storage/repositories/limits/rate-limit.repository.ts'
 import type { Observer } from '../operations/observer.ts'
 import type { LimitName, RateLimit } from '../values/rate-limits.ts'
-import { createRefusalMemory } from './refusal-memory.ts'
 
 /** What a request has counted. Only the request that has it can give it back, and only once. */
 export type Place = { giveBack(): Promise<void> }
@@ -110,4 +109,25 @@ export function createPlaces({ db, observer, now }: PlacesParts): (counters: rea
 
 function refusedOutcome(counter: Counter, freeAt: number, at: number): Outcome {
   return { counter, freeAt, waitSeconds: Math.max(1, Math.ceil((freeAt - counter.tolerance - at) / SECOND)) }
+}
+
+const MAX_REMEMBERED = 10_000
+
+/**
+ * Remembers limits that were exceeded for up to a second, so that a flood of refused requests does not reach the database. Not for longer:
+ * a place may be given back, by any process.
+ */
+function createRefusalMemory() {
+  const refusals = new Map<string, { readonly freeAt: number; readonly until: number }>()
+  return {
+    /** When the limit is fully available again, if it was exceeded a moment ago and still is. */
+    read(key: string, at: number): number | undefined {
+      const refusal = refusals.get(key)
+      return refusal !== undefined && at < refusal.until && at >= refusal.until - SECOND ? refusal.freeAt : undefined
+    },
+    write(key: string, freeAt: number, until: number): void {
+      if (refusals.size >= MAX_REMEMBERED) refusals.clear()
+      refusals.set(key, { freeAt, until })
+    },
+  }
 }

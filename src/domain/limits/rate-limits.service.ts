@@ -1,9 +1,10 @@
 import type { Origin } from '../../model/caller.ts'
-import type { LimitKeys } from '../../security/limit-keys.ts'
+import { Refusal, type RefusalCode } from '../../model/refusal.ts'
+import type { LimitKeys } from '../../security/derived-keys.ts'
+import { hasBegun } from '../../security/password-queue.ts'
 import { emailKey } from '../values/email.ts'
 import { networkOf } from '../values/network.ts'
 import type { AccountLimit, AddressLimit, LimitName, RateLimits } from '../values/rate-limits.ts'
-import { isCounted } from './guesses.ts'
 import type { KnownNetworks } from './known-networks.ts'
 import { type Counter, counterOf, createPlaces, type Place, type PlacesParts } from './places.ts'
 
@@ -28,9 +29,9 @@ export type Limiter = {
 }
 
 /** Limits, and the names of their counts. */
-export type LimitRules = { readonly limits: RateLimits; readonly keyOf: LimitKeys }
+type LimitRules = { readonly limits: RateLimits; readonly keyOf: LimitKeys }
 
-export type LimiterParts = PlacesParts & {
+type LimiterParts = PlacesParts & {
   /** A request passes if all of them let it pass. */
   readonly rules: readonly LimitRules[]
   readonly known: KnownNetworks
@@ -83,4 +84,20 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
     settle,
     recognise: known.add,
   }
+}
+
+/** Refusals of a password, also of one that needs no comparison: it is longer than any. */
+const GUESSES: ReadonlySet<RefusalCode> = new Set(['wrong_credentials', 'login_banned', 'login_unverified'] as const)
+
+/**
+ * Whether a login that failed counts: it may have been a guess, or a password was hashed for it, whatever happened then. Otherwise any
+ * number of passwords could be hashed at a moment when all logins fail late.
+ */
+function isCounted(error: unknown, signal: AbortSignal | undefined): boolean {
+  return (error instanceof Refusal && GUESSES.has(error.code)) || hasBegun(signal) || hasDisconnected(signal)
+}
+
+/** A client that disconnects gets nothing back. An expired deadline has a refusal as its reason. */
+function hasDisconnected(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true && !(signal.reason instanceof Refusal)
 }

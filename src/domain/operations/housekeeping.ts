@@ -1,11 +1,12 @@
-import { reportingOnce } from '../../shared/reporting-once.ts'
+import { MAX_FOREIGN_KINDS, MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
+import { reportingOnce } from '../../shared/errors.ts'
 import type { Database } from '../../storage/database.ts'
+import { listForeignKinds, renameForeignKind } from '../../storage/repositories/import/import.repository.ts'
 import { deleteEndedSecrets } from '../../storage/repositories/keys/key.repository.ts'
 import { deleteFreeLimits } from '../../storage/repositories/limits/rate-limit.repository.ts'
 import { deleteActivityBefore } from '../../storage/repositories/operations/activity.repository.ts'
 import { deleteExpiredSessions } from '../../storage/repositories/sessions/session.repository.ts'
 import { deleteOldEmailChanges } from '../../storage/repositories/users/email-change.repository.ts'
-import { roundForeignKinds } from '../import/round-kinds.ts'
 import { ACTIVITY_KEPT_MS } from './activity.ts'
 
 export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
@@ -53,5 +54,20 @@ export function createHousekeeping(
       isStopped = true
       clearInterval(timer)
     },
+  }
+}
+
+/**
+ * Rounds the kinds of foreign hashes that release 0.8.0 has stored with their exact costs, if there are more than a login should list. A few
+ * are rounded whenever they are read, so that the accounts of a usual import are not all written again.
+ */
+async function roundForeignKinds(db: Database, isStopped: () => boolean): Promise<void> {
+  while (!isStopped()) {
+    const kinds = await listForeignKinds(db, MAX_LISTED_KINDS)
+    if (kinds.length <= MAX_FOREIGN_KINDS) return
+    const { roundedKind } = await import('../../security/foreign/kinds.ts')
+    const unrounded = kinds.filter((kind) => roundedKind(kind) !== kind)
+    for (const kind of unrounded) while (!isStopped() && (await renameForeignKind(db, kind, roundedKind(kind), BATCH_SIZE)) === BATCH_SIZE);
+    if (unrounded.length === 0) return
   }
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Event } from '../../model/event.ts'
 import type { WebhookEvent, WebhookType } from '../../model/webhook.ts'
+import { isWebhookType } from '../../model/webhook.ts'
 import { insertWebhook } from '../../storage/repositories/webhooks/webhook.repository.ts'
 import type { FollowUp } from '../changes/changes.ts'
-import { isWebhookType } from '../values/webhook-types.ts'
 
 /** The receiver of WEBHOOK_URL, and the events that it gets. */
 export type WebhookSubscription = { readonly endpoint: string; readonly types: readonly WebhookType[] }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Abandoned, Refusal, TooManyRequests } from '../../model/refusal.ts'
+import { codeOf } from '../../shared/errors.ts'
 import { type Html, renderHtml } from '../../shared/html.ts'
-import { codeOf } from '../../shared/system-errors.ts'
 import { logRefusal } from '../pipeline/request-log.ts'
 import { InvalidRequest, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 import { ANSWERS, type Answer } from './answers.ts'

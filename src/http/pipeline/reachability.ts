@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isLoopbackAddress, isLoopbackHostHeader } from '../../shared/loopback.ts'
+import { isLoopbackAddress, isLoopbackHostHeader } from '../../shared/addresses.ts'
 import { sendMethodNotAllowed, sendNotFound } from '../answers/errors.ts'
 import { type Declared, type Hook, ROUTED_METHODS } from './declarations.ts'
 

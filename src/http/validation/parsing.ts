@@ -1,7 +1,7 @@
 import { parseEmail } from '../../domain/values/email.ts'
-import { parseEventCursor } from '../../domain/values/event-cursor.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
 import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/values/text.ts'
+import { parseEventCursor } from '../../model/audit.ts'
 import {
   above,
   below,

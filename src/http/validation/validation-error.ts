@@ -1,4 +1,4 @@
-import { counted } from '../../shared/counted.ts'
+import { counted } from '../../shared/text.ts'
 
 export type Location = 'body' | 'query' | 'path'
 export type ValidationIssue = { readonly loc: readonly (string | number)[]; readonly msg: string; readonly type: string }

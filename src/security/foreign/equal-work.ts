@@ -1,18 +1,18 @@
+import { once } from 'node:events'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { spendArgon2 } from './argon2.ts'
 import { spendBcrypt } from './bcrypt.ts'
 import type { ForeignHash, HashCost } from './foreign-hash.ts'
-import { kindOf } from './kinds.ts'
-import { isCovered, type LoginWork } from './login-work.ts'
-import type { MeasureFamilies } from './measure-thread.ts'
-import { createMeasuredWork } from './measured-work.ts'
-import { parseForeignHash } from './parse-hash.ts'
+import { estimatedUnitMs, kindOf, parseForeignHash, parseKind } from './kinds.ts'
+import { boundedWork, isCovered, type LoginWork, OWN_FAMILY } from './login-work.ts'
 import { spendPbkdf2 } from './pbkdf2.ts'
 import { spendScrypt } from './scrypt.ts'
 
 type Comparison = { readonly isMatch: boolean; readonly spent: HashCost | undefined }
 
 /** Compares a password with the hash that was prepared. */
-export type EqualComparison = (password: string) => Promise<boolean>
+type EqualComparison = (password: string) => Promise<boolean>
 
 /**
  * Prepares the comparison of a foreign hash, or of none, which does the same work in either case: for each family of which an account has a
@@ -66,4 +66,51 @@ function readHash(hash: string): ForeignHash | undefined {
 async function spend(password: string, { family, amount }: HashCost): Promise<void> {
   if (family === 'bcrypt') await spendBcrypt(password, amount)
   else (await spendPbkdf2(password, family, amount)) || (await spendScrypt(password, family)) || (await spendArgon2(password, family))
+}
+
+/**
+ * Returns the function that says what a login computes while accounts have hashes of these kinds. The first login that meets a family, or
+ * the start of the service, waits until it is measured, for some tenths of a second. It may have been imported on a faster machine, or by a
+ * release without this bound.
+ */
+export function createMeasuredWork(measure: MeasureFamilies = measureInThread): (kinds: readonly string[]) => Promise<LoginWork> {
+  const measured = new Map<string, number>()
+  let measuring: Promise<void> = Promise.resolve()
+
+  async function learn(families: readonly string[]): Promise<void> {
+    const unknown = families.filter((family) => !measured.has(family))
+    if (unknown.length === 0) return
+    // A machine without memory for another thread must not refuse all logins.
+    const found = await measure(unknown).catch(() => new Map<string, number>())
+    for (const family of unknown) measured.set(family, found.get(family) ?? estimatedUnitMs(family))
+  }
+
+  return async (kinds) => {
+    const possible = boundedWork(kinds, () => 0)
+    if (possible.size === 0) return possible
+    const families = [...possible.keys(), OWN_FAMILY]
+    if (families.some((family) => !measured.has(family))) {
+      measuring = measuring.then(() => learn(families))
+      await measuring
+    }
+    return boundedWork(
+      kinds.filter((kind) => possible.has(parseKind(kind).family)),
+      (family) => measured.get(family) ?? 0,
+    )
+  }
+}
+
+/** Measures an amount of 1 of each family, in milliseconds of one core. */
+export type MeasureFamilies = (families: readonly string[]) => Promise<ReadonlyMap<string, number>>
+
+// The thread runs from the sources and from the built package, where file names end differently.
+const WORKER_FILE = new URL(`./measure.worker${extname(import.meta.url)}`, import.meta.url)
+
+/** Measures on a thread of its own: the service continues meanwhile, and its other work is not measured. */
+export async function measureInThread(families: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const worker = new Worker(WORKER_FILE, { workerData: families, execArgv: [], name: 'latchkey-measure' })
+  const exited = once(worker, 'exit').then(([code]) => Promise.reject(new Error(`the thread that measures ended with code ${code}`)))
+  const [measured] = await Promise.race([once(worker, 'message'), exited])
+  // The thread sends exactly this, once.
+  return new Map(measured as [string, number][])
 }

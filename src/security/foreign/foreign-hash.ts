@@ -51,3 +51,6 @@ export function requireWithin(name: string, value: number, minimum: number, maxi
   if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value
   throw new UnusableHash(`its ${name} should be from ${minimum} to ${maximum}`)
 }
+
+/** The cost of the hashes that the service makes itself, with argon2id. */
+export const PASSWORD_COST = { memoryKiB: 19 * 1024, passes: 2 } as const

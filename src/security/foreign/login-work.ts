@@ -1,5 +1,4 @@
-import { PASSWORD_COST } from '../password-cost.ts'
-import { type HashCost, MAX_FOREIGN_KINDS } from './foreign-hash.ts'
+import { type HashCost, MAX_FOREIGN_KINDS, PASSWORD_COST } from './foreign-hash.ts'
 import { describeCost, MAX_ROUNDING, parseKind, roundedKind, shareOf } from './kinds.ts'
 
 /** The work with foreign hashes that each login does (equal-work.ts): of each family, the amount of its most expensive hash. */

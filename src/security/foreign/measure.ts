@@ -1,7 +1,7 @@
 import { pbkdf2Sync, scryptSync } from 'node:crypto'
 import { hashRawSync } from '@node-rs/argon2'
 import { hashSync } from '@node-rs/bcrypt'
-import { codeOf } from '../../shared/system-errors.ts'
+import { codeOf } from '../../shared/errors.ts'
 import { ARGON2_VARIANTS } from './argon2.ts'
 import { estimatedUnitMs } from './kinds.ts'
 import type { UnitMs } from './login-work.ts'

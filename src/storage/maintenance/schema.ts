@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
-import { codeOf } from '../../shared/system-errors.ts'
+import { codeOf } from '../../shared/errors.ts'
 import type { Bit } from '../database.ts'
 import { type AppliedMigration, CREATE_HISTORY, MIGRATIONS_FOLDER, READ_HISTORY, readMigrations } from '../migrations.ts'
 import type { Client, Tx } from '../postgres/connections.ts'

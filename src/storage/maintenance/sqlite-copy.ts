@@ -1,8 +1,7 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { createDraft } from '../../shared/draft.ts'
-import { makeFolder } from '../../shared/make-folder.ts'
+import { createDraft, makeFolder } from '../../shared/files.ts'
 import {
   type AppliedMigration,
   MIGRATIONS_FOLDER,

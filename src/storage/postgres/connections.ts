@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, checkServerIdentity, getCACertificates } from 'node:tls'
 import postgres from 'postgres'
-import { codeOf } from '../../shared/system-errors.ts'
+import { codeOf } from '../../shared/errors.ts'
 import { ADVICE_FOR_POOLERS, connectionError, NO_PRIMARY } from './errors.ts'
 import { forDriver, type PostgresAddress, type PostgresHost, parsePostgresUrl } from './url.ts'
 

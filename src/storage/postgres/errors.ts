@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { Abandoned, Refusal } from '../../model/refusal.ts'
-import { codeOf } from '../../shared/system-errors.ts'
+import { codeOf } from '../../shared/errors.ts'
 import { MissingReference, UniqueViolation } from '../database.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'

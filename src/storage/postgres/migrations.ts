@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { codeOf } from '../../shared/system-errors.ts'
+import { codeOf } from '../../shared/errors.ts'
 import {
   type AppliedMigration,
   CREATE_HISTORY,

@@ -1,5 +1,5 @@
 import { Refusal } from '../../model/refusal.ts'
-import { codeOf } from '../../shared/system-errors.ts'
+import { codeOf } from '../../shared/errors.ts'
 import type { Reads } from '../database.ts'
 import { type Client, parseAddress } from './connections.ts'
 import { isDoubtful } from './errors.ts'

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../model/refusal.ts'
-import { makeFolder } from '../../shared/make-folder.ts'
-import { codeOf } from '../../shared/system-errors.ts'
+import { codeOf } from '../../shared/errors.ts'
+import { makeFolder } from '../../shared/files.ts'
 import { MissingReference, UniqueViolation } from '../database.ts'
 
 const PRIMARY_RESULT_MASK = 0xff

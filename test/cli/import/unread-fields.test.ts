@@ -5,8 +5,7 @@ import { createSource } from '../../../src/cli/import/sources/sources.ts'
 import { createUnreadFields, describeUnread } from '../../../src/cli/import/unread-fields.ts'
 import { render } from '../../../src/cli/terminal/output.ts'
 import { checkUser } from '../../../src/domain/import/check-user.ts'
-import type { FieldTree } from '../../../src/domain/import/fields.ts'
-import type { JsonObject } from '../../../src/domain/import/imported-user.ts'
+import type { FieldTree, JsonObject } from '../../../src/domain/import/imported-user.ts'
 
 function unreadOf(from: SourceName, ...records: readonly JsonObject[]) {
   const unread = createUnreadFields()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { excerpt, padText, textWidth } from '../../../src/cli/terminal/text.ts'
+import { excerpt, padText, textWidth } from '../../../src/cli/terminal/output.ts'
 
 test('the width of a text is the number of columns that a terminal uses for it', () => {
   const widths = {

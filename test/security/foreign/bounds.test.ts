@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UnusableHash } from '../../../src/security/foreign/foreign-hash.ts'
-import { parseForeignHash } from '../../../src/security/foreign/parse-hash.ts'
+import { parseForeignHash } from '../../../src/security/foreign/kinds.ts'
 
 /** Base64 of a number of bytes, without padding. */
 const bytes = (length: number) => Buffer.alloc(length, 'k').toString('base64').replaceAll('=', '')

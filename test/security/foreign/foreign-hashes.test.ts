@@ -4,9 +4,8 @@ import { test } from 'node:test'
 import { hash as hashWithBcrypt } from '@node-rs/bcrypt'
 import { compare, createEqualWork, remainingWork } from '../../../src/security/foreign/equal-work.ts'
 import { type HashCost, UnusableHash } from '../../../src/security/foreign/foreign-hash.ts'
-import { kindOf } from '../../../src/security/foreign/kinds.ts'
+import { kindOf, parseForeignHash } from '../../../src/security/foreign/kinds.ts'
 import { boundedWork } from '../../../src/security/foreign/login-work.ts'
-import { parseForeignHash } from '../../../src/security/foreign/parse-hash.ts'
 import { createPasswords, NO_PASSWORD } from '../../../src/security/password.ts'
 
 type Vector = { readonly by: string; readonly password: string; readonly hash: string }

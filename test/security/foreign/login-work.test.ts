@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createMeasuredWork, measureInThread } from '../../../src/security/foreign/equal-work.ts'
 import { kindOf } from '../../../src/security/foreign/kinds.ts'
 import { boundedWork, createForeignKinds, decideKinds, MAX_COMPUTED_MS, OWN_FAMILY } from '../../../src/security/foreign/login-work.ts'
 import { createMeasurements, measureUnitMs } from '../../../src/security/foreign/measure.ts'
-import { measureInThread } from '../../../src/security/foreign/measure-thread.ts'
-import { createMeasuredWork } from '../../../src/security/foreign/measured-work.ts'
 
 const [ARGON2, SCRYPT] = ['argon2id 262144 1 1', 'scrypt 16384 8 1']
 

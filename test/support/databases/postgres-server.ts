@@ -4,7 +4,7 @@ import { chmodSync, chownSync, cpSync, existsSync, readFileSync, rmSync, writeFi
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import { codeOf } from '../../../src/shared/system-errors.ts'
+import { codeOf } from '../../../src/shared/errors.ts'
 import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
 import { freePort } from '../servers/free-port.ts'
 import { newFolder, runFolder } from './run-folder.ts'

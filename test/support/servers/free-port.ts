@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { codeOf } from '../../../src/shared/system-errors.ts'
+import { codeOf } from '../../../src/shared/errors.ts'
 
 // Below the ports that systems choose for connections and for servers that listen on port 0.
 const [FIRST_PORT, LAST_PORT] = [11_000, 30_000]

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { pino } from 'pino'
 import type { Dispatcher } from '../../../src/delivery/dispatcher.ts'
-import { createMailDispatcher, type MailDispatcherParts } from '../../../src/delivery/mail/mail-dispatcher.ts'
+import { createMailDispatcher, type MailDispatcherParts } from '../../../src/delivery/mail/mail.delivery.ts'
 import { MailError, type MailMessage, type MailTransport } from '../../../src/delivery/mail/transport.ts'
 import { statement } from '../../../src/storage/database.ts'
 import type { TestApp } from '../app/start-app.ts'

@@ -5,8 +5,11 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import type { Dispatcher } from '../../../src/delivery/dispatcher.ts'
-import type { AttemptOutcome } from '../../../src/delivery/webhooks/webhook.delivery.ts'
-import { createWebhookDispatcher, type WebhookDispatcherParts } from '../../../src/delivery/webhooks/webhook-dispatcher.ts'
+import {
+  type AttemptOutcome,
+  createWebhookDispatcher,
+  type WebhookDispatcherParts,
+} from '../../../src/delivery/webhooks/webhook.delivery.ts'
 import type { WebhookEvent } from '../../../src/model/webhook.ts'
 import { type Queries, statement } from '../../../src/storage/database.ts'
 import { insertWebhook } from '../../../src/storage/repositories/webhooks/webhook.repository.ts'

@@ -1,6 +1,5 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
-import type { FieldTree } from '../../../domain/import/fields.ts'
-import type { JsonObject } from '../../../domain/import/imported-user.ts'
+import type { FieldTree, JsonObject } from '../../../domain/import/imported-user.ts'
 import { snakeCase } from '../../../model/entity.ts'
 import { defineSource, FOREVER, fromTimestamp, isInFuture, type Source, splitName } from './source.ts'
 

@@ -1,4 +1,4 @@
-import { USER_FIELDS } from '../../../domain/import/fields.ts'
+import { USER_FIELDS } from '../../../domain/import/imported-user.ts'
 import { defineSource, type Source } from './source.ts'
 
 export const LATCHKEY = defineSource({

@@ -1,6 +1,6 @@
 import { checkTime } from '../../../domain/import/field-checks.ts'
-import type { FieldTree, Known, UserFields } from '../../../domain/import/fields.ts'
-import { isObject, type JsonObject } from '../../../domain/import/imported-user.ts'
+import { type FieldTree, isObject, type JsonObject, type Known, type UserFields } from '../../../domain/import/imported-user.ts'
+import { isoTime } from '../../../model/entity.ts'
 import type { UnreadFields } from '../unread-fields.ts'
 
 /** How the users of another product become users of Latchkey. */
@@ -10,7 +10,7 @@ export type Source = {
   readonly listName?: string
   /** The columns that a CSV file has to have. Without them, the source has no CSV. */
   readonly csvColumns?: readonly string[]
-  /** What a user of this source always has, such as `localId`. It tells a file of another source. */
+  /** What a user of this source always has, such as `localId`. A file whose users lack it comes from another source. */
   readonly mark: string
   isUser(record: JsonObject): boolean
   /** Whether a record is known to be something else than a user. It is passed over and not counted. */
@@ -49,7 +49,7 @@ export function fromTimestamp(value: unknown): string | undefined {
   const time = typeof value === 'string' && /^-?\d{1,17}$/.test(value) ? Number(value) : value
   if (typeof time !== 'number' || !Number.isFinite(time)) return undefined
   const milliseconds = Math.abs(time) < FIRST_MILLISECONDS ? time * 1000 : time
-  return new Date(Math.min(Math.max(milliseconds, 0), LAST_TIME)).toISOString()
+  return isoTime(Math.min(Math.max(milliseconds, 0), LAST_TIME))
 }
 
 /** PostgreSQL has this time. */

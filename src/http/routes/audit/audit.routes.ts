@@ -1,6 +1,5 @@
 import { type Audit, EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventPage } from '../../../domain/audit/audit.service.ts'
-import { eventCursor } from '../../../domain/values/event-cursor.ts'
-import type { EventPlace } from '../../../model/audit.ts'
+import { type EventPlace, eventCursor } from '../../../model/audit.ts'
 import { AUDITED_KINDS, EVENT, type StoredEvent } from '../../../model/event.ts'
 import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'

@@ -1,6 +1,5 @@
 import type { ActiveCredential, Introspection } from '../../../domain/identity/introspection.service.ts'
-import { type Requirements, requireIdentity } from '../../../domain/identity/requirements.ts'
-import { parseScopeString, scopeString } from '../../../domain/identity/scopes.ts'
+import { parseScopeString, type Requirements, requireIdentity, scopeString } from '../../../domain/identity/requirements.ts'
 import type { Caller } from '../../../model/caller.ts'
 import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'

@@ -1,6 +1,5 @@
 import type { OfflineTokens } from '../../../domain/identity/offline-tokens.service.ts'
-import { KEY_SET_MAX_AGE_SECONDS, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-key-times.ts'
-import type { SigningKeys } from '../../../domain/identity/signing-keys.ts'
+import { KEY_SET_MAX_AGE_SECONDS, type SigningKeys, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-keys.ts'
 import { described, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { integer, TOKEN_EXAMPLE, Type, text } from '../../validation/schema.ts'

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../../metrics/metrics.ts'
-import { FORWARDED_HEADER, INSTANCE_HEADER } from '../../../shared/instance-header.ts'
+import { FORWARDED_HEADER, INSTANCE_HEADER } from '../../../shared/program.ts'
 import { described, MetricsView, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { isForwardedUnseen } from '../../pipeline/request-log.ts'

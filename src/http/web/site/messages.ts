@@ -1,5 +1,5 @@
 import { REFUSALS } from '../../../model/refusal.ts'
-import { counted } from '../../../shared/counted.ts'
+import { counted } from '../../../shared/text.ts'
 import type { Answer, ErrorCode } from '../../answers/answers.ts'
 import { MESSAGES, tooShort, type ValidationIssue } from '../../validation/validation-error.ts'
 

@@ -1,4 +1,4 @@
-import type { Brand } from '../../../shared/brand.ts'
+import type { Brand } from '../../../model/brand.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { PAGE_SEGMENT } from '../../pipeline/reachability.ts'

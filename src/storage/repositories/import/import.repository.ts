@@ -1,6 +1,6 @@
 import { KEY_ROW, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../../model/api-key.ts'
 import { entity, type Given, text, type ValuesOf } from '../../../model/entity.ts'
-import { USER, USER_COPIES, USER_ROW, USER_SECRETS, type UserRow } from '../../../model/user.ts'
+import { USER, USER_COPIES, USER_DETAILS, USER_ROW, USER_SECRETS, type UserRow } from '../../../model/user.ts'
 import {
   countsChanges,
   exists,
@@ -17,7 +17,14 @@ import { firstVersions, fold } from '../users/user.repository.ts'
 
 const { emailVersion, resetVersion } = USER_SECRETS.fields
 const VERSIONS = entity('users', { emailVersion, resetVersion })
-const STATE = entity('users', { ...USER.fields, ...USER_COPIES.fields, passwordHash: text })
+const STATE = entity('users', { ...USER.fields, ...USER_DETAILS.fields, ...USER_COPIES.fields, passwordHash: text })
+// The address identifies the account, and its times stay.
+const { firstName, lastName } = USER.fields
+const { createdAt: _, lastLoginAt: __, ...details } = USER_DETAILS.fields
+const UPDATED = entity('users', { firstName, lastName, ...details })
+/** The fields that an update takes from the file unless the file leaves them out. */
+export const UPDATED_FIELDS = Object.keys(UPDATED.fields) as readonly (keyof typeof UPDATED.fields)[]
+const givenOrPresent = (column: string) => `${column} = coalesce(given.${column}, users.${column})`
 const FOUND = entity('users', { id: USER.fields.id, emailKey: USER_COPIES.fields.emailKey })
 
 /** What an import knows of a user. */
@@ -60,14 +67,9 @@ const UPDATE_USERS = statement(
   withGivenUsers(
     (given) => `
   update users set
-    first_name = coalesce(given.first_name, users.first_name),
-    first_name_folded = coalesce(given.first_name_folded, users.first_name_folded),
-    last_name = coalesce(given.last_name, users.last_name),
-    last_name_folded = coalesce(given.last_name_folded, users.last_name_folded),
+    ${[...UPDATED.columnNames, 'first_name_folded', 'last_name_folded', 'verified', 'password_hash'].map(givenOrPresent).join(', ')},
     role = case when users.role = 'admin' then 'admin' else coalesce(given.role, users.role) end,
     banned = case when users.role = 'admin' then users.banned else coalesce(given.banned, users.banned) end,
-    verified = coalesce(given.verified, users.verified),
-    password_hash = coalesce(given.password_hash, users.password_hash),
     foreign_kind = case when given.password_hash is null then users.foreign_kind else given.foreign_kind end,
     reset_version = users.reset_version
       + case when given.password_hash <> users.password_hash or (given.banned and not users.banned) then 1 else 0 end

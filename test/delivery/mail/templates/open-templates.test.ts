@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openTemplates } from '../../../../src/delivery/mail/templates/open-templates.ts'
+import { openTemplates } from '../../../../src/delivery/mail/open-templates.ts'
 import { MAIL_KINDS } from '../../../../src/model/mail.ts'
 import { temporaryFolder } from '../../../support/databases/databases.ts'
 
@@ -12,7 +12,7 @@ const NAMES = MAIL_KINDS.flatMap((kind) => [`${kind}.subject.txt`, `${kind}.txt`
 async function errorsOf(t: TestContext, files: Readonly<Record<string, string | Buffer>>): Promise<string[]> {
   const folder = temporaryFolder(t)
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
-  const { errors } = await openTemplates(folder, false)
+  const { errors } = await openTemplates(folder, { hasLogo: false })
   return errors.map((error) => error.replaceAll(`${folder}/`, ''))
 }
 
@@ -20,7 +20,7 @@ test('each part of each mail can be replaced, and the others keep their built-in
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'verify.subject.txt'), 'Welcome\n')
   writeFileSync(join(folder, 'reset.html'), '<p>{{link}}</p>')
-  const { templates, errors } = await openTemplates(folder, false)
+  const { templates, errors } = await openTemplates(folder, { hasLogo: false })
   assert.deepEqual(errors, [])
   assert.deepEqual(templates, { verify: { subject: ['Welcome'] }, reset: { html: ['<p>', { placeholder: 'link' }, '</p>'] } })
 })
@@ -28,7 +28,7 @@ test('each part of each mail can be replaced, and the others keep their built-in
 test('line ends of Windows and a byte order mark do not matter', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'verify.subject.txt'), '\uFEFFWelcome\r\n')
-  assert.deepEqual(await openTemplates(folder, false), { templates: { verify: { subject: ['Welcome'] } }, errors: [] })
+  assert.deepEqual(await openTemplates(folder, { hasLogo: false }), { templates: { verify: { subject: ['Welcome'] } }, errors: [] })
 })
 
 test('every problem of every file is reported, with the file and the line', async (t) => {
@@ -61,13 +61,13 @@ test('a file that cannot be used is reported', async (t) => {
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'verify.txt'))
   symlinkSync(join(folder, 'nowhere'), join(folder, 'reset.txt'))
-  const { errors } = await openTemplates(folder, false)
+  const { errors } = await openTemplates(folder, { hasLogo: false })
   assert.deepEqual(errors, [`${folder}/reset.txt:1: does not exist`, `${folder}/verify.txt:1: should be a file`])
 })
 
 test('a folder that cannot be read is reported', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'file'), '')
-  assert.deepEqual((await openTemplates(join(folder, 'nowhere'), false)).errors, [`${folder}/nowhere does not exist`])
-  assert.deepEqual((await openTemplates(join(folder, 'file'), false)).errors, [`${folder}/file is not a folder`])
+  assert.deepEqual((await openTemplates(join(folder, 'nowhere'), { hasLogo: false })).errors, [`${folder}/nowhere does not exist`])
+  assert.deepEqual((await openTemplates(join(folder, 'file'), { hasLogo: false })).errors, [`${folder}/file is not a folder`])
 })

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseTemplate } from '../../../../src/delivery/mail/templates/parse-template.ts'
-import type { MailPart } from '../../../../src/delivery/mail/templates/placeholders.ts'
-import { fillHtml, fillSubject, fillText } from '../../../../src/delivery/mail/templates/template.ts'
+import { parseTemplate } from '../../../../src/delivery/mail/parse-template.ts'
+import { fillHtml, fillSubject, fillText, type MailPart } from '../../../../src/delivery/mail/template.ts'
 
 function problemsOf(part: MailPart, source: string, hasLogo = false): string[] {
   return parseTemplate(source, { kind: 'verify', part, hasLogo }).problems.map(({ line, message }) => `${line}: ${message}`)
