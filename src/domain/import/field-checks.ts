@@ -7,7 +7,7 @@ import { type JsonObject, Rejected } from './imported-user.ts'
 /** Returns the value of a field, or undefined if it was left out. Throws Rejected with the name of the field and the reason. */
 type FieldCheck = (name: string, value: unknown) => unknown
 
-/** Returns a function that checks an object of a file: each field by its kind, unless it has a check of its own. */
+/** Returns a function that checks an object of a file: each field by its kind, unless the caller passes another check for it. */
 export function checkFields<F extends Fields>(fields: F, own: { readonly [Name in keyof F]?: FieldCheck } = {}) {
   const checks = Object.entries(fields).map(([name, field]) => ({ name, column: snakeCase(name), check: own[name] ?? checkOf(field) }))
   return (record: JsonObject, prefix = ''): Given<F> => {

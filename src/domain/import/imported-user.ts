@@ -14,8 +14,10 @@ const { keyId: __, ...SECRET_FIELDS } = RETIRING_SECRET.fields
 export const MOVED_SECRET = entity('retiring_secrets', SECRET_FIELDS)
 
 /**
- * The names of the fields that a reader reads. A field that has fields of its own, or a list of such objects, is a tree; in CSV it is JSON
- * text. A text is the only value with which an object is read at all, such as the type of a list's entries.
+ * The fields that a reader reads. The value of each name is:
+ * - `true` for a plain value,
+ * - a tree for an object or a list of objects, which CSV has as JSON text,
+ * - a text for a field that selects entries: of a list, only the first object in which the field has this value is read.
  */
 export type FieldTree = { readonly [name: string]: true | string | FieldTree }
 

@@ -106,7 +106,7 @@ export type MeasureFamilies = (families: readonly string[]) => Promise<ReadonlyM
 // The thread runs from the sources and from the built package, where file names end differently.
 const WORKER_FILE = new URL(`./measure.worker${extname(import.meta.url)}`, import.meta.url)
 
-/** Measures on a thread of its own: the service continues meanwhile, and its other work is not measured. */
+/** Measures on a separate thread, so that the service continues meanwhile and its other work is not measured. */
 export async function measureInThread(families: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const worker = new Worker(WORKER_FILE, { workerData: families, execArgv: [], name: 'latchkey-measure' })
   const exited = once(worker, 'exit').then(([code]) => Promise.reject(new Error(`the thread that measures ended with code ${code}`)))

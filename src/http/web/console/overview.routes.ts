@@ -52,7 +52,7 @@ ${checksCard(checks, site.now())}`
   })
 }
 
-/** With how old they are, where counting takes so long that they are not new. */
+/** Says when the users were counted, unless that was a moment ago. */
 export function userCounts({ root, now }: Pick<Site, 'root' | 'now'>, counted: CountedUsers | undefined): Html {
   const tile = ([status, text]: (typeof STATUSES)[number]) =>
     html`<a class="tile" href="${root}/console/users${status === 'all' ? '' : `?status=${status}`}"><span class="quiet">${text}</span><strong>${counted === undefined ? '…' : numberOf(counted.counts[status])}</strong></a>`

@@ -16,8 +16,8 @@ export function pageNumber({ maxPage }: Paging) {
 }
 
 /**
- * One page of a list. In place of a page beyond the end it is the last page, because a change may have removed the only item of the page
- * that it leads back to. The highest page that an address may name has no next one.
+ * One page of a list. A page beyond the end is answered with the last page: a change may have removed the only item of the page that it
+ * leads back to. The highest page that an address may name has no next one.
  */
 export function pageOf<Item>(items: readonly Item[], requested = 1, { size, maxPage }: Paging): ListPage<Item> {
   const last = Math.min(maxPage, Math.max(1, Math.ceil(items.length / size)))
