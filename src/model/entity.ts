@@ -123,7 +123,11 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
     columns: all.map(({ column, field: { sql } }) => (sql === undefined ? `${table}.${column}` : `${sql} as ${column}`)).join(', '),
     columnNames: written.map(({ column }) => column),
     size: all.length,
-    fromRow: (row) => collect<ValuesOf<F>>(all.map(({ name, field, column }) => [name, field.fromColumn(row[column])])),
+    fromRow(row) {
+      const read: Record<string, unknown> = {}
+      for (const { name, field, column } of all) read[name] = field.fromColumn(row[column])
+      return read as ValuesOf<F>
+    },
     fromValues(values, start = 0) {
       const read: Record<string, unknown> = {}
       for (const [index, { name, field }] of all.entries()) read[name] = field.fromColumn(values[start + index])
@@ -140,7 +144,9 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
     },
     toJson(values) {
       const given: Readonly<Record<string, unknown>> = values
-      return collect<JsonOf<F>>(all.map(({ name, field, column }) => [column, field.toJson(given[name])]))
+      const json: Record<string, unknown> = {}
+      for (const { name, field, column } of all) json[column] = field.toJson(given[name])
+      return json as JsonOf<F>
     },
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { statement } from '../../../src/storage/database.ts'
@@ -28,6 +29,7 @@ async function startedList(t: TestContext) {
     return all(statement, ...values)
   }
   const url = await testApp.app.listen({ port: 0, host: '127.0.0.1' })
+  const connected = once(testApp.app.server, 'connection')
   const request = get(`${url}/users/`, { headers })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   // Observed from the beginning, because the connection may be closed at any moment.
@@ -35,6 +37,8 @@ async function startedList(t: TestContext) {
   ended.catch(() => undefined)
   response.on('error', () => undefined)
   await once(response, 'readable')
+  const [socket] = (await connected) as [Socket]
+  await eventually('a service that waits for its reader', async () => socket.writableNeedDrain || undefined)
   return { testApp, response, ended, readPages: () => pages }
 }
 
