@@ -139,8 +139,9 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
     },
     toRow(values) {
       const given: Readonly<Record<string, unknown>> = values
-      const present = written.filter(({ name }) => given[name] !== undefined)
-      return collect<Record<string, Stored>>(present.map(({ name, field, column }) => [column, field.toColumn(given[name])]))
+      const row: Record<string, Stored> = {}
+      for (const { name, field, column } of written) if (given[name] !== undefined) row[column] = field.toColumn(given[name])
+      return row
     },
     toJson(values) {
       const given: Readonly<Record<string, unknown>> = values
@@ -149,9 +150,4 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
       return json as JsonOf<F>
     },
   }
-}
-
-// The entries come from the fields, one for each, so the object has the type that derives from them.
-function collect<Result>(entries: readonly (readonly [string, unknown])[]): Result {
-  return Object.fromEntries(entries) as Result
 }

@@ -59,7 +59,7 @@ const ACCEPTED_WITHOUT_VALUES: Accepted = [
   ],
   ['select id, email_key from users where email_key in', 'a batch of an import'],
   [
-    'select users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified, users.email_key',
+    'select users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified, users.created_at, users.last_login_at, users.email_key, users.first_name_folded',
     'a batch of an import',
   ],
   ['update users set first_name = coalesce(given.first_name', 'a batch of an import'],
