@@ -89,6 +89,8 @@ new Hono().get('/notes', forHono({ url, role: 'admin' }), (c) => c.text(c.get('i
 
 /** Uses everything once, in a process of its own. */
 const ONCE = `
+import { createClient, createOfflineVerifier, createVerifier } from '@latchkey/client'
+import { latchkey } from '@latchkey/client/express'
 import '@latchkey/client/fastify'
 import '@latchkey/client/hono'
 
