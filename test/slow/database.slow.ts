@@ -1,38 +1,11 @@
 import assert from 'node:assert/strict'
-import { test as plainTest, type TestContext } from 'node:test'
+import { test as plainTest } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import type { DatabaseTarget } from '../../src/storage/database.ts'
-import { type Database, statement, type Transaction } from '../../src/storage/database.ts'
-import { migrate, openDatabase } from '../../src/storage/open.ts'
-import { insertUser } from '../../src/storage/repositories/users/user.repository.ts'
-import { type ContractContext, freshDatabase } from '../support/databases/databases.ts'
+import { statement } from '../../src/storage/database.ts'
+import { addUser, countUsers, migrated } from '../support/databases/opened.ts'
 
-const COUNT = statement<{ count: number }>('select count(*) as count from users')
 const RENAME = statement<{ first_name: string }>('update users set first_name = $2 where id = $1 returning first_name')
-async function migrated(t: ContractContext): Promise<{ db: Database; target: DatabaseTarget }> {
-  const target = await freshDatabase(t, t.database)
-  await migrate(target)
-  return { target, db: await open(t, target) }
-}
-
-async function open(t: TestContext, target: DatabaseTarget): Promise<Database> {
-  const db = await openDatabase(target)
-  t.after(() => db.close())
-  return db
-}
-
-/** Adds a user. Given a database instead of a transaction, it opens one. */
-function addUser(db: Database | Transaction, emailKey: string): Promise<number | undefined> {
-  if ('transaction' in db) return db.transaction((tx) => addUser(tx, emailKey))
-  const names = { firstName: 'Mia', lastName: 'Muster' }
-  return insertUser(db, { email: emailKey, emailKey, ...names, passwordHash: '', role: 'user', verified: true, createdAt: 0 })
-}
-
-async function countUsers(db: Pick<Database, 'first'>): Promise<number> {
-  return (await db.first(COUNT))?.count ?? -1
-}
-
 /** A promise that the test settles itself. */
 function gate(): { readonly opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -8,47 +8,22 @@ import postgres from 'postgres'
 import { emailKey } from '../../src/domain/values/email.ts'
 import { Refusal } from '../../src/model/refusal.ts'
 import type { Session } from '../../src/model/session.ts'
-import type { DatabaseTarget } from '../../src/storage/database.ts'
-import { type Database, declaredStatements, statement, type Transaction, UniqueViolation } from '../../src/storage/database.ts'
-import { migrate, openDatabase } from '../../src/storage/open.ts'
+import { type Database, declaredStatements, statement, UniqueViolation } from '../../src/storage/database.ts'
+import { migrate } from '../../src/storage/open.ts'
 import { findSessionUser, insertSession } from '../../src/storage/repositories/sessions/session.repository.ts'
-import { insertUser } from '../../src/storage/repositories/users/user.repository.ts'
 import { eventually, until } from '../support/app/eventually.ts'
-import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
+import { freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
+import { addUser, countUsers, migrated, open } from '../support/databases/opened.ts'
 import { startNode } from '../support/processes/processes.ts'
 
-const COUNT = statement<{ count: number }>('select count(*) as count from users')
 const DELETE = statement('delete from users where id = $1')
 const RENAME = statement<{ first_name: string }>('update users set first_name = $2 where id = $1 returning first_name')
 const AS_NUMBER = statement('select cast($1 as bigint) as number')
 const HOLD_LOCK = fileURLToPath(new URL('../support/processes/lock-process.ts', import.meta.url))
 const STORAGE = new URL('../../src/storage/repositories/', import.meta.url)
 
-async function migrated(t: ContractContext): Promise<{ db: Database; target: DatabaseTarget }> {
-  const target = await freshDatabase(t, t.database)
-  await migrate(target)
-  return { target, db: await open(t, target) }
-}
-
-async function open(t: TestContext, target: DatabaseTarget): Promise<Database> {
-  const db = await openDatabase(target)
-  t.after(() => db.close())
-  return db
-}
-
-/** Adds a user. Given a database instead of a transaction, it opens one. */
-function addUser(db: Database | Transaction, emailKey: string): Promise<number | undefined> {
-  if ('transaction' in db) return db.transaction((tx) => addUser(tx, emailKey))
-  const names = { firstName: 'Mia', lastName: 'Muster' }
-  return insertUser(db, { email: emailKey, emailKey, ...names, passwordHash: '', role: 'user', verified: true, createdAt: 0 })
-}
-
 function addSession(db: Database, session: Session): Promise<void> {
   return db.transaction((tx) => insertSession(tx, session))
-}
-
-async function countUsers(db: Pick<Database, 'first'>): Promise<number> {
-  return (await db.first(COUNT))?.count ?? -1
 }
 
 /** Repeats work that was refused because the machine is busy. Unless its commit was on its way, it has changed nothing. */

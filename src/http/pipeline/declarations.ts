@@ -44,7 +44,7 @@ export type PasswordQuestion<Request = FastifyRequest> = {
   readonly cancel?: string
 }
 
-/** Whether a page asks for the password: not at all, each time by a field of its own form, or if it was given over ten minutes ago. */
+/** Whether a page asks for the password: never, each time in a field of the form, or if it was given over ten minutes ago. */
 export type AsksForPassword<Request = FastifyRequest> = false | 'in-form' | PasswordQuestion<Request>
 
 declare module 'fastify' {

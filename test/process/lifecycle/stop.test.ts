@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text as readAll } from 'node:stream/consumers'
-import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { test } from 'node:test'
 import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { startMain } from '../../support/processes/main-process.ts'
+import { npmStart } from '../../support/processes/npm-start.ts'
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const START_DEADLINE_MS = 60_000
 const STOP_DEADLINE_MS = 60_000
 const PATIENT = { timeout: 300_000 }
 // The deadline that ends unfinished requests never comes, so that a service which exits has not waited for it.
@@ -133,31 +130,6 @@ test('SIGINT twice at once, as npm and the terminal send it on Ctrl+C, is a grac
   await once(npm, 'close', { signal: AbortSignal.timeout(STOP_DEADLINE_MS) })
   assert.match(output(), /"msg":"stopping"[\s\S]*"msg":"stopped"/)
 })
-
-/** The service as `npm start` runs it, and the process id of the service itself. */
-async function npmStart(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
-  const { PATH, HOME } = process.env
-  const env = { PATH, HOME, PORT: '0', DATABASE_URL: `sqlite:${join(temporaryFolder(t), 'latchkey.db')}`, ...settings }
-  const npm = spawn('npm', ['start'], { cwd: ROOT, env })
-  let printed = ''
-  npm.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-  const pidOf = () => Number(/"pid":(\d+),[^\n]*"msg":"listening"/.exec(printed)?.[1])
-  await until('the service listens', () => pidOf() > 0 && printed.includes('listens on'), START_DEADLINE_MS)
-  const servicePid = pidOf()
-  t.after(() => {
-    npm.kill('SIGKILL')
-    if (isAlive(servicePid)) process.kill(servicePid, 'SIGKILL')
-  })
-  return { npm, servicePid, output: () => printed }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 test('an uncaught error is logged, and the service finishes what is in flight and exits with 1', async (t) => {
   const throwOnSignal = `process.on('SIGUSR2', () => { throw new Error('uncaught in this test') })`
