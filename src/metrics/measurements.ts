@@ -45,8 +45,8 @@ export type WebhookAttempts = Readonly<Record<'delivered' | 'retried' | 'failed'
 type WebhookState = {
   readonly pending: number
   readonly failed: number
-  readonly oldestAt: number | undefined
-  readonly stoppedAt: number | undefined
+  readonly oldestAt?: number | undefined
+  readonly stoppedAt?: number | undefined
 }
 
 export type WebhookSources = {

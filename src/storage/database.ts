@@ -88,7 +88,6 @@ export type TransactionOptions = {
   readonly isLong?: boolean | undefined
 }
 
-/** The deadline of a long transaction. */
 export const LONG_TRANSACTION_MS = 60_000
 
 export type Database = Queries & {
@@ -101,18 +100,13 @@ export type Database = Queries & {
 
 /** The reading side of a database. A statement that writes throws: rules write through their changes only. */
 export function readsOf(db: Reads): Reads {
-  function requireRead({ isRead, sql }: Statement<unknown>): void {
-    if (!isRead) throw new Error(`not a read: ${sql}`)
+  function requireRead<Row>(statement: Statement<Row>): Statement<Row> {
+    if (!statement.isRead) throw new Error(`not a read: ${statement.sql}`)
+    return statement
   }
   return {
-    first(statement, ...values) {
-      requireRead(statement)
-      return db.first(statement, ...values)
-    },
-    all(statement, ...values) {
-      requireRead(statement)
-      return db.all(statement, ...values)
-    },
+    first: (statement, ...values) => db.first(requireRead(statement), ...values),
+    all: (statement, ...values) => db.all(requireRead(statement), ...values),
   }
 }
 
@@ -136,12 +130,12 @@ const catalogue: Statement<unknown>[] = []
 
 /** Declares a statement. Repositories do so at the top level of their file, so that drivers can prepare all of them at start. */
 export function statement<Row>(sql: SqlText, fromRow?: (row: StoredRow) => Row): Statement<Row> {
-  return declare({ ...textsOf(sql), isLong: false, fromRow })
+  return declare(sql, { isLong: false, fromRow })
 }
 
 /** Declares a long read, such as a search. PostgreSQL plans it for each execution, with its values. */
 export function longRead<Row>(sql: SqlText, fromRow?: (row: StoredRow) => Row): Statement<Row> {
-  return declare({ ...textsOf(sql), isRead: true, isLong: true, fromRow })
+  return declare(sql, { isLong: true, fromRow })
 }
 
 /**
@@ -160,16 +154,13 @@ export function hotRead<Row>(
     select found.*, asked.place from unnest(${lists.join(', ')}) with ordinality as asked (${names.join(', ')}, place)
     cross join lateral (${sqlWith(names.map((name) => `asked.${name}`))} limit 1) as found`
   const sql = sqlWith(types.map((_, index) => `$${index + 1}`))
-  return declare({ ...textsOf(sql), isLong: false, hot: { read, types, gatheredSql } })
+  return declare(sql, { isLong: false, hot: { read, types, gatheredSql } })
 }
 
-function textsOf(text: SqlText): Pick<Statement<unknown>, 'sql' | 'sqliteSql' | 'isRead'> {
+function declare<Row>(text: SqlText, properties: Pick<Statement<Row>, 'isLong' | 'hot' | 'fromRow'>): Statement<Row> {
   const { postgres: sql, sqlite: sqliteSql } = typeof text === 'string' ? { postgres: text, sqlite: text } : text
-  return { sql, sqliteSql, isRead: /^\s*select\b/i.test(sql) }
-}
-
-function declare<Row>(text: Omit<Statement<Row>, 'index'>): Statement<Row> {
-  const declared: Statement<Row> = { index: catalogue.length, ...text }
+  const isRead = properties.isLong || /^\s*select\b/i.test(sql)
+  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql, isRead, ...properties }
   catalogue.push(declared)
   return declared
 }
@@ -181,55 +172,4 @@ export function declaredStatements(): readonly Statement<unknown>[] {
 /** The beginning of a statement that inserts one row with the values of an entity. */
 export function insertInto(table: string, { columnNames }: { readonly columnNames: readonly string[] }): string {
   return `insert into ${table} (${columnNames.join(', ')}) values (${columnNames.map((_, index) => `$${index + 1}`).join(', ')})`
-}
-
-/*
- * Most functions of a repository are one statement, and are declared as that: what they run on, such as a transaction, and their
- * parameters, which are `$1`, `$2` and so on.
- */
-
-/** Runs a statement whose effect nobody asks for. */
-export function runs<Db extends Queries, Values extends readonly Value[]>(sql: SqlText): (db: Db, ...values: Values) => Promise<void> {
-  const declared = statement(sql)
-  return async (db, ...values) => void (await db.run(declared, ...values))
-}
-
-/** Returns whether a row was changed. */
-export function changes<Db extends Queries, Values extends readonly Value[]>(
-  sql: SqlText,
-): (db: Db, ...values: Values) => Promise<boolean> {
-  const declared = statement(sql)
-  return async (db, ...values) => (await db.run(declared, ...values)) > 0
-}
-
-/** Returns how many rows were changed. */
-export function countsChanges<Db extends Queries, Values extends readonly Value[]>(
-  sql: SqlText,
-): (db: Db, ...values: Values) => Promise<number> {
-  const declared = statement(sql)
-  return (db, ...values) => db.run(declared, ...values)
-}
-
-/** Finds one row, or none. */
-export function finds<Row, Values extends readonly Value[], Db extends Reads = Reads>(
-  sql: SqlText,
-  fromRow?: (row: StoredRow) => Row,
-): (db: Db, ...values: Values) => Promise<Row | undefined> {
-  const declared = statement(sql, fromRow)
-  return (db, ...values) => db.first(declared, ...values)
-}
-
-/** Returns whether there is a row. */
-export function exists<Db extends Reads, Values extends readonly Value[]>(sql: SqlText): (db: Db, ...values: Values) => Promise<boolean> {
-  const declared = statement(sql)
-  return async (db, ...values) => (await db.first(declared, ...values)) !== undefined
-}
-
-/** Lists all rows that it finds. */
-export function lists<Row, Values extends readonly Value[], Db extends Reads = Reads>(
-  sql: SqlText,
-  fromRow?: (row: StoredRow) => Row,
-): (db: Db, ...values: Values) => Promise<Row[]> {
-  const declared = statement(sql, fromRow)
-  return (db, ...values) => db.all(declared, ...values)
 }

@@ -1,5 +1,6 @@
-import { changes, countsChanges, type Queries, type SqlText, statement } from './database.ts'
-import { deleteListed } from './tables.ts'
+import { type Queries, type SqlText, statement, type Value } from './database.ts'
+import { changes, countsChanges } from './repository-functions.ts'
+import { around, deleteListed } from './tables.ts'
 
 export type Claim = {
   readonly lease: string
@@ -10,30 +11,29 @@ export type Claim = {
   readonly takesOver: boolean
 }
 
-export type Leased = { readonly id: number; readonly lease: string }
+type Leased = { readonly id: number; readonly lease: string }
 
 /**
  * What mails and webhooks have in common: rows of an outbox that one process at a time sends, under a lease. While a row is leased, `due_at`
- * is the end of the lease. A change under a lease does nothing once another process has taken over.
+ * is the end of the lease.
  */
 export function leasedRows(table: 'outbox' | 'webhook_deliveries') {
-  const postpone = statement(`
-    update ${table} set lease = null, attempts = attempts + 1, due_at = $3, last_error = $4 where id = $1 and lease = $2`)
-  // Renewals may overtake each other on their way to PostgreSQL: an earlier one must not shorten the lease.
-  const extend = statement(`update ${table} set due_at = $3 where id = $1 and lease = $2 and due_at < $3`)
-  const release = statement(`update ${table} set lease = null, due_at = $3 where id = $1 and lease = $2`)
+  /** A change under a lease, with values from `$3` on. It does nothing once another process has taken over. */
+  function underLease<Values extends readonly Value[]>(set: string, condition = 'true') {
+    const declared = statement(`update ${table} set ${set} where id = $1 and lease = $2 and ${condition}`)
+    return async (db: Queries, { id, lease }: Leased, ...values: Values) => void (await db.run(declared, id, lease, ...values))
+  }
   return {
-    async extendLease(db: Queries, { id, lease }: Leased, leaseEndsAt: number): Promise<void> {
-      await db.run(extend, id, lease, leaseEndsAt)
-    },
+    // Renewals may overtake each other on their way to PostgreSQL: an earlier one must not shorten the lease.
+    extendLease: underLease<[leaseEndsAt: number]>('due_at = $3', 'due_at < $3'),
     /** Ends the lease of a row that was not tried; it is due at once. */
-    async release(db: Queries, { id, lease }: Leased, now: number): Promise<void> {
-      await db.run(release, id, lease, now)
-    },
+    release: underLease<[now: number]>('lease = null, due_at = $3'),
     /** Puts a row off that was not accepted. */
-    async postpone(db: Queries, { id, lease }: Leased, dueAt: number, reason: string): Promise<void> {
-      await db.run(postpone, id, lease, dueAt, reason)
-    },
+    postpone: underLease<[dueAt: number, reason: string]>('lease = null, attempts = attempts + 1, due_at = $3, last_error = $4'),
+    /** Ends the lease of a row as if it were new; it is due at once. */
+    requeue: underLease<[now: number]>('lease = null, due_at = $3, attempts = 0'),
+    /** Marks a row as failed. */
+    giveUp: underLease<[now: number, reason: string]>('lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4'),
     /** Resets a row as if it were new, and due now. Returns false if there is none, or if it is being sent: it would be sent twice. */
     retry: changes<Queries, [id: number, now: number]>(`
       update ${table} set requested_at = $2, due_at = $2, attempts = 0, lease = null, last_error = null, failed_at = null
@@ -49,5 +49,5 @@ export function leasedRows(table: 'outbox' | 'webhook_deliveries') {
 
 /** On PostgreSQL, processes skip the rows that another one has locked, and so never wait for each other. SQLite has one writer. */
 export function skippingLocked(sql: (skipLocked: string) => string): SqlText {
-  return { postgres: sql('for update skip locked'), sqlite: sql('') }
+  return around({ postgres: 'for update skip locked', sqlite: '' }, sql)
 }

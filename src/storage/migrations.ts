@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { type DatabaseTarget, insertInto } from './database.ts'
 
 export type Migration = {
   readonly name: string
@@ -27,6 +28,10 @@ export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', impor
 
 export const CREATE_HISTORY =
   'create table if not exists schema_migrations (name text primary key, checksum text not null, applied_at bigint not null)'
+export const HISTORY_EXISTS = {
+  sqlite: "select 1 from sqlite_schema where name = 'schema_migrations'",
+  postgres: "select 1 from pg_class where oid = to_regclass('schema_migrations')",
+}
 // All columns: a database of an earlier version lacks usable_from.
 export const READ_HISTORY = 'select * from schema_migrations order by name'
 const USABLE_FROM = /^-- usable-from: (\d{4})$/m
@@ -47,24 +52,31 @@ export function readMigrations(folder: string): Migration[] {
     })
 }
 
+/** The migrations that a database lacks, and the names of those that only a newer version has. */
+export type MigrationPlan = { readonly pending: Migration[]; readonly newer: readonly string[] }
+
 /**
- * The migrations that are not applied yet. Throws if a migration was edited after it had been applied, or if a newer version has applied
- * one that this version cannot work with.
+ * Compares the rows of READ_HISTORY with the migrations of this version. Throws if a migration was edited after it had been applied, or if
+ * a newer version has applied one that this version cannot work with.
  */
-export function pendingMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
-  const appliedNames = new Set(applied.map(({ name }) => name))
-  const pending = known.filter(({ name }) => !appliedNames.has(name))
-  for (const { name, checksum } of applied) {
-    const migration = known.find((candidate) => candidate.name === name)
-    if (migration !== undefined && migration.checksum !== checksum) {
+export function planMigrations(
+  kind: DatabaseTarget['kind'],
+  history: readonly unknown[],
+  folder = `${MIGRATIONS_FOLDER}/${kind}`,
+): MigrationPlan {
+  const known = new Map(readMigrations(folder).map((migration) => [migration.name, migration]))
+  const applied = new Map((history as readonly AppliedMigration[]).map((migration) => [migration.name, migration]))
+  const pending = [...known.values()].filter(({ name }) => !applied.has(name))
+  const newer = [...applied.values()].filter(({ name }) => !known.has(name))
+  for (const { name, checksum } of known.values()) {
+    if ((applied.get(name)?.checksum ?? checksum) !== checksum)
       throw new MigrationError(`Migration ${name} was edited after it had been applied to this database; restore its text`)
-    }
   }
-  const newest = known.at(-1)?.name ?? ''
+  const newest = [...known.keys()].at(-1) ?? ''
   // With a gap, the database comes from another line of development, for which the newer migrations promise nothing.
-  const unusable = newerMigrations(known, applied).find(({ usable_from }) => !usable_from || newest < usable_from || pending.length > 0)
+  const unusable = newer.find(({ usable_from }) => !usable_from || newest < usable_from || pending.length > 0)
   if (unusable !== undefined) throw newerVersion(unusable.name)
-  return pending
+  return { pending, newer: newer.map(({ name }) => name) }
 }
 
 export function newerVersion(migration: string): MigrationError {
@@ -73,31 +85,8 @@ export function newerVersion(migration: string): MigrationError {
   )
 }
 
-/** The applied migrations that this version does not have. */
-export function newerMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): AppliedMigration[] {
-  const knownNames = new Set(known.map(({ name }) => name))
-  return applied.filter(({ name }) => !knownNames.has(name))
-}
-
 /** The statement that records an applied migration, and its values. The column usable_from exists from the first migration that declares one. */
 export function recordOf({ name, checksum, usableFrom }: Migration): { readonly sql: string; readonly values: (string | number)[] } {
-  const values = [name, checksum, Date.now()]
-  if (usableFrom === undefined) return { sql: 'insert into schema_migrations (name, checksum, applied_at) values ($1, $2, $3)', values }
-  return {
-    sql: 'insert into schema_migrations (name, checksum, applied_at, usable_from) values ($1, $2, $3, $4)',
-    values: [...values, usableFrom],
-  }
-}
-
-/** The names of the pending migrations and of those of a newer version. Throws as `pendingMigrations` does. */
-export function compareWithHistory(
-  kind: 'sqlite' | 'postgres',
-  history: readonly unknown[],
-  folder = `${MIGRATIONS_FOLDER}/${kind}`,
-): { readonly pending: string[]; readonly newer: string[] } {
-  // READ_HISTORY selects these columns.
-  const applied = history as readonly AppliedMigration[]
-  const known = readMigrations(folder)
-  const namesOf = (migrations: readonly { readonly name: string }[]) => migrations.map(({ name }) => name)
-  return { pending: namesOf(pendingMigrations(known, applied)), newer: namesOf(newerMigrations(known, applied)) }
+  const record = { name, checksum, applied_at: Date.now(), ...(usableFrom !== undefined && { usable_from: usableFrom }) }
+  return { sql: insertInto('schema_migrations', { columnNames: Object.keys(record) }), values: Object.values(record) }
 }

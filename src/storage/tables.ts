@@ -45,6 +45,11 @@ export type NumberedTable = keyof typeof NUMBERED_TABLES
 
 const ID_COLUMNS: Partial<Record<TableName, string>> = NUMBERED_TABLES
 
+/** A text for each database, around a part that differs. */
+export function around({ postgres, sqlite }: SqlTexts, sql: (part: string) => string): SqlTexts {
+  return { postgres: sql(postgres), sqlite: sql(sqlite) }
+}
+
 /** Rows of a table that a statement gets as one JSON text, `$1`: a list of objects with the names of the columns. */
 export function givenRows(table: TableName, columns: readonly string[] = TABLES[table]): SqlTexts {
   return {

@@ -11,7 +11,6 @@ import {
   checkSqlite,
   copyInto,
   copySqlite,
-  copyWhole,
   createEmpty,
   flush,
   type OnPages,
@@ -61,7 +60,7 @@ async function backUp(file: string, { force, json }: { readonly force?: true; re
 async function copyTo(database: string, file: string, mayReplace: boolean): Promise<Counts> {
   const progress = createProgress('copying')
   try {
-    return await interruptible((check) => copySqlite(database, file, { mayReplace, onPages: afterEach(check, progress) }))
+    return await interruptible((check) => copySqlite(database, file, { mayReplace, isChecked: true, onPages: afterEach(check, progress) }))
   } catch (error) {
     if (error instanceof Interrupted) throw error
     throw new Error(`${file} was not written: ${explainSystemError(error)}`, { cause: error })
@@ -73,7 +72,9 @@ async function copyTo(database: string, file: string, mayReplace: boolean): Prom
 async function keepAs(database: string, aside: string): Promise<void> {
   const progress = createProgress('keeping a copy of the current database')
   try {
-    await interruptible((check) => copyWhole(database, aside, { onPages: afterEach(check, progress) }))
+    await interruptible((check) =>
+      copySqlite(database, aside, { mayReplace: false, isChecked: false, onPages: afterEach(check, progress) }),
+    )
   } catch (error) {
     if (error instanceof Interrupted) throw error
     throw new Error(`${database} was not changed: its content could not be kept as ${aside}: ${explainSystemError(error)}`, {

@@ -1,76 +1,38 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { AUDIT_MARK, type AuditMark } from '../../model/audit.ts'
+import { AUDIT_MARK } from '../../model/audit.ts'
 import type { WebhookStop } from '../../model/webhook.ts'
 import type { Bit, DatabaseTarget, StoredRow } from '../database.ts'
-import { compareWithHistory, READ_HISTORY } from '../migrations.ts'
-import { withConnection } from '../postgres/connections.ts'
+import { HISTORY_EXISTS, planMigrations, READ_HISTORY } from '../migrations.ts'
+import { type Client, withConnection } from '../postgres/connections.ts'
 import { OLDEST_UNSEALED } from '../repositories/audit/event-seal.repository.ts'
 import { READ_FOREIGN_KINDS } from '../repositories/import/import.repository.ts'
 import { comparePostgresSchema, compareSqliteSchema, type SchemaDifference } from './schema.ts'
 
 /** The state of a database, read without changing anything: not even a migration is applied. */
-export type Inspection = {
+export type Inspection = Awaited<ReturnType<typeof inspectTables>> & {
   /** Such as `PostgreSQL 18.1`. */
   readonly product: string
   readonly isReadOnly: boolean
   /** Why the service cannot use the database, if so. */
   readonly obstacle: string | undefined
-  /** Whether the database belongs to this service. */
-  readonly isOurs: boolean
-  /** The names of the migrations that the next start will apply. */
-  readonly pending: readonly string[]
-  /** The names of the migrations of a newer version, if this version can work with them. */
-  readonly newer: readonly string[]
   /** How the schema differs from what its migrations create, as far as this version knows them; undefined if it cannot be compared. */
   readonly differences: readonly SchemaDifference[] | undefined
-  readonly admins: number
-  /** The number of admins who can log in: verified and not banned. */
-  readonly ableAdmins: number
-  readonly pendingMails: number
-  readonly failedMails: number
-  readonly oldestMailAt: number | undefined
-  readonly webhooks: WebhookQueue
-  readonly webhookStops: readonly WebhookStop[]
-  readonly secretUses: readonly SecretUse[]
-  /** The secrets of each running process, and of killed ones for some minutes. */
-  readonly secretHolders: readonly SecretHolder[]
-  /** The end of the chain of the audit trail; undefined if nothing is sealed yet. */
-  readonly auditHead: AuditMark | undefined
-  /** The time of the first event that waits to be sealed. */
-  readonly oldestUnsealedAt: number | undefined
-  /** The kinds of password hashes of other systems that accounts have. */
-  readonly foreignKinds: readonly string[]
   /** The clock of the database server; undefined for SQLite, which has no server. */
   readonly serverTime: number | undefined
 }
 
 type SecretUse = { readonly fingerprint: string; readonly lastUsedAt: number }
 type SecretHolder = { readonly processId: string; readonly fingerprint: string; readonly signs: Bit; readonly seenAt: number }
-type WebhookQueue = {
-  readonly pending: number
-  readonly failed: number
-  /** Pending after at least one failed attempt. */
-  readonly retrying: number
-  /** When the pending webhook that waits longest was due. */
-  readonly dueAt: number | undefined
-}
-type Counts = Pick<Inspection, 'admins' | 'ableAdmins' | 'pendingMails' | 'failedMails'> & { readonly oldestMailAt: number | null }
-type Server = {
-  readonly version: string
-  readonly read_only: string
-  readonly encoding: string
-  readonly may_create: boolean
-  readonly now: number
-}
+/** `retrying`: pending after at least one failed attempt. `dueAt`: when the pending webhook that waits longest was due. */
+type WebhookQueue = Readonly<Record<'pending' | 'failed' | 'retrying', number>> & { readonly dueAt: number | null }
+/** `ableAdmins` can log in: they are verified and not banned. */
+type Counts = Readonly<Record<'admins' | 'ableAdmins' | 'pendingMails' | 'failedMails', number>> & { readonly oldestMailAt: number | null }
+type Server = Readonly<Record<'version' | 'read_only' | 'encoding', string>> & { readonly may_create: boolean; readonly now: number }
 /** Runs a statement without parameters. Its rows have the columns that it names. */
 type Read = <Row>(sql: string) => Promise<readonly Row[]>
 
-const HISTORY_EXISTS = {
-  sqlite: "select 1 from sqlite_schema where name = 'schema_migrations'",
-  postgres: "select 1 from pg_class where oid = to_regclass('schema_migrations')",
-}
 const READ_COUNTS = `
   select (select count(*) from users where role = 'admin') as admins,
     (select count(*) from users where role = 'admin' and verified and not banned) as "ableAdmins",
@@ -86,8 +48,10 @@ const READ_WEBHOOKS = `
     min(case when failed_at is null and lease is null and waits_for is null then due_at end) as "dueAt"
   from webhook_deliveries`
 const READ_WEBHOOK_STOPS = 'select endpoint, stopped_at as "stoppedAt" from webhook_stops'
+const NO_WEBHOOKS: WebhookQueue = { pending: 0, failed: 0, retrying: 0, dueAt: null }
 const READ_HEAD = `select ${AUDIT_MARK.columns} from audit_marks where name = 'head'`
-const LOCK_TIMEOUT_MS = 3000
+const READ_INSTANCE = 'select id from instance'
+const TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 5000
 
 /** Returns undefined if there is no database yet; the first start creates it. */
@@ -98,46 +62,48 @@ export function inspectDatabase(target: DatabaseTarget): Promise<Inspection | un
 /** What both databases tell in the same way. Most tables exist only once every migration is applied. */
 async function inspectTables(kind: DatabaseTarget['kind'], read: Read) {
   const isOurs = (await read(HISTORY_EXISTS[kind])).length > 0
-  const { pending, newer } = compareWithHistory(kind, isOurs ? await read(READ_HISTORY) : [])
+  const { pending, newer } = planMigrations(kind, isOurs ? await read(READ_HISTORY) : [])
   const [counts = NO_COUNTS] = isOurs ? await read<Counts>(READ_COUNTS) : []
   const readIfCurrent: Read = async (sql) => (pending.length === 0 ? read(sql) : [])
-  const [webhooks = { pending: 0, failed: 0, retrying: 0, dueAt: undefined }] = await readIfCurrent<WebhookQueue>(READ_WEBHOOKS)
+  const [webhooks = NO_WEBHOOKS] = await readIfCurrent<WebhookQueue>(READ_WEBHOOKS)
   const [head] = await readIfCurrent<StoredRow>(READ_HEAD)
   const [unsealed] = await readIfCurrent<{ readonly at: number }>(OLDEST_UNSEALED[kind])
   return {
+    /** Whether the database belongs to this service. */
     isOurs,
-    pending,
+    /** The names of the migrations that the next start will apply. */
+    pending: pending.map(({ name }) => name),
+    /** The names of the migrations of a newer version, if this version can work with them. */
     newer,
     ...counts,
     oldestMailAt: counts.oldestMailAt ?? undefined,
-    // The database answers null.
     webhooks: { ...webhooks, dueAt: webhooks.dueAt ?? undefined },
     webhookStops: await readIfCurrent<WebhookStop>(READ_WEBHOOK_STOPS),
     secretUses: await readIfCurrent<SecretUse>(READ_SECRET_USES),
+    /** The secrets of each running process, and of killed ones for some minutes. */
     secretHolders: await readIfCurrent<SecretHolder>(READ_SECRET_HOLDERS),
+    /** The end of the chain of the audit trail; undefined if nothing is sealed yet. */
     auditHead: head && AUDIT_MARK.fromRow(head),
+    /** The time of the first event that waits to be sealed. */
     oldestUnsealedAt: unsealed?.at,
+    /** The kinds of password hashes of other systems that accounts have. */
     foreignKinds: (await readIfCurrent<{ readonly kind: string }>(READ_FOREIGN_KINDS)).map(({ kind }) => kind),
   }
 }
 
 async function inspectSqlite(file: string): Promise<Inspection | undefined> {
   if (!isUsable(file)) return undefined
-  const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
-  try {
-    const read: Read = async <Row>(sql: string) => connection.prepare(sql).all() as Row[]
-    const [product] = await read<{ readonly version: string }>('select sqlite_version() as version')
-    const tables = await inspectTables('sqlite', read)
-    return {
-      ...tables,
-      product: `SQLite ${product?.version}`,
-      isReadOnly: false,
-      obstacle: undefined,
-      differences: tables.isOurs ? compareSqliteSchema(connection, { isNewer: tables.newer.length > 0 }) : [],
-      serverTime: undefined,
-    }
-  } finally {
-    connection.close()
+  using connection = new DatabaseSync(file, { readOnly: true, timeout: TIMEOUT_MS })
+  const read = readingSqlite(connection)
+  const [product] = await read<{ readonly version: string }>('select sqlite_version() as version')
+  const tables = await inspectTables('sqlite', read)
+  return {
+    ...tables,
+    product: `SQLite ${product?.version}`,
+    isReadOnly: false,
+    obstacle: undefined,
+    differences: tables.isOurs ? compareSqliteSchema(connection, { isNewer: tables.newer.length > 0 }) : [],
+    serverTime: undefined,
   }
 }
 
@@ -160,7 +126,7 @@ function inspectPostgres(url: string): Promise<Inspection> {
       select current_setting('server_version') as version, current_setting('transaction_read_only') as read_only,
         current_setting('server_encoding') as encoding, coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
         (extract(epoch from clock_timestamp()) * 1000)::bigint as now`
-    const tables = await inspectTables('postgres', async <Row>(sql: string) => [...(await client.unsafe(sql))] as Row[])
+    const tables = await inspectTables('postgres', readingPostgres(client))
     return {
       ...tables,
       product: `PostgreSQL ${server?.version.split(' ')[0]}`,
@@ -177,33 +143,26 @@ function obstacleOf(server: Server | undefined, pending: readonly string[]): str
   return pending.length > 0 && server?.may_create === false ? 'its user may not create tables' : undefined
 }
 
-const READ_INSTANCE = 'select id from instance'
-const TIMEOUT_MS = 3000
-
 /** Reads the id of a database without changing anything. Undefined if there is no database, or if its version is too old to have an id. */
 export async function findInstanceId(target: DatabaseTarget): Promise<string | undefined> {
   try {
-    return target.kind === 'sqlite' ? readSqlite(target.file) : await readPostgres(target.url)
+    if (target.kind === 'postgres')
+      return await withConnection(target.url, { statement_timeout: TIMEOUT_MS }, (client) => readInstanceId(readingPostgres(client)))
+    using connection = new DatabaseSync(target.file, { readOnly: true, timeout: TIMEOUT_MS })
+    return await readInstanceId(readingSqlite(connection))
   } catch {
     return undefined
   }
 }
 
-function readSqlite(file: string): string | undefined {
-  if (!existsSync(file)) return undefined
-  const connection = new DatabaseSync(file, { readOnly: true, timeout: TIMEOUT_MS })
-  try {
-    return idOf(connection.prepare(READ_INSTANCE).get())
-  } finally {
-    connection.close()
-  }
+async function readInstanceId(read: Read): Promise<string | undefined> {
+  return (await read<{ readonly id: string }>(READ_INSTANCE))[0]?.id
 }
 
-function readPostgres(url: string): Promise<string | undefined> {
-  return withConnection(url, { statement_timeout: TIMEOUT_MS }, async (client) => idOf((await client.unsafe(READ_INSTANCE))[0]))
+function readingSqlite(connection: DatabaseSync): Read {
+  return async <Row>(sql: string) => connection.prepare(sql).all() as Row[]
 }
 
-function idOf(row: unknown): string | undefined {
-  // READ_INSTANCE selects this column.
-  return (row as { readonly id: string } | undefined)?.id
+function readingPostgres(client: Client): Read {
+  return async <Row>(sql: string) => [...(await client.unsafe(sql))] as Row[]
 }

@@ -61,22 +61,16 @@ export function compareSqliteSchema(connection: DatabaseSync, { isNewer = false 
   const applied = connection.prepare(READ_HISTORY).all() as AppliedMigration[]
   const expected = expectedSqliteObjects(applied)
   const known = new Set(expected.map(({ tableName }) => tableName))
-  return compareSchemas(
-    expected,
-    sqliteObjectsOf(connection).filter(({ tableName }) => !isNewer || known.has(tableName)),
-  )
+  const found = sqliteObjectsOf(connection).filter(({ tableName }) => !isNewer || known.has(tableName))
+  return compareSchemas(expected, found)
 }
 
 function expectedSqliteObjects(applied: readonly AppliedMigration[]): SqliteObject[] {
   const names = new Set(applied.map(({ name }) => name))
-  const fresh = new DatabaseSync(':memory:')
-  try {
-    fresh.exec(CREATE_HISTORY)
-    for (const { name, sql } of readMigrations(`${MIGRATIONS_FOLDER}/sqlite`)) if (names.has(name)) fresh.exec(sql)
-    return sqliteObjectsOf(fresh)
-  } finally {
-    fresh.close()
-  }
+  using fresh = new DatabaseSync(':memory:')
+  fresh.exec(CREATE_HISTORY)
+  for (const { name, sql } of readMigrations(`${MIGRATIONS_FOLDER}/sqlite`)) if (names.has(name)) fresh.exec(sql)
+  return sqliteObjectsOf(fresh)
 }
 
 function sqliteObjectsOf(connection: DatabaseSync): SqliteObject[] {
@@ -126,45 +120,49 @@ const READ_POSTGRES_OBJECTS = `
  */
 export async function comparePostgresSchema(client: Client): Promise<SchemaDifference[] | undefined> {
   const scratch = `latchkey_${randomBytes(8).toString('hex')}`
-  let differences: SchemaDifference[] | undefined
   try {
-    await client.begin(async (tx) => {
+    return await rollingBack(client, async (tx) => {
       const [{ schema = '' } = {}] = await tx.unsafe<{ schema: string }[]>('select current_schema() as schema')
       const applied = await tx.unsafe<AppliedMigration[]>(READ_HISTORY)
       const expected = (await createExpectedObjects(tx, scratch, applied)).map((object) => unqualified(object, [scratch, schema]))
       const tables = expected.filter(({ name }) => name.startsWith('table ')).map(({ name }) => name.slice('table '.length))
-      const found = await postgresObjectsOf(tx, schema, tables)
-      differences = compareSchemas(
-        expected,
-        found.map((object) => unqualified(object, [schema])),
-      )
-      throw new RolledBack()
+      const found = (await postgresObjectsOf(tx, schema, tables)).map((object) => unqualified(object, [schema]))
+      return compareSchemas(expected, found)
     })
   } catch (error) {
     if (codeOf(error) === INSUFFICIENT_PRIVILEGE) return undefined
-    if (!(error instanceof RolledBack)) throw error
+    throw error
   }
-  return differences
 }
 
-class RolledBack extends Error {}
+/** Runs the work in a transaction that is rolled back afterwards. */
+export async function rollingBack<Result>(client: Client, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  const rollback = new Error('the work is done')
+  const results: Result[] = []
+  const ended: Promise<unknown> = client.begin(async (tx) => {
+    results.push(await work(tx))
+    throw rollback
+  })
+  await ended.catch((error) => {
+    if (error !== rollback) throw error
+  })
+  // The work has returned, because its error would have been thrown.
+  return results[0] as Result
+}
 
 async function createExpectedObjects(tx: Tx, scratch: string, applied: readonly AppliedMigration[]): Promise<SchemaObject[]> {
-  const names = new Set(applied.map(({ name }) => name))
+  const appliedNames = new Set(applied.map(({ name }) => name))
   await tx.unsafe(`create schema ${scratch}`)
   // The old search path follows the new schema, because it contains the operator classes of pg_trgm.
   await tx.unsafe(`select set_config('search_path', $1 || ', ' || current_setting('search_path'), true)`, [scratch])
   await tx.unsafe(CREATE_HISTORY)
-  for (const { name, sql } of readMigrations(`${MIGRATIONS_FOLDER}/postgres`)) if (names.has(name)) await tx.unsafe(sql).simple()
+  for (const { name, sql } of readMigrations(`${MIGRATIONS_FOLDER}/postgres`)) if (appliedNames.has(name)) await tx.unsafe(sql).simple()
   const tables = await tx.unsafe<{ name: string }[]>(
     `select relname::text as name from pg_class where relnamespace = $1::text::regnamespace and relkind = 'r'`,
     [scratch],
   )
-  return postgresObjectsOf(
-    tx,
-    scratch,
-    tables.map(({ name }) => name),
-  )
+  const names = tables.map(({ name }) => name)
+  return postgresObjectsOf(tx, scratch, names)
 }
 
 async function postgresObjectsOf(tx: Tx, schema: string, tables: readonly string[]): Promise<SchemaObject[]> {

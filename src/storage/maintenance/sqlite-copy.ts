@@ -2,22 +2,19 @@ import { chmodSync, closeSync, existsSync, fsyncSync, openSync, rmSync } from 'n
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { createDraft, makeFolder } from '../../shared/files.ts'
-import {
-  type AppliedMigration,
-  MIGRATIONS_FOLDER,
-  newerMigrations,
-  newerVersion,
-  pendingMigrations,
-  READ_HISTORY,
-  readMigrations,
-} from '../migrations.ts'
+import { HISTORY_EXISTS, newerVersion, planMigrations, READ_HISTORY } from '../migrations.ts'
 import { isBusy, isDamaged, makeFile } from '../sqlite/connection.ts'
 import { compareSqliteSchema } from './schema.ts'
 
 /** The number of rows in each table. */
 export type Counts = Readonly<Record<string, number>>
 export type OnPages = (done: number, total: number) => void
-export type CopyOptions = { readonly onPages: OnPages }
+export type CopyOptions = {
+  readonly onPages: OnPages
+  readonly mayReplace: boolean
+  /** Whether the copy has to be an intact database of this version or an older one. */
+  readonly isChecked: boolean
+}
 
 /** A copy, or the file that it would replace, failed a check. */
 export class CopyError extends Error {
@@ -29,23 +26,12 @@ const PAGES_PER_STEP = 500
 const OWNER_ONLY = 0o600
 const LOCK_TIMEOUT_MS = 5000
 
-/** Writes a verified copy of a database that may be in use. The file is complete, or does not appear at all. */
-export async function copySqlite(from: string, to: string, options: CopyOptions & { readonly mayReplace: boolean }): Promise<Counts> {
-  return writeCopy(from, to, { ...options, check: checkSqlite })
-}
-
-/** Copies a database of any version. The copy is complete, or does not appear at all, and never replaces a file. */
-export async function copyWhole(from: string, to: string, options: CopyOptions): Promise<Counts> {
-  return writeCopy(from, to, { ...options, mayReplace: false, check: () => undefined })
-}
-
-type WriteOptions = CopyOptions & { readonly mayReplace: boolean; readonly check: (draft: string, counts: Counts) => unknown }
-
-async function writeCopy(from: string, to: string, { onPages, mayReplace, check }: WriteOptions): Promise<Counts> {
+/** Writes a copy of a database that may be in use. The file is complete, or does not appear at all. */
+export async function copySqlite(from: string, to: string, { onPages, mayReplace, isChecked }: CopyOptions): Promise<Counts> {
   using draft = createDraft(to)
   try {
     const counts = await copyInto(from, draft.path, onPages)
-    check(draft.path, counts)
+    if (isChecked) checkSqlite(draft.path, counts)
     draft.place({ mayReplace })
     return counts
   } finally {
@@ -55,71 +41,47 @@ async function writeCopy(from: string, to: string, { onPages, mayReplace, check 
 
 /** Replaces the content of a database with that of another, in one transaction. Returns the new row counts. */
 export async function copyInto(from: string, to: string, onPages: OnPages): Promise<Counts> {
-  const source = new DatabaseSync(from, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
-  try {
-    // A read transaction sees one state of the database, so that a concurrent write does not make the copy start over.
-    source.exec('begin')
-    const counts = countRows(source)
-    await backup(source, to, {
-      rate: PAGES_PER_STEP,
-      progress: ({ totalPages, remainingPages }) => onPages(totalPages - remainingPages, totalPages),
-    })
-    return counts
-  } finally {
-    source.close()
-  }
+  using source = new DatabaseSync(from, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
+  // A read transaction sees one state of the database, so that a concurrent write does not make the copy start over.
+  source.exec('begin')
+  const counts = countRows(source)
+  await backup(source, to, {
+    rate: PAGES_PER_STEP,
+    progress: ({ totalPages, remainingPages }) => onPages(totalPages - remainingPages, totalPages),
+  })
+  return counts
 }
 
 /** Throws a CopyError unless the file is an intact database of this service, of this version or an older one. */
 export function checkSqlite(file: string, expected?: Counts): Counts {
-  const connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS })
+  using connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS })
   try {
     // A single file, without a write-ahead log that could be lost.
     connection.exec('pragma journal_mode = delete')
-    return inspect(connection, file, expected)
+    const sound = connection.prepare('pragma integrity_check(1)').get()
+    if (sound?.['integrity_check'] !== 'ok') throw new CopyError(`${file} is damaged: ${String(sound?.['integrity_check'])}`)
+    if (connection.prepare('pragma foreign_key_check').get() !== undefined)
+      throw new CopyError(`${file} is damaged: it has broken references`)
+    if (connection.prepare(HISTORY_EXISTS.sqlite).get() === undefined) throw new CopyError(`${file} is not a database of Latchkey`)
+    planMigrations('sqlite', connection.prepare(READ_HISTORY).all())
+    const counts = countRows(connection)
+    if (expected !== undefined && JSON.stringify(counts) !== JSON.stringify(expected))
+      throw new CopyError(`${file} differs from its source: ${JSON.stringify(counts)} instead of ${JSON.stringify(expected)}`)
+    return counts
   } catch (error) {
     if (isDamaged(error)) throw new CopyError(`${file} is not a SQLite database, or it is damaged`)
     throw error
-  } finally {
-    connection.close()
   }
 }
 
 /** Throws a CopyError if the database has a trigger, view or table that its migrations do not create, or one that was changed. */
 export function requireOwnSchema(file: string): void {
-  const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
-  try {
-    // What a newer version has created cannot be told apart from what somebody has planted.
-    const [newer] = newerMigrations(readMigrations(`${MIGRATIONS_FOLDER}/sqlite`), historyOf(connection))
-    if (newer !== undefined) throw newerVersion(newer.name)
-    const [difference] = compareSqliteSchema(connection).filter(({ isHarmless }) => !isHarmless)
-    if (difference !== undefined) throw new CopyError(`${file} has a foreign schema: ${difference.message}`)
-  } finally {
-    connection.close()
-  }
-}
-
-function inspect(connection: DatabaseSync, file: string, expected: Counts | undefined): Counts {
-  const sound = connection.prepare('pragma integrity_check(1)').get()
-  if (sound?.['integrity_check'] !== 'ok') throw new CopyError(`${file} is damaged: ${String(sound?.['integrity_check'])}`)
-  if (connection.prepare('pragma foreign_key_check').get() !== undefined)
-    throw new CopyError(`${file} is damaged: it has broken references`)
-  requireOurs(connection, file)
-  const counts = countRows(connection)
-  if (expected !== undefined && JSON.stringify(counts) !== JSON.stringify(expected))
-    throw new CopyError(`${file} differs from its source: ${JSON.stringify(counts)} instead of ${JSON.stringify(expected)}`)
-  return counts
-}
-
-function requireOurs(connection: DatabaseSync, file: string): void {
-  const isOurs = connection.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get() !== undefined
-  if (!isOurs) throw new CopyError(`${file} is not a database of Latchkey`)
-  pendingMigrations(readMigrations(`${MIGRATIONS_FOLDER}/sqlite`), historyOf(connection))
-}
-
-function historyOf(connection: DatabaseSync): AppliedMigration[] {
-  // The statement selects these columns.
-  return connection.prepare(READ_HISTORY).all() as AppliedMigration[]
+  using connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
+  // What a newer version has created cannot be told apart from what somebody has planted.
+  const { newer } = planMigrations('sqlite', connection.prepare(READ_HISTORY).all())
+  if (newer[0] !== undefined) throw newerVersion(newer[0])
+  const [difference] = compareSqliteSchema(connection).filter(({ isHarmless }) => !isHarmless)
+  if (difference !== undefined) throw new CopyError(`${file} has a foreign schema: ${difference.message}`)
 }
 
 function countRows(connection: DatabaseSync): Counts {
@@ -134,7 +96,7 @@ export type FileUse = 'absent' | 'free' | 'in use' | 'damaged'
 /** Whether another process has the database open: an open connection prevents SQLite from leaving WAL mode. */
 export function useOf(file: string): FileUse {
   if (!existsSync(file)) return 'absent'
-  const connection = new DatabaseSync(file, { timeout: 0 })
+  using connection = new DatabaseSync(file, { timeout: 0 })
   try {
     connection.exec('pragma journal_mode = delete')
     connection.exec('begin exclusive; rollback')
@@ -143,8 +105,6 @@ export function useOf(file: string): FileUse {
     if (isBusy(error)) return 'in use'
     if (isDamaged(error)) return 'damaged'
     throw error
-  } finally {
-    connection.close()
   }
 }
 

@@ -1,6 +1,6 @@
 import { NO_TIMEOUT, setTimeouts, type Tx, withConnection } from '../postgres/connections.ts'
-import { insertRows, NUMBERED_TABLES, TABLES } from '../tables.ts'
-import { TABLE_NAMES, type TransferRole, type TransferRow, type TransferSide } from './transfer.ts'
+import { NUMBERED_TABLES } from '../tables.ts'
+import { createSide, TABLE_NAMES, type TransferRole, type TransferRow, type TransferSide } from './transfer.ts'
 
 const PAGE_SIZE = 500
 // One side is idle while the other counts or reads back a large table. But a process that was suspended must not hold its locks for ever.
@@ -19,7 +19,7 @@ export async function withinPostgres<Result>(
       await tx.unsafe(setTimeouts(NO_TIMEOUT, IDLE_MS))
       // A service that was started too early on the target must not write during the transfer.
       if (role === 'target') await tx.unsafe(`lock table ${TABLE_NAMES.join(', ')} in access exclusive mode`)
-      return { result: await work(createSide(tx)) }
+      return { result: await work(postgresSide(tx)) }
     }),
   )
   return outcome.result
@@ -35,21 +35,12 @@ export function countServiceConnections(url: string): Promise<number> {
   })
 }
 
-function createSide(tx: Tx): TransferSide {
-  return {
-    async count(table) {
-      const [row] = await tx.unsafe<{ count: number }[]>(`select count(*) as count from ${table}`)
-      return row?.count ?? 0
-    },
-    async *rows(table) {
-      const pages = tx.unsafe<Record<string, unknown>[]>(`select ${TABLES[table].join(', ')} from ${table}`).cursor(PAGE_SIZE)
-      for await (const page of pages) yield page.map(plain)
-    },
-    async insert(table, rows) {
-      await tx.unsafe(insertRows(table, { keepsIds: true }).postgres, [JSON.stringify(rows)])
-    },
-    async clear(table) {
-      await tx.unsafe(`delete from ${table}`)
+function postgresSide(tx: Tx): TransferSide {
+  return createSide({
+    kind: 'postgres',
+    ask: (sql, ...values) => tx.unsafe(sql, values),
+    async *readInBatches(sql) {
+      for await (const page of tx.unsafe<Record<string, unknown>[]>(sql).cursor(PAGE_SIZE)) yield page.map(plain)
     },
     async lastId(table) {
       const [row] = await tx.unsafe<{ last: number | null }[]>(
@@ -61,13 +52,10 @@ function createSide(tx: Tx): TransferSide {
     },
     async setLastId(table, id) {
       // A sequence that was never used starts at 1.
-      await tx.unsafe('select setval(pg_get_serial_sequence($1, $2), greatest($3::bigint, 1), $3::bigint > 0)', [
-        table,
-        NUMBERED_TABLES[table],
-        id,
-      ])
+      const sql = 'select setval(pg_get_serial_sequence($1, $2), greatest($3::bigint, 1), $3::bigint > 0)'
+      await tx.unsafe(sql, [table, NUMBERED_TABLES[table], id])
     },
-  }
+  })
 }
 
 function plain(row: Record<string, unknown>): TransferRow {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseTarget } from '../database.ts'
+import { numbered } from '../sqlite/connection.ts'
 import { insertRows, NUMBERED_TABLES, type NumberedTable, TABLES, type TableName } from '../tables.ts'
 
 /** A row in a form that both databases accept: booleans are 0 and 1, everything else is text, a number or null. */
@@ -8,16 +10,31 @@ export type TransferRow = Readonly<Record<string, string | number | null>>
 export type TransferRole = 'source' | 'target'
 
 /** The source or the target of a transfer, within one transaction. */
-export type TransferSide = {
-  count(table: TableName): Promise<number>
-  /** All rows in batches, in any order. */
-  rows(table: TableName): AsyncIterable<readonly TransferRow[]>
-  insert(table: TableName, rows: readonly TransferRow[]): Promise<void>
-  /** Deletes all rows. */
-  clear(table: StartTable): Promise<void>
+export type TransferSide = ReturnType<typeof createSide>
+
+/** What differs between the databases. */
+export type TransferConnection = {
+  readonly kind: DatabaseTarget['kind']
+  /** Runs a statement, and returns its rows. */
+  ask(sql: string, ...values: (string | number)[]): Promise<readonly Readonly<Record<string, unknown>>[]>
+  /** The rows of a statement in batches. */
+  readInBatches(sql: string): AsyncIterable<readonly TransferRow[]>
   /** The highest id that was ever assigned. */
   lastId(table: NumberedTable): Promise<number>
   setLastId(table: NumberedTable, id: number): Promise<void>
+}
+
+export function createSide({ kind, ask, readInBatches, ...ids }: TransferConnection) {
+  return {
+    count: async (table: TableName) => Number((await ask(`select count(*) as count from ${table}`))[0]?.['count']),
+    /** All rows, in any order. */
+    rows: (table: TableName) => readInBatches(`select ${TABLES[table].join(', ')} from ${table}`),
+    insert: async (table: TableName, rows: readonly TransferRow[]) =>
+      void (await ask(insertRows(table, { keepsIds: true })[kind], JSON.stringify(rows))),
+    /** Deletes all rows. */
+    clear: async (table: StartTable) => void (await ask(`delete from ${table}`)),
+    ...ids,
+  }
 }
 
 /** The target is not empty, or its rows differ from those of the source. */
@@ -27,14 +44,14 @@ export class TransferError extends Error {
 
 /** The tables that the start of a service fills, before anybody has used it. Their rows in the target are replaced. */
 const START_TABLES = ['signing_keys', 'secret_uses'] as const satisfies readonly TableName[]
-export type StartTable = (typeof START_TABLES)[number]
+type StartTable = (typeof START_TABLES)[number]
 
 export const TABLE_NAMES = Object.keys(TABLES) as TableName[]
 const START_NAMES: ReadonlySet<TableName> = new Set(START_TABLES)
 const NUMBERED_NAMES = Object.keys(NUMBERED_TABLES) as NumberedTable[]
 
-export type Moved = Readonly<Record<TableName, number>>
-export type OnRows = (done: number, total: number) => void
+type Moved = Readonly<Record<TableName, number>>
+type OnRows = (done: number, total: number) => void
 
 /** Copies all rows, reads them back, and throws if they differ. The caller commits or rolls back. */
 export async function transfer(from: TransferSide, to: TransferSide, onRows: OnRows): Promise<Moved> {
@@ -49,8 +66,11 @@ export async function transfer(from: TransferSide, to: TransferSide, onRows: OnR
     onRows(done, total)
   }
   for (const table of TABLE_NAMES) {
-    const sent = await moveTable(from, to, table, advance)
-    const arrived = await digestTable(to, table, advance)
+    const sent = await readThrough(from, table, async (rows) => {
+      await to.insert(table, rows)
+      advance(rows.length)
+    })
+    const arrived = await readThrough(to, table, (rows) => advance(rows.length))
     if (sent !== arrived) throw new TransferError(`the rows of the table ${table} differ from those of the source; nothing was copied`)
   }
   for (const table of NUMBERED_NAMES) await to.setLastId(table, await from.lastId(table))
@@ -67,43 +87,26 @@ async function requireUnused(side: TransferSide): Promise<void> {
 }
 
 async function countAll(side: TransferSide): Promise<Moved> {
-  const counts: Partial<Record<TableName, number>> = {}
-  for (const table of TABLE_NAMES) counts[table] = await side.count(table)
-  // The lines above count every table.
-  return counts as Moved
+  const counts = await Promise.all(TABLE_NAMES.map(async (table) => [table, await side.count(table)] as const))
+  // Every table is counted.
+  return Object.fromEntries(counts) as Moved
 }
 
-async function moveTable(from: TransferSide, to: TransferSide, table: TableName, advance: (by: number) => void): Promise<string> {
-  const digest = createDigest(table)
-  for await (const rows of from.rows(table)) {
-    for (const row of rows) digest.add(row)
-    await to.insert(table, rows)
-    advance(rows.length)
-  }
-  return digest.value()
-}
+type Receive = (rows: readonly TransferRow[]) => Promise<void> | void
 
-async function digestTable(side: TransferSide, table: TableName, advance: (by: number) => void): Promise<string> {
-  const digest = createDigest(table)
-  for await (const rows of side.rows(table)) {
-    for (const row of rows) digest.add(row)
-    advance(rows.length)
-  }
-  return digest.value()
-}
-
-/** A digest that does not depend on the order of the rows: their number and the sum of their hashes. */
-function createDigest(table: TableName) {
+/** Passes on all rows of a table. Returns their number and the sum of their hashes, which do not depend on their order. */
+async function readThrough(side: TransferSide, table: TableName, receive: Receive): Promise<string> {
   let count = 0
   let sum = 0n
-  return {
-    add(row: TransferRow): void {
+  for await (const rows of side.rows(table)) {
+    for (const row of rows) {
       const values = TABLES[table].map((column) => row[column])
-      count++
       sum += createHash('sha256').update(JSON.stringify(values)).digest().readBigUInt64BE(0)
-    },
-    value: () => `${count}:${sum}`,
+    }
+    count += rows.length
+    await receive(rows)
   }
+  return `${count}:${sum}`
 }
 
 const PAGE_SIZE = 500
@@ -115,27 +118,22 @@ export async function withinSqlite<Result>(
   role: TransferRole,
   work: (side: TransferSide) => Promise<Result>,
 ): Promise<Result> {
-  const connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS, readOnly: role === 'source' })
-  try {
-    connection.exec(role === 'target' ? 'begin immediate' : 'begin')
-    const result = await work(createSide(connection))
-    connection.exec('commit')
-    return result
-  } finally {
-    // Closing rolls back an uncommitted transaction.
-    connection.close()
-  }
+  using connection = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS, readOnly: role === 'source' })
+  // Closing rolls back an uncommitted transaction.
+  connection.exec(role === 'target' ? 'begin immediate' : 'begin')
+  const result = await work(sqliteSide(connection))
+  connection.exec('commit')
+  return result
 }
 
-function createSide(connection: DatabaseSync): TransferSide {
-  const inserts = new Map<TableName, StatementSync>()
-  return {
-    count: async (table) => Number(connection.prepare(`select count(*) as count from ${table}`).get()?.['count']),
-    async *rows(table) {
+function sqliteSide(connection: DatabaseSync): TransferSide {
+  return createSide({
+    kind: 'sqlite',
+    ask: async (sql, ...values) => connection.prepare(numbered(sql)).all(...values),
+    async *readInBatches(sql) {
       let page: TransferRow[] = []
-      const statement = connection.prepare(`select ${TABLES[table].join(', ')} from ${table}`)
       // The columns of these tables contain only text, numbers and null.
-      for (const row of statement.iterate() as Iterable<TransferRow>) {
+      for (const row of connection.prepare(sql).iterate() as Iterable<TransferRow>) {
         page.push(row)
         if (page.length < PAGE_SIZE) continue
         yield page
@@ -143,22 +141,11 @@ function createSide(connection: DatabaseSync): TransferSide {
       }
       if (page.length > 0) yield page
     },
-    async insert(table, rows) {
-      const statement = inserts.get(table) ?? connection.prepare(insertRows(table, { keepsIds: true }).sqlite)
-      inserts.set(table, statement)
-      statement.run({ $1: JSON.stringify(rows) })
-    },
-    async clear(table) {
-      connection.exec(`delete from ${table}`)
-    },
-    async lastId(table) {
-      return Number(connection.prepare('select seq from sqlite_sequence where name = ?').get(table)?.['seq'] ?? 0)
-    },
+    lastId: async (table) => Number(connection.prepare('select seq from sqlite_sequence where name = ?').get(table)?.['seq'] ?? 0),
+    // SQLite creates this row when it assigns the first id, so a table that never had rows has none.
     async setLastId(table, id) {
-      const { changes } = connection.prepare('update sqlite_sequence set seq = ? where name = ?').run(id, table)
-      // SQLite creates this row when it assigns the first id, so a table that never had rows has none.
-      if (changes === 0 && id > 0 && table in NUMBERED_TABLES)
-        connection.prepare('insert into sqlite_sequence (seq, name) values (?, ?)').run(id, table)
+      connection.prepare('delete from sqlite_sequence where name = ?').run(table)
+      if (id > 0) connection.prepare('insert into sqlite_sequence (seq, name) values (?, ?)').run(id, table)
     },
-  }
+  })
 }

@@ -9,20 +9,7 @@ import { forDriver, type PostgresAddress, type PostgresHost, parsePostgresUrl } 
 export type Client = postgres.Sql<{ bigint: number }>
 export type Tx = postgres.TransactionSql<{ bigint: number }>
 
-/** The connections to one host. */
-export type Connections = {
-  readonly client: Client
-  readonly hostIndex: number
-  readonly openedAt: number
-  /** Whether a statement has succeeded on one of them. */
-  hasServed: boolean
-  /** Adds what an error leaves out: that the server is a standby, or a pooler. */
-  explain(error: unknown): unknown
-  /** Closes the connections at once, even with running statements. */
-  destroy(): Promise<void>
-  /** Lets running statements end, for up to a second. */
-  close(): Promise<void>
-}
+export type Connections = ReturnType<typeof openConnections>
 
 /** Settings of the server for these connections, such as `statement_timeout`. */
 export type ServerSettings = Readonly<Record<string, number>>
@@ -42,7 +29,7 @@ export function parseAddress(url: string): PostgresAddress {
  * before it is used: a standby may lag behind, and would let in a user whom the primary has banned. Behind a pooler each statement is
  * checked instead, because the pooler may use another server for the next one.
  */
-export function openConnections(address: PostgresAddress, hostIndex: number, max: number, settings: ServerSettings): Connections {
+export function openConnections(address: PostgresAddress, hostIndex: number, max: number, settings: ServerSettings) {
   const host = address.hosts[hostIndex]
   if (host === undefined) throw new Error(`there is no host ${hostIndex}`)
   const sockets = createSockets(host)
@@ -68,6 +55,7 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
   })
 
+  /** Closes the connections at once, even with running statements. */
   async function destroy(): Promise<void> {
     isEnding = true
     await client.end({ timeout: 0 })
@@ -78,8 +66,10 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
     client,
     hostIndex,
     openedAt: performance.now(),
+    /** Whether a statement has succeeded on one of them. */
     hasServed: false,
-    explain(error) {
+    /** Adds what an error leaves out: that the server is a standby, or a pooler. */
+    explain(error: unknown): unknown {
       const place = `${host.host}:${host.port}`
       if (error instanceof Error && UNSUPPORTED.test(error.message))
         return connectionError('POOLER', `${place} is a connection pooler (${error.message}): ${ADVICE_FOR_POOLERS}`, error)
@@ -89,7 +79,8 @@ export function openConnections(address: PostgresAddress, hostIndex: number, max
       return connectionError('NOT_PRIMARY', `the server at ${place} is a standby; DATABASE_URL has to name the primary`, error)
     },
     destroy,
-    async close() {
+    /** Lets running statements end, for up to a second. */
+    async close(): Promise<void> {
       isEnding = true
       await client.end({ timeout: 1 })
       await destroy()
@@ -179,14 +170,11 @@ function driverTls({ sslMode, rootCertificate }: PostgresAddress, host: string):
 }
 
 function trusting(rootCertificate: string | undefined): ConnectionOptions {
-  return rootCertificate === undefined ? {} : { ca: readCertificates(rootCertificate) }
-}
-
-function readCertificates(file: string): string | string[] {
-  if (file === 'system') return getCACertificates('system')
+  if (rootCertificate === undefined) return {}
+  if (rootCertificate === 'system') return { ca: getCACertificates('system') }
   try {
-    return readFileSync(file, 'utf8')
+    return { ca: readFileSync(rootCertificate, 'utf8') }
   } catch (error) {
-    throw connectionError('ROOT_CERTIFICATE', `sslrootcert: ${file} cannot be read`, error)
+    throw connectionError('ROOT_CERTIFICATE', `sslrootcert: ${rootCertificate} cannot be read`, error)
   }
 }

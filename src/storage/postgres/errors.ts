@@ -66,11 +66,8 @@ export function isLost(error: unknown): boolean {
 /** Whether the database could not be reached. A statement that is slow, or waits for a lock, is not an outage: others succeed meanwhile. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof Abandoned) return false
-  return isLost(error) || (isWrongServer(error) && !isReadOnly(error))
-}
-
-function isReadOnly(error: unknown): boolean {
-  return error instanceof Refusal && codeOf(error.cause) === '25006'
+  const isReadOnly = error instanceof Refusal && codeOf(error.cause) === '25006'
+  return isLost(error) || (isWrongServer(error) && !isReadOnly)
 }
 
 /** Whether the next statement needs another connection: this one was lost, did not answer in time, or leads to the wrong server. */

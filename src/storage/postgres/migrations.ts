@@ -1,16 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../../shared/errors.ts'
 import {
-  type AppliedMigration,
   CREATE_HISTORY,
-  MIGRATIONS_FOLDER,
   type MigrateOptions,
   type Migration,
   MigrationError,
-  newerMigrations,
-  pendingMigrations,
+  planMigrations,
   READ_HISTORY,
-  readMigrations,
   recordOf,
 } from '../migrations.ts'
 import { type Client, NO_TIMEOUT, setTimeouts, type Tx, withConnection } from './connections.ts'
@@ -42,7 +38,7 @@ export function migratePostgres(url: string, options: MigrateOptions = {}): Prom
 const TABLE_IN_USE =
   'a migration needs a table that another transaction has used for a minute; nothing was changed. End that transaction (pg_stat_activity lists it), and start again'
 
-function migrateOnce(client: Client, { folder = `${MIGRATIONS_FOLDER}/postgres`, onNewer }: MigrateOptions): Promise<Migration[]> {
+function migrateOnce(client: Client, { folder, onNewer }: MigrateOptions): Promise<Migration[]> {
   return client.begin(async (tx) => {
     await tx.unsafe(setTimeouts(NO_TIMEOUT))
     await requireUsable(tx)
@@ -50,12 +46,9 @@ function migrateOnce(client: Client, { folder = `${MIGRATIONS_FOLDER}/postgres`,
     await tx.unsafe('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
     await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
     await tx.unsafe(CREATE_HISTORY)
-    const applied = await tx.unsafe<AppliedMigration[]>(READ_HISTORY)
-    const known = readMigrations(folder)
-    const pending = pendingMigrations(known, applied)
+    const { pending, newer } = planMigrations('postgres', await tx.unsafe(READ_HISTORY), folder)
     for (const migration of pending) await applyMigration(tx, migration)
-    const newer = newerMigrations(known, applied)
-    if (newer.length > 0) onNewer?.(newer.map(({ name }) => name))
+    if (newer.length > 0) onNewer?.(newer)
     return pending
   })
 }
@@ -66,10 +59,8 @@ export async function applyMigration(tx: Tx, migration: Migration): Promise<void
   await tx.unsafe(record.sql, record.values)
 }
 
-type Properties = { readonly encoding: string; readonly read_only: string }
-
 export async function requireUsable(tx: Tx): Promise<void> {
-  const [found] = await tx.unsafe<Properties[]>(
+  const [found] = await tx.unsafe<Record<'encoding' | 'read_only', string>[]>(
     "select current_setting('server_encoding') as encoding, current_setting('transaction_read_only') as read_only",
   )
   // In another encoding, PostgreSQL would refuse some names, or store them as bytes, one request at a time.

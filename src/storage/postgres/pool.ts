@@ -50,7 +50,6 @@ export function createPool(address: PostgresAddress, max: number, preference: Ho
   open(preference.hostIndex)
 
   return {
-    /** The connections to the preferred host. */
     connections: () => current.get(preference.hostIndex) ?? open(preference.hostIndex),
     /** These connections cannot be opened, or their server cannot serve: later work prefers the next host. */
     leaveHost({ hostIndex }: Connections) {

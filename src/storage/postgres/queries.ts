@@ -99,8 +99,6 @@ export function answered<Result>(
 /** Runs a statement, and returns its rows as lists of values. */
 type AskValues = (sql: string, values: Value[]) => Promise<Iterable<readonly unknown[]>>
 
-export type Gathering = <Row>(hot: HotPath<Row>, values: readonly Value[]) => Promise<Row | undefined>
-
 type Question = {
   readonly values: readonly Value[]
   readonly resolve: (found: readonly unknown[] | undefined) => void
@@ -114,7 +112,7 @@ const MAX_QUESTIONS = 200
  * Sending a statement costs more than finding a row. The look-ups of one turn of the event loop are sent at its end as one statement, which
  * runs after all of them were requested: each result is as fresh as that of a separate statement.
  */
-export function createGathering(ask: AskValues): Gathering {
+export function createGathering(ask: AskValues) {
   const waiting = new Map<HotPath<unknown>, Question[]>()
 
   function send(): void {
@@ -137,7 +135,7 @@ export function createGathering(ask: AskValues): Gathering {
     }
   }
 
-  return async (hot, values) => {
+  return async <Row>(hot: HotPath<Row>, values: readonly Value[]): Promise<Row | undefined> => {
     const found = await new Promise<readonly unknown[] | undefined>((resolve, reject) => {
       if (waiting.size === 0) setImmediate(send)
       const questions = waiting.get(hot)

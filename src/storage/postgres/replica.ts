@@ -78,14 +78,14 @@ export function openReplica({ url, primary, readPosition, observer }: ReplicaPar
     return performance.now() >= awayUntil && lag.isRecent()
   }
 
-  async function reading<Result>(fromReplica: () => Promise<Result>, fromPrimary: () => Promise<Result>): Promise<Result> {
-    if (!(await isUsable())) return fromPrimary()
+  async function reading<Result>(read: (from: Reads) => Promise<Result>): Promise<Result> {
+    if (!(await isUsable())) return read(primary)
     try {
-      return await fromReplica()
+      return await read(replica)
     } catch (error) {
       // The replica may have cancelled the statement, may lack a table that a migration has just created, or may be gone.
       leave(error)
-      return fromPrimary()
+      return read(primary)
     }
   }
 
@@ -98,16 +98,8 @@ export function openReplica({ url, primary, readPosition, observer }: ReplicaPar
   })
 
   return {
-    first: (statement, ...values) =>
-      reading(
-        () => replica.first(statement, ...values),
-        () => primary.first(statement, ...values),
-      ),
-    all: (statement, ...values) =>
-      reading(
-        () => replica.all(statement, ...values),
-        () => primary.all(statement, ...values),
-      ),
+    first: (statement, ...values) => reading((from) => from.first(statement, ...values)),
+    all: (statement, ...values) => reading((from) => from.all(statement, ...values)),
     close: () => pool.close(),
   }
 }

@@ -39,16 +39,14 @@ export function createTransactions(runWrite: RunWrite, ask: AskOn): Database['tr
 
 type Closing = Pick<TransactionOptions, 'finalStatements' | 'onCommitSent'> & { readonly deadlineMs: number | undefined }
 
-/** The result of the work, and the outcome of the final statements, which is awaited after the commit was sent. */
-type Worked<Result> = { readonly value: Result; readonly final: Promise<unknown> }
-
+/** Returns the result of the work, and the outcome of the final statements, which is awaited after the commit was sent. */
 async function within<Result>(
   tx: Tx,
   ask: AskOn,
   work: (tx: Transaction) => Promise<Result>,
   requireClient: () => void,
   { finalStatements = () => [], onCommitSent, deadlineMs }: Closing,
-): Promise<Worked<Result>> {
+) {
   requireClient()
   const inTime = <Result>(statement: () => PromiseLike<Result>) => answered(statement, { deadlineMs })
   const lock = async (name: LockName) => void (await inTime(() => tx.unsafe('select pg_advisory_xact_lock($1)', [LOCKS[name]], PREPARED)))
@@ -76,17 +74,14 @@ async function unlessLost<Result>(work: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/** Runs work for one account after the work that was added for it before. Work for other accounts is not delayed. */
-type Turns = <Result>(accountId: number, work: () => Promise<Result>) => Promise<Result>
-
 /**
- * Changes to one account wait for each other's row lock. Waiting here rather than in PostgreSQL keeps them from occupying every
- * connection: a flood of changes to one account would otherwise delay the writes of all others.
+ * Runs work for one account after the work that was added for it before. Waiting here, rather than in PostgreSQL for the lock on a row,
+ * keeps a flood of changes to one account from occupying every connection.
  */
-function createTurns(): Turns {
+function createTurns() {
   const lastByAccount = new Map<number, Promise<unknown>>()
 
-  return async (accountId, work) => {
+  return async <Result>(accountId: number, work: () => Promise<Result>): Promise<Result> => {
     const previous = lastByAccount.get(accountId)
     const done = Promise.withResolvers<void>()
     lastByAccount.set(accountId, done.promise)

@@ -39,6 +39,11 @@ export function makeFile(file: string): void {
   else closeSync(openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600))
 }
 
+/** `$1` is a name to SQLite, `?1` is a number: values are bound by position, which is faster than by name. */
+export function numbered(sql: string): string {
+  return sql.replace(/\$(\d+)/g, '?$1')
+}
+
 export function guarded<Result>(work: () => Result): Result {
   try {
     return work()
@@ -49,7 +54,8 @@ export function guarded<Result>(work: () => Result): Result {
 
 /** Turns an error of SQLite into one that the layers above know. */
 export function translate(error: unknown): unknown {
-  if (isClosed(error)) return new Refusal('unavailable', 'SQLite: the database is closed', { cause: error })
+  // Node uses this code for a closed database and for its finalised statements.
+  if (codeOf(error) === 'ERR_INVALID_STATE') return new Refusal('unavailable', 'SQLite: the database is closed', { cause: error })
   const code = resultCode(error)
   if (code === undefined) return error
   if (code === SQLITE_CONSTRAINT_UNIQUE || code === SQLITE_CONSTRAINT_PRIMARYKEY) return new UniqueViolation(error)
@@ -60,11 +66,6 @@ export function translate(error: unknown): unknown {
     })
   if (OUTAGES.has(code & PRIMARY_RESULT_MASK)) return new Refusal('unavailable', `SQLite: ${String(error)}`, { cause: error })
   return error
-}
-
-// Node uses this code for a closed database and for its finalised statements.
-function isClosed(error: unknown): boolean {
-  return codeOf(error) === 'ERR_INVALID_STATE'
 }
 
 function resultCode(error: unknown): number | undefined {
@@ -83,10 +84,6 @@ export function isBusy(error: unknown): boolean {
 
 export async function begin(connection: DatabaseSync, deadline: number): Promise<void> {
   await whenNotBusy(async () => guarded(() => connection.exec('begin immediate')), deadline)
-}
-
-export function commit(connection: DatabaseSync): void {
-  guarded(() => connection.exec('commit'))
 }
 
 export function deadlineIn(ms: number): number {
@@ -108,15 +105,13 @@ export async function whenNotBusy<Result>(work: () => Promise<Result>, deadline:
   }
 }
 
-/** Throws `unavailable` unless a restart would open the files that are open now. */
-export type FileWatch = () => void
-
 /**
- * SQLite keeps writing to files that were moved, removed or replaced, and those writes are lost when the process ends. The check costs a few
- * microseconds. When the files are gone, `rescue` is called until it succeeds, once per loss: it moves the write-ahead log into the database
- * file, wherever that is by now, so that a log that was left behind cannot change the file that took its place.
+ * Creates a check that throws `unavailable` unless a restart would open the files that are open now: SQLite keeps writing to files that were
+ * moved, removed or replaced, and those writes are lost when the process ends. When the files are gone, `rescue` is called until it succeeds,
+ * once per loss: it moves the write-ahead log into the database file, wherever that is by now, so that a log that was left behind cannot
+ * change the file that took its place.
  */
-export function watchFiles(file: string, rescue: () => boolean): FileWatch {
+export function watchFiles(file: string, rescue: () => boolean): () => void {
   // If the name is a link, SQLite keeps its log beside the file that the link points to.
   const opened = [file, `${realpathSync(file)}-wal`].map((path) => ({ path, identity: identityOf(path) }))
   let isRescued = false

@@ -10,7 +10,7 @@ import {
   type Transaction,
   type Value,
 } from '../database.ts'
-import { connect, guarded, translate, watchFiles } from './connection.ts'
+import { connect, guarded, numbered, translate, watchFiles } from './connection.ts'
 import { createReaderThread } from './reader.ts'
 import { createWriteQueue } from './writes.ts'
 
@@ -103,11 +103,6 @@ function prepareAll(connection: DatabaseSync): Prepared[] {
   })
 }
 
-// `$1` is a name to SQLite, `?1` is a number: values are bound by position, which is faster than by name.
-function numbered(sql: string): string {
-  return sql.replace(/\$(\d+)/g, '?$1')
-}
-
 function queries(prepared: readonly Prepared[]): Queries {
   function find({ index, sql }: Statement<unknown>): Prepared {
     const found = prepared[index]
@@ -127,12 +122,8 @@ function queries(prepared: readonly Prepared[]): Queries {
     },
     async all<Row>(declared: Statement<Row>, ...values: Value[]) {
       const { statement, columns } = find(declared)
-      try {
-        const rows = statement.all(...bindable(values)) as unknown as unknown[][]
-        return rows.map((row) => rowOf(declared, columns, row))
-      } catch (error) {
-        throw translate(error)
-      }
+      const rows = guarded(() => statement.all(...bindable(values))) as unknown as unknown[][]
+      return rows.map((row) => rowOf(declared, columns, row))
     },
     run: async (declared, ...values) => guarded(() => Number(find(declared).statement.run(...bindable(values)).changes)),
   }

@@ -1,14 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Abandoned, Refusal } from '../../model/refusal.ts'
-import { begin, commit, deadlineIn, guarded, isBusy } from './connection.ts'
+import { begin, deadlineIn, guarded, isBusy } from './connection.ts'
 
-export type WriteQueue = {
-  /** Runs the work on the writing connection, alone. The promise resolves after the commit. It begins within `waitMs`, or is refused. */
-  add<Result>(work: () => Promise<Result>, signal?: AbortSignal, waitMs?: number): Promise<Result>
-  /** Resolves when no write is waiting or running. */
-  idle(): Promise<void>
-}
+export type WriteQueue = ReturnType<typeof createWriteQueue>
 
 export type WriteQueueParts = {
   readonly connection: DatabaseSync
@@ -37,8 +32,7 @@ const MAX_TURNS = 50
  * savepoint, so that one that fails is rolled back alone. No promise settles before the commit, not even that of a write that was refused
  * because of another write in the batch; if the commit fails, all of them are rejected.
  */
-export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
-  const { connection, deadlineMs, batchMs = BATCH_MS, requireFiles } = parts
+export function createWriteQueue({ connection, deadlineMs, batchMs = BATCH_MS, requireFiles }: WriteQueueParts) {
   const savepoint = connection.prepare('savepoint one')
   const release = connection.prepare('release one')
   const undo = connection.prepare('rollback to one')
@@ -92,7 +86,7 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
         batch.push(next)
         settlements.push(await attempt(next))
       }
-      commit(connection)
+      guarded(() => connection.exec('commit'))
       requireFiles()
     } catch (error) {
       refuse(batch, error)
@@ -121,14 +115,16 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
   }
 
   return {
-    async add<Result>(write: () => Promise<Result>, signal?: AbortSignal, waitMs = deadlineMs) {
+    /** Runs the work on the writing connection, alone. The promise resolves after the commit. It begins within `waitMs`, or is refused. */
+    async add<Result>(write: () => Promise<Result>, signal?: AbortSignal, waitMs = deadlineMs): Promise<Result> {
       const { promise, resolve, reject } = Promise.withResolvers<unknown>()
       waiting.push({ deadline: deadlineIn(waitMs), work: write, signal, resolve, reject })
       working ??= work()
       // The promise resolves with the result of this work.
       return (await promise) as Result
     },
-    async idle() {
+    /** Resolves when no write is waiting or running. */
+    async idle(): Promise<void> {
       while (working) await working
     },
   }

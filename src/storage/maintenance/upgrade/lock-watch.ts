@@ -89,13 +89,10 @@ export function watchLocks(client: Client, { pid, onLook, onFailure }: WatchOpti
     waits(until: number): Wait[] {
       const all = [...takenAt.values()].map(({ table, blocks, at }) => ({ table, blocks, forMs: Math.max(0, until - at) }))
       // Whoever cannot read a table cannot write it either, nor any of its rows.
-      const isCovered = (wait: Wait) =>
-        all.some(({ table, blocks, forMs }) => table === wait.table && isStronger(blocks, wait.blocks) && forMs >= wait.forMs)
-      return all.filter((wait) => !isCovered(wait))
+      const strength = ({ blocks }: Wait) => BY_STRENGTH.indexOf(blocks)
+      const covers = (wait: Wait, other: Wait) =>
+        wait.table === other.table && strength(wait) > strength(other) && wait.forMs >= other.forMs
+      return all.filter((wait) => !all.some((other) => covers(other, wait)))
     },
   }
-}
-
-function isStronger(one: Blocks, other: Blocks): boolean {
-  return BY_STRENGTH.indexOf(one) > BY_STRENGTH.indexOf(other)
 }

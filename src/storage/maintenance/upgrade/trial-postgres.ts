@@ -1,8 +1,9 @@
 import postgres from 'postgres'
-import { CREATE_HISTORY, compareWithHistory, MIGRATIONS_FOLDER, type Migration, READ_HISTORY, readMigrations } from '../../migrations.ts'
+import { CREATE_HISTORY, HISTORY_EXISTS, type Migration, planMigrations, READ_HISTORY } from '../../migrations.ts'
 import { type Client, NO_TIMEOUT, setTimeouts, type Tx, withConnection } from '../../postgres/connections.ts'
 import { LOCK_NOT_AVAILABLE } from '../../postgres/errors.ts'
 import { applyMigration, requireUsable } from '../../postgres/migrations.ts'
+import { rollingBack } from '../schema.ts'
 import { type LockWatch, watchLocks } from './lock-watch.ts'
 import { NOTHING_TRIED, type Stop, type Trial, TrialError, type TrialOptions, type TrialSize } from './trial.ts'
 
@@ -12,32 +13,24 @@ const LOCK_TIMEOUT_MS = 500
 const WATCH_TIMEOUT_MS = 5000
 const SIZES = `
   select coalesce(sum(pg_table_size(oid)), 0)::bigint as tables, coalesce(sum(pg_indexes_size(oid)), 0)::bigint as indexes,
-    pg_current_wal_insert_lsn()::text as position
+    pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint as written
   from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')`
 
-type Sizes = { readonly tables: number; readonly indexes: number; readonly position: string }
+/** The sizes of all tables and indexes, and how much the server has written to its write-ahead log since it was created. */
+type Sizes = Readonly<Record<'tables' | 'indexes' | 'written', number>>
 type Server = { readonly pid: number; readonly version: number }
-type Tried = Pick<Trial, 'steps' | 'tookMs' | 'stopped' | 'size'>
-
-class RolledBack extends Error {}
 
 /** Applies the migrations in a transaction that is rolled back, while another connection looks at its locks. */
 export function tryOnPostgres(url: string, options: TrialOptions): Promise<Trial> {
   return withConnection(url, {}, (client) =>
     withConnection(url, { statement_timeout: WATCH_TIMEOUT_MS }, async (watcher) => {
-      const [history] = await watcher.unsafe("select to_regclass('schema_migrations') is not null as exists")
-      const { pending, newer } = compareWithHistory(
-        'postgres',
-        history?.['exists'] ? await watcher.unsafe(READ_HISTORY) : [],
-        options.folder,
-      )
-      if (pending.length === 0) {
-        const current = await sizes(watcher)
-        return { ...NOTHING_TRIED, pending, newer, size: sizeBetween(current, current, 0) }
-      }
-      const names = new Set(pending)
-      const migrations = readMigrations(options.folder ?? `${MIGRATIONS_FOLDER}/postgres`).filter(({ name }) => names.has(name))
-      return { pending, newer, ...(await applyAndRollBack(client, watcher, migrations, options)) }
+      const isMigrated = (await watcher.unsafe(HISTORY_EXISTS.postgres)).length > 0
+      const plan = planMigrations('postgres', isMigrated ? await watcher.unsafe(READ_HISTORY) : [], options.folder)
+      const { newer } = plan
+      const pending = plan.pending.map(({ name }) => name)
+      if (pending.length > 0) return { pending, newer, ...(await applyAndRollBack(client, watcher, plan.pending, options)) }
+      const current = await sizes(watcher)
+      return { ...NOTHING_TRIED, pending, newer, size: sizeBetween(current, current) }
     }),
   )
 }
@@ -47,13 +40,11 @@ async function applyAndRollBack(
   watcher: Client,
   migrations: readonly Migration[],
   options: TrialOptions,
-): Promise<Tried & Pick<Trial, 'waits'>> {
-  let tried: Tried | undefined
+): Promise<Omit<Trial, 'pending' | 'newer'>> {
   let watch: LockWatch | undefined
   let interruption: unknown
-  let endedAt = 0
   try {
-    await client.begin(async (tx) => {
+    return await rollingBack(client, async (tx) => {
       await tx.unsafe(setTimeouts(NO_TIMEOUT))
       await requireUsable(tx)
       const pid = await prepare(tx)
@@ -80,21 +71,18 @@ async function applyAndRollBack(
       const applied = await applyAll(tx, migrations, () => isCanceled).finally(() => {
         isApplying = false
       })
-      tried = { ...applied, size: applied.stopped === undefined ? await measured(tx, before) : sizeBetween(before, before, 0) }
-      endedAt = performance.now()
+      const size = sizeBetween(before, applied.stopped === undefined ? await sizes(tx) : before)
+      const endedAt = performance.now()
       await watch.end()
-      throw new RolledBack()
+      if (interruption !== undefined) throw interruption
+      return { ...applied, size, waits: watch.waits(endedAt) }
     })
   } catch (error) {
-    endedAt ||= performance.now()
     await watch?.end().catch((reason) => {
       throw interruption ?? reason
     })
-    if (interruption !== undefined) throw interruption
-    if (!(error instanceof RolledBack)) throw explained(error, watch?.obstacle())
+    throw interruption ?? explained(error, watch?.obstacle())
   }
-  if (tried === undefined) throw new TrialError('the transaction ended early')
-  return { ...tried, waits: watch?.waits(endedAt) ?? [] }
 }
 
 async function prepare(tx: Tx): Promise<number> {
@@ -107,7 +95,11 @@ async function prepare(tx: Tx): Promise<number> {
   return pid
 }
 
-async function applyAll(tx: Tx, migrations: readonly Migration[], isCanceled: () => boolean): Promise<Omit<Tried, 'size'>> {
+async function applyAll(
+  tx: Tx,
+  migrations: readonly Migration[],
+  isCanceled: () => boolean,
+): Promise<Pick<Trial, 'steps' | 'tookMs' | 'stopped'>> {
   const steps: { name: string; tookMs: number }[] = []
   const startedAt = performance.now()
   let stopped: Stop | undefined
@@ -138,24 +130,15 @@ async function finishes(tx: Tx, migration: Migration, isCanceled: () => boolean)
   }
 }
 
-async function measured(tx: Tx, before: Sizes): Promise<TrialSize> {
-  const after = await sizes(tx)
-  const [row] = await tx.unsafe<{ bytes: number }[]>('select pg_wal_lsn_diff($1::pg_lsn, $2::pg_lsn)::bigint as bytes', [
-    after.position,
-    before.position,
-  ])
-  return sizeBetween(before, after, row?.bytes ?? 0)
-}
-
 async function sizes(queries: Client | Tx): Promise<Sizes> {
   const [row] = await queries.unsafe<Sizes[]>(SIZES)
   if (row === undefined) throw new TrialError('the size of the database cannot be read')
   return row
 }
 
-function sizeBetween(before: Sizes, after: Sizes, log: number): TrialSize {
+function sizeBetween(before: Sizes, after: Sizes): TrialSize {
   const total = ({ tables, indexes }: Sizes) => tables + indexes
-  return { before: total(before), after: total(after), indexGrowth: after.indexes - before.indexes, log }
+  return { before: total(before), after: total(after), indexGrowth: after.indexes - before.indexes, log: after.written - before.written }
 }
 
 function explained(error: unknown, obstacle: string | undefined): unknown {

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { DatabaseTarget } from '../../database.ts'
-import { compareWithHistory, READ_HISTORY } from '../../migrations.ts'
+import { HISTORY_EXISTS, planMigrations, READ_HISTORY } from '../../migrations.ts'
 import { copyInto } from '../sqlite-copy.ts'
 import { NOTHING_TRIED, type Trial, TrialError, type TrialOptions } from './trial.ts'
 
@@ -49,13 +49,10 @@ export async function tryOnSqlite(file: string, options: TrialOptions): Promise<
 }
 
 function pendingOf(file: string, { folder }: TrialOptions): Pick<Trial, 'pending' | 'newer'> {
-  const connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
-  try {
-    const isMigrated = connection.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get() !== undefined
-    return compareWithHistory('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [], folder)
-  } finally {
-    connection.close()
-  }
+  using connection = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS })
+  const isMigrated = connection.prepare(HISTORY_EXISTS.sqlite).get() !== undefined
+  const { pending, newer } = planMigrations('sqlite', isMigrated ? connection.prepare(READ_HISTORY).all() : [], folder)
+  return { pending: pending.map(({ name }) => name), newer }
 }
 
 function sizeOf(file: string): number {

@@ -1,7 +1,8 @@
 import { AUDIT_MARK, type AuditMark, EVENT_SEAL, type EventSeal, WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
 import { computed, entity, text } from '../../../model/entity.ts'
 import type { AuditedKind } from '../../../model/event.ts'
-import { countsChanges, finds, lists, type Reads, runs, type StoredRow, statement, type Transaction } from '../../database.ts'
+import { type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
+import { countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed, insertRows } from '../../tables.ts'
 
 const { mac: _, macKey: __, ...SEALED } = EVENT_SEAL.fields
@@ -78,9 +79,6 @@ export const OLDEST_UNSEALED = {
   postgres: `select events.at from events where events.id > ${SEALED_UP_TO.postgres} - ${STRAGGLERS} and ${IS_UNSEALED} order by events.id limit 1`,
   sqlite: `select events.at from events where events.id > ${SEALED_UP_TO.sqlite} and ${IS_UNSEALED} order by events.id limit 1`,
 }
-const FIND_WINDOW_END = statement<{ last: number | null }>(
-  'select max(id) as last from (select id from events where id > $1 order by id limit $2) as following',
-)
 
 function findUnsealedSql(after: string): string {
   return `select ${UNSEALED_COLUMNS} from events where events.id > ${after} and ${IS_UNSEALED} order by events.id limit $3`
@@ -160,13 +158,13 @@ export function findUnsealed(tx: Transaction, { afterId, limit, isThorough }: Un
   return tx.all(FIND_UNSEALED, afterId, isThorough ? FAR_STRAGGLERS : STRAGGLERS, limit)
 }
 
-/** The time of the first event that waits to be sealed. */
 export const findOldestUnsealed = finds<number, []>(OLDEST_UNSEALED, (row) => Number(row['at']))
 
 /** The id of the last of the next events after an id; undefined if there are none. */
-export async function findWindowEnd(db: Reads, afterId: number, size: number): Promise<number | undefined> {
-  return (await db.first(FIND_WINDOW_END, afterId, size))?.last ?? undefined
-}
+export const findWindowEnd = finds<number, [afterId: number, size: number]>(
+  'select id from (select id from events where id > $1 order by id limit $2) as following order by id desc limit 1',
+  (row) => Number(row['id']),
+)
 
 /** Every unsealed event with an id in a range, wherever it is. */
 export const listUnsealed = lists<UnsealedEvent, [afterId: number, lastId: number]>(

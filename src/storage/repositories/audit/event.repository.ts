@@ -1,17 +1,8 @@
 import { type EventFilter, type EventPlace, type Seal, WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
 import { entity, type ValuesOf } from '../../../model/entity.ts'
 import { EVENT, type StoredEvent } from '../../../model/event.ts'
-import {
-  countsChanges,
-  type FinalStatement,
-  insertInto,
-  lists,
-  longRead,
-  type Reads,
-  type Statement,
-  statement,
-  type Transaction,
-} from '../../database.ts'
+import { type FinalStatement, insertInto, longRead, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
+import { countsChanges, lists } from '../../repository-functions.ts'
 
 // The database assigns the id.
 const { id: _, ...NEW_FIELDS } = WRITTEN_EVENT.fields

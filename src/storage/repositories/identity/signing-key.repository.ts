@@ -1,5 +1,6 @@
 import { SIGNING_KEY, type SigningKey } from '../../../model/signing-key.ts'
-import { insertInto, lists, runs, statement, type Transaction } from '../../database.ts'
+import { insertInto, statement, type Transaction } from '../../database.ts'
+import { lists, runs } from '../../repository-functions.ts'
 
 const INSERT = statement(insertInto('signing_keys', SIGNING_KEY))
 const RESEAL = statement('update signing_keys set private_key = $3 where id = $1 and private_key = $2')

@@ -1,18 +1,9 @@
 import { KEY_ROW, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../../model/api-key.ts'
 import { entity, type Given, text, type ValuesOf } from '../../../model/entity.ts'
 import { USER, USER_COPIES, USER_DETAILS, USER_ROW, USER_SECRETS, type UserRow } from '../../../model/user.ts'
-import {
-  countsChanges,
-  exists,
-  lists,
-  type Queries,
-  type Reads,
-  type SqlTexts,
-  type StoredRow,
-  statement,
-  type Transaction,
-} from '../../database.ts'
-import { givenRows, type InsertOptions, insertRows } from '../../tables.ts'
+import { type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
+import { counts, countsChanges, exists, lists } from '../../repository-functions.ts'
+import { around, givenRows, type InsertOptions, insertRows } from '../../tables.ts'
 import { firstVersions, fold } from '../users/user.repository.ts'
 
 const { emailVersion, resetVersion } = USER_SECRETS.fields
@@ -49,10 +40,7 @@ const CONTINUE_IDS = statement({
 const RARE_CHECKPOINTS = statement({ postgres: 'select 1', sqlite: 'pragma wal_autocheckpoint = 32000' })
 const LARGE_CACHE = statement({ postgres: 'select 1', sqlite: 'pragma cache_size = -48000' })
 const FIND_USERS = statement(
-  {
-    postgres: `select id, email_key from users where email_key in (${GIVEN_TEXTS.postgres})`,
-    sqlite: `select id, email_key from users where email_key in (${GIVEN_TEXTS.sqlite})`,
-  },
+  around(GIVEN_TEXTS, (given) => `select id, email_key from users where email_key in (${given})`),
   FOUND.fromRow,
 )
 const LOCK_STATES = statement(
@@ -64,7 +52,8 @@ const LOCK_STATES = statement(
 )
 // An update takes the admin role from nobody and bans no admin: the last one would lock everybody out.
 const UPDATE_USERS = statement(
-  withGivenUsers(
+  around(
+    givenRows('users'),
     (given) => `
   update users set
     ${[...UPDATED.columnNames, 'first_name_folded', 'last_name_folded', 'verified', 'password_hash'].map(givenOrPresent).join(', ')},
@@ -77,7 +66,8 @@ const UPDATE_USERS = statement(
   ),
 )
 const END_SESSIONS = statement(
-  withGivenUsers(
+  around(
+    givenRows('users'),
     (given) => `
   delete from sessions where user_id in (
     select users.id from users join (${given}) as given on users.email_key = given.email_key
@@ -94,7 +84,6 @@ const FIND_OWNERS = statement<{ id: string; key_hash: string; email_key: string 
   postgres: owners(`= any (array(${GIVEN_TEXTS.postgres}))`),
   sqlite: owners(`in (${GIVEN_TEXTS.sqlite})`),
 })
-const COUNT_USERS = statement<{ count: number }>('select count(*) as count from users')
 // Jumps through the index from one kind to the next, however many accounts there are of each.
 const KINDS = `
   with recursive kinds (kind) as (
@@ -105,11 +94,6 @@ const KINDS = `
   select kind from kinds where kind is not null`
 /** For the inspection of a database that the service has not opened. */
 export const READ_FOREIGN_KINDS = `${KINDS} limit 1000`
-
-function withGivenUsers(sql: (given: string) => string): SqlTexts {
-  const { postgres, sqlite } = givenRows('users')
-  return { postgres: sql(postgres), sqlite: sql(sqlite) }
-}
 
 function toRow(user: GivenUser): StoredRow {
   const { firstName, lastName } = user
@@ -172,9 +156,7 @@ export async function findKeyOwners(db: Reads, idsAndHashes: readonly string[]):
   return new Map(rows.flatMap(({ id, key_hash, email_key }) => [[id, email_key] as const, [key_hash, email_key] as const]))
 }
 
-export async function countUsers(db: Reads): Promise<number> {
-  return (await db.first(COUNT_USERS))?.count ?? 0
-}
+export const countUsers = counts<Reads, []>('select count(*) as count from users')
 
 /** One page of all users with their hashes, in order of id. */
 export const listExportedUsers = lists<UserRow, [afterId: number, limit: number]>(

@@ -10,20 +10,8 @@ import {
 } from '../../../model/api-key.ts'
 import { entity } from '../../../model/entity.ts'
 import { USER, type User } from '../../../model/user.ts'
-import {
-  changes,
-  countsChanges,
-  finds,
-  hotRead,
-  insertInto,
-  lists,
-  type Queries,
-  type Reads,
-  runs,
-  type StoredRow,
-  statement,
-  type Transaction,
-} from '../../database.ts'
+import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
+import { changes, counts, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
 
 /** The owner of a key, and what decides whether the key may be used. */
@@ -58,7 +46,6 @@ const FIND_RETIRING_OWNER = hotRead(
   where retiring_secrets.key_hash = ${keyHash} and retiring_secrets.expires_at > ${now}`,
   readOwner,
 )
-const COUNT = statement<{ count: number }>('select count(*) as count from api_keys where user_id = $1')
 const INSERT = statement(insertInto('api_keys', KEY_ROW))
 const LIST_AFTER = statement<StoredRow & { readonly seq: number }>(`
   select ${KEY.columns}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
@@ -96,9 +83,7 @@ export function findRetiringKeyOwner(db: Reads, keyHash: string, now: number): P
   return db.first(FIND_RETIRING_OWNER, keyHash, now)
 }
 
-export async function countApiKeys(db: Reads, userId: number): Promise<number> {
-  return (await db.first(COUNT, userId))?.count ?? 0
-}
+export const countApiKeys = counts<Reads, [userId: number]>('select count(*) as count from api_keys where user_id = $1')
 
 /** Records a use, unless one after `unlessUsedAfter` is recorded already. */
 export const recordKeyUse = runs<Queries, [keyId: string, usedAt: number, unlessUsedAfter: number]>(

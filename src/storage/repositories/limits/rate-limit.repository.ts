@@ -1,4 +1,5 @@
-import { countsChanges, finds, type Queries, runs, statement } from '../../database.ts'
+import { type Queries, statement } from '../../database.ts'
+import { countsChanges, finds, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
 
 /** One request against a limit. All times are microseconds since 1970, so that a limit of many requests a second loses no precision. */

@@ -1,17 +1,8 @@
 import { type ClaimedMail, type LinkMailKind, type NoticeKind, OUTBOX_MAIL, type OutboxMail, QUEUED_MAIL } from '../../../model/mail.ts'
 import { USER, USER_SECRETS, type User } from '../../../model/user.ts'
-import {
-  countsChanges,
-  type FinalStatement,
-  finds,
-  lists,
-  longRead,
-  type Queries,
-  type Reads,
-  type StoredRow,
-  statement,
-} from '../../database.ts'
+import { type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
 import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
+import { countsChanges, finds, lists } from '../../repository-functions.ts'
 
 type RecipientRow = StoredRow & { readonly new_email: string | null; readonly change_version: number | null }
 
@@ -22,6 +13,8 @@ export const {
   extendLease,
   release: releaseMail,
   postpone: postponeMail,
+  // For a mail that was requested again during its sending.
+  requeue: requeueMail,
   retry: retryMail,
   discard: discardMail,
   // Addresses are not kept forever.
@@ -59,7 +52,6 @@ const FIND_RECIPIENT = statement<RecipientRow>(`
   select ${USER.columns}, ${USER_SECRETS.columns}, email_changes.email as new_email, email_changes.version as change_version
   from users left join email_changes on email_changes.user_id = users.id where users.email_key = $1 and ${isWanted('$2')}`)
 const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
-const REQUEUE = statement('update outbox set lease = null, due_at = $3, attempts = 0 where id = $1 and lease = $2')
 const GIVE_UP = statement(`
   update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
 const MEASURE = statement<{ depth: number; oldest: number | null }>(`
@@ -151,11 +143,6 @@ export const removeUnwantedMails = countsChanges<Queries, [now: number, batch: n
 /** Removes a mail that was sent or is not wanted. Returns false, and keeps the mail, if it was requested again in the meantime. */
 export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {
   return (await db.run(REMOVE, id, revision)) > 0
-}
-
-/** Ends the lease of a mail that was requested again during its sending; it is due at once, as if it were new. */
-export async function requeueMail(db: Queries, { id, lease }: ClaimedMail, now: number): Promise<void> {
-  await db.run(REQUEUE, id, lease, now)
 }
 
 /** Postpones a mail because of an outage of the mail server or the database, which affects every address alike. */

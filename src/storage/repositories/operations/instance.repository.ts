@@ -1,4 +1,5 @@
-import { type Queries, type Reads, runs, statement } from '../../database.ts'
+import { type Queries, type Reads, statement } from '../../database.ts'
+import { runs } from '../../repository-functions.ts'
 
 const READ_INSTANCE = statement<{ id: string }>('select id from instance')
 

@@ -1,4 +1,5 @@
-import { exists, finds, type Reads, runs, statement, type Transaction } from '../../database.ts'
+import { type Reads, statement, type Transaction } from '../../database.ts'
+import { exists, finds, runs } from '../../repository-functions.ts'
 
 const ADD_USE = statement(
   'insert into secret_uses (fingerprint, first_used_at, last_used_at) values ($1, $2, $2) on conflict (fingerprint) do nothing',

@@ -1,18 +1,7 @@
 import { type ListedSession, SESSION, SESSION_ROW, type Session } from '../../../model/session.ts'
 import { USER, type User } from '../../../model/user.ts'
-import {
-  changes,
-  countsChanges,
-  finds,
-  hotRead,
-  insertInto,
-  lists,
-  type Queries,
-  type Reads,
-  runs,
-  statement,
-  type Transaction,
-} from '../../database.ts'
+import { hotRead, insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
+import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
 
 const INSERT = statement(insertInto('sessions', SESSION_ROW))
@@ -23,8 +12,7 @@ const FIND_USER = hotRead(
   where sessions.id = ${sessionId} and sessions.user_id + 0 = ${userId} and sessions.expires_at > ${now}`,
   (values) => USER.fromValues(values),
 )
-const DELETE_OF_USER = statement('delete from sessions where user_id = $1')
-const DELETE_OTHERS_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
+const DELETE_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
 const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
 const DELETE_OLDEST = statement(`
   delete from sessions where id in (
@@ -49,9 +37,8 @@ export const deleteSession = changes<Transaction, [sessionId: string, userId: nu
   'delete from sessions where id = $1 and user_id = $2 and expires_at > $3',
 )
 
-export async function deleteSessionsOfUser(tx: Transaction, userId: number, exceptSessionId?: string): Promise<void> {
-  if (exceptSessionId === undefined) await tx.run(DELETE_OF_USER, userId)
-  else await tx.run(DELETE_OTHERS_OF_USER, userId, exceptSessionId)
+export async function deleteSessionsOfUser(tx: Transaction, userId: number, exceptSessionId = ''): Promise<void> {
+  await tx.run(DELETE_OF_USER, userId, exceptSessionId)
 }
 
 /** The live sessions of a user, newest first. */

@@ -1,5 +1,6 @@
 import { EMAIL_CHANGE, type EmailChange } from '../../../model/user.ts'
-import { countsChanges, finds, type Queries, runs, statement, type Transaction } from '../../database.ts'
+import { type Queries, statement, type Transaction } from '../../database.ts'
+import { countsChanges, finds, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
 
 const MARK_CONFIRMED = statement('update email_changes set confirmed_at = $2 where user_id = $1')

@@ -12,7 +12,8 @@ import {
   type UserSort,
   type UserStatus,
 } from '../../../model/user.ts'
-import { type Bit, finds, longRead, type Reads, type SqlTexts, type Statement, type Value } from '../../database.ts'
+import { type Bit, longRead, type Reads, type SqlTexts, type Statement, type Value } from '../../database.ts'
+import { finds } from '../../repository-functions.ts'
 import { matchingIn, SEARCHED, termOf } from './user-terms.ts'
 
 const LISTED = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
@@ -73,8 +74,8 @@ const IS_GIVEN = 'users.id = any (array(select json_array_elements_text($1::text
 
 type Shape = Pick<UserListing, 'status' | 'sort'> & {
   readonly direction: UserPlace['direction'] | undefined
-  /** `near` finds matches among the next users of the sorted list, and `stop` where these end. `given` sorts matches of the index. */
-  readonly search: 'none' | 'near' | 'stop' | 'given'
+  /** `near` finds matches among the next users of the sorted list. `given` sorts matches of the index. */
+  readonly search: 'none' | 'near' | 'given'
 }
 
 const statements = new Map<string, Statement<Sortable>>()
@@ -88,7 +89,7 @@ function listStatement(shape: Shape): Statement<Sortable> {
   return known
 }
 
-/** The values are the search term or the ids, where there are any, the number of users, and the place. */
+/** The values are the number of users and how many to skip, or the search term or the ids and the number of users; then the place. */
 function listSql({ status, sort, direction, search }: Shape, database: 'postgres' | 'sqlite'): string {
   const { isDescending, nearSize } = SORTINGS[sort]
   // Admins are few: sorting them is cheap. Without the sign, SQLite reads all users in order until it has found enough admins.
@@ -96,8 +97,7 @@ function listSql({ status, sort, direction, search }: Shape, database: 'postgres
   const columns = SORTINGS[sort].columns.map((column) => (isSortedLast ? `+${column}` : column))
   // A page before a place is read backwards.
   const isBackwards = isDescending !== (direction === 'before')
-  const first = search === 'near' || search === 'given' ? 2 : 1
-  const place = columns.map((_, index) => `$${first + 1 + index}`)
+  const place = columns.map((_, index) => `$${3 + index}`)
   const conditions = [
     ...(status === undefined ? [] : [CONDITIONS[status]]),
     ...(search === 'given' && database === 'postgres' ? [IS_GIVEN] : []),
@@ -108,16 +108,14 @@ function listSql({ status, sort, direction, search }: Shape, database: 'postgres
   const [key = '', ...others] = columns
   switch (search) {
     case 'none':
-      return `select ${SORTABLE.columns} from users ${where} ${orderBy(columns)} limit $${first}`
+      return `select ${SORTABLE.columns} from users ${where} ${orderBy(columns)} limit $1 offset $2`
     case 'near':
       // The key has a name, so that a database sees that the outer order is the inner one.
       return `
         select ${SORTABLE.columns} from (select users.*, ${key} as sort_key from users ${where} ${orderBy(columns)} limit ${nearSize}) as users
-        where ${MATCHING.isMatch[database]} ${orderBy(['users.sort_key', ...others])} limit $${first}`
-    case 'stop':
-      return `select ${SORTABLE.columns} from users ${where} ${orderBy(columns)} limit 2 offset $${first}`
+        where ${MATCHING.isMatch[database]} ${orderBy(['users.sort_key', ...others])} limit $2`
     case 'given':
-      return `select ${SORTABLE.columns} from ${GIVEN[database]} ${where} ${orderBy(columns)} limit $${first}`
+      return `select ${SORTABLE.columns} from ${GIVEN[database]} ${where} ${orderBy(columns)} limit $2`
   }
 }
 
@@ -136,7 +134,7 @@ export async function listUserPage(db: Reads, listing: UserListing): Promise<Use
   const isBackwards = place?.direction === 'before'
   const placeOf = (user: Sortable | undefined, direction: UserPlace['direction']) => user && { direction, key: keyOf(user), id: user.id }
   // A search may have found nobody here. The way back then starts from the first user that it has read.
-  const first = rows[0] ?? (place && (await read('none', 1))[0])
+  const first = rows[0] ?? (place && (await read('none', 1, 0))[0])
   const back = place && placeOf(first, isBackwards ? 'after' : 'before')
   const onwards = placeOf(rows.length > size ? shown.at(-1) : stop, isBackwards ? 'before' : 'after')
   return {
@@ -165,10 +163,10 @@ type FoundRows = {
 /** A search reads the next users of the list. Unless these fill the page, it looks for all matches with the index, if there are not too many. */
 async function readRows(db: Reads, read: Read, { term, sort, size }: UserListing): Promise<FoundRows> {
   const { folded, isShort: isShortTerm, kind } = termOf(term)
-  if (folded === '') return { rows: await read('none', size + 1), isShortTerm }
+  if (folded === '') return { rows: await read('none', size + 1, 0), isShortTerm }
   const rows = await read('near', folded, size + 1)
   if (rows.length > size) return { rows, isShortTerm }
-  const [stop, farther] = await read('stop', SORTINGS[sort].nearSize - 1)
+  const [stop, farther] = await read('none', 2, SORTINGS[sort].nearSize - 1)
   if (farther === undefined) return { rows, isShortTerm }
   const matches = isShortTerm ? undefined : await db.first(MATCHES[kind], folded)
   if (matches === undefined || matches.count > MAX_MATCHES) return { rows, stop, isShortTerm }

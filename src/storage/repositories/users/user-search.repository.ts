@@ -1,6 +1,6 @@
 import { type FoundUsers, type SearchField, USER, type UserSearch } from '../../../model/user.ts'
 import { longRead, type Reads, type Statement, type StoredRow } from '../../database.ts'
-import { type IndexedTerm, matchingIn, SEARCHED, type Term, termOf } from './user-terms.ts'
+import { matchingIn, SEARCHED, type Term, termOf } from './user-terms.ts'
 
 /** A search returns at least one row, which has the total. If the page is empty, the row has no user. */
 type FoundRow = StoredRow & { readonly total: number }
@@ -11,19 +11,9 @@ const COMMON_HITS = SAMPLE_SIZE / 2
 // Beyond any number of users, and still accepted by both databases as an offset and by PostgreSQL as an array index.
 const MAX_OFFSET = 2 ** 30
 
-const EVERYONE = longRead<FoundRow>(`
-  select counted.total, ${USER.columns} from (select count(*) as total from users) as counted
-  left join (select id from users order by id limit $1 offset $2) as page on true left join users on users.id = page.id
-  order by users.id`)
+const EVERYONE = longRead<FoundRow>(pageFrom('users', 1))
 
-/**
- * The statements that search one field or all. `shortTerm` is for terms that are too short for the index; `commonTerm` is for terms that
- * most users match, where a scan costs less than the index.
- */
-type Searches = Readonly<Record<'exact' | IndexedTerm | 'shortTerm' | 'commonTerm', Statement<FoundRow>>> & {
-  /** Counts the matches among the first users, to find out whether most users match. */
-  readonly sample: Statement<{ readonly hits: number }>
-}
+type Searches = ReturnType<typeof searchesIn>
 
 const SEARCHES: Readonly<Record<SearchField, Searches>> = {
   all: searchesIn(Object.values(SEARCHED)),
@@ -32,16 +22,22 @@ const SEARCHES: Readonly<Record<SearchField, Searches>> = {
   lastName: searchesIn([SEARCHED.lastName]),
 }
 
-function searchesIn(columns: readonly string[]): Searches {
+/**
+ * The statements that search one field or all. `shortTerm` is for terms that are too short for the index; `commonTerm` is for terms that
+ * most users match, where a scan costs less than the index.
+ */
+function searchesIn(columns: readonly string[]) {
   const { isMatch, isLike, ids, exactIds } = matchingIn(columns)
   const scanned = `select id from users where ${isMatch.sqlite}`
+  const search = (postgres: string, sqlite: string) => longRead<FoundRow>({ postgres, sqlite })
   return {
-    exact: longRead({ postgres: pageFromArray(exactIds.postgres), sqlite: pageFromSet(exactIds.sqlite) }),
-    partial: longRead({ postgres: pageFromArray(ids.partial.postgres), sqlite: pageFromOrdered(ids.partial.sqlite) }),
-    addressPart: longRead({ postgres: pageFromArray(ids.addressPart.postgres), sqlite: pageFromOrdered(ids.addressPart.sqlite) }),
-    shortTerm: longRead({ postgres: pageFromArray(ids.partial.postgres), sqlite: pageFromSet(scanned) }),
-    commonTerm: longRead({ postgres: pageFromOrdered(ids.partial.postgres), sqlite: pageFromOrdered(scanned) }),
-    sample: longRead({
+    exact: search(pageFromArray(exactIds.postgres), pageFromSet(exactIds.sqlite)),
+    partial: search(pageFromArray(ids.partial.postgres), pageFromOrdered(ids.partial.sqlite)),
+    addressPart: search(pageFromArray(ids.addressPart.postgres), pageFromOrdered(ids.addressPart.sqlite)),
+    shortTerm: search(pageFromArray(ids.partial.postgres), pageFromSet(scanned)),
+    commonTerm: search(pageFromOrdered(ids.partial.postgres), pageFromOrdered(scanned)),
+    /** Counts the matches among the first users, to find out whether most users match. */
+    sample: longRead<{ readonly hits: number }>({
       postgres: `select count(*) as hits from (select * from users_search order by user_id limit ${SAMPLE_SIZE}) as sample where ${isLike}`,
       sqlite: `select count(*) as hits from (select * from users order by id limit ${SAMPLE_SIZE}) as users where ${isMatch.sqlite}`,
     }),
@@ -66,10 +62,10 @@ function pageFromOrdered(ids: string): string {
   return pageFrom(`(${ids}) as matching`)
 }
 
-function pageFrom(matching: string): string {
+function pageFrom(matching: string, size = 2): string {
   return `
     select counted.total, ${USER.columns} from (select count(*) as total from ${matching}) as counted
-    left join (select id from ${matching} order by id limit $2 offset $3) as page on true left join users on users.id = page.id
+    left join (select id from ${matching} order by id limit $${size} offset $${size + 1}) as page on true left join users on users.id = page.id
     order by users.id`
 }
 

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { entity } from '../../../model/entity.ts'
 import { type Role, USER, USER_ROW, USER_SECRETS, type User, type UserRow, type UserSecrets } from '../../../model/user.ts'
-import { changes, finds, insertInto, lists, runs, type StoredRow, statement, type Transaction } from '../../database.ts'
+import { insertInto, type StoredRow, statement, type Transaction } from '../../database.ts'
+import { changes, finds, lists, runs } from '../../repository-functions.ts'
 
 const ACCOUNT = entity('users', { ...USER.fields, ...USER_SECRETS.fields })
 // The database assigns the id.

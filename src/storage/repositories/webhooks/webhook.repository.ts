@@ -1,3 +1,4 @@
+import { computed, entity, instant, integer, optional, type ValuesOf } from '../../../model/entity.ts'
 import {
   type ClaimedWebhook,
   OUTBOX_WEBHOOK,
@@ -6,8 +7,9 @@ import {
   WEBHOOK_EVENT,
   type WebhookEvent,
 } from '../../../model/webhook.ts'
-import { changes, type Database, type FinalStatement, finds, longRead, type Queries, type Reads, runs, statement } from '../../database.ts'
+import { type Database, type FinalStatement, longRead, type Queries, type Reads, statement } from '../../database.ts'
 import { type Claim, leasedRows } from '../../leased-rows.ts'
+import { changes, finds, runs } from '../../repository-functions.ts'
 
 // A later event of a user overtakes an earlier one only after so many failed attempts of the earlier one. Until then the pauses are short.
 // The index webhook_deliveries_in_order has this number too.
@@ -44,8 +46,6 @@ const CLAIM = statement({ postgres: claimIn(POSTGRES), sqlite: claimIn(SQLITE) }
 const QUEUE_UP = statement({ postgres: queueUpIn(POSTGRES), sqlite: queueUpIn(SQLITE) })
 const LET_PASS = statement('update webhook_deliveries set waits_for = null where waits_for = $1')
 const REMOVE = statement('delete from webhook_deliveries where id = $1')
-const GIVE_UP = statement(`
-  update webhook_deliveries set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2`)
 // In the order of the index of those that wait: batches do not pass what earlier ones have marked.
 const EXPIRE = statement(`
   update webhook_deliveries set failed_at = $2, last_error = $5 where id in (
@@ -53,25 +53,22 @@ const EXPIRE = statement(`
     where failed_at is null and lease is null and requested_at <= $1 and exists (select 1 from webhook_stops where endpoint = $4)
     order by due_at, id limit $3)`)
 
-/** The state of all webhooks together. */
-export type WebhookState = {
-  readonly pending: number
-  readonly failed: number
+const STATE = entity('webhook_deliveries', {
+  pending: computed(integer, 'count(*) - count(failed_at)'),
+  failed: computed(integer, 'count(failed_at)'),
   /** When the oldest pending webhook was requested. */
-  readonly oldestAt: number | undefined
+  oldestAt: computed(optional(instant), 'min(case when failed_at is null then requested_at end)'),
   /** When the receiver answered 410. */
-  readonly stoppedAt: number | undefined
-}
+  stoppedAt: computed(optional(instant), '(select stopped_at from webhook_stops where endpoint = $1)'),
+})
+/** The state of all webhooks together. */
+export type WebhookState = ValuesOf<typeof STATE.fields>
 
 const SELECT = `select ${OUTBOX_WEBHOOK.columns} from webhook_deliveries`
 const LIST = statement(`${SELECT} where id > $1 order by id limit $2`, OUTBOX_WEBHOOK.fromRow)
 // Passes those that wait.
 const LIST_FAILED = longRead(`${SELECT} where id > $1 and failed_at is not null order by id limit $2`, OUTBOX_WEBHOOK.fromRow)
-const MEASURE = statement<{ pending: number; failed: number; oldest: number | null; stopped: number | null }>(`
-  select count(*) - count(failed_at) as pending, count(failed_at) as failed,
-    min(case when failed_at is null then requested_at end) as oldest,
-    (select stopped_at from webhook_stops where endpoint = $1) as stopped
-  from webhook_deliveries`)
+const MEASURE = statement(`select ${STATE.columns} from webhook_deliveries`, STATE.fromRow)
 
 export type WebhookPage = { readonly after: number; readonly size: number; readonly failedOnly: boolean }
 
@@ -168,10 +165,10 @@ export async function removeWebhook(db: Queries, { id }: ClaimedWebhook): Promis
 }
 
 /** Marks a webhook as failed, unless another process has taken over. */
-export async function giveUpWebhook(db: Database, { id, lease }: ClaimedWebhook, now: number, reason: string): Promise<void> {
+export async function giveUpWebhook(db: Database, webhook: ClaimedWebhook, now: number, reason: string): Promise<void> {
   await db.transaction(async (tx) => {
-    await tx.run(GIVE_UP, id, lease, now, reason)
-    await tx.run(LET_PASS, id)
+    await leased.giveUp(tx, webhook, now, reason)
+    await tx.run(LET_PASS, webhook.id)
   })
 }
 
@@ -200,11 +197,5 @@ export const findWebhook = finds<OutboxWebhook, [id: number]>(`${SELECT} where i
 
 /** The endpoint is that of the settings; an empty one is never stopped. */
 export async function measureWebhooks(db: Reads, endpoint: string): Promise<WebhookState> {
-  const row = await db.first(MEASURE, endpoint)
-  return {
-    pending: row?.pending ?? 0,
-    failed: row?.failed ?? 0,
-    oldestAt: row?.oldest ?? undefined,
-    stoppedAt: row?.stopped ?? undefined,
-  }
+  return (await db.first(MEASURE, endpoint)) ?? { pending: 0, failed: 0 }
 }
