@@ -1,14 +1,24 @@
+import type { Command } from 'commander'
 import { parseEmail } from '../domain/values/email.ts'
 import type { User } from '../model/user.ts'
 import type { Services } from '../services.ts'
-import { confirmDeletion } from './terminal/ask.ts'
-import { FROM_INPUT, readLines } from './terminal/input.ts'
-import { createJsonPrinter, excerpt, isTerminal, print, printError, printJson, progressLine } from './terminal/output.ts'
+import { confirm, YES_OPTION } from './terminal/ask.ts'
+import { addCommand, FROM_INPUT, readLines } from './terminal/input.ts'
+import {
+  excerpt,
+  isTerminal,
+  JSON_OPTION,
+  type JsonOption,
+  printError,
+  printJsonList,
+  printResult,
+  progressLine,
+} from './terminal/output.ts'
 import { createProgress } from './terminal/progress.ts'
 import { explainRefusal, InvalidInput } from './terminal/refusals.ts'
-import type { Rehearse } from './with-services.ts'
+import { type CommandParts, DRY_RUN_OPTION, type Rehearse, withServices } from './with-services.ts'
 
-export type BulkOptions = { readonly json?: true; readonly dryRun?: true; readonly yes?: true }
+export type BulkOptions = JsonOption & { readonly dryRun?: true; readonly yes?: true }
 
 /** Some items of a bulk command failed. A line about each has been printed already. */
 export class SomeFailed extends Error {
@@ -26,27 +36,28 @@ export type Subject<Thing> = {
   readonly plural: string
   /** Finds the thing that a reference names, or throws. */
   find(services: Services, reference: string): Promise<Thing>
+  /** Reads the thing after a change. Undefined if it is gone. */
+  reload(services: Services, thing: Thing): Promise<Thing | undefined>
   /** References that lead to the same id name the same thing. */
   id(thing: Thing): string | number
   /** Such as `user 3 (bob@example.com)`. */
   label(thing: Thing): string
-  json(thing: Thing, isDeleted: boolean): object
+  json(thing: Thing, state: { readonly isDeleted: boolean }): object
 }
 
 /** A change that a bulk command makes, and the phrase that reports it. */
 export type Change<Thing> = {
   readonly name: string
+  readonly description: string
   /** `['make', 'made', ' an admin']` reads `made user 3 (…) an admin`, or `would make user 3 (…) an admin`. */
   readonly phrase: readonly [verb: string, past: string, suffix?: string]
   /** Says that there is nothing to change, such as `already banned`. */
   readonly needless?: (thing: Thing) => string | undefined
   /** Set for a deletion, which a person confirms: what else is deleted, such as ` with all sessions`. */
   readonly deletion?: string
-  /** Applies the change. Returns the thing as it is then; undefined if it is gone. A large change calls `onProgress` between its steps. */
-  apply(services: Services, thing: Thing, onProgress: OnProgress): Promise<Thing | undefined>
+  /** Applies the change. A large one calls `onProgress` between its steps. */
+  apply(services: Services, thing: Thing, onProgress: (deletedRows: number) => void): Promise<unknown>
 }
-
-export type OnProgress = (deletedRows: number) => void
 
 type Target<Thing> = { readonly reference: string; readonly thing: Thing }
 type Outcome<Thing> = { readonly before: Thing; readonly after: Thing | undefined }
@@ -59,13 +70,17 @@ export type BulkRun = {
   readonly options: BulkOptions
 }
 
+/** Adds a command that makes a change to one thing or to many. Its action calls `runBulk`. */
+export function bulkCommand<Thing>(parent: Command, change: Change<Thing>, hints: Readonly<Record<string, string>>): Command {
+  const command = addCommand(parent, change.name, change.description, hints)
+    .option(...DRY_RUN_OPTION)
+    .option(...JSON_OPTION)
+  return change.deletion === undefined ? command : command.option(...YES_OPTION)
+}
+
 /** Applies a change to one thing, or to many. With many it continues after a failure, and throws SomeFailed at the end. */
-export async function runBulk<Thing>(
-  { services, rehearse, given, options }: BulkRun,
-  subject: Subject<Thing>,
-  change: Change<Thing>,
-): Promise<void> {
-  const isDryRun = options.dryRun === true
+export async function runBulk<Thing>(run: BulkRun, subject: Subject<Thing>, change: Change<Thing>): Promise<void> {
+  const { services, given, options } = run
   const isSingle = given.length === 1 && given[0] !== FROM_INPUT
   let failed = 0
   const onFailure: OnFailure = (reference, error) => {
@@ -76,18 +91,11 @@ export async function runBulk<Thing>(
 
   const targets = await findTargets(services, await readReferences(given), subject, onFailure)
   const total = targets.length + failed
-  if (change.deletion !== undefined && !isDryRun && !options.yes) await confirm(targets, subject, change)
-  const outcomes = applyToEach(targets, change, onFailure, (thing) =>
-    isDryRun
-      ? rehearse((rehearsed, stop) => change.apply(rehearsed, thing, stop))
-      : withRowProgress(`${change.name} ${subject.label(thing)}`, (onProgress) => change.apply(services, thing, onProgress)),
-  )
-  const toJson = (outcome: Outcome<Thing>) => jsonOf(outcome, subject, isDryRun)
-  if (options.json && !isSingle) await createJsonPrinter(toJson).list(outcomes)
-  else
-    for await (const [outcome] of outcomes)
-      if (options.json) printJson(toJson(outcome))
-      else print(describe(outcome, subject, change, isDryRun))
+  if (change.deletion !== undefined && !options.dryRun && !options.yes) await confirmDeletion(targets, subject, change)
+  const outcomes = applyToEach(targets, change.name, onFailure, (thing) => applyTo(thing, run, subject, change))
+  const toJson = (outcome: Outcome<Thing>) => jsonOf(outcome, subject, options)
+  if (options.json && !isSingle) await printJsonList(toJson, outcomes)
+  else for await (const [outcome] of outcomes) printResult(options, toJson(outcome), describe(outcome, subject, change, options))
   if (failed === 0) return
   printError(`${failed} of ${total} failed`)
   throw new SomeFailed()
@@ -112,26 +120,23 @@ async function findTargets<Thing>(
   return [...targets.values()]
 }
 
-async function confirm<Thing>(targets: readonly Target<Thing>[], subject: Subject<Thing>, change: Change<Thing>): Promise<void> {
-  const [verb] = change.phrase
-  await confirmDeletion({
-    verb: verb.charAt(0).toUpperCase() + verb.slice(1),
-    labels: targets.map(({ thing }) => subject.label(thing)),
-    plural: subject.plural,
-    consequence: change.deletion ?? '',
-  })
+async function confirmDeletion<Thing>(targets: readonly Target<Thing>[], subject: Subject<Thing>, change: Change<Thing>): Promise<void> {
+  const verb = change.phrase[0].charAt(0).toUpperCase() + change.phrase[0].slice(1)
+  const labels = targets.map(({ thing }) => subject.label(thing))
+  if (labels.length === 1) await confirm(`${verb} ${labels[0]}${change.deletion}`)
+  else if (labels.length > 1) await confirm(`${verb} these ${labels.length} ${subject.plural}${change.deletion}`, labels)
 }
 
 /** Pages of one, so that each result is printed when it has happened. */
 async function* applyToEach<Thing>(
   targets: readonly Target<Thing>[],
-  { name }: Change<Thing>,
+  name: string,
   onFailure: OnFailure,
   apply: (thing: Thing) => Promise<Thing | undefined>,
 ): AsyncIterable<readonly [Outcome<Thing>]> {
   // On a terminal the printed lines show the progress.
   const isTTY = progressLine.isTTY === true && !isTerminal()
-  const progress = createProgress(name, { output: { ...progressLine, isTTY } })
+  using progress = createProgress(name, { output: { ...progressLine, isTTY } })
   for (const [index, { reference, thing }] of targets.entries()) {
     try {
       yield [{ before: thing, after: await apply(thing) }]
@@ -141,37 +146,42 @@ async function* applyToEach<Thing>(
     }
     progress.update(index + 1, targets.length)
   }
-  progress.clear()
 }
 
-/** Shows how many rows are deleted while a single large change runs. */
-async function withRowProgress<Result>(label: string, work: (onProgress: OnProgress) => Promise<Result>): Promise<Result> {
-  const progress = createProgress(label)
-  try {
-    return await work((rows) => progress.update(rows))
-  } finally {
-    progress.clear()
+async function applyTo<Thing>(
+  thing: Thing,
+  { services, rehearse, options }: BulkRun,
+  subject: Subject<Thing>,
+  change: Change<Thing>,
+): Promise<Thing | undefined> {
+  async function apply(used: Services, onProgress: (deletedRows: number) => void): Promise<Thing | undefined> {
+    await change.apply(used, thing, onProgress)
+    return change.deletion === undefined ? subject.reload(used, thing) : undefined
   }
+  if (options.dryRun) return rehearse(apply)
+  using progress = createProgress(`${change.name} ${subject.label(thing)}`)
+  return await apply(services, progress.update)
 }
 
-function jsonOf<Thing>({ before, after }: Outcome<Thing>, subject: Subject<Thing>, isDryRun: boolean): object {
-  return {
-    ...subject.json(after ?? before, after === undefined),
-    ...(after === undefined && { deleted: true }),
-    ...(isDryRun && { dry_run: true }),
-  }
+function jsonOf<Thing>({ before, after }: Outcome<Thing>, subject: Subject<Thing>, { dryRun }: BulkOptions): object {
+  const isDeleted = after === undefined
+  return { ...subject.json(after ?? before, { isDeleted }), ...(isDeleted && { deleted: true }), ...(dryRun && { dry_run: true }) }
 }
 
-function describe<Thing>({ before, after }: Outcome<Thing>, subject: Subject<Thing>, change: Change<Thing>, isDryRun: boolean): string {
+function describe<Thing>(
+  { before, after }: Outcome<Thing>,
+  subject: Subject<Thing>,
+  change: Change<Thing>,
+  { dryRun }: BulkOptions,
+): string {
   const label = subject.label(after ?? before)
   const needless = change.needless?.(before)
   if (needless !== undefined) return `${label} is ${needless}`
   const [verb, past, suffix = ''] = change.phrase
-  return `${isDryRun ? `would ${verb}` : past} ${label}${suffix}`
+  return `${dryRun ? `would ${verb}` : past} ${label}${suffix}`
 }
 
 export const USER_HINT = 'the id or the e-mail address of the account'
-export const USERS_HINT = 'the ids or e-mail addresses of the accounts, or - to read them from standard input, one per line'
 
 /** Returns each reference of the command line once; `-` stands for the lines of standard input. */
 async function readReferences(given: readonly string[]): Promise<string[]> {
@@ -179,6 +189,14 @@ async function readReferences(given: readonly string[]): Promise<string[]> {
   if (given.length > 1) throw new InvalidInput(['-: reads everything from standard input; do not combine it with other arguments'])
   const lines = (await readLines()).map((line) => line.trim())
   return [...new Set(lines.filter((line) => line !== '' && !line.startsWith('#')))]
+}
+
+/** Runs work with the user that an id or an e-mail address names. */
+export function withUser<Result>(
+  reference: string,
+  work: (user: User, services: Services, parts: CommandParts) => Promise<Result>,
+): Promise<Result> {
+  return withServices(async (services, parts) => work(await findUser(services, reference), services, parts))
 }
 
 /** Finds the user that an id or an e-mail address names. */

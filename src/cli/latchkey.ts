@@ -45,13 +45,10 @@ export function createProgram(): Command {
     .configureOutput({
       writeOut: (text) => linesOf(text).forEach(print),
       writeErr: (text) => linesOf(text).forEach(printNote),
-      outputError: (text) =>
-        printError(
-          text
-            .replace(/^error: /, '')
-            .trim()
-            .replace(/\s*\n/g, ' '),
-        ),
+      outputError(text) {
+        const line = text.trim().replace(/\s*\n/g, ' ')
+        printError(line.replace(/^error: /, ''))
+      },
     })
     .exitOverride()
   serviceCommands(program)

@@ -6,7 +6,7 @@ import { openBlocklist } from '../security/blocklist.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import type { Services } from '../services.ts'
 import { once } from '../shared/lazily.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Transaction } from '../storage/database.ts'
 import { InvalidInput } from './terminal/refusals.ts'
 
 export const OPERATOR: Operator = { caller: 'operator', origin: { via: 'cli' } }
@@ -50,31 +50,20 @@ export async function withServices<Result>(work: (services: Services, parts: Com
   }
 }
 
-class Rehearsed<Result> extends Error {
-  readonly result: Result | undefined
-
-  constructor(result?: Result) {
-    super('rolled back after a rehearsal')
-    this.result = result
-  }
-}
-
 async function rollBack<Result>(db: Database, work: (tx: Database, stop: () => never) => Promise<Result>): Promise<Result | undefined> {
+  const rolledBack = new Error('rolled back after a rehearsal')
+  let result: Result | undefined
   const stop = () => {
-    throw new Rehearsed()
+    throw rolledBack
   }
-  try {
-    return await db.transaction(
-      async (tx) => {
-        throw new Rehearsed(await work({ ...tx, lists: tx, transaction: (inner) => inner(tx), close: async () => undefined }, stop))
-      },
-      { isLong: true },
-    )
-  } catch (error) {
-    // The cast is safe: this error comes from the lines above, with the result of this work.
-    if (error instanceof Rehearsed) return error.result as Result | undefined
-    throw error
+  const rehearsal = async (tx: Transaction) => {
+    result = await work({ ...tx, lists: tx, transaction: (inner) => inner(tx), close: async () => undefined }, stop)
+    stop()
   }
+  await db.transaction(rehearsal, { isLong: true }).catch((error: unknown) => {
+    if (error !== rolledBack) throw error
+  })
+  return result
 }
 
 /** Refuses a new password that is on the list of PASSWORD_BLOCKLIST. */

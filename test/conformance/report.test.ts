@@ -36,7 +36,7 @@ const RUN: Run = {
 }
 
 test('the text names each failure with its section, what was expected, what came, the request and the response', () => {
-  const lines = reportText(RUN).map((line) => render(line, false))
+  const lines = reportText(RUN).map((line) => render(line, { isColoured: false }))
   assert.deepEqual(lines, [
     'http://127.0.0.1:8000: 4 checks',
     '',

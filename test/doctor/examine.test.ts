@@ -80,7 +80,7 @@ plainTest('doctor ends within its deadline and changes nothing', async (t) => {
 
 plainTest('the report has colours on a terminal', () => {
   const finding: Finding = { check: 'disk', verdict: 'error', message: 'full', advice: 'Make room.' }
-  const shown = (isColoured: boolean) => report([finding]).map((line) => render(line, isColoured))
+  const shown = (isColoured: boolean) => report([finding]).map((line) => render(line, { isColoured }))
   assert.deepEqual(shown(true), [
     '\u001b[31merror  \u001b[0m  disk      full',
     '                   → Make room.',

@@ -1,88 +1,81 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { EVENT_PAGE_MAX_SIZE, EVENT_PAGE_SIZE, type EventQuery } from '../../domain/audit/audit.service.ts'
 import { parsePlace } from '../../domain/audit/chain.ts'
 import { acceptTrail } from '../../domain/audit/resealing.ts'
 import { createSealer } from '../../domain/audit/sealer.ts'
-import { parseEmail } from '../../domain/values/email.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
-import { type ChainPlace, type EventPlace, eventCursor, parseEventCursor } from '../../model/audit.ts'
+import { type ChainPlace, eventCursor, parseEventCursor } from '../../model/audit.ts'
 import { AUDITED_KINDS } from '../../model/event.ts'
 import type { Services } from '../../services.ts'
 import { counted } from '../../shared/text.ts'
 import { findUser } from '../bulk.ts'
-import { confirmDeletion, YES_OPTION } from '../terminal/ask.ts'
-import { createTablePrinter, JSON_OPTION, onePage, print, printJson, printJsonLines, printNote } from '../terminal/output.ts'
+import { confirm, YES_OPTION } from '../terminal/ask.ts'
+import { addCommand, countUpTo, parsedBy } from '../terminal/input.ts'
+import { JSON_OPTION, type JsonOption, print, printJson, printJsonLines, printNote, printResult, printTable } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { EVENT_FORMAT, problemText, verificationJson, verificationLines } from '../terminal/views.ts'
 import { type CommandParts, OPERATOR, withServices } from '../with-services.ts'
 
-type JsonOption = { readonly json?: true }
-type ListOptions = JsonOption & {
-  readonly kind?: string
-  readonly actor?: string
-  readonly target?: string
-  readonly since?: number
-  readonly until?: number
-  readonly cursor?: EventPlace
-  readonly size: number
-}
+type ListOptions = JsonOption & Omit<EventQuery, 'actor' | 'target'> & { readonly actor?: string; readonly target?: string }
+type ChangeOptions = JsonOption & { readonly yes?: true }
 
 const USER_HINT = 'the id of a user, also of a deleted one, or an e-mail address'
 
-export function auditCommands(program: Command): void {
-  const audit = program.command('audit').description('read, verify and export the audit trail')
+const kindOf = parsedBy((text) => AUDITED_KINDS.find((kind) => kind === text), `Should be one of ${AUDITED_KINDS.join(', ')}.`)
+const timeOf = parsedBy(parseInstant, 'Should be a time with an offset, such as 2026-01-31T09:30:00Z.')
+const cursorOf = parsedBy(parseEventCursor, 'Should be a cursor that was printed before.')
+const endOf = parsedBy(parsePlace, 'Should be a position and a hash, such as 812:Jx2w0oWn8kqT3n5hG4v0b9sQdZcYl1rP6uAeXfM7iKE.')
+const sizeOf = parsedBy(countUpTo(EVENT_PAGE_MAX_SIZE), `Should be a whole number from 1 to ${EVENT_PAGE_MAX_SIZE}.`)
 
-  audit
-    .command('list')
-    .description('list events, newest first')
-    .option('--kind <kind>', `only this kind: ${AUDITED_KINDS.join(', ')}`, parseKind)
+export function auditCommands(program: Command): void {
+  const audit = addCommand(program, 'audit', 'read, verify and export the audit trail')
+
+  addCommand(audit, 'list', 'list events, newest first')
+    .option('--kind <kind>', `only this kind: ${AUDITED_KINDS.join(', ')}`, kindOf)
     .option('--actor <user>', `only what this user did: ${USER_HINT}`)
     .option('--target <user>', `only what concerns this user: ${USER_HINT}`)
-    .option('--since <time>', 'only at this time or later, such as 2026-01-31T09:30:00Z', parseTime)
-    .option('--until <time>', 'only at this time or earlier', parseTime)
-    .option('--cursor <cursor>', 'continue after a page that was listed before', parseCursor)
-    .option('--size <number>', `how many events, 1 to ${EVENT_PAGE_MAX_SIZE}`, parseSize, EVENT_PAGE_SIZE)
+    .option('--since <time>', 'only at this time or later, such as 2026-01-31T09:30:00Z', timeOf)
+    .option('--until <time>', 'only at this time or earlier', timeOf)
+    .option('--cursor <cursor>', 'continue after a page that was listed before', cursorOf)
+    .option('--size <number>', `how many events, 1 to ${EVENT_PAGE_MAX_SIZE}`, sizeOf, EVENT_PAGE_SIZE)
     .option(...JSON_OPTION)
     .action(listEvents)
 
-  audit
-    .command('verify')
-    .description('check that no sealed event was changed, removed or inserted; exits with 1 and names the first bad event if one was')
-    .option('--expect <end>', 'an end of the chain that was printed or logged before; the chain must still contain it', parseEnd)
+  addCommand(
+    audit,
+    'verify',
+    'check that no sealed event was changed, removed or inserted; exits with 1 and names the first bad event if one was',
+  )
+    .option('--expect <end>', 'an end of the chain that was printed or logged before; the chain must still contain it', endOf)
     .option(...JSON_OPTION)
     .action(verify)
 
-  audit.command('export').description('print all events, oldest first, one JSON object per line').action(exportEvents)
+  addCommand(audit, 'export', 'print all events, oldest first, one JSON object per line').action(exportEvents)
 
-  audit
-    .command('reseal')
-    .description('accept all events as they are and seal them again, after SECRET_KEY was lost or tampering was examined')
+  addCommand(audit, 'reseal', 'accept all events as they are and seal them again, after SECRET_KEY was lost or tampering was examined')
     .option(...YES_OPTION)
     .option(...JSON_OPTION)
     .action(reseal)
 
-  audit
-    .command('erase')
-    .description('erase addresses and details of the events of a user, permanently; the trail still verifies')
-    .argument('<user>', USER_HINT)
+  addCommand(audit, 'erase', 'erase addresses and details of the events of a user, permanently; the trail still verifies', {
+    '<user>': USER_HINT,
+  })
     .option(...YES_OPTION)
     .option(...JSON_OPTION)
     .action(erase)
 }
 
-async function reseal({ yes, json }: JsonOption & { readonly yes?: true }): Promise<void> {
+async function reseal(options: ChangeOptions): Promise<void> {
   await withServices(async ({ audit, reads, changes }, parts) => {
     const { problem } = await audit.verify()
     if (problem === undefined) throw new InvalidInput(['the audit trail is in order; there is no reason to seal it again'])
-    if (!yes)
-      await confirmDeletion({ verb: 'Accept', labels: ['all events as they are and remove the chain'], plural: 'events', consequence: '' })
+    if (!options.yes) await confirm('Accept all events as they are and remove the chain')
     const progress = createProgress('signing')
     const events = await acceptTrail({ reads, changes, secrets: parts.secrets() }, OPERATOR.origin, progress.update)
     progress.clear()
     await seal(parts)
-    if (json) printJson({ sealed: events })
-    else print(`sealed ${counted(events, 'event')} again; what happened before is as it was found`)
+    printResult(options, { sealed: events }, `sealed ${counted(events, 'event')} again; what happened before is as it was found`)
   })
 }
 
@@ -96,7 +89,7 @@ async function listEvents({ json, actor, target, ...options }: ListOptions): Pro
     const { items, next } = await services.audit.list(query)
     const cursor = next === undefined ? null : eventCursor(next)
     if (json) return printJson({ items: items.map(EVENT_FORMAT.json), next: cursor })
-    await createTablePrinter(EVENT_FORMAT.columns).list(onePage(items))
+    await printTable(EVENT_FORMAT.columns, [items])
     if (cursor !== null) printNote(`older events: add --cursor ${cursor}`)
   })
 }
@@ -118,21 +111,14 @@ async function exportEvents(): Promise<void> {
   })
 }
 
-async function erase(reference: string, { yes, json }: JsonOption & { readonly yes?: true }): Promise<void> {
+async function erase(reference: string, options: ChangeOptions): Promise<void> {
   await withServices(async (services, parts) => {
     const id = await userId(services, reference)
-    if (!yes)
-      await confirmDeletion({
-        verb: 'Erase',
-        labels: [`addresses and details of all events of user ${id}`],
-        plural: 'events',
-        consequence: '',
-      })
+    if (!options.yes) await confirm(`Erase addresses and details of all events of user ${id}`)
     // An event can be erased once it is sealed.
     await seal(parts)
     const erased = await services.audit.erase(OPERATOR, id)
-    if (json) printJson({ erased })
-    else print(`erased address and details of ${counted(erased, 'event')} of user ${id}`)
+    printResult(options, { erased }, `erased address and details of ${counted(erased, 'event')} of user ${id}`)
   })
 }
 
@@ -143,36 +129,5 @@ function seal({ db, secrets }: CommandParts): Promise<void> {
 /** A deleted user has no account to look up, only an id. */
 async function userId(services: Services, reference: string): Promise<number> {
   if (/^\d+$/.test(reference)) return Math.min(Number(reference), Number.MAX_SAFE_INTEGER)
-  if (parseEmail(reference) === undefined) throw new InvalidInput(['USER: should be an id or an e-mail address'])
   return (await findUser(services, reference)).id
-}
-
-function parseKind(text: string): string {
-  if ((AUDITED_KINDS as readonly string[]).includes(text)) return text
-  throw new InvalidArgumentError(`Should be one of ${AUDITED_KINDS.join(', ')}.`)
-}
-
-function parseTime(text: string): number {
-  const time = parseInstant(text)
-  if (time === undefined) throw new InvalidArgumentError('Should be a time with an offset, such as 2026-01-31T09:30:00Z.')
-  return time
-}
-
-function parseCursor(text: string): EventPlace {
-  const cursor = parseEventCursor(text)
-  if (cursor === undefined) throw new InvalidArgumentError('Should be a cursor that was printed before.')
-  return cursor
-}
-
-function parseEnd(text: string): ChainPlace {
-  const end = parsePlace(text)
-  if (end === undefined)
-    throw new InvalidArgumentError('Should be a position and a hash, such as 812:Jx2w0oWn8kqT3n5hG4v0b9sQdZcYl1rP6uAeXfM7iKE.')
-  return end
-}
-
-function parseSize(text: string): number {
-  const size = Number(text)
-  if (/^\d{1,3}$/.test(text) && size >= 1 && size <= EVENT_PAGE_MAX_SIZE) return size
-  throw new InvalidArgumentError(`Should be a whole number from 1 to ${EVENT_PAGE_MAX_SIZE}.`)
 }

@@ -1,26 +1,23 @@
 import { type Command, Option } from 'commander'
 import { SomeFailed } from '../bulk.ts'
-import { readSecretOption } from '../terminal/input.ts'
+import { addCommand, readSecretOption } from '../terminal/input.ts'
 import { interruptible } from '../terminal/interruption.ts'
-import { JSON_OPTION, print, printError, printJson } from '../terminal/output.ts'
+import { JSON_OPTION, type JsonOption, print, printError, printJson } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 
-type ConformanceOptions = {
+type ConformanceOptions = JsonOption & {
   readonly adminKey?: string
   readonly list?: true
   readonly mailbox?: string
   readonly only?: readonly string[]
   readonly strict?: true
-  readonly json?: true
   readonly junit?: true
 }
 
 export function conformanceCommands(program: Command): void {
-  const command = program
-    .command('conformance')
-    .description('check a running implementation against the specification, with accounts that are removed afterwards')
-    .argument('[url]', 'the base URL of the implementation')
+  const description = 'check a running implementation against the specification, with accounts that are removed afterwards'
+  const command = addCommand(program, 'conformance', description, { '[url]': 'the base URL of the implementation' })
     .option(
       '--admin-key <key>',
       'an API key of an admin (required); env:NAME reads it from an environment variable, and - from standard input',
@@ -50,17 +47,14 @@ async function load(): Promise<typeof import('@latchkey/conformance')> {
   return (await import(entry)) as typeof import('@latchkey/conformance')
 }
 
-async function verify(
-  url: string,
-  adminKey: string,
-  { mailbox, only, strict, json, junit }: Omit<ConformanceOptions, 'adminKey'>,
-): Promise<void> {
+async function verify(url: string, adminKey: string, options: ConformanceOptions): Promise<void> {
+  const { mailbox, only, strict: isStrict, json, junit } = options
   const key = await readSecretOption('--admin-key', adminKey, 'API key of an admin: ')
   const { isConforming, reportJson, reportJunit, reportText, runConformance, Unusable } = await load()
   const progress = createProgress('checking')
+  const onLeft = (addresses: readonly string[]) => printError(`these accounts could not be removed: ${addresses.join(', ')}`)
   const run = await interruptible(
-    (checkpoint) =>
-      runConformance({ url, adminKey: key, mailbox, only, isStrict: strict, checkpoint, onProgress: progress.update, onLeft: reportLeft }),
+    (checkpoint) => runConformance({ url, adminKey: key, mailbox, only, isStrict, checkpoint, onProgress: progress.update, onLeft }),
     'interrupted; the accounts of the checks were removed',
   )
     .catch((error: unknown) => {
@@ -70,8 +64,4 @@ async function verify(
   if (json) printJson(reportJson(run), 2)
   else for (const line of junit ? reportJunit(run).split('\n') : reportText(run)) print(line)
   if (!isConforming(run)) throw new SomeFailed()
-}
-
-function reportLeft(addresses: readonly string[]): void {
-  printError(`these accounts could not be removed: ${addresses.join(', ')}`)
 }

@@ -3,19 +3,18 @@ import type { Finding, Verdict } from '../../doctor/finding.ts'
 import { parseEmail } from '../../domain/values/email.ts'
 import { counted } from '../../shared/text.ts'
 import { SomeFailed } from '../bulk.ts'
-import { type Colour, JSON_OPTION, type Line, print, printJson } from '../terminal/output.ts'
+import { addCommand } from '../terminal/input.ts'
+import { type Colour, JSON_OPTION, type JsonOption, type Line, print, printJson } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 
-type DoctorOptions = { readonly json?: true; readonly sendTo?: string }
+type DoctorOptions = JsonOption & { readonly sendTo?: string }
 
 const COLOURS: Readonly<Record<Verdict, Colour>> = { ok: 'green', warning: 'yellow', error: 'red' }
 const VERDICT_WIDTH = 7
 const CHECK_WIDTH = 8
 
 export function doctorCommands(program: Command): void {
-  program
-    .command('doctor')
-    .description('check settings, files, database, mail, addresses and clocks, and suggest fixes')
+  addCommand(program, 'doctor', 'check settings, files, database, mail, addresses and clocks, and suggest fixes')
     .option('--send-to <address>', 'deliver a test mail to this address')
     .option(...JSON_OPTION)
     .action(diagnose)

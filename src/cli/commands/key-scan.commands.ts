@@ -7,12 +7,12 @@ import { findApiKeys } from '../../security/api-key-secret.ts'
 import { explainUnreadable } from '../../shared/errors.ts'
 import { counted, nameText } from '../../shared/text.ts'
 import { SomeFailed } from '../bulk.ts'
-import { FROM_INPUT } from '../terminal/input.ts'
-import { createPrinter, type Format, JSON_OPTION, printError } from '../terminal/output.ts'
+import { addCommand, FROM_INPUT } from '../terminal/input.ts'
+import { type Format, JSON_OPTION, type JsonOption, printError, printList } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, withServices } from '../with-services.ts'
 
-type ScanOptions = { readonly json?: true; readonly revoke?: true }
+type ScanOptions = JsonOption & { readonly revoke?: true }
 
 /** A key in a file. The key itself is never printed. */
 type Discovery = {
@@ -52,18 +52,16 @@ const DISCOVERY_FORMAT: Format<Discovery> = {
 }
 
 export function scanCommand(parent: Command): void {
-  parent
-    .command('scan')
-    .description(
-      'find API keys in files and folders; exits with 1 if a key that works was found, or else with 2 if something could not be scanned',
-    )
-    .argument('<paths...>', 'files and folders, or - to read standard input; symbolic links in folders are not followed')
+  const description =
+    'find API keys in files and folders; exits with 1 if a key that works was found, or else with 2 if something could not be scanned'
+  const paths = 'files and folders, or - to read standard input; symbolic links in folders are not followed'
+  addCommand(parent, 'scan', description, { '<paths...>': paths })
     .option('--revoke', 'disable the keys that were found')
     .option(...JSON_OPTION)
     .action(scan)
 }
 
-async function scan(paths: readonly string[], { json, revoke }: ScanOptions): Promise<void> {
+async function scan(paths: readonly string[], options: ScanOptions): Promise<void> {
   const missing = paths.filter((path) => path !== FROM_INPUT && kindOf(path) === 'missing')
   if (missing.length > 0) throw new InvalidInput(missing.map((path) => `${path}: there is no such file or folder`))
   const skipped: string[] = []
@@ -72,12 +70,12 @@ async function scan(paths: readonly string[], { json, revoke }: ScanOptions): Pr
     const onSkip: OnSkip = (path, reason) => void skipped.push(`skipped ${nameText(path)}: ${reason}`)
     async function* discoveries(): AsyncIterable<readonly Discovery[]> {
       for await (const source of sources(paths, onSkip)) {
-        const found = await inspect(leakedKeys, source, revoke === true)
+        const found = await inspect(leakedKeys, source, options)
         liveCount += found.filter(({ key }) => key?.state === 'live').length
         if (found.length > 0) yield found
       }
     }
-    await createPrinter(DISCOVERY_FORMAT, json === true).list(discoveries())
+    await printList(DISCOVERY_FORMAT, discoveries(), options)
   })
   for (const line of skipped) printError(line)
   if (liveCount > 0) printError(`found ${counted(liveCount, 'key')} that ${liveCount === 1 ? 'works' : 'work'}`)
@@ -89,7 +87,7 @@ type Part = { readonly name: string; readonly firstLine: number; readonly text: 
 /** Called for each file and folder that is not scanned. A path is bytes, because the name of a file need not be UTF-8. */
 type OnSkip = (path: Buffer, reason: string) => void
 
-async function inspect(leakedKeys: LeakedKeys, { name, firstLine, text }: Part, isRevoking: boolean): Promise<Discovery[]> {
+async function inspect(leakedKeys: LeakedKeys, { name, firstLine, text }: Part, { revoke }: ScanOptions): Promise<Discovery[]> {
   // Most files hold no key, and then their lines need not be looked at.
   if (findApiKeys(text).length === 0) return []
   const discoveries: Discovery[] = []
@@ -97,7 +95,7 @@ async function inspect(leakedKeys: LeakedKeys, { name, firstLine, text }: Part, 
     for (const token of findApiKeys(line)) {
       const place = `${name}:${firstLine + index}`
       const key = await leakedKeys.find(token)
-      const isRevoked = isRevoking && key !== undefined && key.state !== 'disabled'
+      const isRevoked = revoke === true && key !== undefined && key.state !== 'disabled'
       if (isRevoked) await leakedKeys.report(OPERATOR.origin, [{ token, url: place }])
       discoveries.push({ place, prefix: token.slice(0, SHOWN_PREFIX_LENGTH), key, isRevoked })
     }

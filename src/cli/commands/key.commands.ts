@@ -1,18 +1,16 @@
 import { type Command, Option } from 'commander'
-import type { ApiKeys } from '../../domain/keys/keys.service.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
 import { isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limits.ts'
-import type { ApiKey, KeyAccess } from '../../model/api-key.ts'
+import { type ApiKey, KEY, type KeyAccess } from '../../model/api-key.ts'
 import type { User } from '../../model/user.ts'
-import { type BulkOptions, type Change, findUser, runBulk, type Subject, USER_HINT } from '../bulk.ts'
-import { YES_OPTION } from '../terminal/ask.ts'
-import { checkInput, checkName, requireOptions } from '../terminal/input.ts'
-import { createPrinter, JSON_OPTION } from '../terminal/output.ts'
-import { KEY_FORMAT, keyLabel, NEW_KEY_FORMAT } from '../terminal/views.ts'
-import { DRY_RUN_OPTION, OPERATOR, withServices } from '../with-services.ts'
+import type { Services } from '../../services.ts'
+import { type BulkOptions, bulkCommand, type Change, runBulk, type Subject, USER_HINT, withUser } from '../bulk.ts'
+import { addCommand, checkInput, checkName, requireOptions } from '../terminal/input.ts'
+import { JSON_OPTION, type JsonOption, printList, printOne } from '../terminal/output.ts'
+import { KEY_FORMAT, NEW_KEY_FORMAT, userLabel } from '../terminal/views.ts'
+import { OPERATOR } from '../with-services.ts'
 import { scanCommand } from './key-scan.commands.ts'
 
-type JsonOption = { readonly json?: true }
 type CreateOptions = JsonOption & {
   readonly name: string
   readonly scope: readonly string[]
@@ -20,111 +18,79 @@ type CreateOptions = JsonOption & {
   readonly expiresAt?: string
 }
 type RotateOptions = JsonOption & { readonly overlap: string }
-type KeyChange = Omit<Change<ApiKey>, 'apply'> & {
-  readonly description: string
-  run(apiKeys: ApiKeys, userId: number, keyId: string): Promise<ApiKey | undefined>
-}
+type OwnedKey = ApiKey & { readonly owner: User }
 
-const ACCESS: readonly KeyAccess[] = ['full', 'read', 'identify']
-
-const CHANGES: readonly KeyChange[] = [
+const CHANGES: readonly Change<OwnedKey>[] = [
   {
     name: 'disable',
     description: 'disable API keys; they can be enabled again',
     phrase: ['disable', 'disabled'],
     needless: ({ isActive }) => (isActive ? undefined : 'already disabled'),
-    run: (apiKeys, userId, keyId) => apiKeys.edit(OPERATOR, userId, keyId, { isActive: false }),
+    apply: ({ apiKeys }, { id, owner }) => apiKeys.edit(OPERATOR, owner.id, id, { isActive: false }),
   },
   {
     name: 'enable',
     description: 'enable API keys that were disabled',
     phrase: ['enable', 'enabled'],
     needless: ({ isActive }) => (isActive ? 'already active' : undefined),
-    run: (apiKeys, userId, keyId) => apiKeys.edit(OPERATOR, userId, keyId, { isActive: true }),
+    apply: ({ apiKeys }, { id, owner }) => apiKeys.edit(OPERATOR, owner.id, id, { isActive: true }),
   },
   {
     name: 'revoke',
     description: 'delete API keys, permanently',
     phrase: ['delete', 'deleted'],
     deletion: '',
-    async run(apiKeys, userId, keyId) {
-      await apiKeys.remove(OPERATOR, userId, keyId)
-      return undefined
-    },
+    apply: ({ apiKeys }, { id, owner }) => apiKeys.remove(OPERATOR, owner.id, id),
   },
 ]
 
 export function keyCommands(program: Command): void {
-  const key = program.command('key').description('manage API keys')
+  const key = addCommand(program, 'key', 'manage API keys')
 
-  key
-    .command('list')
-    .description('list the API keys of an account in order of creation')
-    .argument('<user>', USER_HINT)
+  addCommand(key, 'list', 'list the API keys of an account in order of creation', { '<user>': USER_HINT })
     .option(...JSON_OPTION)
     .action(listKeys)
 
-  const create = key.command('create').description('create an API key and show it, once').argument('<user>', USER_HINT)
-  requireOptions(create, { '--name <name>': 'the name of the key, such as the program that uses it' })
+  const create = addCommand(key, 'create', 'create an API key and show it, once', { '<user>': USER_HINT })
+  requireOptions(create, 'all', { '--name <name>': 'the name of the key, such as the program that uses it' })
     .option('--scope <scope>', 'a scope of the key; repeat it for several', (scope, scopes: string[]) => [...scopes, scope], [])
     .option('--expires-at <date>', 'when the key expires, such as 2027-01-31T09:30:00Z; without it, the key does not expire')
-    .addOption(new Option('--access <access>', 'what the key may call').choices(ACCESS).default('full'))
+    .addOption(new Option('--access <access>', 'what the key may call').choices(KEY.fields.access.choices ?? []).default('full'))
     .option(...JSON_OPTION)
     .action(createKey)
 
-  key
-    .command('rotate')
-    .description('give an API key a new secret and show it, once')
-    .argument('<user>', USER_HINT)
-    .argument('<key-id>', 'the id of the key')
+  addCommand(key, 'rotate', 'give an API key a new secret and show it, once', { '<user>': USER_HINT, '<key-id>': 'the id of the key' })
     .option('--overlap <time>', 'how long the former secret continues to work, such as 90s, 30m, 12h or 7d', '0s')
     .option(...JSON_OPTION)
     .action(rotateKey)
 
-  for (const change of CHANGES) changeCommand(key, change)
+  const ids = { '<user>': USER_HINT, '<key-ids...>': 'the ids of the keys, or - to read them from standard input, one per line' }
+  for (const change of CHANGES)
+    bulkCommand(key, change, ids).action((reference: string, given: string[], options: BulkOptions) =>
+      withUser(reference, (owner, services, { rehearse }) => runBulk({ services, rehearse, given, options }, keysOf(owner), change)),
+    )
   scanCommand(key)
 }
 
-/** A command that changes one key of an account or many. */
-function changeCommand(parent: Command, change: KeyChange): void {
-  const command = parent
-    .command(change.name)
-    .description(change.description)
-    .argument('<user>', USER_HINT)
-    .argument('<key-ids...>', 'the ids of the keys, or - to read them from standard input, one per line')
-    .option(...DRY_RUN_OPTION)
-    .option(...JSON_OPTION)
-    .action((reference: string, given: string[], options: BulkOptions) =>
-      withServices(async (services, { rehearse }) => {
-        const owner = await findUser(services, reference)
-        await runBulk({ services, rehearse, given, options }, keysOf(owner), {
-          ...change,
-          apply: ({ apiKeys }, { id }) => change.run(apiKeys, owner.id, id),
-        })
-      }),
-    )
-  if (change.deletion !== undefined) command.option(...YES_OPTION)
-}
-
-function keysOf(owner: User): Subject<ApiKey> {
+function keysOf(owner: User): Subject<OwnedKey> {
+  const find = async ({ apiKeys }: Services, id: string) => ({ ...(await apiKeys.find(owner.id, id.toLowerCase())), owner })
   return {
     plural: 'API keys',
-    find: ({ apiKeys }, keyId) => apiKeys.find(owner.id, keyId.toLowerCase()),
+    find,
+    reload: (services, { id }) => find(services, id),
     id: ({ id }) => id,
-    label: (key) => keyLabel(key, owner),
+    label: ({ id, name }) => `key ${id} (${name}) of ${userLabel(owner)}`,
     // A deleted key is not active any more.
-    json: (key, isDeleted) => KEY_FORMAT.json(isDeleted ? { ...key, isActive: false } : key),
+    json: (key, { isDeleted }) => KEY_FORMAT.json(isDeleted ? { ...key, isActive: false } : key),
   }
 }
 
-async function listKeys(reference: string, { json }: JsonOption): Promise<void> {
-  await withServices(async (services) => {
-    const { id } = await findUser(services, reference)
-    await createPrinter(KEY_FORMAT, json === true).list(await services.apiKeys.list(OPERATOR, id))
-  })
+async function listKeys(reference: string, options: JsonOption): Promise<void> {
+  await withUser(reference, async ({ id }, { apiKeys }) => printList(KEY_FORMAT, await apiKeys.list(OPERATOR, id), options))
 }
 
-async function createKey(reference: string, { name, scope, access, expiresAt, json }: CreateOptions): Promise<void> {
+async function createKey(reference: string, options: CreateOptions): Promise<void> {
+  const { name, scope, access, expiresAt } = options
   const expiry = expiresAt === undefined ? undefined : parseInstant(expiresAt)
   const key = checkInput((check) => {
     const areValid = scope.length <= MAX_SCOPES && scope.every(isScope)
@@ -134,22 +100,18 @@ async function createKey(reference: string, { name, scope, access, expiresAt, js
     check('--expires-at', isExpiry ? '' : undefined, 'should be a date in the future with an offset, such as 2027-01-31T09:30:00Z')
     return { name: checkName(check, '--name', name), scopes: scope, access, expiresAt: expiry }
   })
-  await withServices(async (services) => {
-    const { id } = await findUser(services, reference)
-    createPrinter(NEW_KEY_FORMAT, json === true).one(await services.apiKeys.create(OPERATOR, id, key))
-  })
+  await withUser(reference, async ({ id }, { apiKeys }) => printOne(NEW_KEY_FORMAT, await apiKeys.create(OPERATOR, id, key), options))
 }
 
-async function rotateKey(reference: string, keyId: string, { overlap, json }: RotateOptions): Promise<void> {
-  const seconds = parseDuration(overlap)
+async function rotateKey(reference: string, keyId: string, options: RotateOptions): Promise<void> {
+  const seconds = parseDuration(options.overlap)
   checkInput((check) => {
     const isOverlap = seconds !== undefined && seconds <= MAX_OVERLAP_SECONDS
     check('--overlap', isOverlap ? '' : undefined, 'should be a time of at most 30 days, such as 90s, 30m, 12h or 7d')
   })
-  await withServices(async (services) => {
-    const { id } = await findUser(services, reference)
-    createPrinter(NEW_KEY_FORMAT, json === true).one(await services.apiKeys.rotate(OPERATOR, id, keyId.toLowerCase(), seconds))
-  })
+  await withUser(reference, async ({ id }, { apiKeys }) =>
+    printOne(NEW_KEY_FORMAT, await apiKeys.rotate(OPERATOR, id, keyId.toLowerCase(), seconds), options),
+  )
 }
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 60 * 60, d: 24 * 60 * 60 }

@@ -9,24 +9,28 @@ import { useOf } from '../../storage/maintenance/sqlite-copy.ts'
 import { type TransferRole, type TransferSide, transfer, withinSqlite } from '../../storage/maintenance/transfer.ts'
 import { newerVersion, type OnNewer } from '../../storage/migrations.ts'
 import { migrate } from '../../storage/open.ts'
-import { FROM_INPUT, readSecretOption, requireOptions } from '../terminal/input.ts'
-import { contents, JSON_OPTION, print, printJson } from '../terminal/output.ts'
+import { addCommand, FROM_INPUT, readSecretOption, requireOptions } from '../terminal/input.ts'
+import { contents, JSON_OPTION, type JsonOption, printResult } from '../terminal/output.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
 
-type MoveOptions = { readonly from: string; readonly to: string; readonly json?: true }
+type MoveOptions = JsonOption & { readonly from: string; readonly to: string }
 
 const URL_HINT =
   'sqlite:path/to/file.db or postgres://user:password@host:port/database; env:NAME reads it from an environment variable, and - from standard input'
 
 export function migrateDataCommands(program: Command): void {
-  const command = program.command('migrate-data').description('copy everything to another, empty database; stop the service first')
-  requireOptions(command, { '--from <url>': `the current database: ${URL_HINT}`, '--to <url>': 'the new database, in the same forms' })
+  const command = addCommand(program, 'migrate-data', 'copy everything to another, empty database; stop the service first')
+  requireOptions(command, 'all', {
+    '--from <url>': `the current database: ${URL_HINT}`,
+    '--to <url>': 'the new database, in the same forms',
+  })
     .option(...JSON_OPTION)
     .action(moveData)
 }
 
-async function moveData({ from, to, json }: MoveOptions): Promise<void> {
+async function moveData(options: MoveOptions): Promise<void> {
+  const { from, to } = options
   if (from === FROM_INPUT && to === FROM_INPUT) throw new InvalidInput(['--from, --to: only one of them can be read from standard input'])
   const source = parseTarget('--from', await readSecretOption('--from', from, 'Database URL (--from): '))
   const target = parseTarget('--to', await readSecretOption('--to', to, 'Database URL (--to): '))
@@ -37,12 +41,15 @@ async function moveData({ from, to, json }: MoveOptions): Promise<void> {
   const progress = createProgress('copying', { showsRate: true })
   const moved = await within(source, 'source', (from) => within(target, 'target', (to) => transfer(from, to, progress.update)))
   progress.clear()
-  if (json) return printJson({ rows: moved, migrated_source: steps.length > 0 })
-  print(`Copied ${contents(moved)}. Everything was read back and compared.`)
-  print('Now set DATABASE_URL to the new database and start the service.')
-  print(aboutSecret(source))
   const change = steps.length === 0 ? 'not changed' : 'migrated to this version and otherwise not changed'
-  print(`The old database was ${change}; keep it until you have seen the new one at work.`)
+  printResult(
+    options,
+    { rows: moved, migrated_source: steps.length > 0 },
+    `Copied ${contents(moved)}. Everything was read back and compared.`,
+    'Now set DATABASE_URL to the new database and start the service.',
+    aboutSecret(source),
+    `The old database was ${change}; keep it until you have seen the new one at work.`,
+  )
 }
 
 /** Only the newer version knows all of its tables. */
@@ -59,10 +66,9 @@ function parseTarget(option: string, url: string): DatabaseTarget {
 /** Writes of a running service that come after the copy would be lost. */
 async function requireUnused(source: DatabaseTarget): Promise<void> {
   if (source.kind === 'sqlite' && !existsSync(source.file)) throw new InvalidInput([`--from: there is no database at ${source.file}`])
-  const isUsed =
-    source.kind === 'sqlite'
-      ? (await explainDatabaseErrors('--from', source, async () => useOf(source.file))) === 'in use'
-      : (await explainDatabaseErrors('--from', source, async () => (await postgresSide()).countServiceConnections(source.url))) > 0
+  const isUsed = await explainDatabaseErrors('--from', source, async () =>
+    source.kind === 'sqlite' ? useOf(source.file) === 'in use' : (await (await postgresSide()).countServiceConnections(source.url)) > 0,
+  )
   if (isUsed) throw new InvalidInput(['--from: a service has this database open, and its writes would be lost; stop it and try again'])
 }
 

@@ -7,41 +7,42 @@ import { rotateKeptSecret } from '../../domain/operations/secret-use.ts'
 import type { SigningKey } from '../../model/signing-key.ts'
 import { existingSecretsOf, secretKeyFile } from '../../process/secrets.ts'
 import { formerSecretsFile, generateSecretKey, generateWebhookSecret } from '../../security/secret-key.ts'
-import { createPrinter, type Format, JSON_OPTION, onePage, print, printJson } from '../terminal/output.ts'
+import { addCommand } from '../terminal/input.ts'
+import { type Format, JSON_OPTION, type JsonOption, printList, printResult } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
+import { timeText } from '../terminal/views.ts'
 import { OPERATOR, readConfig, withServices } from '../with-services.ts'
 
-type Options = { readonly json?: true }
-
 export function secretCommands(program: Command): void {
-  const secret = program.command('secret').description('generate and replace secrets')
-  secret
-    .command('generate')
-    .description('print a new value for SECRET_KEY, or for WEBHOOK_SECRET')
+  const secret = addCommand(program, 'secret', 'generate and replace secrets')
+  addCommand(secret, 'generate', 'print a new value for SECRET_KEY, or for WEBHOOK_SECRET')
     .option('--webhook', 'a value for WEBHOOK_SECRET')
     .option(...JSON_OPTION)
-    .action(({ json, webhook }: Options & { readonly webhook?: true }) => {
-      const generated = webhook ? generateWebhookSecret() : generateSecretKey()
-      if (json) printJson({ [webhook ? 'webhook_secret' : 'secret_key']: generated })
-      else print(generated)
+    .action((options: JsonOption & { readonly webhook?: true }) => {
+      const [name, generated] = options.webhook ? ['webhook_secret', generateWebhookSecret()] : ['secret_key', generateSecretKey()]
+      printResult(options, { [name]: generated }, generated)
     })
-  secret
-    .command('rotate')
-    .description('replace the secret key that is kept beside the SQLite file; no user is logged out')
+  addCommand(secret, 'rotate', 'replace the secret key that is kept beside the SQLite file; no user is logged out')
     .option(...JSON_OPTION)
     .action(rotateSecret)
 }
 
-async function rotateSecret({ json }: Options): Promise<void> {
+async function rotateSecret(options: JsonOption): Promise<void> {
   const file = requireKept(readConfig())
   const rotation = await withServices((services) => rotateKeptSecret(services, OPERATOR, file))
   if (rotation === undefined) throw new InvalidInput([noSecretYet(file)])
   const former = formerSecretsFile(file)
-  if (!rotation.isDone) throw new InvalidInput([tooManyFormer(former, rotation.possibleFrom)])
-  if (json) return printJson({ file, former_file: former, former_secrets: rotation.formerSecrets })
-  print(`Replaced the secret key in ${file}. The former one is kept in ${former}: sessions and mailed links stay valid.`)
-  print('Restart the service now. Until then it uses the former secret.')
-  print(`Keep copies of both files, apart from backups of the database. The doctor command says when ${former} is no longer needed.`)
+  if (!rotation.isDone) {
+    const from = `${timeText(rotation.possibleFrom).slice(0, 16)}Z`
+    throw new InvalidInput([`${former} has three secrets whose tokens may still be valid; rotate again after ${from}`])
+  }
+  printResult(
+    options,
+    { file, former_file: former, former_secrets: rotation.formerSecrets },
+    `Replaced the secret key in ${file}. The former one is kept in ${former}: sessions and mailed links stay valid.`,
+    'Restart the service now. Until then it uses the former secret.',
+    `Keep copies of both files, apart from backups of the database. The doctor command says when ${former} is no longer needed.`,
+  )
 }
 
 /** The file with the secret. Everything that the service would refuse at its next start is refused here, before anything changes. */
@@ -64,55 +65,42 @@ function noSecretYet(file: string): string {
   return `${file} does not exist; the first start of the service creates it`
 }
 
-function tooManyFormer(file: string, possibleFrom: number): string {
-  return `${file} has three secrets whose tokens may still be valid; rotate again after ${new Date(possibleFrom).toISOString().slice(0, 16)}Z`
-}
-
-const iso = (time: number) => new Date(time).toISOString()
-
 const SIGNING_KEY_FORMAT: Format<SigningKey> = {
   columns: {
     ID: ({ id }) => id,
     STATE: (key) => signingKeyState(key, Date.now()),
-    CREATED: ({ createdAt }) => iso(createdAt),
-    'SIGNS FROM': ({ signsFrom }) => iso(signsFrom),
-    'PUBLISHED UNTIL': ({ publishedUntil }) => (publishedUntil === undefined ? '' : iso(publishedUntil)),
+    CREATED: ({ createdAt }) => timeText(createdAt),
+    'SIGNS FROM': ({ signsFrom }) => timeText(signsFrom),
+    'PUBLISHED UNTIL': ({ publishedUntil }) => timeText(publishedUntil),
   },
   json: (key) => ({
     id: key.id,
     state: signingKeyState(key, Date.now()),
-    created_at: iso(key.createdAt),
-    signs_from: iso(key.signsFrom),
-    published_until: key.publishedUntil === undefined ? null : iso(key.publishedUntil),
+    created_at: timeText(key.createdAt),
+    signs_from: timeText(key.signsFrom),
+    published_until: timeText(key.publishedUntil) || null,
   }),
 }
 
 export function signingKeyCommands(program: Command): void {
-  const signingKey = program.command('signing-key').description('manage the keys that sign tokens for other services')
+  const signingKey = addCommand(program, 'signing-key', 'manage the keys that sign tokens for other services')
 
-  signingKey
-    .command('list')
-    .description('list the published keys in the order in which they sign')
+  addCommand(signingKey, 'list', 'list the published keys in the order in which they sign')
     .option(...JSON_OPTION)
     .action(listSigningKeys)
 
-  signingKey
-    .command('rotate')
-    .description('publish a new key, which signs as soon as no cache is without it; tokens of the current one stay valid')
+  addCommand(signingKey, 'rotate', 'publish a new key, which signs as soon as no cache is without it; tokens of the current one stay valid')
     .option(...JSON_OPTION)
     .action(rotateSigningKey)
 }
 
-async function listSigningKeys({ json }: Options): Promise<void> {
-  await withServices(async ({ reads, now }) => {
-    await createPrinter(SIGNING_KEY_FORMAT, json === true).list(onePage(await publishedSigningKeys(reads, now())))
-  })
+async function listSigningKeys(options: JsonOption): Promise<void> {
+  await withServices(async ({ reads, now }) => printList(SIGNING_KEY_FORMAT, [await publishedSigningKeys(reads, now())], options))
 }
 
-async function rotateSigningKey({ json }: Options): Promise<void> {
+async function rotateSigningKey(options: JsonOption): Promise<void> {
   await withServices(async ({ signingKeys }) => {
     const key = await signingKeys.rotate(OPERATOR.origin)
-    if (json) printJson(SIGNING_KEY_FORMAT.json(key))
-    else print(`published signing key ${key.id}, which signs from ${iso(key.signsFrom)}`)
+    printResult(options, SIGNING_KEY_FORMAT.json(key), `published signing key ${key.id}, which signs from ${timeText(key.signsFrom)}`)
   })
 }

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { Config } from '../../config/load.ts'
 import { isStartedByNpm } from '../../process/lifecycle/signals.ts'
 import { explainDatabaseErrors, migrateDatabase } from '../../process/open-database.ts'
@@ -7,60 +7,48 @@ import { counted } from '../../shared/text.ts'
 import { longestWait, type Trial, TrialError, type Verdict, verdictOf } from '../../storage/maintenance/upgrade/trial.ts'
 import { tryUpgrade } from '../../storage/maintenance/upgrade/try-upgrade.ts'
 import { MigrationError } from '../../storage/migrations.ts'
+import { addCommand, parsedBy } from '../terminal/input.ts'
 import { Interrupted, interruptible } from '../terminal/interruption.ts'
-import { JSON_OPTION, print, printJson } from '../terminal/output.ts'
+import { JSON_OPTION, type JsonOption, megabytes, print, printJson, printResult } from '../terminal/output.ts'
 import { readConfig } from '../with-services.ts'
 
 export function serviceCommands(program: Command): void {
-  program
-    .command('serve')
-    .description('start the service')
-    .action(async () => {
-      // Loaded here only: the other commands need no HTTP, which takes longer to load than most of them take to run.
-      const { startService } = await import('../../process/start.ts')
-      await startService(readConfig(), { isByNpm: isStartedByNpm(process.env) })
-    })
+  addCommand(program, 'serve', 'start the service').action(async () => {
+    // Loaded here only: the other commands need no HTTP, which takes longer to load than most of them take to run.
+    const { startService } = await import('../../process/start.ts')
+    await startService(readConfig(), { isByNpm: isStartedByNpm(process.env) })
+  })
 
-  program
-    .command('migrate')
-    .description('migrate the database to this version, as every start does')
+  addCommand(program, 'migrate', 'migrate the database to this version, as every start does')
     .option(...JSON_OPTION)
-    .action(async ({ json }: { readonly json?: true }) => {
+    .action(async (options: JsonOption) => {
       let newer: readonly string[] = []
       const migrations = await migrateDatabase(readConfig(), (names) => {
         newer = names
       })
       const applied = migrations.map(({ name }) => name)
-      if (json) return printJson({ applied, ...(newer.length > 0 && { newer }) })
-      for (const name of applied) print(`applied ${name}`)
-      print(
-        newer.length === 0
-          ? 'The database is up to date.'
-          : `A newer version has applied ${newer.join(', ')}. This version can use the database.`,
+      const isNewer = newer.length > 0
+      printResult(
+        options,
+        { applied, ...(isNewer && { newer }) },
+        ...applied.map((name) => `applied ${name}`),
+        isNewer ? `A newer version has applied ${newer.join(', ')}. This version can use the database.` : 'The database is up to date.',
       )
     })
 
   upgradeCommand(program)
 }
 
-type UpgradeOptions = { readonly check: true; readonly maxWait: number; readonly json?: true }
+type UpgradeOptions = JsonOption & { readonly maxWait: number }
 type Kind = Config['database']['kind']
 
 /** The exit code if the migrations would make requests wait. */
 const HEAVY = 3
-const DEFAULT_MAX_WAIT_S = 1
 
 function upgradeCommand(program: Command): void {
-  program
-    .command('upgrade')
-    .description('say what the pending migrations would do: time, locks and size; `migrate` and every start apply them')
+  addCommand(program, 'upgrade', 'say what the pending migrations would do: time, locks and size; `migrate` and every start apply them')
     .requiredOption('--check', 'try them on a copy (SQLite), or in a transaction that is rolled back (PostgreSQL)')
-    .option(
-      '--max-wait <seconds>',
-      'PostgreSQL: how long requests may wait for the trial, before it is stopped',
-      parseSeconds,
-      DEFAULT_MAX_WAIT_S,
-    )
+    .option('--max-wait <seconds>', 'PostgreSQL: how long requests may wait for the trial, before it is stopped', secondsOf, 1)
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -69,26 +57,23 @@ function upgradeCommand(program: Command): void {
     .action(checkUpgrade)
 }
 
-function parseSeconds(text: string): number {
+const secondsOf = parsedBy((text) => {
   const seconds = Number(text)
-  if (!/^\d+(\.\d+)?$/.test(text) || seconds < 0.1 || seconds > 86_400)
-    throw new InvalidArgumentError('should be a number of seconds from 0.1 to 86400.')
-  return seconds
-}
+  return /^\d+(\.\d+)?$/.test(text) && seconds >= 0.1 && seconds <= 86_400 ? seconds : undefined
+}, 'should be a number of seconds from 0.1 to 86400.')
 
-async function checkUpgrade({ maxWait, json }: UpgradeOptions): Promise<void> {
+async function checkUpgrade(options: UpgradeOptions): Promise<void> {
   const { database } = readConfig()
   const trial = await explainDatabaseErrors('DATABASE_URL', database, () =>
-    interruptible((check) => tryUpgrade(database, { maxWaitMs: maxWait * 1000, check })),
+    interruptible((check) => tryUpgrade(database, { maxWaitMs: options.maxWait * 1000, check })),
   ).catch((error: Error) => {
     // These say by themselves what happened; the database as such can be used.
     const isPlain = [Interrupted, TrialError, MigrationError].some((kind) => error.cause instanceof kind)
     throw isPlain ? error.cause : error
   })
-  if (trial === undefined)
-    return json ? printJson({ verdict: 'no database' }) : print('There is no database yet. The first start creates it.')
+  if (trial === undefined) return printResult(options, { verdict: 'no database' }, 'There is no database yet. The first start creates it.')
   const verdict = verdictOf(trial)
-  if (json) printJson(toJson(trial, verdict), 2)
+  if (options.json) printJson(toJson(trial, verdict), 2)
   else for (const line of describe(trial, verdict, database.kind)) print(line)
   if (verdict === 'heavy') process.exitCode = HEAVY
 }
@@ -174,8 +159,4 @@ function duration(ms: number): string {
 
 function signed(bytes: number): string {
   return `${bytes < 0 ? '' : '+'}${megabytes(bytes)}`
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -1,12 +1,12 @@
 import { type CheckOptions, checkUser } from '../../domain/import/check-user.ts'
-import { type ImportedUser, type JsonObject, Rejected } from '../../domain/import/imported-user.ts'
+import { type ImportedUser, Rejected } from '../../domain/import/imported-user.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { readList, readRecords } from './read-file.ts'
 import { type FileRecord, NotThatFile } from './records.ts'
 import type { Source } from './sources/source.ts'
-import { createUnreadFields, type UnreadField, type UnreadFields } from './unread-fields.ts'
+import { createUnreadFields, type UnreadField } from './unread-fields.ts'
 
 export type Survey = {
   readonly total: number
@@ -22,77 +22,52 @@ export type Survey = {
 
 /** Reads the whole file before anything is imported. Throws if it is not what it claims to be. */
 export async function surveyFile(file: string, source: Source, options: CheckOptions): Promise<Survey> {
-  const progress = createProgress('checking the file', { showsRate: true })
+  using progress = createProgress('checking the file', { showsRate: true })
   const unread = createUnreadFields()
-  const notes = createNotes(source, options, unread)
-  try {
-    await source.prepare?.((name) => readList(file, source, name), unread)
-    for await (const records of readRecords(file, source)) {
-      for (const record of records) notes.add(record)
-      progress.update(notes.total())
-    }
-  } finally {
-    progress.clear()
-  }
-  return notes.result()
-}
-
-function createNotes(source: Source, options: CheckOptions, unread: UnreadFields) {
-  let [total, recognisedCount, plaintextCount] = [0, 0, 0]
   const usersByKind = new Map<string, number>()
+  let [total, plaintextCount, isRecognised] = [0, 0, false]
   let first: ImportedUser | undefined
   let problem: string | undefined
 
-  function check(record: FileRecord): ImportedUser | undefined {
+  function noteUser(user: ImportedUser): void {
+    first ??= user
+    if (user.password !== undefined) plaintextCount++
+    if (user.foreignKind === undefined) return
+    // A file may have any number of kinds, of which far fewer than this bound are accepted.
+    const users = usersByKind.get(user.foreignKind) ?? 0
+    if (users > 0 || usersByKind.size < MAX_LISTED_KINDS) usersByKind.set(user.foreignKind, users + 1)
+  }
+
+  function note(record: FileRecord): void {
     const checked = checkRecord(record, source, options)
-    return checked !== undefined && 'user' in checked ? checked.user : undefined
+    if (checked === undefined) return
+    total++
+    if ('value' in record && source.isUser(record.value)) {
+      isRecognised = true
+      unread.count(record.value, source.fieldsOf(record.value))
+    } else if ('reason' in checked) problem ??= `line ${record.line} ${checked.reason}`
+    if ('user' in checked) noteUser(checked.user)
   }
 
-  /** A file may have any number of kinds, of which far fewer than this bound are accepted. */
-  function countKind(kind: string): void {
-    const users = usersByKind.get(kind) ?? 0
-    if (users > 0 || usersByKind.size < MAX_LISTED_KINDS) usersByKind.set(kind, users + 1)
+  await source.prepare?.((name) => readList(file, source, name), unread)
+  for await (const records of readRecords(file, source)) {
+    for (const record of records) note(record)
+    progress.update(total)
   }
-
-  return {
-    add(record: FileRecord): void {
-      const recognised = recogniseRecord(record, source)
-      if (recognised === undefined) return
-      total++
-      if ('reason' in recognised) {
-        problem ??= `line ${record.line} ${recognised.reason}`
-        return
-      }
-      recognisedCount++
-      unread.count(recognised.value, source.fieldsOf(recognised.value))
-      const user = check(record)
-      if (user?.password !== undefined) plaintextCount++
-      if (user?.foreignKind !== undefined) countKind(user.foreignKind)
-      first ??= user
-    },
-    total: () => total,
-    result(): Survey {
-      if (recognisedCount === 0) throw new NotThatFile(problem ?? 'it contains no users')
-      return { total, plaintextCount, first, usersByKind, unread: unread.list() }
-    },
-  }
+  if (!isRecognised) throw new NotThatFile(problem ?? 'it contains no users')
+  return { total, plaintextCount, first, usersByKind, unread: unread.list() }
 }
 
-/** What a record of a file is: a user of its source, something to reject with a reason, or nothing that counts. */
-type Recognised = { readonly value: JsonObject } | { readonly reason: string } | undefined
+/** A user that can be imported, or the reason why a record is rejected. */
 type Checked = { readonly user: ImportedUser } | { readonly reason: string }
 
-function recogniseRecord(record: FileRecord, source: Source): Recognised {
+/** Undefined if the record is nothing that counts. */
+export function checkRecord(record: FileRecord, source: Source, options: CheckOptions): Checked | undefined {
   if (!('value' in record)) return { reason: record.problem }
   if (source.isOther?.(record.value)) return undefined
-  return source.isUser(record.value) ? record : { reason: `has no ${source.mark}, which every user of ${source.title} has` }
-}
-
-export function checkRecord(record: FileRecord, source: Source, options: CheckOptions): Checked | undefined {
-  const recognised = recogniseRecord(record, source)
-  if (recognised === undefined || 'reason' in recognised) return recognised
+  if (!source.isUser(record.value)) return { reason: `has no ${source.mark}, which every user of ${source.title} has` }
   try {
-    return { user: checkUser(source.convert(recognised.value), record.line, options) }
+    return { user: checkUser(source.convert(record.value), record.line, options) }
   } catch (error) {
     if (error instanceof Rejected) return { reason: error.message }
     throw error

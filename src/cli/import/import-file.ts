@@ -6,50 +6,33 @@ import type { Passwords } from '../../security/password.ts'
 import type { Services } from '../../services.ts'
 import { createRecordStore } from '../../storage/maintenance/record-store.ts'
 import { createProgress } from '../terminal/progress.ts'
+import { explainRefusal } from '../terminal/refusals.ts'
 import { OPERATOR, type Rehearse } from '../with-services.ts'
 import { createBatch, createWriteQueue, namesOf, UPDATE_BATCH_SIZE } from './batch.ts'
 import { checkPlaintext, checkRecord } from './check-file.ts'
 import { readRecords } from './read-file.ts'
 import type { FileRecord } from './records.ts'
-import type { Rejects } from './rejects.ts'
+import type { createRejects } from './rejects.ts'
 import type { Source } from './sources/source.ts'
 
-export type Counts = {
-  readonly read: number
-  readonly created: number
-  readonly updated: number
-  readonly skipped: number
-  readonly rejected: number
-}
+export type Counts = Readonly<Record<'read' | keyof BatchOutcome, number>>
 
 type ImportRun = WriterOptions & {
   readonly file: string
   readonly source: Source
   readonly check: CheckOptions
   readonly total: number
-  readonly rejects: Rejects
+  readonly rejects: Pick<ReturnType<typeof createRejects>, 'add'>
   readonly blocklist: Blocklist | undefined
-}
-
-/** An import ended before the end of its file. */
-export class ImportStopped extends Error {
-  override readonly name = 'ImportStopped'
-  /** False only if nothing was sent to the database. A batch that failed may have been committed all the same. */
-  readonly mayHaveWritten: boolean
-
-  constructor(mayHaveWritten: boolean, cause: unknown) {
-    super('the import was stopped', { cause })
-    this.mayHaveWritten = mayHaveWritten
-  }
 }
 
 type Entry = { readonly user: ImportedUser; readonly record: FileRecord }
 
-/** Imports the users of a file in batches. While the database writes some, the next one is read. Throws ImportStopped. */
-export async function importFile(target: ImportTarget, run: ImportRun): Promise<Counts> {
+/** Imports the users of a file in batches. While the database writes some, the next one is read. An error says what state it leaves. */
+export async function importFile({ services, rehearse }: ImportTarget, run: ImportRun): Promise<Counts> {
   const counts = { read: 0, created: 0, updated: 0, skipped: 0, rejected: 0 }
-  const progress = createProgress(run.isDryRun ? 'checking' : 'importing', { showsRate: true })
-  const writer = createWriter(target, run)
+  using progress = createProgress(run.isDryRun ? 'checking' : 'importing', { showsRate: true })
+  const writer = run.isDryRun ? createRehearsal(rehearse, run) : createRealWriter(services, run)
   const batch = createBatch<Entry>(run.options.onConflict === 'update' ? UPDATE_BATCH_SIZE : undefined)
   const queue = createWriteQueue(writer.parallel)
   let mayHaveWritten = false
@@ -95,10 +78,11 @@ export async function importFile(target: ImportTarget, run: ImportRun): Promise<
     await queue.end()
   } catch (error) {
     await queue.end().catch(() => undefined)
-    throw new ImportStopped(mayHaveWritten, error)
+    // A batch that failed may have been committed all the same.
+    const state = mayHaveWritten ? 'the import is incomplete: fix the problem, then run the same command again' : 'nothing was imported'
+    throw new Error(`${explainRefusal(error).join('; ')}; ${state}`, { cause: error })
   } finally {
-    progress.clear()
-    writer.close()
+    writer.close?.()
   }
   return counts
 }
@@ -107,18 +91,13 @@ type ImportWriter = {
   /** How many batches may be written at a time, if they have nothing in common. */
   readonly parallel: number
   write(users: readonly ImportedUser[]): Promise<BatchOutcome>
-  close(): void
+  close?(): void
 }
 
 type WriterOptions = { readonly options: ImportOptions; readonly isDryRun: boolean; readonly passwords: Passwords }
 
 /** Where users are imported, or where that is rehearsed. */
 type ImportTarget = { readonly services: Services; readonly rehearse: Rehearse }
-
-/** Writes batches, or rehearses them. */
-function createWriter({ services, rehearse }: ImportTarget, run: WriterOptions): ImportWriter {
-  return run.isDryRun ? createRehearsal(rehearse, run) : createRealWriter(services, run)
-}
 
 function createRealWriter(services: Services, run: WriterOptions): ImportWriter {
   const target = createImport(services, OPERATOR.origin, run.options)
@@ -132,7 +111,6 @@ function createRealWriter(services: Services, run: WriterOptions): ImportWriter 
       await begun
       return target.write(await hashPasswords(target, users, run))
     },
-    close: () => undefined,
   }
 }
 
@@ -148,20 +126,19 @@ function createRehearsal(rehearse: Rehearse, { options }: WriterOptions): Import
     parallel: 1,
     async write(users) {
       const related = earlier.find(users.flatMap(allNames))
-      const outcome = await rehearse(async (services) => {
+      const rehearsed = await rehearse(async (services) => {
         const target = createImport(services, OPERATOR.origin, { ...options, isRehearsal: true })
         for (const batch of batchesOf(related)) await target.write(batch)
         return target.write(users)
       })
-      const { created, updated } = outcome ?? NO_OUTCOME
-      earlier.add([...created, ...updated].map((user) => ({ names: allNames(user), value: remembered(user) })))
-      return outcome ?? NO_OUTCOME
+      const outcome = rehearsed ?? { created: [], updated: [], skipped: [], rejected: [] }
+      const written = [...outcome.created, ...outcome.updated]
+      earlier.add(written.map((user) => ({ names: allNames(user), value: remembered(user) })))
+      return outcome
     },
     close: earlier.close,
   }
 }
-
-const NO_OUTCOME: BatchOutcome = { created: [], updated: [], skipped: [], rejected: [] }
 
 function batchesOf(users: readonly ImportedUser[]): (readonly ImportedUser[])[] {
   const batches: (readonly ImportedUser[])[] = []

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import type { JsonObject } from '../../domain/import/imported-user.ts'
+import { isObject, type JsonObject } from '../../domain/import/imported-user.ts'
 import { counted } from '../../shared/text.ts'
 import { readElements } from './json-elements.ts'
 import {
@@ -7,6 +7,7 @@ import {
   type FileRecord,
   MAX_RECORD_BYTES,
   NotThatFile,
+  parseJson,
   type ReadRecord,
   readChunks,
   readJson,
@@ -53,12 +54,9 @@ export async function* readList(file: string, source: Source, name: string): Asy
 /** Whether the list of users is in an object. A file of JSON lines begins with an object that is one user. */
 function isWrapped(head: string, { listName }: Source): boolean {
   if (listName === undefined) return false
-  try {
-    const [firstLine = ''] = head.split('\n', 1)
-    return listName in (JSON.parse(firstLine) as object)
-  } catch {
-    return true
-  }
+  const [firstLine = ''] = head.split('\n', 1)
+  const first = parseJson(firstLine)
+  return !isObject(first) || listName in first
 }
 
 function readHead(file: string): string {

@@ -34,11 +34,17 @@ export function readText(line: number, bytes: Buffer): string | undefined | File
 export function readJson(line: number, bytes: Buffer): FileRecord | undefined {
   const text = readText(line, bytes)
   if (typeof text !== 'string') return text
+  const value = parseJson(text)
+  if (value === undefined) return unreadable(line, 'is not valid JSON', bytes)
+  return isObject(value) ? { line, value } : unreadable(line, 'is not a JSON object', bytes)
+}
+
+/** Undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? { line, value } : unreadable(line, 'is not a JSON object', bytes)
+    return JSON.parse(text) as unknown
   } catch {
-    return unreadable(line, 'is not valid JSON', bytes)
+    return undefined
   }
 }
 

@@ -1,41 +1,26 @@
 import { writeFileSync } from 'node:fs'
-import { explainSystemError } from '../../shared/errors.ts'
 import { createDraft, type Draft } from '../../shared/files.ts'
 import { printError } from '../terminal/output.ts'
+import { explaining } from '../terminal/refusals.ts'
 import type { FileRecord } from './records.ts'
 
 /** The name under which the reason is added to a user. Readers ignore it. */
 export const REASON = '_rejected'
 
-export type Rejects = {
-  add(record: FileRecord, reason: string): void
-  close(): void
-}
-
 /**
  * Reports each rejected user, and keeps it in a file if one is named. The file has JSON lines with what the source said about the user,
  * so that it can be imported with the same command. Only its owner may read it: it contains password hashes.
  */
-export function createRejects(file: string | undefined): Rejects {
-  const draft = file === undefined ? undefined : writing(file, () => open(file))
+export function createRejects(file: string | undefined) {
+  const failure = `--rejects: ${file} cannot be written`
+  const draft = file === undefined ? undefined : explaining(failure, () => open(file))
   return {
-    add(record, reason) {
-      printError(`line ${record.line}: ${reason}`)
-      if (file === undefined || draft === undefined) return
-      const text = textOf(record, `line ${record.line}: ${reason}`)
-      writing(file, () => writeFileSync(draft.descriptor, `${text}\n`))
+    add(record: FileRecord, reason: string): void {
+      const line = `line ${record.line}: ${reason}`
+      printError(line)
+      if (draft !== undefined) explaining(failure, () => writeFileSync(draft.descriptor, `${textOf(record, line)}\n`))
     },
-    close() {
-      draft?.[Symbol.dispose]()
-    },
-  }
-}
-
-function writing<Result>(file: string, work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    throw new Error(`--rejects: ${file} cannot be written: ${explainSystemError(error)}`, { cause: error })
+    [Symbol.dispose]: () => draft?.[Symbol.dispose](),
   }
 }
 

@@ -6,11 +6,11 @@ import { openBlocklist } from '../../security/blocklist.ts'
 import { createPasswords, hashingThreads, PASSWORD_OPTIONS, type Passwords } from '../../security/password.ts'
 import { codeOf, explainSystemError } from '../../shared/errors.ts'
 import { SomeFailed } from '../bulk.ts'
-import { print, printJson, printNote } from '../terminal/output.ts'
-import { explainRefusal, InvalidInput } from '../terminal/refusals.ts'
+import { type JsonOption, printNote, printResult } from '../terminal/output.ts'
+import { explaining, InvalidInput } from '../terminal/refusals.ts'
 import { OPERATOR, withServices } from '../with-services.ts'
 import { type Survey, surveyFile } from './check-file.ts'
-import { type Counts, ImportStopped, importFile } from './import-file.ts'
+import { type Counts, importFile } from './import-file.ts'
 import { NotThatFile } from './records.ts'
 import { createRejects } from './rejects.ts'
 import { type HashConfig, parseHashConfig } from './sources/firebase.source.ts'
@@ -19,7 +19,7 @@ import type { SourceName } from './sources/source-names.ts'
 import { createSource } from './sources/sources.ts'
 import { describeUnread, type UnreadField } from './unread-fields.ts'
 
-export type ImportCommandOptions = {
+export type ImportCommandOptions = JsonOption & {
   readonly from: SourceName
   readonly onConflict: OnConflict
   readonly keepIds?: true
@@ -27,7 +27,6 @@ export type ImportCommandOptions = {
   readonly rejects?: string
   readonly hashConfig?: string
   readonly dryRun?: true
-  readonly json?: true
 }
 
 /** Imports a file: checks all of it, then writes it in batches, and prints counts that add up. */
@@ -49,20 +48,12 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
     if (options.keepIds && first !== undefined && !(await target.mayKeepIds(first)))
       throw new InvalidInput(['--keep-ids: the database is not empty; import into a new one, or without the ids'])
     const blocklist = survey.plaintextCount > 0 ? await openBlocklist(config.passwordBlocklist) : undefined
-    const rejects = createRejects(given.rejects)
+    using rejects = createRejects(given.rejects)
     try {
       const checkAll = { ...check, foreignKinds: await target.foreignKinds(survey.usersByKind) }
       const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
-      const counts = await importFile({ services, rehearse }, run).catch((error: unknown) => {
-        if (!(error instanceof ImportStopped)) throw error
-        const state = error.mayHaveWritten
-          ? 'the import is incomplete: fix the problem, then run the same command again'
-          : 'nothing was imported'
-        throw new Error(`${explainRefusal(error.cause).join('; ')}; ${state}`, { cause: error.cause })
-      })
-      report(counts, { isDryRun, isJson: given.json === true, unread: survey.unread })
+      report(await importFile({ services, rehearse }, run), given, survey.unread)
     } finally {
-      rejects.close()
       await blocklist?.close()
     }
   })
@@ -95,13 +86,7 @@ async function examine(file: string, source: Source, check: { readonly withoutPa
 function readHashConfig({ from, hashConfig: file }: ImportCommandOptions): HashConfig | undefined {
   if (file === undefined) return undefined
   if (from !== 'firebase') throw new InvalidInput(['--hash-config: belongs to --from firebase'])
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new InvalidInput([`--hash-config: ${file} cannot be read: ${explainSystemError(error)}`])
-  }
-  const config = parseHashConfig(text)
+  const config = parseHashConfig(explaining(`--hash-config: ${file} cannot be read`, () => readFileSync(file, 'utf8')))
   if (config === undefined)
     throw new InvalidInput([
       `--hash-config: ${file} should have algorithm SCRYPT, base64_signer_key, base64_salt_separator, rounds and mem_cost`,
@@ -120,18 +105,16 @@ async function announceHashing(count: number, passwords: Passwords): Promise<voi
 }
 
 /** Prints the counts. Throws if they do not add up, or if a user was rejected: the exit code is 1 then. */
-export function report(
-  counts: Counts,
-  { isDryRun, isJson, unread }: { readonly isDryRun: boolean; readonly isJson: boolean; readonly unread: readonly UnreadField[] },
-): void {
+export function report(counts: Counts, options: JsonOption & { readonly dryRun?: true }, unread: readonly UnreadField[]): void {
   const { read, created, updated, skipped, rejected } = counts
-  const addsUp = read === created + updated + skipped + rejected
   const notImported = unread.map(({ name, users }) => ({ field: name ?? null, users }))
-  if (isJson) printJson({ ...counts, ...(isDryRun && { dry_run: true }), ...(unread.length > 0 && { not_imported: notImported }) })
-  else {
-    if (isDryRun) print('dry run: nothing was imported')
-    print(`read ${read} = created ${created} + updated ${updated} + skipped ${skipped} + rejected ${rejected}`)
-  }
-  if (!addsUp) throw new Error('the counts do not add up; check the accounts before you rely on them')
+  printResult(
+    options,
+    { ...counts, ...(options.dryRun && { dry_run: true }), ...(unread.length > 0 && { not_imported: notImported }) },
+    ...(options.dryRun ? ['dry run: nothing was imported'] : []),
+    `read ${read} = created ${created} + updated ${updated} + skipped ${skipped} + rejected ${rejected}`,
+  )
+  if (read !== created + updated + skipped + rejected)
+    throw new Error('the counts do not add up; check the accounts before you rely on them')
   if (rejected > 0) throw new SomeFailed()
 }

@@ -1,56 +1,43 @@
 import { type FieldTree, isObject, type JsonObject } from '../../domain/import/imported-user.ts'
 import { counted } from '../../shared/text.ts'
 import { excerpt } from '../terminal/output.ts'
+import { parseJson } from './records.ts'
 import { REASON } from './rejects.ts'
 
 /** A field that is not imported, by its path, and how many users have it. The name is missing for all fields beyond those that are named. */
 export type UnreadField = { readonly name: string | undefined; readonly users: number }
 
-export type UnreadFields = {
-  /** Counts the fields of a user, or of a row of another list, that are not in the tree. */
-  count(record: JsonObject, fields: FieldTree, path?: string): void
-  list(): UnreadField[]
-}
+export type UnreadFields = ReturnType<typeof createUnreadFields>
 
 /** A file may have other names for each of its users, and names of any length. */
 const MAX_NAMES = 50
 const MAX_NAME_LENGTH = 200
 
-type Counter = { users: number; lastUser: number }
-
-export function createUnreadFields(): UnreadFields {
-  const counters = new Map<string, Counter>()
-  const others: Counter = { users: 0, lastUser: 0 }
+export function createUnreadFields() {
+  // The counter without a name is that of all further fields.
+  const counters = new Map<string | undefined, { users: number; lastUser: number }>()
   let user = 0
 
-  function add(name: string): void {
-    if (name === REASON) return
-    const counter = counterOf(name.length > MAX_NAME_LENGTH ? shortened(name) : name)
+  function add(path: string): void {
+    if (path === REASON) return
+    const name = path.length > MAX_NAME_LENGTH ? shortened(path) : path
+    const counted = counters.has(name) || counters.size < MAX_NAMES ? name : undefined
+    const counter = counters.get(counted) ?? { users: 0, lastUser: 0 }
     // A list may have the same field in each of its entries.
     if (counter.lastUser === user) return
     counter.lastUser = user
     counter.users++
-  }
-
-  function counterOf(name: string): Counter {
-    const known = counters.get(name)
-    if (known !== undefined) return known
-    if (counters.size >= MAX_NAMES) return others
-    const counter = { users: 0, lastUser: 0 }
-    counters.set(name, counter)
-    return counter
+    counters.set(counted, counter)
   }
 
   return {
-    count(record, fields, path) {
+    /** Counts the fields of a user, or of a row of another list, that are not in the tree. */
+    count(record: JsonObject, fields: FieldTree, path?: string): void {
       user++
       if (path === undefined) visitFields(record, fields, '', add)
       else visitEntries(record, fields, path, add)
     },
-    list() {
-      const named = [...counters].map(([name, { users }]) => ({ name, users }))
-      return others.users === 0 ? named : [...named, { name: undefined, users: others.users }]
-    },
+    list: (): UnreadField[] => [...counters].map(([name, { users }]) => ({ name, users })),
   }
 }
 
@@ -104,15 +91,6 @@ function reasonUnread(entry: JsonObject, fields: FieldTree, isRead: boolean): st
 function isSet(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false
   return typeof value !== 'object' || Object.keys(value).length > 0
-}
-
-/** The JSON of a field in CSV. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 /** A copy: a part of a text keeps all of it in memory. */

@@ -3,6 +3,8 @@ import { Writable } from 'node:stream'
 import { printable } from '../../shared/text.ts'
 import { InvalidInput } from './refusals.ts'
 
+const CANCELLED = 'cancelled; nothing was changed'
+
 /** Whether a person can answer a question. A script, a pipe or a scheduled job cannot. */
 export function isInteractive(): boolean {
   return process.stdin.isTTY
@@ -11,7 +13,7 @@ export function isInteractive(): boolean {
 /** Asks for a secret, without showing it. */
 export async function askSecret(question: string): Promise<string> {
   const answer = await ask([question], 'hidden')
-  if (answer === undefined) throw new InvalidInput(['cancelled; nothing was changed'])
+  if (answer === undefined) throw new InvalidInput([CANCELLED])
   return answer
 }
 
@@ -21,12 +23,6 @@ export async function askNewPassword(): Promise<string> {
   if (password === '') return password
   if ((await askSecret('Repeat password: ')) !== password) throw new InvalidInput(['the passwords do not match; nothing was changed'])
   return password
-}
-
-/** Asks a yes-or-no question, which may follow other lines. Anything but yes is no. */
-async function askYesNo(lines: readonly string[], question: string): Promise<boolean> {
-  const answer = await ask([...lines, `${question} [y/N] `], 'shown')
-  return /^y(?:es)?$/i.test(answer?.trim() ?? '')
 }
 
 /** The question goes to standard error, so that standard output holds only the result. Undefined after Ctrl-C or Ctrl-D. */
@@ -57,26 +53,11 @@ export const YES_OPTION = ['--yes', 'do not ask before deleting'] as const
 
 const SHOWN_AT_MOST = 10
 
-/** A deletion that a person confirms: the labels of what would be deleted, and the noun that counts them. */
-type Deletion = {
-  /** Such as `Delete`. */
-  readonly verb: string
-  readonly labels: readonly string[]
-  readonly plural: string
-  /** What else happens, such as ` with their sessions`. */
-  readonly consequence: string
-}
-
-/** Asks before something is deleted. Without a terminal, as in a script, the command proceeds. */
-export async function confirmDeletion(deletion: Deletion): Promise<void> {
-  if (deletion.labels.length === 0 || !isInteractive()) return
-  if (!(await isConfirmed(deletion))) throw new InvalidInput(['cancelled; nothing was changed'])
-}
-
-function isConfirmed({ verb, labels, plural, consequence }: Deletion): Promise<boolean> {
-  const [first] = labels
-  if (labels.length === 1) return askYesNo([], `${verb} ${first}${consequence}? This cannot be undone.`)
+/** Asks before something is changed for good, after a list of what that is. Without a terminal, as in a script, the command proceeds. */
+export async function confirm(action: string, labels: readonly string[] = []): Promise<void> {
+  if (!isInteractive()) return
   const shown = labels.slice(0, SHOWN_AT_MOST).map((label) => `  ${label}`)
   const more = labels.length > SHOWN_AT_MOST ? [`  and ${labels.length - SHOWN_AT_MOST} more`] : []
-  return askYesNo([...shown, ...more], `${verb} these ${labels.length} ${plural}${consequence}? This cannot be undone.`)
+  const answer = await ask([...shown, ...more, `${action}? This cannot be undone. [y/N] `], 'shown')
+  if (!/^y(?:es)?$/i.test(answer?.trim() ?? '')) throw new InvalidInput([CANCELLED])
 }

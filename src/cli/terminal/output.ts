@@ -4,6 +4,7 @@ import { counted, printable, printableJson } from '../../shared/text.ts'
 // only the line breaks, colours and cursor movements of this module reach a terminal.
 
 export const JSON_OPTION = ['--json', 'print JSON, for scripts'] as const
+export type JsonOption = { readonly json?: true }
 
 const COLOURS = { red: 31, green: 32, yellow: 33 } as const
 const CLEAR_LINE = '\r\u001b[K'
@@ -14,21 +15,26 @@ export type Line = string | readonly (string | { readonly colour: Colour; readon
 
 /** Results go to standard output; questions, progress and errors go to standard error. */
 export function print(line: Line): void {
-  process.stdout.write(`${render(line, isTerminal() && !process.env['NO_COLOR'])}\n`)
+  process.stdout.write(`${render(line, { isColoured: isTerminal() && !process.env['NO_COLOR'] })}\n`)
 }
 
-export function render(line: Line, isColoured: boolean): string {
-  if (typeof line === 'string') return printable(line)
-  return line
-    .map((part) => {
-      if (typeof part === 'string' || !isColoured) return printable(typeof part === 'string' ? part : part.text)
-      return `\u001b[${COLOURS[part.colour]}m${printable(part.text)}\u001b[0m`
-    })
-    .join('')
+export function render(line: Line, { isColoured }: { readonly isColoured: boolean }): string {
+  const parts = typeof line === 'string' ? [line] : line
+  const shown = parts.map((part) => {
+    if (typeof part === 'string') return printable(part)
+    return isColoured ? `\u001b[${COLOURS[part.colour]}m${printable(part.text)}\u001b[0m` : printable(part.text)
+  })
+  return shown.join('')
 }
 
 export function printJson(value: unknown, indent?: number): void {
   process.stdout.write(`${jsonText(value, indent)}\n`)
+}
+
+/** Prints the result of a command: a JSON value for scripts, or lines for people. */
+export function printResult({ json }: JsonOption, value: object, ...lines: readonly string[]): void {
+  if (json) printJson(value)
+  else lines.forEach(print)
 }
 
 /** Prints one JSON object per line. Waits while the reader is slower than the database. */
@@ -73,13 +79,14 @@ export function overwriting(text: string): string {
   return CLEAR_LINE + printable(text)
 }
 
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
 /** Says what a database contains. */
 export function contents({ users = 0, sessions = 0, api_keys: keys = 0, outbox = 0 }: Readonly<Record<string, number>>): string {
   return `${counted(users, 'user')}, ${counted(sessions, 'session')}, ${counted(keys, 'API key')}, ${counted(outbox, 'mail')} in the outbox`
 }
-
-/** Prints one item, or a list that arrives in pages. */
-type Printer<Item> = { one(item: Item): void; list(pages: AsyncIterable<readonly Item[]>): Promise<void> }
 
 /** A table has a heading and a text for each column; JSON has the names and values of the API. */
 export type Format<Item> = {
@@ -87,63 +94,49 @@ export type Format<Item> = {
   readonly json: (item: Item) => object
 }
 
-export function createPrinter<Item>({ columns, json }: Format<Item>, isJson: boolean): Printer<Item> {
-  return isJson ? createJsonPrinter(json) : createTablePrinter(columns)
+/** A list that may arrive page by page. */
+type Pages<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>
+
+export async function printOne<Item>(format: Format<Item>, item: Item, { json }: JsonOption): Promise<void> {
+  if (json) printJson(format.json(item))
+  else await printTable(format.columns, [[item]])
 }
 
-export function createJsonPrinter<Item>(json: (item: Item) => object): Printer<Item> {
-  return {
-    one: (item) => printJson(json(item)),
-    async list(pages) {
-      let separator = '['
-      for await (const page of pages) {
-        process.stdout.write(separator + page.map((item) => jsonText(json(item))).join(',\n'))
-        separator = ',\n'
-      }
-      print(separator === '[' ? '[]' : ']')
-    },
+export function printList<Item>(format: Format<Item>, pages: Pages<Item>, { json }: JsonOption): Promise<void> {
+  return json ? printJsonList(format.json, pages) : printTable(format.columns, pages)
+}
+
+export async function printJsonList<Item>(json: (item: Item) => object, pages: Pages<Item>): Promise<void> {
+  let separator = '['
+  for await (const page of pages) {
+    process.stdout.write(separator + page.map((item) => jsonText(json(item))).join(',\n'))
+    separator = ',\n'
   }
+  print(separator === '[' ? '[]' : ']')
 }
 
 /** The first page sets the column widths, so that a long list is printed as it arrives and is not kept in memory. */
-export function createTablePrinter<Item>(columns: Format<Item>['columns']): Printer<Item> {
+export async function printTable<Item>(columns: Format<Item>['columns'], pages: Pages<Item>): Promise<void> {
   const headings = Object.keys(columns)
   const cellsOf = (item: Item) => Object.values(columns).map((text) => printable(text(item)))
-
-  function printRows(rows: readonly (readonly string[])[], widths: readonly number[]): void {
-    for (const row of rows)
-      print(
-        row
-          .map((cell, column) => padText(cell, widths[column] ?? 0))
-          .join('  ')
-          .trimEnd(),
-      )
+  let widths: number[] | undefined
+  for await (const page of pages) {
+    const rows = page.map(cellsOf)
+    if (widths === undefined) rows.unshift(headings)
+    widths ??= widthsOf(rows)
+    for (const row of rows) printRow(row, widths)
   }
+  if (widths === undefined) printRow(headings, [])
+}
 
-  return {
-    one(item) {
-      const rows = [headings, cellsOf(item)]
-      printRows(rows, widthsOf(rows))
-    },
-    async list(pages) {
-      let widths: number[] | undefined
-      for await (const page of pages) {
-        const rows = widths === undefined ? [headings, ...page.map(cellsOf)] : page.map(cellsOf)
-        widths ??= widthsOf(rows)
-        printRows(rows, widths)
-      }
-      if (widths === undefined) printRows([headings], [])
-    },
-  }
+function printRow(cells: readonly string[], widths: readonly number[]): void {
+  const padded = cells.map((cell, column) => padText(cell, widths[column] ?? 0))
+  print(padded.join('  ').trimEnd())
 }
 
 function widthsOf(rows: readonly (readonly string[])[]): number[] {
   const columns = rows[0]?.map((_, column) => rows.map((row) => textWidth(row[column] ?? ''))) ?? []
   return columns.map((widths) => Math.max(...widths))
-}
-
-export async function* onePage<Item>(items: readonly Item[]): AsyncIterable<readonly Item[]> {
-  yield items
 }
 
 const ASCII = /^[\x20-\x7e]*$/

@@ -4,7 +4,8 @@ const SHOWN_AFTER_MS = 500
 const REDRAWN_EVERY_MS = 100
 const BAR_WIDTH = 30
 
-export type Progress = {
+/** A bar that is also removed when it is disposed of. */
+type Progress = Disposable & {
   /** Without a total, the bar is a count of rows. */
   update(done: number, total?: number): void
   /** Removes the bar, so that a line can be printed. The next update draws it again. */
@@ -26,24 +27,25 @@ export function createProgress(
   const startedAt = now()
   let drawnAt = Number.NEGATIVE_INFINITY
   let isDrawn = false
+
+  function clear(): void {
+    if (isDrawn) output.redraw('')
+    isDrawn = false
+    drawnAt = Number.NEGATIVE_INFINITY
+  }
+
   return {
     update(done, total) {
       const isDue = now() - startedAt >= SHOWN_AFTER_MS && now() - drawnAt >= REDRAWN_EVERY_MS
       if (output.isTTY !== true || !isDue) return
       drawnAt = now()
       isDrawn = true
-      output.redraw(bar(label, done, total) + (showsRate ? rate(done, now() - startedAt) : ''))
+      const rate = showsRate ? `  ${Math.round((done * 1000) / (drawnAt - startedAt))} a second` : ''
+      output.redraw(bar(label, done, total) + rate)
     },
-    clear() {
-      if (isDrawn) output.redraw('')
-      isDrawn = false
-      drawnAt = Number.NEGATIVE_INFINITY
-    },
+    clear,
+    [Symbol.dispose]: clear,
   }
-}
-
-function rate(done: number, elapsedMs: number): string {
-  return `  ${Math.round((done * 1000) / elapsedMs)} a second`
 }
 
 function bar(label: string, done: number, total: number | undefined): string {

@@ -1,5 +1,6 @@
 import { REFUSALS, Refusal, type RefusalCode } from '../../model/refusal.ts'
 import { explain } from '../../process/startup-errors.ts'
+import { explainSystemError } from '../../shared/errors.ts'
 
 /** Input that cannot be accepted. It lists every problem, so that one more try is enough. */
 export class InvalidInput extends Error {
@@ -9,6 +10,15 @@ export class InvalidInput extends Error {
     super(problems.join('\n'))
     this.name = 'InvalidInput'
     this.problems = problems
+  }
+}
+
+/** Runs work on a file. The message of an error begins with `failure`, such as `users.json was not written`. */
+export function explaining<Result>(failure: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw new Error(`${failure}: ${explainSystemError(error)}`, { cause: error })
   }
 }
 

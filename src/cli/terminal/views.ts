@@ -48,12 +48,8 @@ function keyState({ isActive, expiresAt }: ApiKey): string {
   return expiresAt !== undefined && expiresAt <= Date.now() ? 'expired' : 'active'
 }
 
-function timeText(time: number | undefined): string {
+export function timeText(time: number | undefined): string {
   return time === undefined ? '' : isoTime(time)
-}
-
-export function keyLabel({ id, name }: ApiKey, owner: User): string {
-  return `key ${id} (${name}) of ${userLabel(owner)}`
 }
 
 export const SESSION_FORMAT: Format<ListedSession> = {
@@ -73,39 +69,6 @@ export const NEW_KEY_FORMAT: Format<ApiKey & { readonly secret: string }> = {
   json: ({ secret, ...key }) => ({ ...KEY_FORMAT.json(key), key: secret }),
 }
 
-export function outboxState({ failedAt, isClaimed, attempts }: Pick<OutboxMail, 'failedAt' | 'isClaimed' | 'attempts'>): string {
-  if (failedAt !== undefined) return 'failed'
-  if (isClaimed) return 'sending'
-  return attempts === 0 ? 'waiting' : 'retrying'
-}
-
-export function mailLabel({ id, kind, recipient }: OutboxMail): string {
-  return `mail ${id} (${kind}, to ${recipient})`
-}
-
-export const MAIL_FORMAT: Format<OutboxMail> = {
-  columns: {
-    ID: ({ id }) => String(id),
-    KIND: ({ kind }) => kind,
-    TO: ({ recipient }) => recipient,
-    STATE: outboxState,
-    ATTEMPTS: ({ attempts }) => String(attempts),
-    REQUESTED: ({ requestedAt }) => isoTime(requestedAt),
-    'LAST ERROR': ({ lastError }) => lastError ?? '',
-  },
-  json: (mail) => ({
-    id: mail.id,
-    kind: mail.kind,
-    recipient: mail.recipient,
-    state: outboxState(mail),
-    attempts: mail.attempts,
-    requested_at: isoTime(mail.requestedAt),
-    due_at: mail.failedAt === undefined ? isoTime(mail.dueAt) : null,
-    failed_at: mail.failedAt === undefined ? null : isoTime(mail.failedAt),
-    last_error: mail.lastError ?? null,
-  }),
-}
-
 export const EVENT_FORMAT: Format<StoredEvent> = {
   columns: {
     ID: ({ id }) => String(id),
@@ -121,35 +84,82 @@ export const EVENT_FORMAT: Format<StoredEvent> = {
   json: EVENT.toJson,
 }
 
-export function webhookLabel({ id, type, userId }: OutboxWebhook): string {
-  return `webhook ${id} (${type}, user ${userId})`
+type Delivery = Pick<OutboxMail, 'id' | 'failedAt' | 'isClaimed' | 'attempts' | 'dueAt' | 'lastError'>
+
+function deliveryState({ failedAt, isClaimed, attempts }: Delivery): string {
+  if (failedAt !== undefined) return 'failed'
+  if (isClaimed) return 'sending'
+  return attempts === 0 ? 'waiting' : 'retrying'
 }
 
-export const WEBHOOK_FORMAT: Format<OutboxWebhook> = {
-  columns: {
-    ID: ({ id }) => String(id),
-    TYPE: ({ type }) => type,
-    USER: ({ userId }) => String(userId),
-    STATE: outboxState,
-    ATTEMPTS: ({ attempts }) => String(attempts),
-    OCCURRED: ({ occurredAt }) => timeText(occurredAt),
-    'LAST ERROR': ({ lastError }) => lastError ?? '',
-  },
+/** What the outbox of mails and that of webhooks show alike: the delivery of each entry, and the time at which it began. */
+type OutboxView<Entry> = {
+  readonly columns: Format<Entry>['columns']
+  json(entry: Entry): object
+  /** The lines of `show` that come before the delivery. */
+  lines(entry: Entry): readonly string[]
+  readonly timeName: string
+  time(entry: Entry): number
+}
+
+function outboxFormat<Entry extends Delivery>({ columns, json, lines, timeName, time }: OutboxView<Entry>) {
+  return {
+    columns: {
+      ID: ({ id }: Entry) => String(id),
+      ...columns,
+      STATE: deliveryState,
+      ATTEMPTS: ({ attempts }: Entry) => String(attempts),
+      [timeName.toUpperCase()]: (entry: Entry) => isoTime(time(entry)),
+      'LAST ERROR': ({ lastError }: Entry) => lastError ?? '',
+    },
+    json: (entry: Entry) => ({
+      id: entry.id,
+      ...json(entry),
+      state: deliveryState(entry),
+      attempts: entry.attempts,
+      [`${timeName.toLowerCase()}_at`]: isoTime(time(entry)),
+      due_at: entry.failedAt === undefined ? isoTime(entry.dueAt) : null,
+      failed_at: timeText(entry.failedAt) || null,
+      last_error: entry.lastError ?? null,
+    }),
+    lines: (entry: Entry) => [
+      ...lines(entry),
+      `State       ${deliveryState(entry)}`,
+      `${timeName.padEnd(10)}  ${isoTime(time(entry))}`,
+      `Attempts    ${entry.attempts}`,
+      entry.failedAt === undefined ? `Next try    ${isoTime(entry.dueAt)}` : `Given up    ${isoTime(entry.failedAt)}`,
+      `Last error  ${entry.lastError ?? 'none'}`,
+    ],
+  }
+}
+
+export const MAIL_FORMAT = outboxFormat<OutboxMail>({
+  columns: { KIND: ({ kind }) => kind, TO: ({ recipient }) => recipient },
+  json: ({ kind, recipient }) => ({ kind, recipient }),
+  lines: ({ id, kind, recipient }) => [`Mail        ${id}, ${kind}`, `To          ${recipient}`],
+  timeName: 'Requested',
+  time: ({ requestedAt }) => requestedAt,
+})
+
+export const WEBHOOK_FORMAT = outboxFormat<OutboxWebhook>({
+  columns: { TYPE: ({ type }) => type, USER: ({ userId }) => String(userId) },
   json: (webhook) => ({
-    id: webhook.id,
     webhook_id: webhook.messageId,
     type: webhook.type,
     user_id: webhook.userId,
     key_id: webhook.keyId ?? null,
     session_id: webhook.sessionId ?? null,
-    state: outboxState(webhook),
-    attempts: webhook.attempts,
-    occurred_at: timeText(webhook.occurredAt),
-    due_at: webhook.failedAt === undefined ? timeText(webhook.dueAt) : null,
-    failed_at: timeText(webhook.failedAt) || null,
-    last_error: webhook.lastError ?? null,
   }),
-}
+  lines: ({ id, type, messageId, userId, keyId, sessionId }) => [
+    `Webhook     ${id}, ${type}`,
+    `webhook-id  ${messageId}`,
+    `User        ${userId}`,
+    ...(keyId === undefined ? [] : [`Key         ${keyId}`]),
+    ...(sessionId === undefined ? [] : [`Session     ${sessionId}`]),
+  ],
+  timeName: 'Occurred',
+  time: ({ occurredAt }) => occurredAt,
+})
 
 export function problemText({ problem, sealed }: AuditVerification): string {
   const { eventId, position, reason = '' } = problem ?? {}

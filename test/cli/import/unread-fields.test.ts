@@ -26,7 +26,7 @@ test('at most 50 names are kept, of at most 200 characters, and the users with f
 
 test('names cannot control the terminal, and fields without a value are not counted', () => {
   const [line = ''] = descriptionsOf('csv', { 'a\u001b[2J\n': 1 }, { 'a\u001b[2J\n': '' })
-  assert.equal(render(line, false), 'not imported: "a\\x1b[2J\\x0a" (1 user)')
+  assert.equal(render(line, { isColoured: false }), 'not imported: "a\\x1b[2J\\x0a" (1 user)')
   assert.deepEqual(descriptionsOf('csv', { a: null, b: '', c: [], d: {}, e: undefined }), [])
   assert.deepEqual(descriptionsOf('csv', { a: false, b: 0 }), ['not imported: "a" (1 user)', 'not imported: "b" (1 user)'])
 })

@@ -2,21 +2,17 @@ import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import { isObject, type JsonObject, type Known, Rejected } from '../../../domain/import/imported-user.ts'
 import { UnusableHash } from '../../../security/foreign/foreign-hash.ts'
 import { REASON } from '../rejects.ts'
-import { defineSource, objectOf, splitName } from './source.ts'
+import { defineSource, objectOf, plain, splitName } from './source.ts'
 
 const EMAIL = 'email'
 
 /** The fields of a `custom_password_hash` that are read. The others belong to algorithms that are not taken over. */
 const CUSTOM_HASH_FIELDS = {
-  algorithm: true,
-  hash: { value: true, encoding: true },
-  salt: { value: true, encoding: true },
-  password: { encoding: true },
-  keylen: true,
-  cost: true,
-  blockSize: true,
-  parallelization: true,
-} as const
+  ...plain('algorithm', 'keylen', 'cost', 'blockSize', 'parallelization'),
+  hash: plain('value', 'encoding'),
+  salt: plain('value', 'encoding'),
+  password: plain('encoding'),
+}
 
 /** At least one of them is in every record of an export, and in almost every one of a bulk import. */
 const MARKS = ['_id', 'user_id', 'passwordHash', 'email_verified', 'custom_password_hash', 'app_metadata', 'user_metadata']
@@ -50,24 +46,18 @@ export const AUTH0 = defineSource({
   isUser: (record) =>
     MARKS.some((name) => name in record) || ('email' in record && Object.keys(record).every((name) => BULK_NAMES.has(name))),
   fields: {
-    email: true,
-    email_verified: true,
-    identifiers: { type: EMAIL, value: true, verified: true },
-    given_name: true,
-    family_name: true,
-    name: true,
-    blocked: true,
-    created_at: true,
-    last_login: true,
-    passwordHash: true,
-    password_hash: true,
+    ...plain('email', 'email_verified', 'given_name', 'family_name', 'name', 'blocked', 'created_at', 'last_login'),
+    ...plain('passwordHash', 'password_hash'),
+    identifiers: { type: EMAIL, ...plain('value', 'verified') },
     custom_password_hash: CUSTOM_HASH_FIELDS,
   },
   convert(record) {
     const identifier = emailIdentifier(record)
     const created = record.created_at
     const given = { first_name: record.given_name, last_name: record.family_name }
-    const names = given.first_name || given.last_name ? given : splitName(fullName(record))
+    // Auth0 puts the address in place of a name that it does not know.
+    const fullName = record.name === record.email ? undefined : record.name
+    const names = given.first_name || given.last_name ? given : splitName(fullName)
     return {
       email: record.email ?? identifier['value'],
       ...names,
@@ -84,11 +74,6 @@ function hashOf({ passwordHash, password_hash, custom_password_hash }: JsonObjec
   const given = [passwordHash, password_hash, customHash(custom_password_hash)].filter(Boolean)
   if (given.length > 1) throw new Rejected('passwordHash, password_hash, custom_password_hash: only one of them may be given')
   return given[0]
-}
-
-/** Auth0 puts the address in place of a name that it does not know. */
-function fullName({ name, email }: JsonObject): unknown {
-  return name === email ? undefined : name
 }
 
 function emailIdentifier({ identifiers }: JsonObject): JsonObject {

@@ -1,7 +1,7 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import type { FieldTree, JsonObject } from '../../../domain/import/imported-user.ts'
 import { snakeCase } from '../../../model/entity.ts'
-import { defineSource, FOREVER, fromTimestamp, isInFuture, type Source, splitName } from './source.ts'
+import { defineSource, FOREVER, fromTimestamp, isInFuture, plain, type Source, splitName } from './source.ts'
 
 type Column = 'emailVerified' | 'createdAt' | 'banExpires' | 'userId' | 'providerId'
 
@@ -28,12 +28,7 @@ export function createBetterAuth(): Source {
         }
     },
     fields: {
-      id: true,
-      email: true,
-      name: true,
-      role: true,
-      banned: true,
-      password: true,
+      ...plain('id', 'email', 'name', 'role', 'banned', 'password'),
       ...spellings('emailVerified', true),
       ...spellings('createdAt', true),
       ...spellings('banExpires', true),

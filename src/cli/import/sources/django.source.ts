@@ -1,6 +1,6 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import { isObject } from '../../../domain/import/imported-user.ts'
-import { defineSource, objectOf } from './source.ts'
+import { defineSource, objectOf, plain } from './source.ts'
 
 /** The export of `manage.py dumpdata auth.user`, or of another model of users. */
 export const DJANGO = defineSource({
@@ -9,18 +9,8 @@ export const DJANGO = defineSource({
   isUser: (record) => 'model' in record && 'password' in objectOf(record['fields']),
   isOther: (record) => typeof record['model'] === 'string' && isObject(record['fields']) && !('password' in record['fields']),
   fields: {
-    model: true,
-    pk: true,
-    fields: {
-      email: true,
-      password: true,
-      first_name: true,
-      last_name: true,
-      is_superuser: true,
-      is_active: true,
-      date_joined: true,
-      last_login: true,
-    },
+    ...plain('model', 'pk'),
+    fields: plain('email', 'password', 'first_name', 'last_name', 'is_superuser', 'is_active', 'date_joined', 'last_login'),
   },
   convert(record) {
     const fields = objectOf(record.fields)

@@ -1,6 +1,6 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import { Rejected } from '../../../domain/import/imported-user.ts'
-import { defineSource, type Source, splitName } from './source.ts'
+import { defineSource, plain, type Source, splitName } from './source.ts'
 
 /** Two projects have this name. Their tables have only the address and the time of creation in common. */
 const COMMON = { title: 'FastAPI template', csvColumns: ['email'], mark: 'password or hashed_password' }
@@ -9,17 +9,7 @@ const COMMON = { title: 'FastAPI template', csvColumns: ['email'], mark: 'passwo
 const API_TEMPLATE = defineSource({
   ...COMMON,
   isUser: (record) => 'password' in record,
-  fields: {
-    id: true,
-    email: true,
-    password: true,
-    first_name: true,
-    last_name: true,
-    role: true,
-    verified: true,
-    banned: true,
-    created_at: true,
-  },
+  fields: plain('id', 'email', 'password', 'first_name', 'last_name', 'role', 'verified', 'banned', 'created_at'),
   convert: (record) => ({
     id: record.id,
     email: record.email,
@@ -38,7 +28,7 @@ const API_TEMPLATE = defineSource({
 const FULL_STACK_TEMPLATE = defineSource({
   ...COMMON,
   isUser: (record) => 'hashed_password' in record,
-  fields: { email: true, hashed_password: true, full_name: true, is_superuser: true, is_active: true, created_at: true },
+  fields: plain('email', 'hashed_password', 'full_name', 'is_superuser', 'is_active', 'created_at'),
   convert(record) {
     const isActive = checkBoolean('is_active', record.is_active) ?? true
     return {

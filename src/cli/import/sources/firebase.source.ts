@@ -1,6 +1,6 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import { type JsonObject, Rejected } from '../../../domain/import/imported-user.ts'
-import { defineSource, fromTimestamp, type Source, splitName } from './source.ts'
+import { defineSource, fromTimestamp, plain, type Source, splitName } from './source.ts'
 
 /** The parameters of the project, which its hashes cannot be verified without. */
 export type HashConfig = {
@@ -27,16 +27,7 @@ export function createFirebase(config: HashConfig | undefined): Source {
     listName: 'users',
     mark: 'localId',
     isUser: (record) => 'localId' in record,
-    fields: {
-      email: true,
-      emailVerified: true,
-      displayName: true,
-      disabled: true,
-      createdAt: true,
-      lastSignedInAt: true,
-      passwordHash: true,
-      salt: true,
-    },
+    fields: plain('email', 'emailVerified', 'displayName', 'disabled', 'createdAt', 'lastSignedInAt', 'passwordHash', 'salt'),
     convert: (record) => ({
       email: record.email,
       ...splitName(record.displayName),

@@ -1,6 +1,6 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import { isObject, type JsonObject } from '../../../domain/import/imported-user.ts'
-import { defineSource, fromTimestamp, objectOf } from './source.ts'
+import { defineSource, fromTimestamp, objectOf, plain } from './source.ts'
 
 const PASSWORD = 'password'
 const ARGON2_VERSIONS: Readonly<Record<string, number>> = { '1.0': 16, '1.3': 19 }
@@ -14,13 +14,8 @@ export const KEYCLOAK = defineSource({
   // The account of a client, which nobody logs in to.
   isOther: (record) => 'serviceAccountClientId' in record,
   fields: {
-    email: true,
-    firstName: true,
-    lastName: true,
-    emailVerified: true,
-    enabled: true,
-    createdTimestamp: true,
-    credentials: { type: PASSWORD, credentialData: true, secretData: true },
+    ...plain('email', 'firstName', 'lastName', 'emailVerified', 'enabled', 'createdTimestamp'),
+    credentials: { type: PASSWORD, ...plain('credentialData', 'secretData') },
   },
   convert: (record) => ({
     email: record.email,

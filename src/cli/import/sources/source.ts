@@ -1,6 +1,7 @@
 import { checkTime } from '../../../domain/import/field-checks.ts'
 import { type FieldTree, isObject, type JsonObject, type Known, type UserFields } from '../../../domain/import/imported-user.ts'
 import { isoTime } from '../../../model/entity.ts'
+import { parseJson } from '../records.ts'
 import type { UnreadFields } from '../unread-fields.ts'
 
 /** How the users of another product become users of Latchkey. */
@@ -31,6 +32,12 @@ type Definition<Fields extends FieldTree> = Omit<Source, 'fieldsOf' | 'convert'>
 /** A source whose users all have the same fields. It reads those that it names: another one does not compile. */
 export function defineSource<const Fields extends FieldTree>({ fields, ...source }: Definition<Fields>): Source {
   return { ...source, fieldsOf: () => fields }
+}
+
+/** Fields that are plain values. */
+export function plain<const Names extends readonly string[]>(...names: Names): Readonly<Record<Names[number], true>> {
+  // Every name of the list becomes a key of the object.
+  return Object.fromEntries(names.map((name) => [name, true])) as Record<Names[number], true>
 }
 
 /** The first name and the last name in a full one: all but the first word is the last name. */
@@ -64,12 +71,6 @@ export function isInFuture(name: string, value: unknown): boolean {
 
 /** The object that a field has, or its JSON text in CSV. Empty if there is none. */
 export function objectOf(value: unknown): JsonObject {
-  if (isObject(value)) return value
-  if (typeof value !== 'string') return {}
-  try {
-    const parsed: unknown = JSON.parse(value)
-    return isObject(parsed) ? parsed : {}
-  } catch {
-    return {}
-  }
+  const given = typeof value === 'string' ? parseJson(value) : value
+  return isObject(given) ? given : {}
 }

@@ -1,5 +1,5 @@
 import { Rejected } from '../../../domain/import/imported-user.ts'
-import { defineSource, isInFuture, objectOf, splitName } from './source.ts'
+import { defineSource, isInFuture, objectOf, plain, splitName } from './source.ts'
 
 /** Rows of the table auth.users. */
 export const SUPABASE = defineSource({
@@ -8,25 +8,29 @@ export const SUPABASE = defineSource({
   mark: 'encrypted_password',
   isUser: (record) => 'encrypted_password' in record && 'email' in record,
   fields: {
-    email: true,
-    encrypted_password: true,
-    email_confirmed_at: true,
-    confirmed_at: true,
-    banned_until: true,
-    raw_user_meta_data: { first_name: true, last_name: true, full_name: true, name: true },
-    created_at: true,
-    last_sign_in_at: true,
-    deleted_at: true,
+    ...plain(
+      'email',
+      'encrypted_password',
+      'email_confirmed_at',
+      'confirmed_at',
+      'banned_until',
+      'created_at',
+      'last_sign_in_at',
+      'deleted_at',
+    ),
+    raw_user_meta_data: plain('first_name', 'last_name', 'full_name', 'name'),
   },
   convert(record) {
     if (record.deleted_at) throw new Rejected('the account is marked as deleted')
     const metadata = objectOf(record.raw_user_meta_data)
     const named = { first_name: metadata['first_name'], last_name: metadata['last_name'] }
     const names = named.first_name || named.last_name ? named : splitName(metadata['full_name'] ?? metadata['name'])
+    // `confirmed_at` is also set if only the phone number was confirmed. Old versions of the table have no other column.
+    const confirmedAt = 'email_confirmed_at' in record ? record.email_confirmed_at : record.confirmed_at
     return {
       email: record.email,
       ...names,
-      verified: typeof confirmedAt(record) === 'string',
+      verified: typeof confirmedAt === 'string',
       banned: isInFuture('banned_until', record.banned_until),
       created_at: record.created_at,
       last_login_at: record.last_sign_in_at,
@@ -34,8 +38,3 @@ export const SUPABASE = defineSource({
     }
   },
 })
-
-/** `confirmed_at` is also set if only the phone number was confirmed. Old versions of the table have no other column. */
-function confirmedAt(record: { readonly email_confirmed_at?: unknown; readonly confirmed_at?: unknown }): unknown {
-  return 'email_confirmed_at' in record ? record.email_confirmed_at : record.confirmed_at
-}
