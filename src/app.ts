@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { describeSettings } from './config/describe.ts'
-import type { Config } from './config/load.ts'
+import { type Config, describeSettings } from './config/load.ts'
+import { createServiceChecks } from './doctor/service-checks.ts'
 import { createActivityLog } from './domain/operations/activity.ts'
 import { NO_OBSERVER } from './domain/operations/observer.ts'
 import { describeApi } from './http/openapi/document.ts'
@@ -28,7 +28,6 @@ import { NO_WEBHOOKS, type WebhookAttempts } from './metrics/measurements.ts'
 import { createMetrics, type MetricsPeers, type MetricsSources } from './metrics/metrics.ts'
 import { type Brand, NO_BRAND } from './model/brand.ts'
 import type { KeptMails } from './model/mail.ts'
-import { createServiceChecks } from './process/service-checks.ts'
 import { openBlocklist } from './security/blocklist.ts'
 import type { Secrets } from './security/derived-keys.ts'
 import type { Passwords } from './security/password.ts'
@@ -46,7 +45,6 @@ type ObservationParts = {
   readonly now: () => number
   readonly passwords: Passwords
   readonly peers?: MetricsPeers | undefined
-  /** How many webhooks this process has tried to deliver. */
   readonly webhookAttempts?: (() => WebhookAttempts) | undefined
 }
 
@@ -78,7 +76,6 @@ export type AppParts = {
   readonly devMailToken?: string | undefined
 }
 
-/** Connects the routes to the services. */
 export async function buildApp(config: Config, services: Services, parts: AppParts): Promise<App> {
   const { db, publicUrl, observation } = parts
   const { corsOrigins, trustProxy } = config

@@ -37,7 +37,6 @@ import { isLocalService } from './shared/addresses.ts'
 import { lazily, once } from './shared/lazily.ts'
 import { type Database, readsOf } from './storage/database.ts'
 
-/** The settings that change what the services do. */
 export type ServiceSettings = Pick<
   Config,
   'keyPrefix' | 'rateLimits' | 'securityNotices' | 'webhook' | 'consoleEnabled' | 'accountPagesEnabled' | 'host' | 'baseUrl'
@@ -51,7 +50,6 @@ export type Parts = {
   readonly now: () => number
   readonly passwords?: Passwords | undefined
   readonly observer?: Observer | undefined
-  /** Called after each commit that queued a mail. */
   readonly onMailQueued?: (() => void) | undefined
   /** What is written together with each change. Benchmarks and rehearsals leave it out. */
   readonly followUps?: readonly FollowUp[] | undefined
@@ -95,16 +93,11 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     const isUsed = consoleEnabled || accountPagesEnabled || limits['login:account'] !== undefined
     return createKnownNetworks({ db, keyOf: keyOf(), now, isUsed })
   })
-  const limiter = once(() => createLimiter({ db, rules: [{ limits, keyOf: keyOf() }], known: known(), observer, now }))
+  const rule = once(() => ({ limits, keyOf: keyOf() }))
+  const pageRule = { limits: PAGE_LIMITS, keyOf: (...names: readonly string[]) => keyOf()('pages', ...names) }
+  const limiter = once(() => createLimiter({ db, rules: [rule()], known: known(), observer, now }))
   // Guesses on the pages count for the limits of the settings too: those could otherwise be avoided by signing in there.
-  const pageLimiter = once(() => {
-    const pageKeyOf = (...names: readonly string[]) => keyOf()('pages', ...names)
-    const rules = [
-      { limits: PAGE_LIMITS, keyOf: pageKeyOf },
-      { limits, keyOf: keyOf() },
-    ]
-    return createLimiter({ db, rules, known: known(), observer, now })
-  })
+  const pageLimiter = once(() => createLimiter({ db, rules: [pageRule, rule()], known: known(), observer, now }))
 
   return lazily({
     // The dependencies, for work that is no service: an import, the background work.

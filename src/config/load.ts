@@ -1,38 +1,15 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { DEFAULT_KEY_PREFIX } from '../domain/values/limits.ts'
-import { NO_LIMITS, parseRateLimits, type RateLimits } from '../domain/values/rate-limits.ts'
+import { rateLimitsText } from '../domain/values/rate-limits.ts'
 import { codeOf } from '../shared/errors.ts'
 import { COMMAND } from '../shared/program.ts'
 import type { DatabaseTarget } from '../storage/database.ts'
-import {
-  type LogLevel,
-  type Parsed,
-  parseAdminEmail,
-  parseAdminPassword,
-  parseBlocklist,
-  parseBoolean,
-  parseColor,
-  parseDatabaseUrl,
-  parseDays,
-  parseFallbacks,
-  parseHost,
-  parseHttpUrl,
-  parseKeyPrefix,
-  parseLogLevel,
-  parseMailFrom,
-  parseOrigins,
-  parsePath,
-  parsePort,
-  parseReplicaUrl,
-  parseSecretKey,
-  parseSmtpUrl,
-  parseTitle,
-  parseToken,
-  parseWorkers,
-} from './values.ts'
-import { parseWebhook, type WebhookSettings } from './webhook.ts'
+import { FIELDS, nameOf, readSettings, type SettingValues } from './settings.ts'
+import type { Environment } from './values.ts'
+import { ALL_EVENTS, type WebhookSettings } from './webhook.ts'
 
+export type { Environment } from './values.ts'
 export type Config = ReturnType<typeof loadConfig>
 
 /** The settings are invalid. Each message is one line and starts with the name of the setting. */
@@ -46,115 +23,52 @@ export class ConfigError extends Error {
   }
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
 /** Reads the settings from an environment; throws ConfigError with all errors. */
 export function loadConfig(env: Environment) {
   const errors: string[] = []
-  const read = createReader(env, errors)
-  const port = read('PORT', parsePort, 8000)
-  const target = read<DatabaseTarget>('DATABASE_URL', parseDatabaseUrl, { kind: 'sqlite', file: 'data/latchkey.db' })
-  const replicaUrl = read('DATABASE_READ_URL', parseReplicaUrl)
-  if (replicaUrl !== undefined && target.kind === 'sqlite') errors.push('DATABASE_READ_URL: a replica needs PostgreSQL in DATABASE_URL')
-  const database = target.kind === 'sqlite' || replicaUrl === undefined ? target : { ...target, replicaUrl }
-  const secretKey = read('SECRET_KEY', parseSecretKey)
-  if (database.kind === 'postgres' && !env['SECRET_KEY']) {
-    errors.push(`SECRET_KEY: is required with PostgreSQL; create one with \`${COMMAND} secret generate\``)
-  }
-  const config = {
-    host: read('HOST', parseHost, '127.0.0.1'),
-    port,
-    database: Object.freeze<DatabaseTarget>(database),
-    // Undefined only with SQLite: the first start then creates a secret and stores it next to the database file.
-    secretKey,
-    // Former secrets: tokens that one of them signed stay valid.
-    secretKeyFallbacks: Object.freeze(readFallbacks(env, errors)),
-    baseUrl: read('BASE_URL', parseHttpUrl, `http://localhost:${port}`),
-    frontendUrl: read('FRONTEND_URL', parseHttpUrl),
-    apiTitle: read('API_TITLE', parseTitle, 'Latchkey'),
-    brandColor: read('BRAND_COLOR', parseColor),
-    // The path of a PNG or SVG file.
-    brandLogo: read('BRAND_LOGO', parsePath),
-    // The folder of the files that replace the texts of mails.
-    templatesDir: read('TEMPLATES_DIR', parsePath),
-    metricsEnabled: read('METRICS_ENABLED', parseBoolean, false),
-    consoleEnabled: read('CONSOLE_ENABLED', parseBoolean, true),
-    accountPagesEnabled: read('ACCOUNT_PAGES_ENABLED', parseBoolean, true),
-    smtpUrl: read('SMTP_URL', parseSmtpUrl),
-    mailFrom: read('MAIL_FROM', parseMailFrom, 'Latchkey <noreply@localhost>'),
-    // Reads the mails that are kept as files, over /dev/mail. Without it, each start generates one.
-    devMailToken: read('DEV_MAIL_TOKEN', parseToken),
-    admin: Object.freeze(readAdmin(env, errors)),
-    corsOrigins: Object.freeze(read<'*' | readonly string[]>('CORS_ORIGINS', parseOrigins, '*')),
-    trustProxy: read('TRUST_PROXY', parseBoolean, false),
-    rateLimits: readRateLimits(env, errors),
-    // `common`, or the path of a file.
-    passwordBlocklist: read('PASSWORD_BLOCKLIST', parseBlocklist),
-    // Whether a new address takes effect only when the link that is mailed to it is opened.
-    confirmEmailChanges: read('CONFIRM_EMAIL_CHANGES', parseBoolean, false),
-    // Whether users may delete their own accounts.
-    selfDeletion: read('SELF_DELETION', parseBoolean, false),
-    // Whether the owners of accounts get mails about changes of their security.
-    securityNotices: read('SECURITY_NOTICES', parseBoolean, false),
-    webhook: readWebhook(env, errors),
-    logLevel: read<LogLevel>('LOG_LEVEL', parseLogLevel, 'info'),
-    // The prefix of new API keys. Keys with another one stay valid.
-    keyPrefix: read('KEY_PREFIX', parseKeyPrefix, DEFAULT_KEY_PREFIX),
-    // How long events are kept; 0 keeps them for ever.
-    auditRetentionDays: read('AUDIT_RETENTION_DAYS', parseDays, 365),
-    // The number of processes that share the port.
-    workers: read('WORKERS', parseWorkers, 1),
-  }
-  if (errors.length > 0) throw new ConfigError(errors)
-  return Object.freeze(config)
+  const values = readSettings(env, errors)
+  const { databaseUrl, databaseReadUrl, adminEmail, adminPassword, webhookUrl, webhookSecret, webhookEvents, ...others } = values
+  errors.push(...findContradictions(env, values))
+  const placeOf = (error: string) => FIELDS.findIndex((field) => error.startsWith(`${nameOf(field)}:`))
+  if (errors.length > 0) throw new ConfigError(errors.toSorted((one, other) => placeOf(one) - placeOf(other)))
+  return Object.freeze({
+    ...others,
+    database: Object.freeze<DatabaseTarget>(
+      databaseUrl.kind === 'sqlite' || databaseReadUrl === undefined ? databaseUrl : { ...databaseUrl, replicaUrl: databaseReadUrl },
+    ),
+    secretKeyFallbacks: Object.freeze(others.secretKeyFallbacks ?? []),
+    baseUrl: others.baseUrl ?? `http://localhost:${others.port}`,
+    corsOrigins: Object.freeze(others.corsOrigins),
+    admin: adminEmail && adminPassword ? Object.freeze({ email: adminEmail, password: adminPassword }) : undefined,
+    webhook: webhookUrl && webhookSecret ? webhookOf(webhookUrl, webhookSecret, webhookEvents) : undefined,
+  })
 }
 
-/** Returns the function that reads one setting, and adds what is wrong with it to the errors. */
-function createReader(env: Environment, errors: string[]) {
-  function read<Value>(name: string, parse: (text: string) => Parsed<Value>): Value | undefined
-  function read<Value>(name: string, parse: (text: string) => Parsed<Value>, fallback: Value): Value
-  function read<Value>(name: string, parse: (text: string) => Parsed<Value>, fallback?: Value): Value | undefined {
-    const text = env[name]
-    // `NAME=` in a file means "not set", as in most tools that read such files.
-    if (text === undefined || text === '') return fallback
-    const parsed = parse(text)
-    if ('value' in parsed) return parsed.value
-    errors.push(`${name}: ${parsed.error}`)
-    return fallback
-  }
-  return read
+function webhookOf(url: string, secrets: WebhookSettings['secrets'], types: WebhookSettings['types']): WebhookSettings {
+  return Object.freeze({ url, endpoint: createHash('sha256').update(url).digest('hex'), secrets, types })
 }
 
-function readFallbacks(env: Environment, errors: string[]): readonly Uint8Array[] {
-  const text = env['SECRET_KEY_FALLBACKS']
-  if (!text) return []
-  const fallbacks = parseFallbacks(text, env['SECRET_KEY'])
-  errors.push(...fallbacks.errors.map((error) => `SECRET_KEY_FALLBACKS: ${error}`))
-  // A secret that is stored in a file has its former ones in a file next to it.
-  if (!env['SECRET_KEY']) errors.push('SECRET_KEY_FALLBACKS: is only used together with SECRET_KEY, which is not set')
-  return fallbacks.values
+/** What is wrong with settings that are valid alone. */
+function findContradictions(env: Environment, { databaseUrl, databaseReadUrl }: SettingValues): readonly string[] {
+  const isSet = (name: string) => Boolean(env[name])
+  const isPostgres = databaseUrl.kind === 'postgres'
+  const generate = `create one with \`${COMMAND} secret generate`
+  const rules: readonly (readonly [isBroken: boolean, error: string])[] = [
+    [!isPostgres && databaseReadUrl !== undefined, 'DATABASE_READ_URL: a replica needs PostgreSQL in DATABASE_URL'],
+    [isPostgres && !isSet('SECRET_KEY'), `SECRET_KEY: is required with PostgreSQL; ${generate}\``],
+    // A secret that is stored in a file has its former ones in a file next to it.
+    [isSet('SECRET_KEY_FALLBACKS') && !isSet('SECRET_KEY'), `SECRET_KEY_FALLBACKS: ${isUnused('SECRET_KEY')}`],
+    [isSet('ADMIN_EMAIL') && !isSet('ADMIN_PASSWORD'), 'ADMIN_PASSWORD: is required with ADMIN_EMAIL'],
+    [isSet('ADMIN_PASSWORD') && !isSet('ADMIN_EMAIL'), 'ADMIN_EMAIL: is required with ADMIN_PASSWORD'],
+    [isSet('WEBHOOK_URL') && !isSet('WEBHOOK_SECRET'), `WEBHOOK_SECRET: is required with WEBHOOK_URL; ${generate} --webhook\``],
+    [isSet('WEBHOOK_SECRET') && !isSet('WEBHOOK_URL'), 'WEBHOOK_URL: is required with WEBHOOK_SECRET'],
+    [(env['WEBHOOK_EVENTS'] || ALL_EVENTS).trim() !== ALL_EVENTS && !isSet('WEBHOOK_URL'), `WEBHOOK_EVENTS: ${isUnused('WEBHOOK_URL')}`],
+  ]
+  return rules.filter(([isBroken]) => isBroken).map(([, error]) => error)
 }
 
-function readRateLimits(env: Environment, errors: string[]): RateLimits {
-  const parsed = parseRateLimits(env['RATE_LIMITS'] || 'off')
-  if ('value' in parsed) return parsed.value
-  errors.push(...parsed.problems.map((problem) => `RATE_LIMITS: ${problem}`))
-  return NO_LIMITS
-}
-
-function readWebhook(env: Environment, errors: string[]): WebhookSettings | undefined {
-  const webhook = parseWebhook({ url: env['WEBHOOK_URL'], secret: env['WEBHOOK_SECRET'], events: env['WEBHOOK_EVENTS'] })
-  errors.push(...webhook.errors)
-  return webhook.settings
-}
-
-function readAdmin(env: Environment, errors: string[]): { readonly email: string; readonly password: string } | undefined {
-  const read = createReader(env, errors)
-  const email = read('ADMIN_EMAIL', parseAdminEmail)
-  const password = read('ADMIN_PASSWORD', parseAdminPassword)
-  if (env['ADMIN_EMAIL'] && !env['ADMIN_PASSWORD']) errors.push('ADMIN_PASSWORD: is required with ADMIN_EMAIL')
-  if (env['ADMIN_PASSWORD'] && !env['ADMIN_EMAIL']) errors.push('ADMIN_EMAIL: is required with ADMIN_PASSWORD')
-  return email === undefined || password === undefined ? undefined : { email, password }
+function isUnused(other: string): string {
+  return `is only used together with ${other}, which is not set`
 }
 
 /** Adds the settings of the .env file in the working folder to the environment. The environment takes precedence. */
@@ -169,4 +83,35 @@ function readDotEnv(file: string): Environment {
     if (codeOf(error) === 'ENOENT') return {}
     throw new ConfigError([`${file}: cannot be read (${codeOf(error)})`])
   }
+}
+
+const SECRET_NAME = /SECRET|PASSWORD|TOKEN|_KEY$|^(?:DATABASE|DATABASE_READ|SMTP|WEBHOOK)_URL$/
+const WITH_CREDENTIALS = /:\/\/[^/]*@/
+
+/** The settings that a service runs with, by their names in the environment. Whatever looks like a secret has no value here. */
+export function describeSettings({ database, admin, webhook, ...config }: Config) {
+  const values: Readonly<Record<keyof SettingValues, unknown>> = {
+    ...config,
+    databaseUrl: database.kind === 'sqlite' ? `sqlite:${database.file}` : database.url,
+    databaseReadUrl: database.kind === 'postgres' ? database.replicaUrl : undefined,
+    rateLimits: rateLimitsText(config.rateLimits),
+    adminEmail: admin?.email,
+    adminPassword: admin?.password,
+    webhookUrl: webhook?.url,
+    webhookSecret: webhook?.secrets,
+    webhookEvents: webhook?.types,
+  }
+  return FIELDS.map((field) => describe(nameOf(field), textOf(values[field]))).sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+function describe(name: string, value: string | undefined) {
+  // The URL of SQLite is the path of a file.
+  const isSecret = (SECRET_NAME.test(name) && !value?.startsWith('sqlite:')) || WITH_CREDENTIALS.test(value ?? '')
+  return { name, value: isSecret ? undefined : value, isSecret, isSet: value !== undefined }
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.join(', ')
+  return String(value)
 }

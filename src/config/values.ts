@@ -1,51 +1,15 @@
-import { isIP } from 'node:net'
-import { parseEmail } from '../domain/values/email.ts'
-import { isKeyPrefix, isPassword } from '../domain/values/limits.ts'
-import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
 import { COMMAND } from '../shared/program.ts'
 import type { DatabaseTarget } from '../storage/database.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
 
 /** The result of parsing one setting: its value, or an error message. The message of a setting that holds a secret does not repeat it. */
 export type Parsed<Value> = { readonly value: Value } | { readonly error: string }
+/** The same for a list, in which each entry may be wrong. */
+export type ParsedList<Value> = { readonly value: Value } | { readonly problems: readonly string[] }
+
+export type Environment = Readonly<Record<string, string | undefined>>
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
-
-const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] satisfies LogLevel[]
-const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
-
-// An unquoted name must not contain a character that could end it or begin another address.
-const MAILBOX = /^(?:(?:[^<>()[\]\\,;:@"]+|"[^"\\]+") ?<([^<>]+)>|([^<>]+))$/
-const MAIL_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
-
-export function parseHost(text: string): Parsed<string> {
-  const host = /^\[(.+)\]$/.exec(text)?.[1] ?? text
-  if (isIP(host) > 0 || (host === text && HOST_NAME.test(host))) return { value: host }
-  return { error: `should be a host name or an IP address, such as 127.0.0.1 or ::, is "${text}"` }
-}
-
-export const parsePort = wholeNumber(0, 65_535)
-export const parseWorkers = wholeNumber(1, 128)
-export const parseDays = wholeNumber(0, 36_500, ' of days')
-
-function wholeNumber(min: number, max: number, unit = ''): (text: string) => Parsed<number> {
-  return (text) => {
-    const value = Number(text)
-    if (/^\d{1,5}$/.test(text) && value >= min && value <= max) return { value }
-    return { error: `should be a whole number${unit} from ${min} to ${max}, is "${text}"` }
-  }
-}
-
-/** The value is a secret, so that no error contains it. */
-export function parseToken(text: string): Parsed<string> {
-  if (/^[\x21-\x7e]{16,200}$/.test(text)) return { value: text }
-  return { error: 'should be 16 to 200 visible ASCII characters without spaces' }
-}
-
-export function parseBoolean(text: string): Parsed<boolean> {
-  const value = parseBooleanWord(text)
-  return value === undefined ? { error: `should be true or false, is "${text}"` } : { value }
-}
 
 export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
   const file = /^sqlite:(?:\/\/(?=\/))?([^?#]*[^?#/\\\s])$/.exec(text)?.[1]
@@ -58,82 +22,9 @@ export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
   }
 }
 
-export function parseReplicaUrl(text: string): Parsed<string> {
-  if (parsePostgresUrl(text) !== undefined) return { value: text }
-  return { error: 'should be postgres://user:password@host:port/database, as in DATABASE_URL' }
-}
-
-export function parseHttpUrl(text: string): Parsed<string> {
-  const url = URL.parse(text)
-  const isPlain = /^https?:\/\/[^/\\]/i.test(text) && !/[?#\s\\]/.test(text)
-  if (url !== null && isPlain && !url.username && !url.password) return { value: url.href.replace(/\/+$/, '') }
-  return { error: 'should be an http:// or https:// URL without user, query and fragment' }
-}
-
-export function parseTitle(text: string): Parsed<string> {
-  const title = text.trim()
-  if (title.length > 0 && codePointLength(title) <= 100 && isCleanText(title)) return { value: title }
-  return { error: 'should be 1 to 100 characters in one line' }
-}
-
 export function parseSmtpUrl(text: string): Parsed<string> {
   const parsed = parseSmtpServer(text)
   return 'value' in parsed ? { value: text } : parsed
-}
-
-export function parseMailFrom(text: string): Parsed<string> {
-  const [, named, bare] = MAILBOX.exec(text) ?? []
-  if (isCleanText(text) && MAIL_ADDRESS.test(named ?? bare ?? '')) return { value: text }
-  return { error: `should be an address, Name <address> or "Name, Inc." <address>, is ${JSON.stringify(text)}` }
-}
-
-export function parseAdminEmail(text: string): Parsed<string> {
-  const email = parseEmail(text)
-  return email === undefined ? { error: `should be an e-mail address, is "${text}"` } : { value: email }
-}
-
-export function parseAdminPassword(text: string): Parsed<string> {
-  if (isPassword(text)) return { value: text }
-  return { error: `should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters, has ${codePointLength(text)}` }
-}
-
-export function parseBlocklist(text: string): Parsed<string | undefined> {
-  if (!isCleanText(text)) return { error: 'should be none, common or the path of a file' }
-  return { value: text.toLowerCase() === 'none' ? undefined : text }
-}
-
-/** A path is kept as it is written; whether the file is usable shows when the service reads it. */
-export function parsePath(text: string): Parsed<string> {
-  return isCleanText(text) ? { value: text } : { error: 'should be a path in one line' }
-}
-
-export function parseColor(text: string): Parsed<string> {
-  return /^#[0-9a-f]{6}$/i.test(text) ? { value: text.toLowerCase() } : { error: `should be #rrggbb, such as #1f5eff, is "${text}"` }
-}
-
-export function parseOrigins(text: string): Parsed<'*' | readonly string[]> {
-  if (text.trim() === '*') return { value: '*' }
-  const items = text.split(',').map((item) => item.trim())
-  const wrong = items.find((item) => originOf(item) === undefined)
-  if (wrong === undefined) return { value: [...new Set(items.flatMap((item) => originOf(item) ?? []))] }
-  return { error: `should be * or a comma list of origins such as https://app.example.com; "${wrong}" is not an origin` }
-}
-
-/** The origin as a browser sends it: in lower case, without a default port. */
-function originOf(text: string): string | undefined {
-  const url = URL.parse(text)
-  return url !== null && /^https?:\/\/[^/\\?#@\s*]+\/?$/i.test(text) ? url.origin : undefined
-}
-
-export function parseLogLevel(text: string): Parsed<LogLevel> {
-  const level = text.toLowerCase()
-  // The list contains exactly the members of LogLevel.
-  if (LOG_LEVELS.includes(level)) return { value: level as LogLevel }
-  return { error: `should be one of ${LOG_LEVELS.join(', ')}, is "${text}"` }
-}
-
-export function parseKeyPrefix(text: string): Parsed<string> {
-  return isKeyPrefix(text) ? { value: text } : { error: `should be 2 to 16 characters of a-z and 0-9, is "${text}"` }
 }
 
 /** `required`: nothing is sent without TLS. `offered`: STARTTLS is used if the server offers it. `none`: clear text. */
@@ -203,8 +94,6 @@ const WELL_KNOWN_SECRETS = new Set([
 ])
 const REPEATED_UNIT = /^(.{1,16})\1+$/s
 
-type ParsedFallbacks = { readonly values: readonly Uint8Array[]; readonly errors: readonly string[] }
-
 export function parseSecretKey(text: string): Parsed<Uint8Array> {
   const bytes = new TextEncoder().encode(text)
   const advice = `create one with \`${COMMAND} secret generate\``
@@ -216,25 +105,26 @@ export function parseSecretKey(text: string): Parsed<Uint8Array> {
 }
 
 /** Parses SECRET_KEY_FALLBACKS, a list of former secrets. The rules for SECRET_KEY apply to each of them. */
-export function parseFallbacks(text: string, current: string | undefined): ParsedFallbacks {
-  const secrets = text.split(',')
-  if (secrets.length > MAX_FALLBACKS)
-    return { values: [], errors: [`should be at most ${MAX_FALLBACKS} secrets, separated by commas, has ${secrets.length}`] }
-  const parsed = secrets.map((secret, index) => parseFallback(secret, current, secrets.slice(0, index)))
-  return {
-    values: parsed.flatMap((secret) => ('value' in secret ? [secret.value] : [])),
-    errors: parsed.flatMap((secret, index) => ('error' in secret ? [`secret ${index + 1} of ${secrets.length} ${secret.error}`] : [])),
+export function parseFallbacks(text: string, env: Environment): ParsedList<readonly Uint8Array[]> {
+  const parse = (secret: string): Parsed<Uint8Array> => {
+    // A trailing space is part of a SECRET_KEY. In this list it is usually a mistake, which would silently end every session.
+    if (secret !== secret.trim()) return { error: 'should be without spaces around it; separate secrets by a comma alone' }
+    if (secret === env['SECRET_KEY']) return { error: 'is the same as SECRET_KEY; list former secrets only' }
+    const parsed = parseSecretKey(secret)
+    // Leaves out the advice to create a new secret: only the former one can verify its tokens.
+    return 'error' in parsed ? { error: parsed.error.split(';')[0] ?? parsed.error } : parsed
   }
+  return parseSecrets(text.split(','), { max: MAX_FALLBACKS, separator: 'commas', parse })
 }
 
-function parseFallback(secret: string, current: string | undefined, earlier: readonly string[]): Parsed<Uint8Array> {
-  // A trailing space is part of a SECRET_KEY. In this list it is usually a mistake, which would silently end every session.
-  if (secret !== secret.trim()) return { error: 'should be without spaces around it; separate secrets by a comma alone' }
-  if (secret === current) return { error: 'is the same as SECRET_KEY; list former secrets only' }
-  if (earlier.includes(secret)) return { error: 'is listed twice' }
-  const parsed = parseSecretKey(secret)
-  // Leaves out the advice to create a new secret: only the former one can verify its tokens.
-  return 'error' in parsed ? { error: parsed.error.split(';')[0] ?? parsed.error } : parsed
+type SecretList = { readonly max: number; readonly separator: string; readonly parse: (secret: string) => Parsed<Uint8Array> }
+
+export function parseSecrets(secrets: readonly string[], { max, separator, parse }: SecretList): ParsedList<readonly Uint8Array[]> {
+  const count = secrets.length
+  if (count > max) return { problems: [`should be at most ${max} secrets, separated by ${separator}, has ${count}`] }
+  const parsed = secrets.map((secret, index) => (secrets.indexOf(secret) < index ? { error: 'is listed twice' } : parse(secret)))
+  const problems = parsed.flatMap((secret, index) => ('error' in secret ? [`secret ${index + 1} of ${count} ${secret.error}`] : []))
+  return problems.length > 0 ? { problems } : { value: parsed.flatMap((secret) => ('value' in secret ? [secret.value] : [])) }
 }
 
 function isGuessable(text: string): boolean {

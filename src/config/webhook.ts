@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto'
-import type { WebhookType } from '../model/webhook.ts'
-import { isWebhookType, WEBHOOK_TYPES } from '../model/webhook.ts'
+import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from '../model/webhook.ts'
 import { COMMAND } from '../shared/program.ts'
-import type { Parsed } from './values.ts'
+import { type Parsed, type ParsedList, parseSecrets } from './values.ts'
 
 export type WebhookSettings = {
   readonly url: string
@@ -20,38 +18,10 @@ const MAX_SECRETS = 4
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 // The example of the Standard Webhooks specification and of its libraries.
 const WELL_KNOWN_SECRETS = new Set(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'])
-const ALL = 'all'
-
-/** Parses WEBHOOK_URL, WEBHOOK_SECRET and WEBHOOK_EVENTS. Each error starts with the name of its setting. */
-export function parseWebhook(texts: {
-  readonly url: string | undefined
-  readonly secret: string | undefined
-  readonly events: string | undefined
-}): { readonly settings: WebhookSettings | undefined; readonly errors: readonly string[] } {
-  const url = texts.url ? parseUrl(texts.url) : undefined
-  const secrets = texts.secret ? parseSecrets(texts.secret) : undefined
-  const types = parseTypes(texts.events || ALL)
-  const errors = [
-    ...errorOf('WEBHOOK_URL', url),
-    ...(secrets?.errors ?? []).map((error) => `WEBHOOK_SECRET: ${error}`),
-    ...errorOf('WEBHOOK_EVENTS', types),
-    ...(url && !secrets ? [`WEBHOOK_SECRET: is required with WEBHOOK_URL; create one with \`${COMMAND} secret generate --webhook\``] : []),
-    ...(secrets && !url ? ['WEBHOOK_URL: is required with WEBHOOK_SECRET'] : []),
-    ...(texts.events && texts.events.trim() !== ALL && !url
-      ? ['WEBHOOK_EVENTS: is only used together with WEBHOOK_URL, which is not set']
-      : []),
-  ]
-  if (!url || !secrets || 'error' in url || 'error' in types) return { settings: undefined, errors }
-  const endpoint = createHash('sha256').update(url.value).digest('hex')
-  return { settings: Object.freeze({ url: url.value, endpoint, secrets: secrets.values, types: types.value }), errors }
-}
-
-function errorOf(name: string, parsed: Parsed<unknown> | undefined): string[] {
-  return parsed && 'error' in parsed ? [`${name}: ${parsed.error}`] : []
-}
+export const ALL_EVENTS = 'all'
 
 /** The messages do not repeat the URL: a token in it is a secret. */
-function parseUrl(text: string): Parsed<string> {
+export function parseWebhookUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
   if (url === null || !/^https?:\/\/[^/\\]/i.test(text) || /[#\s\\]/.test(text))
     return { error: 'should be an http:// or https:// URL without fragment' }
@@ -60,16 +30,13 @@ function parseUrl(text: string): Parsed<string> {
   return { value: url.href }
 }
 
-function parseSecrets(text: string): { readonly values: readonly Uint8Array[]; readonly errors: readonly string[] } {
+export function parseWebhookSecrets(text: string): ParsedList<readonly Uint8Array[]> {
   const secrets = text.trim().split(/\s+/)
-  if (secrets.length > MAX_SECRETS)
-    return { values: [], errors: [`should be at most ${MAX_SECRETS} secrets, separated by spaces, has ${secrets.length}`] }
-  const parsed = secrets.map((secret, index) => (secrets.indexOf(secret) < index ? { error: 'is listed twice' } : parseSecret(secret)))
-  const which = (index: number) => (secrets.length === 1 ? '' : `secret ${index + 1} of ${secrets.length} `)
-  return {
-    values: parsed.flatMap((secret) => ('value' in secret ? [secret.value] : [])),
-    errors: parsed.flatMap((secret, index) => ('error' in secret ? [which(index) + secret.error] : [])),
+  if (secrets.length === 1) {
+    const parsed = parseSecret(text.trim())
+    return 'value' in parsed ? { value: [parsed.value] } : { problems: [parsed.error] }
   }
+  return parseSecrets(secrets, { max: MAX_SECRETS, separator: 'spaces', parse: parseSecret })
 }
 
 function parseSecret(text: string): Parsed<Uint8Array> {
@@ -83,8 +50,8 @@ function parseSecret(text: string): Parsed<Uint8Array> {
   return { value: new Uint8Array(bytes) }
 }
 
-function parseTypes(text: string): Parsed<readonly WebhookType[]> {
-  if (text.trim() === ALL) return { value: WEBHOOK_TYPES }
+export function parseWebhookEvents(text: string): Parsed<readonly WebhookType[]> {
+  if (text.trim() === ALL_EVENTS) return { value: WEBHOOK_TYPES }
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !isWebhookType(name))
   if (unknown === undefined) return { value: WEBHOOK_TYPES.filter((type) => names.includes(type)) }

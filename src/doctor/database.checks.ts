@@ -1,13 +1,18 @@
 import type { Config } from '../config/load.ts'
 import { explainDatabaseErrors } from '../process/open-database.ts'
+import { explain } from '../process/startup-errors.ts'
 import { COMMAND } from '../shared/program.ts'
 import { counted } from '../shared/text.ts'
 import { type Inspection, inspectDatabase } from '../storage/maintenance/inspection.ts'
-import { type Finding, failure, inTime, ok, reasonOf, warning } from './finding.ts'
+import { about, type Finding, inTime } from './finding.ts'
 import { checkMails, checkWebhooks } from './outbox.checks.ts'
 import { checkForeignHashes } from './password.checks.ts'
 import { checkAudit, checkRotation } from './secret.checks.ts'
 
+const DATABASE = about('database')
+const SCHEMA = about('schema')
+const CLOCK = about('clock')
+const ADMINS = about('admins')
 const ADVICE_FOR_OBSTACLES = "Create one for the service: create database latchkey owner latchkey encoding 'UTF8' template template0"
 const CLOCK_TOLERANCE_MS = 5000
 const MEASURING_DEADLINE_MS = 10_000
@@ -24,10 +29,9 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
       database.kind === 'sqlite'
         ? `Check the path and its permissions. If the file is damaged, restore a backup: ${COMMAND} restore FILE`
         : 'Check that the server runs, that this machine may reach it, and the user, password and database in DATABASE_URL.'
-    return failure('database', messageOf(error), advice)
+    return DATABASE.failure(explain(error).join(' '), advice)
   }
-  if (inspection === undefined)
-    return warning('database', 'there is no database yet', `Start the service, which creates it: ${COMMAND} serve`)
+  if (inspection === undefined) return DATABASE.warning('there is no database yet', `Start the service, which creates it: ${COMMAND} serve`)
   const { foreignKinds } = inspection
   return [
     ...checkState(inspection),
@@ -42,31 +46,24 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
   ]
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : reasonOf(error)
-}
-
 function checkState({ product, isReadOnly, obstacle, pending, newer }: Inspection): Finding[] {
   if (isReadOnly)
-    return failure(
-      'database',
+    return DATABASE.failure(
       `${product} is read-only: a standby, or a primary that was demoted`,
       'Name the primary in DATABASE_URL, or all hosts with ?target_session_attrs=read-write.',
     )
-  if (obstacle !== undefined) return failure('database', `${product} cannot be used: ${obstacle}`, ADVICE_FOR_OBSTACLES)
+  if (obstacle !== undefined) return DATABASE.failure(`${product} cannot be used: ${obstacle}`, ADVICE_FOR_OBSTACLES)
   if (pending.length > 0)
-    return warning(
-      'database',
+    return DATABASE.warning(
       `${product} answers; migrations are pending: ${pending.join(', ')}`,
       `Start the service, or run: ${COMMAND} migrate`,
     )
   if (newer.length > 0)
-    return warning(
-      'database',
+    return DATABASE.warning(
       `${product} answers; a newer version of Latchkey has applied ${newer.join(', ')}, and this version can use the database`,
       'Install the newer version when you are ready. Until then, nothing has to be done.',
     )
-  return ok('database', `${product} answers and is up to date`)
+  return DATABASE.ok(`${product} answers and is up to date`)
 }
 
 const ADVICE_FOR_SCHEMA =
@@ -78,29 +75,27 @@ const ADVICE_FOR_NEWER_SCHEMA =
 function checkSchema({ differences, isOurs, newer }: Inspection): Finding[] {
   if (!isOurs) return []
   if (differences === undefined)
-    return warning(
-      'schema',
+    return SCHEMA.warning(
       'could not be compared: the database user may not create a schema',
       'Grant CREATE on the database, and run the command again.',
     )
   if (newer.length > 0)
     return [
-      ...warning('schema', 'could not be compared in full: it is newer than this version', 'Run the `doctor` of the newer version.'),
+      ...SCHEMA.warning('could not be compared in full: it is newer than this version', 'Run the `doctor` of the newer version.'),
       // A newer version may add columns and indexes. Code is an error even so: the entry of a newer migration can be forged.
-      ...differences.flatMap(({ message, isCode }) => (isCode ? failure : warning)('schema', message, ADVICE_FOR_NEWER_SCHEMA)),
+      ...differences.flatMap(({ message, isCode }) => SCHEMA[isCode ? 'failure' : 'warning'](message, ADVICE_FOR_NEWER_SCHEMA)),
     ]
-  if (differences.length === 0) return ok('schema', 'matches the migrations')
-  return differences.flatMap(({ message, isHarmless }) => (isHarmless ? warning : failure)('schema', message, ADVICE_FOR_SCHEMA))
+  if (differences.length === 0) return SCHEMA.ok('matches the migrations')
+  return differences.flatMap(({ message, isHarmless }) => SCHEMA[isHarmless ? 'warning' : 'failure'](message, ADVICE_FOR_SCHEMA))
 }
 
 /** Tokens carry times: with differing clocks they expire too early or too late. */
 export function checkClock(theirs: number | undefined, whose: string, ours: number): Finding[] {
   if (theirs === undefined) return []
   const apartMs = Math.abs(theirs - ours)
-  if (apartMs <= CLOCK_TOLERANCE_MS) return ok('clock', `agrees with ${whose}`)
+  if (apartMs <= CLOCK_TOLERANCE_MS) return CLOCK.ok(`agrees with ${whose}`)
   const seconds = Math.round(apartMs / 1000)
-  return failure(
-    'clock',
+  return CLOCK.failure(
     `${seconds} seconds ${theirs > ours ? 'behind' : 'ahead of'} ${whose}`,
     'Synchronise both clocks with NTP, such as with chrony.',
   )
@@ -108,16 +103,14 @@ export function checkClock(theirs: number | undefined, whose: string, ours: numb
 
 function checkAdmins({ admins, ableAdmins }: Inspection): Finding[] {
   if (admins === 0)
-    return warning(
-      'admins',
+    return ADMINS.warning(
       'there is no admin',
       `Create one: ${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`,
     )
   if (ableAdmins === 0)
-    return failure(
-      'admins',
+    return ADMINS.failure(
       `none of ${counted(admins, 'admin')} can log in: banned, or not verified`,
       `Use: ${COMMAND} user unban USER, or: ${COMMAND} user verify USER`,
     )
-  return ok('admins', `${counted(ableAdmins, 'admin')} can log in`)
+  return ADMINS.ok(`${counted(ableAdmins, 'admin')} can log in`)
 }

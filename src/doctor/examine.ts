@@ -1,27 +1,32 @@
 import { type Config, ConfigError, type Environment, loadConfig, withDotEnv } from '../config/load.ts'
 import { checkDatabase } from './database.checks.ts'
 import { checkBranding, checkDisk, checkModes } from './file.checks.ts'
-import { type Finding, failure, inTime, ok } from './finding.ts'
+import { about, type Finding, inTime } from './finding.ts'
 import { checkDevMail, checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
 import { checkBlocklist } from './password.checks.ts'
 import { checkPooler, checkReplica } from './postgres.checks.ts'
 import { checkSecret } from './secret.checks.ts'
 
+const SETTINGS = about('settings')
 const DEADLINE_MS = 20_000
 
 type ExamineOptions = { readonly sendTo?: string | undefined; readonly now?: () => number }
 
 /** Checks everything that usually goes wrong. Changes nothing, and ends within the deadline. */
-export async function examine(env: Environment, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
-  const config = readSettings(env)
-  return 'host' in config ? examineService(config, { sendTo, now }) : config
+export async function examine(env: Environment, options?: ExamineOptions): Promise<readonly Finding[]> {
+  try {
+    return await examineService(loadConfig(withDotEnv(env)), options)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.errors.flatMap((line) => SETTINGS.failure(line, 'Fix it in the environment or in .env. Nothing else was checked.'))
+  }
 }
 
 /** The same for settings that are valid. */
 export async function examineService(config: Config, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
   const checks: Readonly<Record<string, () => readonly Finding[] | Promise<readonly Finding[]>>> = {
-    settings: () => ok('settings', 'all valid'),
+    settings: () => SETTINGS.ok('all valid'),
     secret: () => checkSecret(config),
     files: () => checkModes(config),
     disk: () => checkDisk(config),
@@ -37,13 +42,4 @@ export async function examineService(config: Config, { sendTo, now = Date.now }:
   }
   const groups = await Promise.all(Object.entries(checks).map(([name, check]) => inTime(name, DEADLINE_MS, check)))
   return groups.flat()
-}
-
-function readSettings(env: Environment): Config | readonly Finding[] {
-  try {
-    return loadConfig(withDotEnv(env))
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return error.errors.flatMap((line) => failure('settings', line, 'Fix it in the environment or in .env. Nothing else was checked.'))
-  }
 }

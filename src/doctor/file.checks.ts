@@ -5,15 +5,16 @@ import { openBranding } from '../process/branding.ts'
 import { secretKeyFile } from '../process/secrets.ts'
 import { formerSecretsFile } from '../security/secret-key.ts'
 import { counted } from '../shared/text.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+import { about, type Finding } from './finding.ts'
 
+const DISK = about('disk')
+const FILES = about('files')
+const BRANDING = about('branding')
 const DISK_ERROR_BYTES = 50_000_000
 const DISK_WARNING_BYTES = 500_000_000
 const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
 const STICKY = 0o1000
-
-type FreeBytes = (folder: string) => number
 
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
@@ -21,37 +22,33 @@ function freeBytes(folder: string): number {
 }
 
 /** Checks the folder of the database or, with PostgreSQL, the folder of mails that are kept as files; its nearest parent that exists. */
-export function checkDisk({ database }: Config, free: FreeBytes = freeBytes): Finding[] {
+export function checkDisk({ database }: Config, free = freeBytes): Finding[] {
   let folder = resolve(database.kind === 'sqlite' ? dirname(database.file) : 'data')
   while (!existsSync(folder)) folder = dirname(folder)
   const bytes = free(folder)
   const amount = bytes >= 10_000_000_000 ? `${Math.round(bytes / 1_000_000_000)} GB` : `${Math.round(bytes / 1_000_000)} MB`
   const message = `${amount} free at ${folder}`
   const advice = 'Free some space, or move the data to a larger disk. A service that cannot write answers 503.'
-  if (bytes < DISK_ERROR_BYTES) return failure('disk', message, advice)
-  return bytes < DISK_WARNING_BYTES ? warning('disk', message, advice) : ok('disk', message)
+  if (bytes < DISK_ERROR_BYTES) return DISK.failure(message, advice)
+  return bytes < DISK_WARNING_BYTES ? DISK.warning(message, advice) : DISK.ok(message)
 }
 
 /** Checks that other users of this machine can neither read nor replace private files. */
 export function checkModes({ database }: Config, dotEnv = '.env'): Finding[] {
   if (process.platform === 'win32') return []
-  // SQLite gives its side files the mode of the database.
-  const files = database.kind === 'sqlite' ? [database.file] : []
   const secret = secretKeyFile(database)
-  const privateFiles = [...files, ...(secret === undefined ? [] : [secret, formerSecretsFile(secret)]), dotEnv].filter((file) =>
-    statSync(file, { throwIfNoEntry: false })?.isFile(),
-  )
   const folder = database.kind === 'sqlite' ? dirname(database.file) : undefined
+  // SQLite gives its side files the mode of the database.
+  const files = database.kind === 'sqlite' && secret ? [database.file, secret, formerSecretsFile(secret), dotEnv] : [dotEnv]
+  const privateFiles = files.filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
   const findings = privateFiles
     .filter((file) => (statSync(file).mode & OTHERS) !== 0)
-    .flatMap((file) => failure('files', `other users of this machine can read ${file} (mode ${modeOf(file)})`, `Run: chmod 600 ${file}`))
+    .flatMap((file) => FILES.failure(`other users of this machine can read ${file} (mode ${modeOf(file)})`, `Run: chmod 600 ${file}`))
   if (folder !== undefined && existsSync(folder) && (statSync(folder).mode & OTHERS_WRITE) !== 0)
-    findings.push(
-      ...failure('files', `other users of this machine can write to ${folder} (mode ${modeOf(folder)})`, adviceForFolder(folder)),
-    )
+    findings.push(...FILES.failure(`other users of this machine can write to ${folder} (mode ${modeOf(folder)})`, adviceForFolder(folder)))
   if (findings.length > 0) return findings
-  if (privateFiles.length === 0) return ok('files', 'no private files yet')
-  return ok('files', `${counted(privateFiles.length, 'private file')}, closed to other users`)
+  if (privateFiles.length === 0) return FILES.ok('no private files yet')
+  return FILES.ok(`${counted(privateFiles.length, 'private file')}, closed to other users`)
 }
 
 /** A folder such as /tmp is open on purpose: closing it would break other programs. */
@@ -73,9 +70,9 @@ export async function checkBranding(config: Config): Promise<readonly Finding[]>
   try {
     const { templates } = await openBranding(config)
     const parts = Object.values(templates).flatMap((template) => Object.keys(template)).length
-    return ok('branding', templatesDir === undefined ? 'valid' : `valid; ${counted(parts, 'text')} of mails in ${templatesDir}`)
+    return BRANDING.ok(templatesDir === undefined ? 'valid' : `valid; ${counted(parts, 'text')} of mails in ${templatesDir}`)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.errors.flatMap((line) => failure('branding', line, ADVICE_FOR_BRANDING))
+    return error.errors.flatMap((line) => BRANDING.failure(line, ADVICE_FOR_BRANDING))
   }
 }

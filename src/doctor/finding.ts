@@ -1,4 +1,5 @@
 import { codeOf } from '../shared/errors.ts'
+import { within } from '../shared/within.ts'
 
 /** `warning`: it works, and the operator should know. `error`: it does not work, or is not safe. */
 export type Verdict = 'ok' | 'warning' | 'error'
@@ -11,17 +12,13 @@ export type Finding = {
   readonly advice?: string
 }
 
-// A check returns a list, so each of these is a list of one.
-export function ok(check: string, message: string): Finding[] {
-  return [{ check, verdict: 'ok', message }]
-}
-
-export function warning(check: string, message: string, advice: string): Finding[] {
-  return [{ check, verdict: 'warning', message, advice }]
-}
-
-export function failure(check: string, message: string, advice: string): Finding[] {
-  return [{ check, verdict: 'error', message, advice }]
+/** The findings of one check. A check returns a list, so each of these is a list of one. */
+export function about(check: string) {
+  return {
+    ok: (message: string): Finding[] => [{ check, verdict: 'ok', message }],
+    warning: (message: string, advice: string): Finding[] => [{ check, verdict: 'warning', message, advice }],
+    failure: (message: string, advice: string): Finding[] => [{ check, verdict: 'error', message, advice }],
+  }
 }
 
 export function reasonOf(error: unknown): string {
@@ -39,16 +36,11 @@ export async function inTime(
   deadlineMs: number,
   work: () => readonly Finding[] | Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
-  let timer: NodeJS.Timeout | undefined
-  const expired = new Promise<readonly Finding[]>((resolve) => {
-    const advice = 'Check the network between this machine and the other one.'
-    timer = setTimeout(() => resolve(failure(check, `the check did not end within ${deadlineMs / 1000} seconds`, advice)), deadlineMs)
-  })
+  const { failure } = about(check)
+  const advice = 'Check the network between this machine and the other one.'
   try {
-    return await Promise.race([work(), expired])
+    return await within(deadlineMs, Promise.try(work), failure(`the check did not end within ${deadlineMs / 1000} seconds`, advice))
   } catch (error) {
-    return failure(check, `could not be checked: ${reasonOf(error)}`, 'Fix this first, and run the command again.')
-  } finally {
-    clearTimeout(timer)
+    return failure(`could not be checked: ${reasonOf(error)}`, 'Fix this first, and run the command again.')
   }
 }

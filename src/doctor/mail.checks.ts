@@ -5,7 +5,10 @@ import { parseMailbox } from '../delivery/mail/messages.ts'
 import { createSmtpTransport } from '../delivery/mail/smtp.transport.ts'
 import { MailError, type MailProblem } from '../delivery/mail/transport.ts'
 import { isLocalService } from '../shared/addresses.ts'
-import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
+import { about, type Finding, reasonOf } from './finding.ts'
+
+const MAILBOX = about('mailbox')
+const SMTP = about('smtp')
 
 // A check takes at most half of the total, which is longer than a silence, so that the reason is reported and not the timeout.
 const TIMEOUTS = { silenceMs: 5000, totalMs: 12_000 }
@@ -15,31 +18,28 @@ export function checkDevMail(config: Config): readonly Finding[] {
   const { devMailToken, smtpUrl } = config
   if (devMailToken === undefined) return []
   if (smtpUrl !== undefined || !isLocalService(config))
-    return warning(
-      'mailbox',
+    return MAILBOX.warning(
       'DEV_MAIL_TOKEN has no effect: with SMTP_URL, or for others than this machine, there is no /dev/mail',
       'Remove it.',
     )
-  return ok('mailbox', 'programs on this machine read mails with DEV_MAIL_TOKEN')
+  return MAILBOX.ok('programs on this machine read mails with DEV_MAIL_TOKEN')
 }
 
 /** Connects to the mail server and logs in; with an address, delivers a test mail to it. */
 export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config, sendTo: string | undefined): Promise<readonly Finding[]> {
   if (smtpUrl === undefined) {
     const advice = 'Set SMTP_URL to smtp://user:password@host:587, and MAIL_FROM.'
-    if (sendTo !== undefined) return failure('smtp', 'SMTP_URL is not set: no mail can be sent', advice)
-    return warning('smtp', 'SMTP_URL is not set: mails are kept as files and not sent', advice)
+    if (sendTo !== undefined) return SMTP.failure('SMTP_URL is not set: no mail can be sent', advice)
+    return SMTP.warning('SMTP_URL is not set: mails are kept as files and not sent', advice)
   }
   const findings: Finding[] = []
   const from = parseMailbox(mailFrom)
   if (from.address.endsWith('@localhost'))
-    findings.push(
-      ...warning('smtp', `MAIL_FROM is ${from.address}, which most servers refuse`, 'Set MAIL_FROM to an address of your domain.'),
-    )
+    findings.push(...SMTP.warning(`MAIL_FROM is ${from.address}, which most servers refuse`, 'Set MAIL_FROM to an address of your domain.'))
   const transport = createSmtpTransport(smtpUrl, TIMEOUTS)
   try {
     await transport.check()
-    findings.push(...ok('smtp', 'the mail server answers and accepts the login'))
+    findings.push(...SMTP.ok('the mail server answers and accepts the login'))
     findings.push(...(await clearTextWarnings(smtpUrl)))
     if (sendTo === undefined) return findings
     const text = `This mail was sent by \`latchkey doctor\`: mail from ${apiTitle} arrives.`
@@ -54,9 +54,10 @@ export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config
       purpose: 'a test',
       link: baseUrl,
     })
-    findings.push(...ok('smtp', `the server accepted a test mail to ${sendTo}; check that it arrives, and not as spam`))
+    findings.push(...SMTP.ok(`the server accepted a test mail to ${sendTo}; check that it arrives, and not as spam`))
   } catch (error) {
-    findings.push(...failure('smtp', `the mail server cannot be used: ${reasonOf(error)}`, adviceFor(error)))
+    const problem = error instanceof MailError ? error.problem : undefined
+    findings.push(...SMTP.failure(`the mail server cannot be used: ${reasonOf(error)}`, ADVICE[problem ?? 'connection']))
   } finally {
     await transport.close()
   }
@@ -70,19 +71,17 @@ async function clearTextWarnings(smtpUrl: string): Promise<readonly Finding[]> {
   if (parsed.value.tls === 'offered' && (await canEncrypt(smtpUrl))) return []
   const exposed = parsed.value.login ? 'mails, their links and the password of SMTP_URL' : 'mails and their links'
   const advice = 'Use smtps://, or a server that offers STARTTLS and ?tls=required in SMTP_URL.'
-  return warning('smtp', `${exposed} travel to the mail server in clear text`, advice)
+  return SMTP.warning(`${exposed} travel to the mail server in clear text`, advice)
 }
 
 async function canEncrypt(smtpUrl: string): Promise<boolean> {
   const transport = createSmtpTransport(`${smtpUrl}?tls=required`, TIMEOUTS)
-  try {
-    await transport.check()
-    return true
-  } catch {
-    return false
-  } finally {
-    await transport.close()
-  }
+  const isEncrypted = await transport.check().then(
+    () => true,
+    () => false,
+  )
+  await transport.close()
+  return isEncrypted
 }
 
 const ADVICE: Readonly<Record<MailProblem, string>> = {
@@ -91,8 +90,4 @@ const ADVICE: Readonly<Record<MailProblem, string>> = {
   clear_text: 'Use another port or smtps:// in SMTP_URL, or add ?tls=none to send in clear text.',
   certificate: 'Use the name that is in the certificate of the server.',
   envelope: 'Check that the server lets MAIL_FROM send, and the address of the recipient.',
-}
-
-function adviceFor(error: unknown): string {
-  return ADVICE[(error instanceof MailError ? error.problem : undefined) ?? 'connection']
 }

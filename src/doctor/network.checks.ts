@@ -3,12 +3,15 @@ import type { Config } from '../config/load.ts'
 import { COMMAND, FORWARDED_HEADER, INSTANCE_HEADER } from '../shared/program.ts'
 import { findInstanceId } from '../storage/maintenance/inspection.ts'
 import { checkClock } from './database.checks.ts'
-import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
+import { about, type Finding, reasonOf } from './finding.ts'
 
+const PORT = about('port')
+const BASE_URL = about('base url')
+const FRONTEND = about('frontend')
+const START = `Start the service: ${COMMAND} serve`
 const LOCAL = /^http:\/\/(?:localhost|127\.|\[::1\])/
 
-const FORWARDED_UNSEEN = warning(
-  'proxy',
+const FORWARDED_UNSEEN = about('proxy').warning(
   'a proxy sends X-Forwarded-For while TRUST_PROXY is off: all clients seem to have the address of the proxy, and share its limits',
   'Set TRUST_PROXY=true if every request passes a proxy that sets the header.',
 )
@@ -25,12 +28,8 @@ type PortCheck = { readonly findings: readonly Finding[]; readonly isServing: bo
 async function checkPort({ host, port }: Config, instanceId: string | undefined): Promise<PortCheck> {
   // A service that listens on every address is found at this one.
   const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  if (port === 0) return { findings: ok('port', 'PORT is 0: every start uses a free port'), isServing: false }
-  if (!(await isOpen(address, port)))
-    return {
-      findings: warning('port', `nothing listens on ${host}, port ${port}`, `Start the service: ${COMMAND} serve`),
-      isServing: false,
-    }
+  if (port === 0) return { findings: PORT.ok('PORT is 0: every start uses a free port'), isServing: false }
+  if (!(await isOpen(address, port))) return { findings: PORT.warning(`nothing listens on ${host}, port ${port}`, START), isServing: false }
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
   const heartbeat = await requestHeartbeat(url, Date.now).catch(() => undefined)
   const findings = judgePort(`${host}, port ${port}`, heartbeat, instanceId)
@@ -39,21 +38,15 @@ async function checkPort({ host, port }: Config, instanceId: string | undefined)
 
 function judgePort(place: string, heartbeat: Heartbeat | undefined, instanceId: string | undefined): Finding[] {
   const advice = 'Stop the other program, or set PORT to another number.'
-  if (!heartbeat?.isLatchkey) return failure('port', `another program listens on ${place}`, advice)
-  switch (identify(heartbeat, instanceId)) {
-    case 'this service':
-      return ok('port', `the service answers on ${place}`)
-    case 'another service':
-      return failure('port', `another Latchkey service answers on ${place}: it uses another database`, advice)
-    case 'unknown':
-      return instanceId === undefined
-        ? ok('port', `a service answers on ${place}; whether it uses this database is unknown`)
-        : warning(
-            'port',
-            `a service answers on ${place}, and does not say which database it uses`,
-            'Restart the service, if it is this one, so that it runs this version.',
-          )
-  }
+  if (!heartbeat?.isLatchkey) return PORT.failure(`another program listens on ${place}`, advice)
+  if (instanceId === undefined) return PORT.ok(`a service answers on ${place}; whether it uses this database is unknown`)
+  if (heartbeat.instanceId === undefined)
+    return PORT.warning(
+      `a service answers on ${place}, and does not say which database it uses`,
+      'Restart the service, if it is this one, so that it runs this version.',
+    )
+  if (heartbeat.instanceId === instanceId) return PORT.ok(`the service answers on ${place}`)
+  return PORT.failure(`another Latchkey service answers on ${place}: it uses another database`, advice)
 }
 
 function isOpen(host: string, port: number): Promise<boolean> {
@@ -73,20 +66,15 @@ async function checkBaseUrl(
   { baseUrl, smtpUrl }: Config,
   { instanceId, isServing, now }: { readonly instanceId: string | undefined; readonly isServing: boolean; readonly now: () => number },
 ): Promise<Finding[]> {
-  if (baseUrl === 'http://localhost:0') return ok('base url', 'follows the port of each start')
+  if (baseUrl === 'http://localhost:0') return BASE_URL.ok('follows the port of each start')
   const findings: Finding[] = []
-  if (smtpUrl !== undefined && LOCAL.test(baseUrl))
-    findings.push(
-      ...failure(
-        'base url',
-        `the links in mails lead to ${baseUrl}, which is the reader's own machine`,
-        'Set BASE_URL to the public address.',
-      ),
-    )
-  else if (baseUrl.startsWith('http://') && !LOCAL.test(baseUrl))
-    findings.push(
-      ...warning('base url', `${baseUrl} is not encrypted`, 'Put a proxy with TLS in front, and set BASE_URL to its https:// address.'),
-    )
+  if (smtpUrl !== undefined && LOCAL.test(baseUrl)) {
+    const message = `the links in mails lead to ${baseUrl}, which is the reader's own machine`
+    findings.push(...BASE_URL.failure(message, 'Set BASE_URL to the public address.'))
+  } else if (baseUrl.startsWith('http://') && !LOCAL.test(baseUrl)) {
+    const advice = 'Put a proxy with TLS in front, and set BASE_URL to its https:// address.'
+    findings.push(...BASE_URL.warning(`${baseUrl} is not encrypted`, advice))
+  }
   try {
     const heartbeat = await requestHeartbeat(baseUrl, now)
     findings.push(...judgeBaseUrl(baseUrl, heartbeat, instanceId))
@@ -96,9 +84,7 @@ async function checkBaseUrl(
     const message = `${baseUrl} cannot be reached from here: ${reasonOf(error)}`
     const advice = 'Check BASE_URL, the name in DNS, the certificate and the proxy in front.'
     const isExpected = !isServing && LOCAL.test(baseUrl)
-    findings.push(
-      ...(isExpected ? warning('base url', message, `Start the service: ${COMMAND} serve`) : failure('base url', message, advice)),
-    )
+    findings.push(...(isExpected ? BASE_URL.warning(message, START) : BASE_URL.failure(message, advice)))
   }
   return findings
 }
@@ -106,65 +92,45 @@ async function checkBaseUrl(
 function judgeBaseUrl(baseUrl: string, heartbeat: Heartbeat, instanceId: string | undefined): Finding[] {
   const advice = 'Check that BASE_URL is the address of this service, and that the proxy passes /heartbeat on to it.'
   if (!heartbeat.isLatchkey)
-    return failure('base url', `${baseUrl} leads somewhere else: /heartbeat was answered with ${heartbeat.status}`, advice)
-  switch (identify(heartbeat, instanceId)) {
-    case 'this service':
-      return ok('base url', `${baseUrl} leads to the service`)
-    case 'another service':
-      return failure('base url', `${baseUrl} leads to another Latchkey service: it uses another database`, advice)
-    case 'unknown':
-      return ok('base url', `${baseUrl} leads to a service; whether it uses this database is unknown`)
-  }
+    return BASE_URL.failure(`${baseUrl} leads somewhere else: /heartbeat was answered with ${heartbeat.status}`, advice)
+  if (instanceId === undefined || heartbeat.instanceId === undefined)
+    return BASE_URL.ok(`${baseUrl} leads to a service; whether it uses this database is unknown`)
+  if (heartbeat.instanceId === instanceId) return BASE_URL.ok(`${baseUrl} leads to the service`)
+  return BASE_URL.failure(`${baseUrl} leads to another Latchkey service: it uses another database`, advice)
 }
 
 /** Checks the page that the link of a password reset leads to. */
 export async function checkFrontend({ frontendUrl }: Config): Promise<readonly Finding[]> {
-  if (frontendUrl === undefined) return ok('frontend', 'FRONTEND_URL is not set; the built-in pages are used')
+  if (frontendUrl === undefined) return FRONTEND.ok('FRONTEND_URL is not set; the built-in pages are used')
   const page = `${frontendUrl}/reset-password`
   try {
     const { status } = await fetch(page, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS), redirect: 'manual' })
-    if (status < 400) return ok('frontend', `${page} answers`)
+    if (status < 400) return FRONTEND.ok(`${page} answers`)
     const advice = 'Add this page to your frontend, or unset FRONTEND_URL to use the built-in page.'
-    return failure('frontend', `${page} was answered with ${status}`, advice)
+    return FRONTEND.failure(`${page} was answered with ${status}`, advice)
   } catch (error) {
     const advice = 'Check FRONTEND_URL, its name in DNS and its certificate.'
-    return failure('frontend', `${page} cannot be reached from here: ${reasonOf(error)}`, advice)
+    return FRONTEND.failure(`${page} cannot be reached from here: ${reasonOf(error)}`, advice)
   }
 }
 
 const REQUEST_TIMEOUT_MS = 5000
 
-type Heartbeat = {
-  readonly isLatchkey: boolean
-  /** The id of the database that the service uses. Undefined for a service that does not send it. */
-  readonly instanceId: string | undefined
-  /** Whether a proxy named the client, and the service ignored it. */
-  readonly isForwardedUnseen: boolean
-  readonly status: number
-  readonly date: number | undefined
-  readonly sentAt: number
-}
+type Heartbeat = Awaited<ReturnType<typeof requestHeartbeat>>
 
-async function requestHeartbeat(url: string, now: () => number): Promise<Heartbeat> {
+async function requestHeartbeat(url: string, now: () => number) {
   const sentAt = now()
   const response = await fetch(`${url}/heartbeat`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS), redirect: 'manual' })
   const body = (await response.text()).slice(0, 100)
   const date = Date.parse(response.headers.get('date') ?? '')
   return {
     isLatchkey: response.status === 200 && body === '{"status":"ok"}',
+    /** The id of the database that the service uses. Undefined for a service that does not send it. */
     instanceId: response.headers.get(INSTANCE_HEADER) ?? undefined,
+    /** Whether a proxy named the client, and the service ignored it. */
     isForwardedUnseen: response.headers.get(FORWARDED_HEADER) === 'ignored',
     status: response.status,
     date: Number.isNaN(date) ? undefined : date,
     sentAt,
   }
-}
-
-/** `unknown`: the service does not name its database, or the expected id could not be read. */
-type Identity = 'this service' | 'another service' | 'unknown'
-
-/** Whether the service that answered uses the database of these settings. */
-function identify({ instanceId }: Heartbeat, expected: string | undefined): Identity {
-  if (instanceId === undefined || expected === undefined) return 'unknown'
-  return instanceId === expected ? 'this service' : 'another service'
 }

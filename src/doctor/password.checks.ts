@@ -4,21 +4,23 @@ import { type MeasureFamilies, measureInThread } from '../security/foreign/equal
 import { describeCost, parseKind } from '../security/foreign/kinds.ts'
 import { boundedWork, isCovered, loginMs, MAX_LOGIN_MS, OWN_FAMILY, rounded } from '../security/foreign/login-work.ts'
 import { COMMAND } from '../shared/program.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+import { about, type Finding } from './finding.ts'
+
+const PASSWORD = about('password')
 
 /** Checks the list of PASSWORD_BLOCKLIST as a start does: by samples, however large the file is. */
 export async function checkBlocklist({ passwordBlocklist, admin }: Config): Promise<readonly Finding[]> {
-  if (passwordBlocklist === undefined) return ok('password', 'PASSWORD_BLOCKLIST is not set; every password of 8 characters is accepted')
+  if (passwordBlocklist === undefined) return PASSWORD.ok('PASSWORD_BLOCKLIST is not set; every password of 8 characters is accepted')
   try {
     const blocklist = await openBlocklist(passwordBlocklist)
     const isListed = admin !== undefined && (await blocklist?.includes(admin.password))
     await blocklist?.close()
-    if (!isListed) return ok('password', `the list of PASSWORD_BLOCKLIST (${passwordBlocklist}) can be searched`)
+    if (!isListed) return PASSWORD.ok(`the list of PASSWORD_BLOCKLIST (${passwordBlocklist}) can be searched`)
     const advice = 'Set another password, and change it on the account of ADMIN_EMAIL if it has this one.'
-    return warning('password', 'ADMIN_PASSWORD is on the list of PASSWORD_BLOCKLIST', advice)
+    return PASSWORD.warning('ADMIN_PASSWORD is on the list of PASSWORD_BLOCKLIST', advice)
   } catch (error) {
     const advice = 'Correct the path or replace the file; the service does not start without it. docs/operations.md has the formats.'
-    return failure('password', error instanceof Error ? error.message : String(error), advice)
+    return PASSWORD.failure(error instanceof Error ? error.message : String(error), advice)
   }
 }
 
@@ -32,17 +34,13 @@ export async function checkForeignHashes(
   const measured = await measure([...work.keys(), OWN_FAMILY])
   const unitMs = (family: string) => measured.get(family) ?? 0
   const ms = loginMs(work, unitMs)
-  if (ms <= MAX_LOGIN_MS) return ok('password', `with the imported hashes, a login costs ${rounded(ms)} of one core`)
+  if (ms <= MAX_LOGIN_MS) return PASSWORD.ok(`with the imported hashes, a login costs ${rounded(ms)} of one core`)
   const parts = [...work].map(([family, amount]) => `${describeCost({ family, amount })} takes ${rounded(amount * unitMs(family))}`)
   const cost = `the imported hashes cost each login ${rounded(ms)} of one core on this machine, and ${MAX_LOGIN_MS} ms are acceptable: ${parts.join(', ')}`
   const advice = `have these users reset their passwords (POST /forgot-password/), set others with: ${COMMAND} user set-password USER, or use a faster machine.`
   const computed = boundedWork(kinds, unitMs)
   const excluded = kinds.map(parseKind).filter((found) => !isCovered(computed, found))
-  if (excluded.length === 0) return warning('password', cost, `Logins are slow until all such users have logged in. To end that, ${advice}`)
+  if (excluded.length === 0) return PASSWORD.warning(cost, `Logins are slow until all such users have logged in. To end that, ${advice}`)
   const names = [...new Set(excluded.map(describeCost))].join(', ')
-  return warning(
-    'password',
-    `${cost}; the service does not compute ${names}, so that nobody can log in with such a hash`,
-    `Either ${advice}`,
-  )
+  return PASSWORD.warning(`${cost}; the service does not compute ${names}, so that nobody can log in with such a hash`, `Either ${advice}`)
 }

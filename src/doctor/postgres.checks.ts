@@ -1,7 +1,9 @@
 import type { Config } from '../config/load.ts'
-import { findReplicaProblem, inspectPooler, type PoolerState } from '../storage/maintenance/postgres-inspection.ts'
-import { type Finding, ok, reasonOf, warning } from './finding.ts'
+import { findReplicaProblem, inspectPooler } from '../storage/maintenance/postgres-inspection.ts'
+import { about, type Finding, reasonOf } from './finding.ts'
 
+const POOLER = about('pooler')
+const REPLICA = about('replica')
 const VALUES: Readonly<Record<string, string>> = {
   statement_timeout: "'5s'",
   idle_in_transaction_session_timeout: "'10s'",
@@ -12,28 +14,23 @@ const VALUES: Readonly<Record<string, string>> = {
 export async function checkPooler({ database }: Config): Promise<readonly Finding[]> {
   if (database.kind === 'sqlite') return []
   const state = await inspectPooler(database.url).catch(() => undefined)
-  return state === undefined ? [] : poolerFindings(state)
-}
-
-function poolerFindings({ isDeclared, isPresent, missing }: PoolerState): Finding[] {
+  if (state === undefined) return []
+  const { isDeclared, isPresent, missing } = state
   if (!isDeclared)
     return isPresent
-      ? warning(
-          'pooler',
+      ? POOLER.warning(
           'DATABASE_URL leads to a connection pooler and does not say so: requests fail if it is in transaction mode',
           'Add pooler=transaction to the query of DATABASE_URL, such as: postgres://user:password@host:6432/latchkey?pooler=transaction',
         )
       : []
   if (!isPresent)
-    return warning(
-      'pooler',
+    return POOLER.warning(
       'DATABASE_URL says pooler=transaction, but leads to PostgreSQL itself',
       'Remove pooler=transaction from DATABASE_URL: without a pooler, prepared statements are faster.',
     )
-  if (missing.length === 0) return ok('pooler', 'in transaction mode, and the role has the settings that the service needs')
+  if (missing.length === 0) return POOLER.ok('in transaction mode, and the role has the settings that the service needs')
   const commands = missing.map((name) => `alter role ROLE set ${name} = ${VALUES[name]};`)
-  return warning(
-    'pooler',
+  return POOLER.warning(
     `a pooler keeps the service from setting ${missing.join(', ')}`,
     `As the role in DATABASE_URL, run: ${commands.join(' ')} then run RECONNECT in the admin console of PgBouncer.`,
   )
@@ -46,5 +43,5 @@ const ADVICE_FOR_REPLICA =
 export async function checkReplica({ database }: Config): Promise<readonly Finding[]> {
   if (database.kind === 'sqlite' || database.replicaUrl === undefined) return []
   const problem = await findReplicaProblem(database).catch(reasonOf)
-  return problem === undefined ? ok('replica', 'can be used') : warning('replica', problem, ADVICE_FOR_REPLICA)
+  return problem === undefined ? REPLICA.ok('can be used') : REPLICA.warning(problem, ADVICE_FOR_REPLICA)
 }

@@ -11,34 +11,35 @@ import { formerSecretsFile } from '../security/secret-key.ts'
 import { COMMAND } from '../shared/program.ts'
 import { counted } from '../shared/text.ts'
 import type { Inspection } from '../storage/maintenance/inspection.ts'
-import { type Finding, failure, ok, reasonOf, warning } from './finding.ts'
+import { about, type Finding, reasonOf } from './finding.ts'
+
+const SECRET = about('secret')
+const ROTATION = about('rotation')
+const AUDIT = about('audit')
 
 /** Checks the secret that is kept in a file. One in the settings was checked with them. */
 export function checkSecret(config: Config): Finding[] {
   const { database, secretKey, secretKeyFallbacks } = config
-  if (secretKey !== undefined) return ok('secret', `SECRET_KEY has ${secretKey.length} bytes; ${aboutFallbacks(secretKeyFallbacks.length)}`)
+  const fallbacks = secretKeyFallbacks.length === 0 ? 'is not set' : `has ${counted(secretKeyFallbacks.length, 'secret')}`
+  if (secretKey !== undefined) return SECRET.ok(`SECRET_KEY has ${secretKey.length} bytes; SECRET_KEY_FALLBACKS ${fallbacks}`)
   const file = secretKeyFile(database)
-  if (file === undefined || !existsSync(file)) return ok('secret', 'none yet; the first start creates one')
+  if (file === undefined || !existsSync(file)) return SECRET.ok('none yet; the first start creates one')
   let text: string
   try {
     text = readFileSync(file, 'utf8').trim()
   } catch (error) {
-    return failure('secret', `${file} cannot be read: ${reasonOf(error)}`, 'Run the command as the user of the service, who owns the file.')
+    return SECRET.failure(`${file} cannot be read: ${reasonOf(error)}`, 'Run the command as the user of the service, who owns the file.')
   }
   const parsed = parseSecretKey(text)
   const advice =
     'Restore the file from your backup. If you delete it, the next start creates a new one, which ends all sessions and mailed links.'
-  if ('error' in parsed) return failure('secret', `the content of ${file} ${parsed.error.split(';')[0]}`, advice)
+  if ('error' in parsed) return SECRET.failure(`the content of ${file} ${parsed.error.split(';')[0]}`, advice)
   try {
     const formers = (existingSecretsOf(config)?.length ?? 1) - 1
-    return ok('secret', `${file} has ${parsed.value.length} bytes${formers === 0 ? '' : `, and ${counted(formers, 'former secret')}`}`)
+    return SECRET.ok(`${file} has ${parsed.value.length} bytes${formers === 0 ? '' : `, and ${counted(formers, 'former secret')}`}`)
   } catch (error) {
-    return failure('secret', reasonOf(error), `Fix ${formerSecretsFile(file)}: each line is a former secret.`)
+    return SECRET.failure(reasonOf(error), `Fix ${formerSecretsFile(file)}: each line is a former secret.`)
   }
-}
-
-function aboutFallbacks(count: number): string {
-  return count === 0 ? 'SECRET_KEY_FALLBACKS is not set' : `SECRET_KEY_FALLBACKS has ${counted(count, 'secret')}`
 }
 
 type Uses = Pick<Inspection, 'secretUses' | 'secretHolders'>
@@ -52,16 +53,14 @@ export function checkRotation(config: Config, uses: Uses, now: number): Finding[
   const processes = runningProcesses(uses, now)
   const split = processes.filter(({ signs }) => processes.some(({ accepts }) => signs !== undefined && !accepts.includes(signs)))
   if (split.length > 0)
-    return failure(
-      'rotation',
+    return ROTATION.failure(
       `processes that sign tokens which another process refuses: ${split.length} of ${processes.length}`,
       'List the secret of each process in SECRET_KEY_FALLBACKS of all others, and restart them.',
     )
   const isCurrent = ({ signs, accepts }: Process) => signs === current && fallbacks.every((fallback) => accepts.includes(fallback))
   const behind = processes.filter((process) => !isCurrent(process)).length
   if (behind > 0)
-    return warning(
-      'rotation',
+    return ROTATION.warning(
       `processes with other secrets than these settings: ${behind} of ${processes.length}`,
       'Give them the same secrets and restart them, one after the other, before you take the next step.',
     )
@@ -69,7 +68,7 @@ export function checkRotation(config: Config, uses: Uses, now: number): Finding[
     nextStep(config, uses, now, { fallback, place: placeOf(config, index, fallbacks.length) }),
   )
   const findings = [...steps, ...refusedSecret(uses, [current, ...fallbacks], now)]
-  return findings.length === 0 ? ok('rotation', 'none in progress') : findings
+  return findings.length === 0 ? ROTATION.ok('none in progress') : findings
 }
 
 function readableSecrets(config: Config): Secrets | undefined {
@@ -102,8 +101,7 @@ function refusedSecret({ secretUses }: Uses, accepted: readonly string[], now: n
   const refused = secretUses.filter(({ fingerprint }) => !accepted.includes(fingerprint))
   const lastUsedAt = Math.max(...refused.map((use) => use.lastUsedAt))
   if (refused.length === 0 || now >= lastUsedAt + FORMER_SECRET_NEEDED_MS) return []
-  return warning(
-    'rotation',
+  return ROTATION.warning(
     `a secret that signed tokens until ${minute(lastUsedAt)} is no longer accepted: its sessions and mailed links are refused`,
     'If it has not leaked, add it to the fallbacks and restart. If it has, this is right, and the warning ends 30 days after its last use.',
   )
@@ -118,15 +116,13 @@ type Fallback = { readonly fallback: string; readonly place: string }
 function nextStep({ secretKey }: Config, { secretUses }: Uses, now: number, { fallback, place }: Fallback): Finding[] {
   const lastUsedAt = secretUses.find(({ fingerprint }) => fingerprint === fallback)?.lastUsedAt
   if (lastUsedAt === undefined)
-    return warning(
-      'rotation',
+    return ROTATION.warning(
       `${place} is new: it has not signed anything, and every running process accepts it`,
       'Next: make it SECRET_KEY, make the current secret the fallback, and restart the processes one after the other.',
     )
   const neededUntil = lastUsedAt + FORMER_SECRET_NEEDED_MS
-  if (now < neededUntil) return ok('rotation', `${place} has signed tokens that are valid until ${minute(neededUntil)}`)
-  return warning(
-    'rotation',
+  if (now < neededUntil) return ROTATION.ok(`${place} has signed tokens that are valid until ${minute(neededUntil)}`)
+  return ROTATION.warning(
     `${place} is no longer needed: its last token has expired`,
     `Next: remove it ${secretKey === undefined ? 'from the file' : 'on every machine'}, and restart the processes one after the other.`,
   )
@@ -142,18 +138,16 @@ export function checkAudit(config: Config, { auditHead, oldestUnsealedAt, secret
   if (secrets === undefined || pending.length > 0) return []
   const problem = auditHead && markProblem(createAuditSeals(secrets), 'head', auditHead)
   if (problem)
-    return failure(
-      'audit',
+    return AUDIT.failure(
       `new events are not sealed: ${problem.reason}`,
       `Run: ${COMMAND} audit verify. If SECRET_KEY was replaced, add the former one to SECRET_KEY_FALLBACKS and restart.`,
     )
   const isRunning = secretHolders.some(({ seenAt }) => seenAt > now - HOLDER_EXPIRY_MS)
   if (isRunning && oldestUnsealedAt !== undefined && now - oldestUnsealedAt > SEALED_AFTER_MS)
-    return failure(
-      'audit',
+    return AUDIT.failure(
       `new events have not been sealed since ${minute(oldestUnsealedAt)}`,
       `Search the log of the service for "audit trail", and run: ${COMMAND} audit verify`,
     )
   const waiting = oldestUnsealedAt === undefined ? '' : '; the next start seals those that were added since'
-  return ok('audit', `${counted(auditHead?.position ?? 0, 'event')} sealed${waiting}`)
+  return AUDIT.ok(`${counted(auditHead?.position ?? 0, 'event')} sealed${waiting}`)
 }

@@ -7,7 +7,7 @@ import { COMMAND } from '../shared/program.ts'
 import { printable } from '../shared/text.ts'
 import { exitAfterLog, exitNow, handleUncaughtErrors, type ProcessLog, type RunningService, stopService } from './lifecycle/shutdown.ts'
 import { type Launch, onStopSignals } from './lifecycle/signals.ts'
-import { superviseWorkers, type Workers } from './lifecycle/supervisor.ts'
+import { superviseWorkers } from './lifecycle/supervisor.ts'
 import { listenForStop, requestSecrets, type StartSecrets } from './lifecycle/workers.ts'
 import { createLogDestination, createLogger } from './logger.ts'
 import { openMigrated } from './open-database.ts'
@@ -26,23 +26,18 @@ export async function startService(config: Config, launch: Launch): Promise<void
   const hasDevMail = config.smtpUrl === undefined && isLocalService(config)
   const devMailToken = hasDevMail ? (config.devMailToken ?? generateStartToken()) : undefined
   const startSecrets: StartSecrets = { secrets, firstAdminToken, devMailToken }
-  const greet = (port: number) => process.stdout.write(greeting(config, port, { hasAdmin, firstAdminToken, devMailToken }))
-  if (config.workers > 1) return supervise({ ...startSecrets, count: config.workers, onListening: greet }, log, launch)
-  return startAlone(await openAndServe(config, startSecrets, log), log, launch, greet)
-}
-
-async function startAlone(service: RunningService, log: ProcessLog, launch: Launch, greet: (port: number) => void): Promise<void> {
+  const greet = (port: number) => process.stdout.write(welcome(config, { ...startSecrets, port, hasAdmin }))
+  if (config.workers > 1) {
+    const { isInOrder } = await superviseWorkers({ ...startSecrets, count: config.workers, onListening: greet }, log, launch)
+    return exitAfterLog(isInOrder ? 0 : 1, destination)
+  }
+  const service = await openAndServe(config, startSecrets, log)
   onStopSignals(
     launch,
     (reason) => void stopService(service, log, reason),
-    () => void exitNow(1, log.destination),
+    () => void exitNow(1, destination),
   )
   greet(boundPort(service.app.server))
-}
-
-async function supervise(workers: Workers, log: ProcessLog, launch: Launch): Promise<void> {
-  const { isInOrder } = await superviseWorkers(workers, log, launch)
-  await exitAfterLog(isInOrder ? 0 : 1, log.destination)
 }
 
 async function startWorker(config: Config, log: ProcessLog): Promise<void> {
@@ -76,25 +71,14 @@ async function openAndServe(config: Config, startSecrets: StartSecrets, log: Pro
   }
 }
 
-function greeting(config: Config, port: number, details: Omit<WelcomeDetails, 'listeningUrl' | 'baseUrl'>): string {
-  const publicUrl = createPublicUrl(config.baseUrl)
-  publicUrl.setPort(port)
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  return welcome(config, { listeningUrl: `http://${host}:${port}`, baseUrl: publicUrl.get(), ...details })
-}
-
-type WelcomeDetails = {
-  readonly listeningUrl: string
-  readonly baseUrl: string
-  readonly hasAdmin: boolean
-  /** For the form that creates the first admin, where it exists. */
-  readonly firstAdminToken: string | undefined
-  /** For programs that read the kept mails. */
-  readonly devMailToken: string | undefined
-}
+type Welcome = Omit<StartSecrets, 'secrets'> & { readonly port: number; readonly hasAdmin: boolean }
 
 /** What an operator needs to know after the start. */
-function welcome(config: Config, { listeningUrl, baseUrl, hasAdmin, firstAdminToken, devMailToken }: WelcomeDetails): string {
+function welcome(config: Config, { port, hasAdmin, firstAdminToken, devMailToken }: Welcome): string {
+  const publicUrl = createPublicUrl(config.baseUrl)
+  publicUrl.setPort(port)
+  const baseUrl = publicUrl.get()
+  const listeningUrl = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
   const database = config.database.kind === 'sqlite' ? config.database.file : 'PostgreSQL'
   const mail = config.smtpUrl === undefined ? `written to ${mailFolder(config.database)}, and their links printed here` : 'sent by SMTP'
   const forProduction = productionHints(config)

@@ -8,7 +8,6 @@ export class WorkerFailed extends Error {
 /** Explains to the operator why the process did not start: one line for each error, without a stack trace. */
 export function explain(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.errors
-  // The worker has already reported it.
   if (error instanceof WorkerFailed) return []
   const message = error instanceof Error ? error.message : String(error)
   return [message.replace(/\s*\n\s*/g, ' ')]

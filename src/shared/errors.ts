@@ -53,7 +53,7 @@ export function reportingOnce(work: () => Promise<void>, onFailure: (error: unkn
       lastReason = undefined
       return true
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       if (reason !== lastReason) onFailure(error)
       lastReason = reason
       return false

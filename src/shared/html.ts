@@ -16,7 +16,6 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
   return { [TEXT]: text }
 }
 
-/** The text to send. */
 export function renderHtml(page: Html): string {
   return page[TEXT]
 }

@@ -11,16 +11,7 @@ export function once<Value>(make: () => Value): () => Value {
 export function lazily<Members extends object>(makers: { readonly [Name in keyof Members]: () => Members[Name] }): Readonly<Members> {
   const members = {}
   for (const name of Object.keys(makers) as (keyof Members)[])
-    Object.defineProperty(members, name, {
-      enumerable: true,
-      configurable: true,
-      get() {
-        const value = makers[name]()
-        // From now on a plain property, which costs nothing to read.
-        Object.defineProperty(members, name, { value, enumerable: true })
-        return value
-      },
-    })
+    Object.defineProperty(members, name, { enumerable: true, get: once(makers[name]) })
   // The cast is safe: each maker has become the member of its name.
   return members as Members
 }

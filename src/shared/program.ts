@@ -15,7 +15,6 @@ export function commandFor(folder: string, moduleUrl: string): string {
   return `node ${/^[\w./:\\-]+$/.test(program) ? program : `"${program}"`}`
 }
 
-/** The version of this service, from package.json. */
 export function readVersion(): string {
   // In the published package and in a clone, package.json is in the same place relative to this file.
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }

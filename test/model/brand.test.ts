@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { brandColors, contrastOf } from '../../src/model/brand.ts'
-import { readLogo } from '../../src/process/brand-logo.ts'
+import { readLogo } from '../../src/process/branding.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { makePng } from '../support/servers/png.ts'
 

@@ -82,7 +82,10 @@ export function createKeptMails(folder: string): KeptMails {
   return {
     async list(to) {
       const mails: KeptMail[] = []
-      for (const name of (await fileNames(folder)).filter((candidate) => to === undefined || isFor(candidate, to))) {
+      // Spares reading the mails to others. A name has fewer characters than the address, so that the mail decides.
+      const part = to && recipientInFileName(to).toLowerCase()
+      for (const name of await fileNames(folder)) {
+        if (part && FILE_NAME.exec(name)?.[4]?.toLowerCase() !== part) continue
         const mail = await readMail(folder, name)
         if (mail !== undefined && (to === undefined || mail.to.toLowerCase() === to.toLowerCase())) mails.push(mail)
         if (mails.length === MAX_MAILS) break
@@ -107,11 +110,6 @@ async function fileNames(folder: string): Promise<string[]> {
     .filter((name) => FILE_NAME.test(name))
     .sort()
     .reverse()
-}
-
-/** Spares reading the mails to others. The name has fewer characters than the address, so that the mail decides. */
-function isFor(name: string, to: string): boolean {
-  return FILE_NAME.exec(name)?.[4]?.toLowerCase() === recipientInFileName(to).toLowerCase()
 }
 
 /** Undefined if the file was removed in the meantime, is too large or is not a mail. */

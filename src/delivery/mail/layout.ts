@@ -1,7 +1,6 @@
 import type { Brand, BrandColors } from '../../model/brand.ts'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
 
-/** The texts of a mail, without markup. */
 export type MailContent = {
   readonly title: string
   readonly heading: string

@@ -14,28 +14,21 @@ import {
   removeUnwantedMails,
   requeueMail,
 } from '../../storage/repositories/mail/mail.repository.ts'
-import type { Delivery, Outcome } from '../delivery.ts'
-import { createDispatcher, type Dispatcher, type DispatcherLogger, type DispatcherOptions } from '../dispatcher.ts'
+import { createDispatcher, type Delivery, type Dispatcher, type DispatcherOptions, type Outcome } from '../dispatcher.ts'
 import { type Letterhead, writeMail, writeNotice } from './messages.ts'
 import { isNotice } from './notices.ts'
 import { MailError, type MailErrorScope, type MailMessage, type MailTransport } from './transport.ts'
 
-export type MailDispatcherParts = Omit<MailDeliveryParts, 'random'> & DispatcherOptions
-
-/** Sends the mails of the outbox. */
-export function createMailDispatcher({ random = Math.random, ...parts }: MailDispatcherParts): Dispatcher {
-  return createDispatcher(createMailDelivery({ ...parts, random }), { ...parts, random })
-}
-
-type MailDeliveryParts = {
+export type MailDispatcherParts = DispatcherOptions & {
   readonly db: Database
   readonly tokens: Tokens
   readonly transport: MailTransport
   /** Called for each mail, because the port in its URL may only be known once the service listens. */
   readonly letterhead: () => Letterhead
-  readonly now: () => number
-  readonly random: () => number
-  readonly logger: DispatcherLogger
+}
+
+export function createMailDispatcher(parts: MailDispatcherParts): Dispatcher {
+  return createDispatcher(createMailDelivery(parts), parts)
 }
 
 const RETRIED_FOR_MS = 24 * 60 * 60_000
@@ -47,8 +40,9 @@ const OUTAGE_OVER_MS = 60_000
 const PRUNE_BATCH = 250
 
 /** Delivers the mails of the outbox. The token in a mail is signed at the moment of sending. */
-function createMailDelivery({ db, tokens, transport, letterhead, now, random, logger }: MailDeliveryParts): Delivery<ClaimedMail> {
-  const server = createMailServerStatus({ transport, now, logger })
+function createMailDelivery(parts: MailDispatcherParts): Delivery<ClaimedMail> {
+  const { db, tokens, transport, letterhead, now, logger, random = Math.random } = parts
+  const server = createMailServerStatus(parts)
   let lookUpFailedAt = Number.NEGATIVE_INFINITY
   let forgetsAt = Number.NEGATIVE_INFINITY
 
@@ -162,13 +156,11 @@ function describe({ id, kind, attempts }: ClaimedMail, { message }: MailError) {
 /** The operation that failed: a check, which concerns every mail, or the sending of one mail. */
 type Operation = 'check' | 'sending'
 
-type Parts = { readonly transport: MailTransport; readonly now: () => number; readonly logger: DispatcherLogger }
-
 // A server that has just accepted a mail needs no check.
 const TRUSTED_MS = 10_000
 
 /** Whether the mail server can be used. An outage is logged once when it begins and once when it ends, not with each mail that waits. */
-function createMailServerStatus({ transport, now, logger }: Parts) {
+function createMailServerStatus({ transport, now, logger }: MailDispatcherParts) {
   let outageSeenBy: Operation | undefined
   let reachedAt = Number.NEGATIVE_INFINITY
   let checking: Promise<void> | undefined

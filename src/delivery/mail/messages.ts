@@ -5,11 +5,9 @@ import type { User } from '../../model/user.ts'
 import { LIFETIME_MINUTES } from '../../security/token.ts'
 import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './layout.ts'
 import { type ClaimedNotice, isSafeName, noticeItems, noticeTexts, noticeTime } from './notices.ts'
-import { NO_TEMPLATES, type Templates } from './open-templates.ts'
-import { fillHtml, fillSubject, fillText, type PlaceholderValues } from './template.ts'
+import { fillHtml, fillSubject, fillText, NO_TEMPLATES, type PlaceholderValues, type Templates } from './template.ts'
 import type { Mailbox, MailImage, MailMessage } from './transport.ts'
 
-/** The settings that appear in every mail. */
 export type Letterhead = {
   readonly apiTitle: string
   readonly baseUrl: string
@@ -29,7 +27,8 @@ export function writeMail(
   token: string,
   now: number,
 ): MailMessage {
-  const { path, action, ...texts } = textsFor(mail.kind, letterhead.apiTitle, to)
+  const { path, action, note, ...texts } = linkTexts(mail.kind, letterhead.apiTitle, to)
+  const lifetime = formatDuration(LIFETIME_MINUTES[mail.kind])
   const url = `${letterhead.baseUrl}${path}?code=${encodeURIComponent(token)}`
   // A new address may belong to a stranger, who learns nothing about the account.
   const isNamed = to === user.email
@@ -38,16 +37,23 @@ export function writeMail(
     first_name: isNamed && isSafeName(user.firstName) ? user.firstName : to,
     last_name: isNamed && isSafeName(user.lastName) ? user.lastName : '',
     link: url,
-    lifetime: formatDuration(LIFETIME_MINUTES[mail.kind]),
+    lifetime,
   }
-  return compose(letterhead, mail, to, { ...texts, greeting: isNamed ? greetingOf(user) : 'Hello,', link: { action, url }, values }, now)
+  return compose(letterhead, mail, to, now, {
+    ...texts,
+    subject: `${texts.heading} for ${letterhead.apiTitle}`,
+    greeting: isNamed && isSafeName(user.firstName) ? `Hello ${user.firstName},` : 'Hello,',
+    link: { action, url },
+    notes: [`The link works once, within ${lifetime}.`, note],
+    values,
+  })
 }
 
 /** Writes a notice to the address that the account had when it was queued. */
 export function writeNotice(letterhead: Letterhead, mail: ClaimedNotice, now: number): MailMessage {
   const to = mail.address ?? mail.recipient
   const values = { first_name: to, last_name: '', time: noticeTime(mail), keys: noticeItems(mail).join(', ') }
-  return compose(letterhead, mail, to, { ...noticeTexts(mail, letterhead.apiTitle, to), greeting: 'Hello,', values }, now)
+  return compose(letterhead, mail, to, now, { ...noticeTexts(mail, letterhead.apiTitle, to), greeting: 'Hello,', values })
 }
 
 type Composition = Omit<MailContent, 'title' | 'footer'> & {
@@ -56,14 +62,16 @@ type Composition = Omit<MailContent, 'title' | 'footer'> & {
   readonly values: PlaceholderValues
 }
 
-function compose(letterhead: Letterhead, mail: ClaimedMail, to: string, composition: Composition, now: number): MailMessage {
+function compose(letterhead: Letterhead, mail: ClaimedMail, to: string, now: number, composition: Composition): MailMessage {
   const { apiTitle, mailFrom, brand = NO_BRAND, templates = NO_TEMPLATES } = letterhead
   const { purpose, subject, values: ownValues, ...texts } = composition
   const footer = `This mail was sent by ${apiTitle} to ${to}. Please do not reply: replies are not read.`
   const content: MailContent = { ...texts, title: apiTitle, footer }
   const from = parseMailbox(mailFrom)
   const template = templates[mail.kind] ?? {}
-  const values = { ...commonValues(apiTitle, to, brand), ...ownValues }
+  const { light } = brand.colors ?? MAIL_COLORS
+  const colors = { brand_color: light.fill, brand_text_color: light.onFill }
+  const values = { title: apiTitle, email: to, ...colors, logo: LOGO_ADDRESS, ...ownValues }
   const html = template.html === undefined ? htmlBody(content, brand) : fillHtml(template.html, values)
   return {
     messageId: messageId(mail, from),
@@ -79,72 +87,41 @@ function compose(letterhead: Letterhead, mail: ClaimedMail, to: string, composit
   }
 }
 
-type Texts = Pick<MailContent, 'heading' | 'intro' | 'notes'> & {
-  readonly action: string
-  readonly path: string
-  readonly purpose: string
-  readonly subject: string
-}
-
-function textsFor(kind: LinkMailKind, apiTitle: string, email: string): Texts {
-  const lifetime = formatDuration(LIFETIME_MINUTES[kind])
+function linkTexts(kind: LinkMailKind, apiTitle: string, email: string) {
   switch (kind) {
     case 'verify':
       return {
         path: '/verify/',
         purpose: 'verify your address',
-        subject: `Verify your email address for ${apiTitle}`,
         heading: 'Verify your email address',
         intro: `Welcome to ${apiTitle}. To activate your account, open the link below and confirm that ${email} is your address.`,
         action: 'Verify email address',
-        notes: [
-          `The link works once, within ${lifetime}.`,
-          'If you did not create this account, ignore this mail. The account cannot be used without the link.',
-        ],
+        note: 'If you did not create this account, ignore this mail. The account cannot be used without the link.',
       }
     case 'reset':
       return {
         path: '/reset-password/',
         purpose: 'reset your password',
-        subject: `Reset your password for ${apiTitle}`,
         heading: 'Reset your password',
         intro: `We received a request to reset the ${apiTitle} password for ${email}. Open the link below to choose a new password.`,
         action: 'Choose a new password',
-        notes: [
-          `The link works once, within ${lifetime}.`,
-          'If you did not request this, ignore this mail. Your password stays the same. Do not share the link with anyone.',
-        ],
+        note: 'If you did not request this, ignore this mail. Your password stays the same. Do not share the link with anyone.',
       }
     case 'email_change':
       return {
         path: '/confirm-email/',
         purpose: 'confirm your new address',
-        subject: `Confirm your new email address for ${apiTitle}`,
         heading: 'Confirm your new email address',
         intro: `We received a request to use ${email} as the address of a ${apiTitle} account. Open the link below to confirm that it is your address.`,
         action: 'Confirm email address',
-        notes: [
-          `The link works once, within ${lifetime}.`,
-          'If you did not request this, ignore this mail and do not open the link. No account uses your address without it.',
-        ],
+        note: 'If you did not request this, ignore this mail and do not open the link. No account uses your address without it.',
       }
   }
 }
 
-/** The values of every mail. */
-function commonValues(title: string, email: string, brand: Brand): PlaceholderValues {
-  const { light } = brand.colors ?? MAIL_COLORS
-  return { title, email, brand_color: light.fill, brand_text_color: light.onFill, logo: LOGO_ADDRESS }
-}
-
-/** The mail contains the logo only if it shows it. */
 function imagesOf(html: string, { logo }: Brand): readonly MailImage[] {
   if (logo?.type !== 'png' || !html.includes(LOGO_ADDRESS)) return []
   return [{ id: LOGO_ADDRESS.replace('cid:', ''), fileName: 'logo.png', contentType: 'image/png', bytes: logo.bytes }]
-}
-
-function greetingOf({ firstName }: User): string {
-  return isSafeName(firstName) ? `Hello ${firstName},` : 'Hello,'
 }
 
 function formatDuration(minutes: number): string {

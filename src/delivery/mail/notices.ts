@@ -1,15 +1,5 @@
 import { type Claimed, type ClaimedMail, NOTICE_KINDS, type NoticeKind } from '../../model/mail.ts'
 
-type NoticeTexts = {
-  readonly purpose: string
-  readonly subject: string
-  readonly heading: string
-  readonly intro: string
-  /** What the notice is about, one per line. */
-  readonly items?: readonly string[]
-  readonly notes: readonly string[]
-}
-
 export type ClaimedNotice = Claimed<NoticeKind>
 
 const MAX_ITEMS = 20
@@ -18,13 +8,12 @@ export function isNotice(mail: ClaimedMail): mail is ClaimedNotice {
   return NOTICE_KINDS.some((kind) => kind === mail.kind)
 }
 
-/** When the change was made. */
 export function noticeTime({ requestedAt }: ClaimedNotice): string {
   return `${new Date(requestedAt).toISOString().slice(0, 16).replace('T', ' at ')} UTC`
 }
 
 /** A notice has no link: a reader must not get used to mails about security that lead to a page with a password field. */
-export function noticeTexts(notice: ClaimedNotice, apiTitle: string, email: string): NoticeTexts {
+export function noticeTexts(notice: ClaimedNotice, apiTitle: string, email: string) {
   const time = noticeTime(notice)
   const fine = 'If you did this, or asked for it, there is nothing to do.'
   switch (notice.kind) {

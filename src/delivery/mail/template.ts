@@ -1,58 +1,41 @@
-import type { MailKind } from '../../model/mail.ts'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MAIL_KINDS, type MailKind } from '../../model/mail.ts'
+import { explainUnreadable } from '../../shared/errors.ts'
 import { html, renderHtml } from '../../shared/html.ts'
 
-/** The parts of a mail that a file can replace. */
 export const MAIL_PARTS = ['subject', 'text', 'html'] as const
 
 export type MailPart = (typeof MAIL_PARTS)[number]
 
+const OF_EVERY_MAIL = ['title', 'first_name', 'last_name', 'email'] as const
+const OF_LINK = ['link', 'lifetime'] as const
+const OF_NOTICE = ['time'] as const
+const OF_LEAK = ['time', 'keys'] as const
+const OF_HTML = ['brand_color', 'brand_text_color', 'logo'] as const
+
 /** What a template can contain, written as `{{name}}`. */
-export type Placeholder =
-  | 'title'
-  | 'first_name'
-  | 'last_name'
-  | 'email'
-  | 'link'
-  | 'lifetime'
-  | 'time'
-  | 'keys'
-  | 'brand_color'
-  | 'brand_text_color'
-  | 'logo'
+type Placeholder = (typeof OF_EVERY_MAIL | typeof OF_LINK | typeof OF_LEAK | typeof OF_HTML)[number]
+
+const OF_KIND: Readonly<Record<MailKind, readonly Placeholder[]>> = {
+  verify: OF_LINK,
+  reset: OF_LINK,
+  email_change: OF_LINK,
+  password_changed: OF_NOTICE,
+  email_changed: OF_NOTICE,
+  admin_role: OF_NOTICE,
+  key_leaked: OF_LEAK,
+}
 
 /** The values of one mail, as plain text. */
 export type PlaceholderValues = Readonly<Partial<Record<Placeholder, string>>>
 
-const OF_EVERY_MAIL: readonly Placeholder[] = ['title', 'first_name', 'last_name', 'email']
-
-const OF_KIND: Readonly<Record<MailKind, readonly Placeholder[]>> = {
-  verify: ['link', 'lifetime'],
-  reset: ['link', 'lifetime'],
-  email_change: ['link', 'lifetime'],
-  password_changed: ['time'],
-  email_changed: ['time'],
-  admin_role: ['time'],
-  key_leaked: ['time', 'keys'],
-}
-
-const OF_PART: Readonly<Record<MailPart, readonly Placeholder[]>> = {
-  subject: [],
-  text: [],
-  html: ['brand_color', 'brand_text_color', 'logo'],
-}
-
 export function placeholdersOf(kind: MailKind, part: MailPart): readonly Placeholder[] {
   // Notifications and mail logs show the subject, so the link, which gives access to an account, is not allowed in it.
   const ofKind = part === 'subject' ? OF_KIND[kind].filter((name) => name !== 'link') : OF_KIND[kind]
-  return [...OF_EVERY_MAIL, ...ofKind, ...OF_PART[part]]
+  return [...OF_EVERY_MAIL, ...ofKind, ...(part === 'html' ? OF_HTML : [])]
 }
 
-/** A mail with a link is useless without it. */
-export function requiredPlaceholder(kind: MailKind, part: MailPart): Placeholder | undefined {
-  return placeholdersOf(kind, part).find((name) => name === 'link')
-}
-
-/** The name of the file that replaces a part of a mail. */
 export function templateFileName(kind: MailKind, part: MailPart): string {
   return { subject: `${kind}.subject.txt`, text: `${kind}.txt`, html: `${kind}.html` }[part]
 }
@@ -76,10 +59,166 @@ export function fillSubject(template: Template, values: PlaceholderValues): stri
   return fillText(template, values).replace(LINE_BREAKS, ' ').trim()
 }
 
-export function uses(template: Template, name: Placeholder): boolean {
-  return template.some((item) => typeof item === 'object' && item.placeholder === name)
-}
-
 function fill(template: Template, values: PlaceholderValues, write: (value: string) => string): string {
   return template.map((item) => (typeof item === 'string' ? item : write(values[item.placeholder] ?? ''))).join('')
+}
+
+type TemplateUse = {
+  readonly kind: MailKind
+  readonly part: MailPart
+  /** Whether the settings name a logo that mails can show. */
+  readonly hasLogo: boolean
+}
+
+type Found = { readonly at: number; readonly message: string }
+
+const OPENING = '{{'
+const PLACEHOLDER = /\{\{[ \t]*([A-Za-z0-9_.-]+)[ \t]*\}\}(?!\})/y
+const SUBJECT_MAX_LENGTH = 200
+const CONTROL_CHARACTER = /\p{Cc}/u
+
+/** Reads the text of a template file, and reports everything that is wrong with it. Lines are counted from 1. */
+export function parseTemplate(source: string, use: TemplateUse) {
+  const text = use.part === 'subject' ? source.replace(/\n+$/, '') : source
+  const { template, found } = readPlaceholders(text, use)
+  // A mail with a link is useless without it.
+  const isMissing =
+    placeholdersOf(use.kind, use.part).includes('link') && !template.some((item) => typeof item === 'object' && item.placeholder === 'link')
+  if (isMissing) found.push({ at: 0, message: '{{link}} is missing' })
+  if (use.part === 'subject') found.push(...findSubjectProblems(text))
+  if (use.part === 'html') found.push(...findMarkupProblems(text))
+  const problems = found
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ at, message }) => ({ line: text.slice(0, at).split('\n').length, message }))
+  return { template, problems }
+}
+
+function readPlaceholders(text: string, use: TemplateUse): { template: Template; found: Found[] } {
+  const allowed = placeholdersOf(use.kind, use.part)
+  const template: (string | { placeholder: Placeholder })[] = []
+  const found: Found[] = []
+  let from = 0
+  for (let at = text.indexOf(OPENING); at !== -1; at = text.indexOf(OPENING, from)) {
+    PLACEHOLDER.lastIndex = at
+    const [whole = OPENING, name] = PLACEHOLDER.exec(text) ?? []
+    const placeholder = allowed.find((candidate) => candidate === name)
+    if (placeholder === undefined) found.push({ at, message: explain(name, use, allowed) })
+    else if (placeholder === 'logo' && !use.hasLogo)
+      found.push({ at, message: '{{logo}} requires BRAND_LOGO to be a PNG file, because mail programs do not show SVG' })
+    else template.push(text.slice(from, at), { placeholder })
+    from = at + whole.length
+  }
+  template.push(text.slice(from))
+  return { template: template.filter((item) => item !== ''), found }
+}
+
+function explain(name: string | undefined, { kind }: TemplateUse, allowed: readonly Placeholder[]): string {
+  if (name === undefined) return 'a placeholder should be a name between two braces on each side, such as {{first_name}}'
+  if (name === 'link' && OF_KIND[kind].includes('link'))
+    return 'the subject should not contain {{link}}: notifications and mail logs show it'
+  return `unknown placeholder {{${name}}}; this file can have ${allowed.map((placeholder) => `{{${placeholder}}}`).join(', ')}`
+}
+
+function findSubjectProblems(text: string): Found[] {
+  if (text.trim() === '') return [{ at: 0, message: 'the subject is empty' }]
+  const lineBreak = text.indexOf('\n')
+  if (lineBreak !== -1) return [{ at: lineBreak + 1, message: 'the subject should be one line' }]
+  const control = CONTROL_CHARACTER.exec(text)
+  if (control) return [{ at: control.index, message: 'the subject should not contain control characters' }]
+  return text.length > SUBJECT_MAX_LENGTH ? [{ at: 0, message: `the subject should have at most ${SUBJECT_MAX_LENGTH} characters` }] : []
+}
+
+// A comment, an element whose content is not markup, or a tag with its quoted attributes.
+const MARKUP = /<!--[\s\S]*?(?:-->|$)|<(style|script)\b[\s\S]*?(?:<\/\1\s*>|$)|<\/?[a-z](?:"[^"]*"|'[^']*'|[^"'>])*(?:>|$)/gi
+const ATTRIBUTE = /([^\s"'<>=/]+)\s*=\s*("[^"]*"|'[^']*')/g
+const ANY_PLACEHOLDER = /\{\{\s*([a-z_]+)\s*\}\}/g
+const URL_ATTRIBUTE = /^(?:href|src|action|formaction|background|poster|srcset|xlink:href)$/i
+const EVENT_ATTRIBUTE = /^on/i
+const URLS: readonly string[] = ['link', 'logo']
+const COLORS: readonly string[] = ['brand_color', 'brand_text_color']
+
+/** Reports placeholders in places where escaping does not protect against the value, such as an attribute without quotes. */
+function findMarkupProblems(source: string): readonly Found[] {
+  return [...source.matchAll(MARKUP)].flatMap(({ 0: markup, 1: element, index }) => {
+    const name = element?.toLowerCase()
+    if (name === 'script') return [{ at: index, message: 'should not contain a script: mail programs do not run it' }]
+    if (name === 'style') return misplaced(markup, index, COLORS, 'a style sheet')
+    if (markup.startsWith('<!--')) return misplaced(markup, index, [], 'a comment')
+    return findTagProblems(markup, index)
+  })
+}
+
+function findTagProblems(tag: string, start: number): Found[] {
+  const found: Found[] = []
+  // The quoted values are replaced by spaces, so that what remains is not in quotes.
+  let unquoted = tag
+  for (const { 0: attribute, 1: name = '', 2: value = '', index } of tag.matchAll(ATTRIBUTE)) {
+    unquoted = unquoted.slice(0, index) + ' '.repeat(attribute.length) + unquoted.slice(index + attribute.length)
+    const at = start + index
+    if (EVENT_ATTRIBUTE.test(name)) found.push(...misplaced(attribute, at, [], `the attribute ${name}`))
+    const [, first] = /^["']\s*\{\{\s*([a-z_]+)/.exec(value) ?? []
+    if (URL_ATTRIBUTE.test(name) && first !== undefined && !URLS.includes(first))
+      found.push({ at, message: `{{${first}}} is not an address and should not begin the attribute ${name}` })
+  }
+  return [...found, ...misplaced(unquoted, start, [], 'a tag, outside of the quotes of an attribute')]
+}
+
+function misplaced(text: string, start: number, allowed: readonly string[], place: string): Found[] {
+  return [...text.matchAll(ANY_PLACEHOLDER)]
+    .filter(([, name = '']) => !allowed.includes(name))
+    .map(({ 0: placeholder, index }) => ({ at: start + index, message: `${placeholder} should not be in ${place}` }))
+}
+
+/** The templates of the operator, by kind and part of a mail. A part without a template keeps its built-in text. */
+export type Templates = Readonly<Partial<Record<MailKind, Readonly<Partial<Record<MailPart, Template>>>>>>
+
+export const NO_TEMPLATES: Templates = {}
+
+// Gmail cuts off longer mails.
+const MAX_BYTES = 102_400
+const FILES = MAIL_KINDS.flatMap((kind) => MAIL_PARTS.map((part) => ({ kind, part, name: templateFileName(kind, part) })))
+
+/** Reads the files of TEMPLATES_DIR. The errors are one line each and begin with the file and the line. */
+export async function openTemplates(
+  folder: string,
+  { hasLogo }: { readonly hasLogo: boolean },
+): Promise<{ templates: Templates; errors: readonly string[] }> {
+  const errors: string[] = []
+  const templates: Partial<Record<MailKind, Partial<Record<MailPart, Template>>>> = {}
+  for (const name of await namesIn(folder, errors)) {
+    const file = join(folder, name)
+    const found = FILES.find((candidate) => candidate.name === name)
+    if (found === undefined) {
+      errors.push(`${file}:1: is not the name of a template; the names are ${FILES.map((known) => known.name).join(', ')}`)
+      continue
+    }
+    const source = await readText(file).catch((error: unknown) => void errors.push(`${file}:1: ${explainUnreadable(error)}`))
+    if (source === undefined) continue
+    const { template, problems } = parseTemplate(source, { ...found, hasLogo })
+    errors.push(...problems.map(({ line, message }) => `${file}:${line}: ${message}`))
+    templates[found.kind] = { ...templates[found.kind], [found.part]: template }
+  }
+  return { templates, errors }
+}
+
+/** Hidden files are ignored: version control, editors and mounted volumes create them. */
+async function namesIn(folder: string, errors: string[]): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => !name.startsWith('.')).sort()
+  } catch (error) {
+    errors.push(`${folder} ${explainUnreadable(error, { ENOTDIR: 'is not a folder' })}`)
+    return []
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  const found = await stat(file)
+  if (!found.isFile()) throw new Error('should be a file')
+  if (found.size > MAX_BYTES) throw new Error(`should have at most ${MAX_BYTES / 1024} KB, because mail programs cut off longer mails`)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file)).replaceAll('\r\n', '\n')
+  } catch (error) {
+    if (error instanceof TypeError) throw new Error('should be UTF-8 text')
+    throw error
+  }
 }

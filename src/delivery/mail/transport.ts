@@ -1,6 +1,5 @@
 import type { SendMailOptions } from 'nodemailer'
 
-/** A mail to one recipient, ready to be sent. */
 export type MailMessage = {
   readonly messageId: string
   readonly date: Date
@@ -12,7 +11,6 @@ export type MailMessage = {
   /** The purpose and the link of the mail, for the output in a terminal. A notice has no link. */
   readonly purpose: string
   readonly link: string | undefined
-  /** The images that the HTML part shows. */
   readonly images?: readonly MailImage[]
 }
 
@@ -42,15 +40,17 @@ export type MailErrorScope = 'server' | 'message' | 'recipient'
  */
 export type MailProblem = 'connection' | 'login' | 'clear_text' | 'certificate' | 'envelope'
 
-type MailErrorOptions = ErrorOptions & { readonly problem?: MailProblem | undefined }
-
 export class MailError extends Error {
   override readonly name = 'MailError'
   readonly scope: MailErrorScope
   readonly problem: MailProblem | undefined
 
   /** The reason is stored and logged: it must not contain an address, a link, a user name or a password. */
-  constructor(scope: MailErrorScope, reason: string, { problem, ...options }: MailErrorOptions = {}) {
+  constructor(
+    scope: MailErrorScope,
+    reason: string,
+    { problem, ...options }: ErrorOptions & { readonly problem?: MailProblem | undefined } = {},
+  ) {
     super(reason, options)
     this.scope = scope
     this.problem = problem

@@ -14,37 +14,24 @@ import {
   removeWebhook,
   stopWebhooks,
 } from '../../storage/repositories/webhooks/webhook.repository.ts'
-import type { Delivery, Outcome } from '../delivery.ts'
-import { createDispatcher, type Dispatcher, type DispatcherLogger, type DispatcherOptions } from '../dispatcher.ts'
+import { createDispatcher, type Delivery, type Dispatcher, type DispatcherOptions, type Outcome } from '../dispatcher.ts'
 import { createWebhookTransport, WebhookError, type WebhookTransport, writeWebhook } from './webhook.transport.ts'
 
-export type WebhookDispatcherParts = Pick<WebhookDeliveryParts, 'db' | 'onAttempt'> &
-  DispatcherOptions & {
-    /** How long the receiver may take to answer. */
-    readonly deadlineMs?: number
-  }
+export type WebhookDispatcherParts = DispatcherOptions & {
+  readonly db: Database
+  readonly onAttempt: (outcome: AttemptOutcome) => void
+  /** How long the receiver may take to answer. */
+  readonly deadlineMs?: number
+}
 
 /** Sends the webhooks of the outbox to the receiver of the settings. */
-export function createWebhookDispatcher(
-  { url, endpoint, secrets }: WebhookSettings,
-  { random = Math.random, deadlineMs, ...parts }: WebhookDispatcherParts,
-): Dispatcher {
-  const transport = createWebhookTransport(url, deadlineMs)
-  return createDispatcher(createWebhookDelivery({ ...parts, endpoint, secrets, transport, random }), { ...parts, random })
+export function createWebhookDispatcher(settings: WebhookSettings, parts: WebhookDispatcherParts): Dispatcher {
+  const transport = createWebhookTransport(settings.url, parts.deadlineMs)
+  return createDispatcher(createWebhookDelivery({ ...parts, ...settings, transport }), parts)
 }
 
-type WebhookDeliveryParts = {
-  readonly db: Database
-  /** Names the URL in the database, which may contain a token. */
-  readonly endpoint: string
-  readonly secrets: readonly Uint8Array[]
-  readonly transport: WebhookTransport
-  readonly now: () => number
-  readonly random: () => number
-  readonly logger: DispatcherLogger
-  /** Called with the outcome of each attempt. */
-  readonly onAttempt: (outcome: AttemptOutcome) => void
-}
+type WebhookDeliveryParts = WebhookDispatcherParts &
+  Pick<WebhookSettings, 'endpoint' | 'secrets'> & { readonly transport: WebhookTransport }
 
 export type AttemptOutcome = 'delivered' | 'retried' | 'failed'
 
@@ -68,7 +55,7 @@ export function webhookDelayMs(attempts: number, random: () => number): number {
 
 /** Delivers the webhooks of the outbox. Each attempt is signed for its own moment. */
 export function createWebhookDelivery(parts: WebhookDeliveryParts): Delivery<ClaimedWebhook> {
-  const { db, endpoint, secrets, transport, now, random, logger, onAttempt } = parts
+  const { db, endpoint, secrets, transport, now, logger, onAttempt, random = Math.random } = parts
   let isClosed = false
   let isFailing = false
   let prunesAt = Number.NEGATIVE_INFINITY

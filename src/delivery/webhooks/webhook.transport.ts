@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { isoTime } from '../../model/entity.ts'
 import type { WebhookEvent } from '../../model/webhook.ts'
 import { readVersion } from '../../shared/program.ts'
 
@@ -8,12 +9,8 @@ import { readVersion } from '../../shared/program.ts'
 type WebhookMessage = { readonly headers: Readonly<Record<string, string>>; readonly body: string }
 
 /** An event of the service, or the test event, which is about nobody. */
-type SentEvent = Pick<WebhookEvent, 'messageId' | 'occurredAt'> & {
-  readonly type: WebhookEvent['type'] | 'webhook.test'
-  readonly userId?: number | undefined
-  readonly keyId?: string | undefined
-  readonly sessionId?: string | undefined
-}
+type SentEvent = Partial<Omit<WebhookEvent, 'type'>> &
+  Pick<WebhookEvent, 'messageId' | 'occurredAt'> & { readonly type: WebhookEvent['type'] | 'webhook.test' }
 
 /** Writes and signs an event as Standard Webhooks describes it, with one signature for each secret. */
 export function writeWebhook(event: SentEvent, secrets: readonly Uint8Array[], sentAt: number): WebhookMessage {
@@ -34,7 +31,7 @@ export function writeWebhook(event: SentEvent, secrets: readonly Uint8Array[], s
 /** The same for every attempt. JSON leaves out ids that the event does not have. */
 function bodyOf({ type, occurredAt, userId, keyId, sessionId }: SentEvent): string {
   const data = { user_id: userId, key_id: keyId, session_id: sessionId }
-  return JSON.stringify({ type, timestamp: new Date(occurredAt).toISOString(), data })
+  return JSON.stringify({ type, timestamp: isoTime(occurredAt), data })
 }
 
 export type WebhookTransport = {

@@ -87,7 +87,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
     pageLimiter: options.pageLimiter,
     pageSteps: options.pageSteps,
     blocklist,
-    noticeProxy: createProxyNotice(logger, trustProxy, counters),
+    noticeProxy: createProxyNotice(logger, { trustProxy }, counters),
   })
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   addRoutes(app, routes)

@@ -81,9 +81,8 @@ export function isForwardedUnseen({ headers }: FastifyRequest, { trustProxy }: {
 /** Counts requests whose client address is ignored, and logs it at most once an hour. Undefined where no address is ignored. */
 export function createProxyNotice(
   logger: FastifyBaseLogger,
-  trustProxy: boolean,
+  { trustProxy, now = Date.now }: { readonly trustProxy: boolean; readonly now?: () => number },
   metrics?: { readonly registry: Registry; readonly namespace: string } | undefined,
-  now: () => number = Date.now,
 ): ((request: FastifyRequest) => void) | undefined {
   const name = `${metrics?.namespace}_ignored_client_addresses_total`
   const ignored = metrics?.registry.counter(name, 'Changes whose X-Forwarded-For was ignored, because TRUST_PROXY is off.', [])()

@@ -7,6 +7,7 @@ import type { SecretUse } from '../../domain/operations/secret-use.ts'
 import type { SessionUse } from '../../domain/sessions/session-use.ts'
 import type { App } from '../../http/pipeline/declarations.ts'
 import { drain } from '../../http/server.ts'
+import { within } from '../../shared/within.ts'
 import type { Database } from '../../storage/database.ts'
 import type { LogDestination } from '../logger.ts'
 
@@ -28,7 +29,6 @@ export type RunningService = {
 /** Where a process logs, and what has to be written before it ends. */
 export type ProcessLog = { readonly logger: Logger; readonly destination: LogDestination }
 
-/** Shuts the service down gracefully and ends the process. */
 export async function stopService(service: RunningService, { logger, destination }: ProcessLog, reason: string): Promise<never> {
   logger.info({ signal: reason }, 'stopping')
   try {
@@ -78,22 +78,13 @@ const CLOSE_DEADLINE_MS = 2000
 
 /** Ends the process after the last log line is written, or after half a second if it cannot be. */
 export async function exitAfterLog(code: number, log: LogDestination): Promise<never> {
-  await within(FLUSH_DEADLINE_MS, log.flushed())
+  await within(FLUSH_DEADLINE_MS, log.flushed(), undefined)
   return exitNow(code, log)
 }
 
 /** Ends the process. While the operating system blocks a write, as a paused terminal does, Node waits: only SIGKILL ends it then. */
 export async function exitNow(code: number, log: LogDestination): Promise<never> {
-  const isClosed = await within(CLOSE_DEADLINE_MS, log.close())
-  if (!isClosed) process.kill(process.pid, 'SIGKILL')
+  const isLate = await within(CLOSE_DEADLINE_MS, log.close(), true)
+  if (isLate) process.kill(process.pid, 'SIGKILL')
   return process.exit(code)
-}
-
-/** Returns false if the work has not finished by then. */
-async function within(deadlineMs: number, work: Promise<void>): Promise<boolean> {
-  const { promise: expired, resolve: expire } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(expire, deadlineMs, false)
-  const isDone = await Promise.race([work.then(() => true), expired])
-  clearTimeout(timer)
-  return isDone
 }

@@ -1,7 +1,6 @@
 /** The signals that start a graceful shutdown. A terminal that is closed sends SIGHUP. */
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
-/** How this process was started. */
 export type Launch = { readonly isByNpm: boolean }
 
 const REPEATED_WITHIN_MS = 500

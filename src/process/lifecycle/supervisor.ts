@@ -1,9 +1,10 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Snapshot } from '../../metrics/registry.ts'
+import { within } from '../../shared/within.ts'
 import { WorkerFailed } from '../startup-errors.ts'
 import { exitNow, type ProcessLog } from './shutdown.ts'
 import { type Launch, onStopSignals } from './signals.ts'
-import { encodeSecrets, type Message, type StartSecrets } from './workers.ts'
+import type { Message, StartSecrets } from './workers.ts'
 
 const RESTART_PAUSE_MS = 1000
 // Slightly longer than the shutdown of a worker can take.
@@ -20,7 +21,7 @@ export type Workers = StartSecrets & {
 
 /** Runs workers and replaces those that die. Resolves when all have stopped. */
 export async function superviseWorkers(
-  { count, onListening, secrets, ...others }: Workers,
+  { count, onListening, ...start }: Workers,
   { logger, destination }: ProcessLog,
   launch: Launch,
 ): Promise<Outcome> {
@@ -77,7 +78,7 @@ export async function superviseWorkers(
   })
   cluster.on('message', (worker, message: Message) => {
     if (message.type === 'snapshot') gatherings.add(worker, message.id, message.snapshot)
-    if (message.type === 'request-secrets') sendTo(worker, { type: 'secrets', ...others, secrets: encodeSecrets(secrets) })
+    if (message.type === 'request-secrets') sendTo(worker, { type: 'secrets', start })
     if (message.type !== 'gather') return
     void gatherings.gather(message.id).then((snapshots) => sendTo(worker, { type: 'gathered', id: message.id, snapshots }))
   })
@@ -88,6 +89,8 @@ export async function superviseWorkers(
     killAll()
     void exitNow(1, destination)
   })
+  // Messages contain bytes, which JSON would turn into objects.
+  cluster.setupPrimary({ serialization: 'advanced' })
   fork()
   return ended
 }
@@ -112,9 +115,7 @@ function createGatherings() {
       const gathering = { pending: new Set(workers.map((worker) => worker.id)), snapshots: [], done }
       gatherings.set(id, gathering)
       for (const worker of workers) sendTo(worker, { type: 'request-snapshot', id })
-      const deadline = setTimeout(done, GATHER_DEADLINE_MS)
-      await finished
-      clearTimeout(deadline)
+      await within(GATHER_DEADLINE_MS, finished, undefined)
       gatherings.delete(id)
       return gathering.snapshots
     },

@@ -4,8 +4,6 @@ import type { Snapshot } from '../../metrics/registry.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import { STOP_SIGNALS } from './signals.ts'
 
-type EncodedSecrets = readonly [current: string, ...fallbacks: string[]]
-
 /** What the first process has read or generated at its start, and every worker gets from it. */
 export type StartSecrets = {
   readonly secrets: Secrets
@@ -15,26 +13,14 @@ export type StartSecrets = {
   readonly devMailToken: string | undefined
 }
 
-/** The messages between the supervisor and its workers. */
 export type Message =
   | { readonly type: 'stop' }
   | { readonly type: 'request-secrets' }
-  | (Omit<StartSecrets, 'secrets'> & { readonly type: 'secrets'; readonly secrets: EncodedSecrets })
+  | { readonly type: 'secrets'; readonly start: StartSecrets }
   | { readonly type: 'gather'; readonly id: string }
   | { readonly type: 'request-snapshot'; readonly id: string }
   | { readonly type: 'snapshot'; readonly id: string; readonly snapshot: Snapshot }
   | { readonly type: 'gathered'; readonly id: string; readonly snapshots: Snapshot[] }
-
-/** Messages are JSON. */
-export function encodeSecrets([current, ...fallbacks]: Secrets): EncodedSecrets {
-  const encode = (secret: Uint8Array) => Buffer.from(secret).toString('base64')
-  return [encode(current), ...fallbacks.map(encode)]
-}
-
-function decodeSecrets([current, ...fallbacks]: EncodedSecrets): Secrets {
-  const decode = (text: string) => Buffer.from(text, 'base64')
-  return [decode(current), ...fallbacks.map(decode)]
-}
 
 /**
  * Asks the supervisor for the secrets that it has read at its start. A worker does not read them itself: after a rotation, a worker
@@ -45,8 +31,7 @@ export function requestSecrets(): Promise<StartSecrets> {
   function onMessage(message: Message): void {
     if (message.type !== 'secrets') return
     process.off('message', onMessage)
-    const { type, secrets, ...others } = message
-    resolve({ ...others, secrets: decodeSecrets(secrets) })
+    resolve(message.start)
   }
   process.on('message', onMessage)
   send({ type: 'request-secrets' })

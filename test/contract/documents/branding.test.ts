@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseTemplate } from '../../../src/delivery/mail/parse-template.ts'
-import { MAIL_PARTS, placeholdersOf, templateFileName } from '../../../src/delivery/mail/template.ts'
+import { MAIL_PARTS, parseTemplate, placeholdersOf, templateFileName } from '../../../src/delivery/mail/template.ts'
 import { MAIL_KINDS } from '../../../src/model/mail.ts'
 import { read } from '../../support/documents.ts'
 

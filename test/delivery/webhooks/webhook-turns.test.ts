@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { LEASE_MS } from '../../../src/delivery/delivery.ts'
+import { LEASE_MS } from '../../../src/delivery/dispatcher.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { member } from '../../support/app/actors.ts'
 import { test } from '../../support/databases/databases.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openTemplates } from '../../../../src/delivery/mail/open-templates.ts'
+import { openTemplates } from '../../../../src/delivery/mail/template.ts'
 import { MAIL_KINDS } from '../../../../src/model/mail.ts'
 import { temporaryFolder } from '../../../support/databases/databases.ts'
 

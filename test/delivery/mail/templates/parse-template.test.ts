@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseTemplate } from '../../../../src/delivery/mail/parse-template.ts'
-import { fillHtml, fillSubject, fillText, type MailPart } from '../../../../src/delivery/mail/template.ts'
+import { fillHtml, fillSubject, fillText, type MailPart, parseTemplate } from '../../../../src/delivery/mail/template.ts'
 
 function problemsOf(part: MailPart, source: string, hasLogo = false): string[] {
   return parseTemplate(source, { kind: 'verify', part, hasLogo }).problems.map(({ line, message }) => `${line}: ${message}`)

@@ -1,0 +1,244 @@
+import { isIP } from 'node:net'
+import { parseEmail } from '../domain/values/email.ts'
+import { DEFAULT_KEY_PREFIX, isKeyPrefix, isPassword } from '../domain/values/limits.ts'
+import { parseRateLimits } from '../domain/values/rate-limits.ts'
+import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
+import { parsePostgresUrl } from '../storage/postgres/url.ts'
+import {
+  type Environment,
+  type LogLevel,
+  type Parsed,
+  type ParsedList,
+  parseDatabaseUrl,
+  parseFallbacks,
+  parseSecretKey,
+  parseSmtpUrl,
+} from './values.ts'
+import { parseWebhookEvents, parseWebhookSecrets, parseWebhookUrl } from './webhook.ts'
+
+type Parse<Value> = (text: string, env: Environment) => Parsed<Value> | ParsedList<Value>
+
+type Setting<Value> = {
+  readonly parse: Parse<Value>
+  /** The text that has the same effect as no text. */
+  readonly standard: string | undefined
+  /** One line of Markdown, for docs/settings.md and .env.example. */
+  readonly meaning: string
+  /** What docs/settings.md says where there is no `standard`. */
+  readonly absence: string
+}
+
+function setting<Value>(parse: Parse<Value>, standard: string, meaning: string): Setting<Value>
+function setting<Value>(parse: Parse<Value>, standard: undefined, meaning: string, absence?: string): Setting<Value | undefined>
+function setting<Value>(parse: Parse<Value>, standard: string | undefined, meaning: string, absence = 'none'): Setting<Value | undefined> {
+  return { parse, standard, meaning, absence }
+}
+
+/** Every setting, in the order of the documentation. A field is the name of its setting in the environment: `baseUrl` is `BASE_URL`. */
+export const SETTINGS = {
+  host: setting(parseHost, '127.0.0.1', 'the address to listen on; `0.0.0.0` or `::` for all'),
+  port: setting(wholeNumber(0, 65_535), '8000', 'the port to listen on; `0` for any free port'),
+  databaseUrl: setting(
+    parseDatabaseUrl,
+    'sqlite:data/latchkey.db',
+    '`sqlite:path/to/file.db` or `postgres://user:password@host:port/database`; see [the database](#the-database)',
+  ),
+  databaseReadUrl: setting(parseReplicaUrl, undefined, 'a PostgreSQL replica; see [a replica for reads](running.md#a-replica-for-reads)'),
+  secretKey: setting(
+    parseSecretKey,
+    undefined,
+    'signs every token; at least 32 bytes, from `npm run latchkey -- secret generate`. Required with PostgreSQL',
+    'generated at the first start and stored beside the SQLite file',
+  ),
+  secretKeyFallbacks: setting(
+    parseFallbacks,
+    undefined,
+    'up to three other secrets, separated by commas, while `SECRET_KEY` is [replaced](operations.md#replacing-secret_key): their tokens stay valid, and nothing is signed with them',
+  ),
+  baseUrl: setting(
+    parseHttpUrl,
+    undefined,
+    'the public address of the service; the only source of links in mails',
+    '`http://localhost:{PORT}`',
+  ),
+  frontendUrl: setting(parseHttpUrl, undefined, 'your own pages; a reset link redirects to `{FRONTEND_URL}/reset-password?code=…`'),
+  apiTitle: setting(parseTitle, 'Latchkey', 'the name in pages, mails, explorers and metrics'),
+  brandColor: setting(parseColor, undefined, 'the colour of buttons and links, `#rrggbb`; see [branding](branding.md)'),
+  brandLogo: setting(parsePath, undefined, 'the logo of pages and mails, an SVG or PNG file of at most 64 KB; mails show a PNG'),
+  templatesDir: setting(parsePath, undefined, 'a folder with [mail templates](branding.md#mail-templates)'),
+  metricsEnabled: setting(parseBoolean, 'false', 'enables `/metrics`, which needs no credentials: block it in the proxy'),
+  consoleEnabled: setting(parseBoolean, 'true', 'the web [console](console.md) for admins, at `/console/`'),
+  accountPagesEnabled: setting(parseBoolean, 'true', 'the web pages where users manage their own accounts, at `/account/`'),
+  smtpUrl: setting(parseSmtpUrl, undefined, '`smtp://user:password@host:587` or `smtps://…`; see [the mail server](#the-mail-server)'),
+  mailFrom: setting(parseMailFrom, 'Latchkey <noreply@localhost>', 'the sender of mails'),
+  devMailToken: setting(
+    parseToken,
+    undefined,
+    'lets programs on the same machine read mails at [`/dev/mail`](branding.md#mails-in-end-to-end-tests); at least 16 random characters. Without it, each start generates and prints one',
+  ),
+  adminEmail: setting(parseAdminEmail, undefined, 'the address of [the first admin](#the-first-admin), who is created at the start'),
+  adminPassword: setting(parseAdminPassword, undefined, 'the password of that admin if the account is created'),
+  corsOrigins: setting(parseOrigins, '*', 'the origins whose pages may call the API, separated by commas, without credentials'),
+  trustProxy: setting(
+    parseBoolean,
+    'false',
+    'use the request id of the proxy, and the last entry of `X-Forwarded-For` as the client address; see [proxies](running.md#proxies-and-tls)',
+  ),
+  rateLimits: setting(parseRateLimits, 'off', '`standard`, or a list such as `login:ip=30/m`; see [rate limits](#rate-limits)'),
+  passwordBlocklist: setting(parseBlocklist, 'none', '`common`, or a file; see [breached passwords](#breached-passwords)'),
+  securityNotices: setting(parseBoolean, 'false', 'mails users about changes of the security of their accounts; see [notices](#notices)'),
+  confirmEmailChanges: setting(
+    parseBoolean,
+    'false',
+    'a new address takes effect when the link that is mailed to it is opened; see [changes of an address](#changes-of-an-address)',
+  ),
+  selfDeletion: setting(parseBoolean, 'false', 'enables `DELETE /users/me`; see [deleting the own account](#deleting-the-own-account)'),
+  webhookUrl: setting(parseWebhookUrl, undefined, 'where events are sent; see [webhooks](webhooks.md)'),
+  webhookSecret: setting(
+    parseWebhookSecrets,
+    undefined,
+    'signs webhooks: `whsec_` and base64 of at least 24 bytes, from `latchkey secret generate --webhook`. Required with `WEBHOOK_URL`. Several, separated by spaces, while it is [replaced](webhooks.md#replace-the-secret)',
+  ),
+  webhookEvents: setting(parseWebhookEvents, 'all', 'the [types](webhooks.md#types) of events that are sent, separated by commas'),
+  keyPrefix: setting(parseKeyPrefix, DEFAULT_KEY_PREFIX, 'the prefix of new API keys, 2 to 16 of `a-z0-9`; others stay valid'),
+  auditRetentionDays: setting(
+    wholeNumber(0, 36_500, ' of days'),
+    '365',
+    'days that [the audit trail](running.md#audit-trail) is kept; 0 keeps everything',
+  ),
+  logLevel: setting(parseLogLevel, 'info', '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`'),
+  workers: setting(wholeNumber(1, 128), '1', 'the number of processes that share the port; one for each core that the service may use'),
+}
+
+type Field = keyof typeof SETTINGS
+
+export type SettingValues = { readonly [Name in Field]: (typeof SETTINGS)[Name] extends Setting<infer Value> ? Value : never }
+
+// Object.keys returns the fields as text.
+export const FIELDS = Object.keys(SETTINGS) as readonly Field[]
+
+export function nameOf(field: Field): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+}
+
+/** Reads every setting; adds a line for each that is wrong with its name and the reason. */
+export function readSettings(env: Environment, errors: string[]): SettingValues {
+  // The cast is safe: each field has the value that its own `parse` returns.
+  return Object.fromEntries(FIELDS.map((field) => [field, readSetting(SETTINGS[field], nameOf(field), env, errors)])) as SettingValues
+}
+
+function readSetting(row: Setting<unknown>, name: string, env: Environment, errors: string[]): unknown {
+  // `NAME=` in a file means "not set", as in most tools that read such files.
+  const text = env[name] || row.standard
+  if (text === undefined) return undefined
+  const parsed = row.parse(text, env)
+  if ('value' in parsed) return parsed.value
+  errors.push(...('error' in parsed ? [parsed.error] : parsed.problems).map((problem) => `${name}: ${problem}`))
+  // The checks of settings that belong together need a value.
+  return readSetting(row, name, {}, errors)
+}
+
+const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] satisfies LogLevel[]
+const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
+
+// An unquoted name must not contain a character that could end it or begin another address.
+const MAILBOX = /^(?:(?:[^<>()[\]\\,;:@"]+|"[^"\\]+") ?<([^<>]+)>|([^<>]+))$/
+const MAIL_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
+
+function parseHost(text: string): Parsed<string> {
+  const host = /^\[(.+)\]$/.exec(text)?.[1] ?? text
+  if (isIP(host) > 0 || (host === text && HOST_NAME.test(host))) return { value: host }
+  return { error: `should be a host name or an IP address, such as 127.0.0.1 or ::, is "${text}"` }
+}
+
+function wholeNumber(min: number, max: number, unit = ''): (text: string) => Parsed<number> {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d{1,5}$/.test(text) && value >= min && value <= max) return { value }
+    return { error: `should be a whole number${unit} from ${min} to ${max}, is "${text}"` }
+  }
+}
+
+/** The value is a secret, so that no error contains it. */
+function parseToken(text: string): Parsed<string> {
+  if (/^[\x21-\x7e]{16,200}$/.test(text)) return { value: text }
+  return { error: 'should be 16 to 200 visible ASCII characters without spaces' }
+}
+
+function parseBoolean(text: string): Parsed<boolean> {
+  const value = parseBooleanWord(text)
+  return value === undefined ? { error: `should be true or false, is "${text}"` } : { value }
+}
+
+function parseReplicaUrl(text: string): Parsed<string> {
+  if (parsePostgresUrl(text) !== undefined) return { value: text }
+  return { error: 'should be postgres://user:password@host:port/database, as in DATABASE_URL' }
+}
+
+function parseHttpUrl(text: string): Parsed<string> {
+  const url = URL.parse(text)
+  const isPlain = /^https?:\/\/[^/\\]/i.test(text) && !/[?#\s\\]/.test(text)
+  if (url !== null && isPlain && !url.username && !url.password) return { value: url.href.replace(/\/+$/, '') }
+  return { error: 'should be an http:// or https:// URL without user, query and fragment' }
+}
+
+function parseTitle(text: string): Parsed<string> {
+  const title = text.trim()
+  if (title.length > 0 && codePointLength(title) <= 100 && isCleanText(title)) return { value: title }
+  return { error: 'should be 1 to 100 characters in one line' }
+}
+
+function parseMailFrom(text: string): Parsed<string> {
+  const [, named, bare] = MAILBOX.exec(text) ?? []
+  if (isCleanText(text) && MAIL_ADDRESS.test(named ?? bare ?? '')) return { value: text }
+  return { error: `should be an address, Name <address> or "Name, Inc." <address>, is ${JSON.stringify(text)}` }
+}
+
+function parseAdminEmail(text: string): Parsed<string> {
+  const email = parseEmail(text)
+  return email === undefined ? { error: `should be an e-mail address, is "${text}"` } : { value: email }
+}
+
+function parseAdminPassword(text: string): Parsed<string> {
+  if (isPassword(text)) return { value: text }
+  return { error: `should be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters, has ${codePointLength(text)}` }
+}
+
+function parseBlocklist(text: string): Parsed<string | undefined> {
+  if (!isCleanText(text)) return { error: 'should be none, common or the path of a file' }
+  return { value: text.toLowerCase() === 'none' ? undefined : text }
+}
+
+/** A path is kept as it is written; whether the file is usable shows when the service reads it. */
+function parsePath(text: string): Parsed<string> {
+  return isCleanText(text) ? { value: text } : { error: 'should be a path in one line' }
+}
+
+function parseColor(text: string): Parsed<string> {
+  return /^#[0-9a-f]{6}$/i.test(text) ? { value: text.toLowerCase() } : { error: `should be #rrggbb, such as #1f5eff, is "${text}"` }
+}
+
+function parseOrigins(text: string): Parsed<'*' | readonly string[]> {
+  if (text.trim() === '*') return { value: '*' }
+  const items = text.split(',').map((item) => item.trim())
+  const wrong = items.find((item) => originOf(item) === undefined)
+  if (wrong === undefined) return { value: [...new Set(items.flatMap((item) => originOf(item) ?? []))] }
+  return { error: `should be * or a comma list of origins such as https://app.example.com; "${wrong}" is not an origin` }
+}
+
+/** The origin as a browser sends it: in lower case, without a default port. */
+function originOf(text: string): string | undefined {
+  const url = URL.parse(text)
+  return url !== null && /^https?:\/\/[^/\\?#@\s*]+\/?$/i.test(text) ? url.origin : undefined
+}
+
+function parseLogLevel(text: string): Parsed<LogLevel> {
+  const level = text.toLowerCase()
+  // The list contains exactly the members of LogLevel.
+  if (LOG_LEVELS.includes(level)) return { value: level as LogLevel }
+  return { error: `should be one of ${LOG_LEVELS.join(', ')}, is "${text}"` }
+}
+
+function parseKeyPrefix(text: string): Parsed<string> {
+  return isKeyPrefix(text) ? { value: text } : { error: `should be 2 to 16 characters of a-z and 0-9, is "${text}"` }
+}
