@@ -79,7 +79,8 @@ async function edit(reference: string, options: EditOptions): Promise<void> {
 }
 
 function describeEdit(before: User, after: User): string {
-  const changed = (['email', 'firstName', 'lastName'] as const).filter((field) => before[field] !== after[field])
+  // The keys of this object.
+  const changed = (Object.keys(FIELD_NAMES) as (keyof Profile)[]).filter((field) => before[field] !== after[field])
   if (changed.length === 0) return `${userLabel(after)} already has these values`
   return `changed the ${new Intl.ListFormat('en').format(changed.map((field) => FIELD_NAMES[field]))} of ${userLabel(after)}`
 }

@@ -3,29 +3,23 @@ import { wantsHtml } from '../answers/errors.ts'
 import { described, refusals } from '../answers/replies.ts'
 import type { App } from '../pipeline/declarations.ts'
 import { createApiRoutes } from '../routes/api-routes.ts'
-import { type Static, Type } from '../validation/schema.ts'
+import { type Static, Type, text } from '../validation/schema.ts'
 import { sendPage } from './site/pages.ts'
 import { renderPublicPage } from './site/shell.ts'
 import type { Site } from './site/site.ts'
 
-type LandingOptions = {
-  readonly apiTitle: string
-  readonly version: string
-  readonly baseUrl: string
-}
+type LandingOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
+
+const address = (description: string, path: string) => text(description, `https://accounts.example.com${path}`, { format: 'uri' })
 
 const LandingView = Type.Object(
   {
     name: Type.String({ description: 'The name of this service.', examples: ['Latchkey'] }),
     version: Type.String({ description: 'The version of the service.', examples: ['0.9.1'] }),
-    docs: Type.String({ format: 'uri', description: 'The API explorer.', examples: ['https://accounts.example.com/docs'] }),
-    redoc: Type.String({ format: 'uri', description: 'The API reference.', examples: ['https://accounts.example.com/redoc'] }),
-    openapi: Type.String({ format: 'uri', description: 'The OpenAPI document.', examples: ['https://accounts.example.com/openapi.json'] }),
-    heartbeat: Type.String({
-      format: 'uri',
-      description: 'Returns 200 while the process is running.',
-      examples: ['https://accounts.example.com/heartbeat'],
-    }),
+    docs: address('The API explorer.', '/docs'),
+    redoc: address('The API reference.', '/redoc'),
+    openapi: address('The OpenAPI document.', '/openapi.json'),
+    heartbeat: address('Returns 200 while the process is running.', '/heartbeat'),
   },
   { title: 'Landing', description: 'The name, the version and the addresses of the service.' },
 )
@@ -52,21 +46,15 @@ export function landingRoutes(app: App, about: () => LandingOptions, site: Site)
   })
 }
 
-function landingView({ apiTitle, version, baseUrl }: LandingOptions): Static<typeof LandingView> {
-  return {
-    name: apiTitle,
-    version,
-    docs: `${baseUrl}/docs`,
-    redoc: `${baseUrl}/redoc`,
-    openapi: `${baseUrl}/openapi.json`,
-    heartbeat: `${baseUrl}/heartbeat`,
-  }
+function landingView({ apiTitle: name, version, baseUrl }: LandingOptions): Static<typeof LandingView> {
+  const at = (path: string) => `${baseUrl}${path}`
+  return { name, version, docs: at('/docs'), redoc: at('/redoc'), openapi: at('/openapi.json'), heartbeat: at('/heartbeat') }
 }
 
 function landingPage(site: Site, version: string): Html {
   const { root, isEnabled } = site
-  const link = (path: string, text: string, hint: string) =>
-    html`<li><a href="${root}${path}">${text}</a><span class="hint">${hint}</span></li>`
+  const link = (path: string, title: string, hint: string) =>
+    html`<li><a href="${root}${path}">${title}</a><span class="hint">${hint}</span></li>`
   return renderPublicPage(
     site,
     'User accounts and API keys',

@@ -1,140 +1,259 @@
-import { type ApiKeys, type KeyWithSecret, MAX_KEYS } from '../../../domain/keys/keys.service.ts'
-import { isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
-import type { ApiKeyChanges, KeyAccess } from '../../../model/api-key.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type KeyWithSecret, MAX_KEYS } from '../../../domain/keys/keys.service.ts'
+import { isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, NAME_MAX_LENGTH, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
+import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
-import type { App } from '../../pipeline/declarations.ts'
+import { type Html, html } from '../../../shared/html.ts'
 import { nameField, Type } from '../../validation/schema.ts'
-import { InvalidRequest } from '../../validation/validation-error.ts'
-import type { SecretFlash } from '../site/cookies.ts'
-import { NO_PROBLEMS } from '../site/elements/fields.ts'
-import { laterPage, pageFrom, pageNumber, pagingOf, queryText } from '../site/elements/paging.ts'
-import type { Notice } from '../site/messages.ts'
-import { createPageRoutes, type PageParts, type PageRequest, type Redirect } from '../site/page-routes.ts'
-import { KEY_LABELS, keyPage, keysPage, NEW_ACCESS, newKeyPage } from './keys.pages.ts'
-
-const DATE = /^\d{4}-\d{2}-\d{2}$/
-
-/** Scopes are separated by spaces or commas. */
-function parseScopes(text = ''): string[] {
-  const scopes = [...new Set(text.split(/[\s,]+/).filter((scope) => scope !== ''))]
-  if (scopes.length > MAX_SCOPES) throw invalid('scopes', `There should be at most ${MAX_SCOPES} scopes`)
-  if (!scopes.every(isScope)) throw invalid('scopes', `Each scope should have at most ${SCOPE_MAX_LENGTH} printable characters`)
-  return scopes
-}
-
-/** A date field is empty or `2026-01-31`. The key works through that day (UTC). */
-function parseExpiry(text = ''): number | undefined {
-  if (text === '') return undefined
-  const end = DATE.test(text) ? Date.parse(`${text}T23:59:59.999Z`) : Number.NaN
-  // A day that its month does not have becomes another day.
-  if (Number.isNaN(end) || new Date(end).toISOString().slice(0, 10) !== text)
-    throw invalid('expires_at', 'This should be a date such as 2027-01-31')
-  return end
-}
-
-function invalid(field: string, message: string): InvalidRequest {
-  return new InvalidRequest([{ loc: ['body', field], type: 'value_error', msg: `Value error, ${message}` }])
-}
-
-export type KeysParts = PageParts & { readonly apiKeys: ApiKeys; readonly secretFlash: SecretFlash }
+import {
+  deletionCard,
+  emptyState,
+  fact,
+  KEY_HEADS,
+  keyBadge,
+  keyCells,
+  keyPrefix,
+  NEVER,
+  splitCard,
+  tableCard,
+} from '../site/elements/cards.ts'
+import { actionForm, invalidField, selectField } from '../site/elements/fields.ts'
+import { ageOf, timeOf } from '../site/elements/format.ts'
+import { type ListPage, pageFrom, pageNumber, pagePlace, pagesFooter, pagingOf } from '../site/elements/paging.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import type { PageRequest, Redirect } from '../site/page-routes.ts'
+import type { Page } from '../site/shell.ts'
+import type { Site } from '../site/site.ts'
 
 const Key = { key_id: Type.String({ format: 'uuid' }) }
 const PAGING = pagingOf({ size: 25, maxItems: MAX_KEYS })
 /** The page of the list that is shown, or that the page of a key leads back to. */
 const Query = { page: pageNumber(PAGING) }
-type KeyRequest = PageRequest<typeof Key, typeof Query, Record<never, never>>
-const KeyName = nameField('What the key is for.', 'Nightly export')
+type KeyRequest = PageRequest<typeof Key, typeof Query>
+
+/** The access of a new key whose owner chooses none. */
+const NEW_ACCESS = 'identify' satisfies KeyAccess
+const ACCESS: readonly (readonly [KeyAccess, string])[] = [
+  ['identify', 'Identify: only says who you are'],
+  ['read', 'Read: no changes'],
+  ['full', 'Full: everything that you can do'],
+]
+const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
+  [0, 'Stops working at once'],
+  [3600, 'Works for one more hour'],
+  [86_400, 'Works for one more day'],
+  [604_800, 'Works for seven more days'],
+]
+const FIELDS = {
+  name: {
+    schema: nameField('What the key is for.', 'Nightly export'),
+    label: 'Name',
+    maxLength: NAME_MAX_LENGTH,
+    hint: 'Where the key is used, such as a server or a program.',
+  },
+  scopes: {
+    schema: Type.Optional(Type.String({ maxLength: 2000 })),
+    label: 'Scopes',
+    hint: 'Permissions that your own services check, such as reports:read. Separate them with spaces.',
+    isOptional: true,
+  },
+  access: { schema: Type.Optional(Type.Enum(['full', 'read', 'identify'])), label: 'Access' },
+  expires_at: {
+    schema: Type.Optional(Type.String({ maxLength: 10 })),
+    label: 'Expires',
+    type: 'date',
+    hint: 'The last day on which the key works (UTC). Leave it empty for a key that does not expire.',
+    isOptional: true,
+  },
+} as const
 
 /**
  * The API keys of the caller. A secret is shown once, on the page that follows its creation. A key with full access sets a new password
  * without the old one, and one that reads exports: a working key needs the password that those actions need. A key that only identifies
  * its owner can do neither, but products trust the role of an admin.
  */
-export function accountKeysRoutes(app: App, parts: KeysParts): void {
-  const { site, apiKeys, secretFlash } = parts
-  const { get, post } = createPageRoutes(app, parts, 'account')
-
+export function accountKeysRoutes({ get, post, form }: PageRoutes, { site, cookies, apiKeys }: PageParts): void {
   const isPowerful = (access: KeyAccess, { caller }: Actor) => access !== 'identify' || caller.user.role === 'admin'
   /** Whether the key that a form names can do what needs the password. */
   const namesPowerful = async ({ params, actor }: Pick<KeyRequest, 'params' | 'actor'>) =>
     isPowerful((await apiKeys.find(actor.caller.user.id, params.key_id)).access, actor)
 
-  get('/keys', { query: Query }, async ({ query, actor }) =>
-    keysPage(site, await pageFrom(await apiKeys.list(actor, actor.caller.user.id), query.page, PAGING)),
-  )
-
-  get('/keys/new', {}, () => newKeyPage(site, NO_PROBLEMS, {}))
-
-  post(
-    '/keys',
-    {
-      asksForPassword: {
-        to: 'create this key',
-        when: ({ body, actor }) => isPowerful(body.access ?? NEW_ACCESS, actor),
-        cancel: '/account/keys',
-      },
-      body: {
-        name: KeyName,
-        scopes: Type.Optional(Type.String({ maxLength: 2000 })),
-        access: Type.Optional(Type.Enum(['full', 'read', 'identify'])),
-        expires_at: Type.Optional(Type.String({ maxLength: 10 })),
-      },
-      labels: KEY_LABELS,
-      retry: (problems, values) => newKeyPage(site, problems, values),
-    },
-    async (input) => {
-      const { name, access = NEW_ACCESS, scopes, expires_at } = input.body
-      const { actor } = input
-      const key = { name, access, scopes: parseScopes(scopes), expiresAt: parseExpiry(expires_at) }
-      return showOnce(input, await apiKeys.create(actor, actor.caller.user.id, key))
-    },
-  )
-
-  get('/keys/:key_id', { params: Key, query: Query }, async ({ params, query, actor, request, reply }) => {
-    const key = await apiKeys.find(actor.caller.user.id, params.key_id)
-    return keyPage(site, key, { secret: secretFlash.take(request, reply, key.id), place: placeOf(query) })
+  get('/keys', {
+    query: Query,
+    handle: async ({ query, actor }) => keysPage(site, await pageFrom(await apiKeys.list(actor, actor.caller.user.id), query.page, PAGING)),
   })
 
-  post(
-    '/keys/:key_id/rotate',
-    {
-      asksForPassword: { to: 'rotate this key', when: namesPowerful },
-      params: Key,
-      query: Query,
-      body: { overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) },
+  form('/keys/new', {
+    title: 'Create an API key',
+    back: { path: '/account/keys', text: 'API keys' },
+    action: '/keys',
+    asksForPassword: {
+      to: 'create this key',
+      when: ({ body, actor }) => isPowerful(body.access ?? NEW_ACCESS, actor),
+      cancel: '/account/keys',
     },
-    async (input) => {
-      const { actor, params, query, body } = input
-      return showOnce(input, await apiKeys.rotate(actor, actor.caller.user.id, params.key_id, body.overlap_seconds), placeOf(query))
+    fields: FIELDS,
+    show: ({ problem, field, values }) =>
+      splitCard({
+        id: 'new',
+        title: 'A key for a program',
+        text: 'A program uses the key to call the API as you. The key is shown once, on the next page.',
+        content: html`<form class="form" method="post" action="${site.root}/account/keys">
+${problem}${field('name', { hasFocus: true })}
+${selectField({ name: 'access', label: FIELDS.access.label, choices: ACCESS, chosen: values['access'] ?? NEW_ACCESS })}
+${field('scopes')}
+${field('expires_at')}
+<div class="actions"><button class="primary">Create API key</button><a class="button" href="${site.root}/account/keys">Cancel</a></div>
+</form>`,
+      }),
+    async submit({ body, actor, request }, reply) {
+      const { name, access = NEW_ACCESS, scopes, expires_at } = body
+      const key = { name, access, scopes: parseScopes(scopes), expiresAt: parseExpiry(expires_at) }
+      return showOnce(await apiKeys.create(actor, actor.caller.user.id, key), request, reply)
     },
-  )
+  })
 
-  post('/keys/:key_id/disable', { asksForPassword: false, params: Key, query: Query }, (input) =>
-    edit(input, { isActive: false }, 'key-disabled'),
-  )
+  get('/keys/:key_id', {
+    params: Key,
+    query: Query,
+    async handle({ params, query, actor, request }, reply) {
+      const key = await apiKeys.find(actor.caller.user.id, params.key_id)
+      return keyPage(site, key, { secret: cookies.takeSecret(request, reply, key.id), place: pagePlace(query) })
+    },
+  })
 
-  post('/keys/:key_id/enable', { asksForPassword: { to: 'enable this key', when: namesPowerful }, params: Key, query: Query }, (input) =>
-    edit(input, { isActive: true }, 'key-enabled'),
-  )
+  post('/keys/:key_id/rotate', {
+    asksForPassword: { to: 'rotate this key', when: namesPowerful },
+    params: Key,
+    query: Query,
+    fields: { overlap_seconds: { schema: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) } },
+    async handle({ actor, params, query, body, request }, reply) {
+      const key = await apiKeys.rotate(actor, actor.caller.user.id, params.key_id, body.overlap_seconds)
+      return showOnce(key, request, reply, pagePlace(query))
+    },
+  })
 
-  async function edit({ actor, params, query }: KeyRequest, changes: ApiKeyChanges, notice: Notice): Promise<Redirect> {
-    await apiKeys.edit(actor, actor.caller.user.id, params.key_id, changes)
-    return { to: `/account/keys/${params.key_id}${placeOf(query)}`, notice }
+  post('/keys/:key_id/disable', { asksForPassword: false, params: Key, query: Query, handle: (input) => edit(input, { isActive: false }) })
+
+  post('/keys/:key_id/enable', {
+    asksForPassword: { to: 'enable this key', when: namesPowerful },
+    params: Key,
+    query: Query,
+    handle: (input) => edit(input, { isActive: true }),
+  })
+
+  async function edit({ actor, params, query }: KeyRequest, { isActive }: { readonly isActive: boolean }): Promise<Redirect> {
+    await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { isActive })
+    return { to: `/account/keys/${params.key_id}${pagePlace(query)}`, notice: isActive ? 'key-enabled' : 'key-disabled' }
   }
 
-  post('/keys/:key_id/delete', { asksForPassword: false, params: Key, query: Query }, async ({ params, query, actor }) => {
-    await apiKeys.remove(actor, actor.caller.user.id, params.key_id)
-    return { to: `/account/keys${placeOf(query)}`, notice: 'key-revoked' }
+  post('/keys/:key_id/delete', {
+    asksForPassword: false,
+    params: Key,
+    query: Query,
+    async handle({ params, query, actor }) {
+      await apiKeys.remove(actor, actor.caller.user.id, params.key_id)
+      return { to: `/account/keys${pagePlace(query)}`, notice: 'key-revoked' }
+    },
   })
 
   /** Leads to the page of the key, so that a reload repeats nothing. The secret travels in a sealed cookie. */
-  function showOnce({ request, reply }: Pick<KeyRequest, 'request' | 'reply'>, key: KeyWithSecret, place = ''): Redirect {
-    secretFlash.set(request, reply, key.id, key.secret)
+  function showOnce(key: KeyWithSecret, request: FastifyRequest, reply: FastifyReply, place = ''): Redirect {
+    cookies.setSecret(request, reply, key.id, key.secret)
     return { to: `/account/keys/${key.id}${place}` }
   }
 }
 
-/** The place in the list, as the query of an address. */
-function placeOf({ page }: { readonly page?: number | undefined }): string {
-  return queryText({ page: laterPage(page) })
+/** Scopes are separated by spaces or commas. */
+function parseScopes(text = ''): string[] {
+  const scopes = [...new Set(text.split(/[\s,]+/).filter((scope) => scope !== ''))]
+  if (scopes.length > MAX_SCOPES) throw invalidField('scopes', `There should be at most ${MAX_SCOPES} scopes`)
+  if (!scopes.every(isScope)) throw invalidField('scopes', `Each scope should have at most ${SCOPE_MAX_LENGTH} printable characters`)
+  return scopes
+}
+
+/** A date field is empty or `2026-01-31`. The key works through that day (UTC). */
+function parseExpiry(text = ''): number | undefined {
+  if (text === '') return undefined
+  const end = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T23:59:59.999Z`) : Number.NaN
+  // A day that its month does not have becomes another day.
+  if (Number.isNaN(end) || new Date(end).toISOString().slice(0, 10) !== text)
+    throw invalidField('expires_at', 'This should be a date such as 2027-01-31')
+  return end
+}
+
+function keysPage({ root, now }: Site, list: ListPage<ApiKey>): Page {
+  const place = pagePlace(list)
+  const create = html`<a class="button primary" href="${root}/account/keys/new">Create API key</a>`
+  const content = tableCard({
+    title: 'Your API keys',
+    hidesTitle: true,
+    heads: KEY_HEADS,
+    rows: list.items.map((key) => {
+      const base = `${root}/account/keys/${key.id}`
+      const manage = html`<a class="button small" href="${base}${place}">Manage</a>`
+      return [...keyCells(key, now(), base + place), html`<div class="actions">${switchForm(base, place, key, 'small')}${manage}</div>`]
+    }),
+    hasActions: true,
+    empty: emptyState('No API keys', 'Create one for each program that calls the API for you.', html`<p>${create}</p>`),
+    footer: pagesFooter(list, (page) => `${root}/account/keys?page=${page}`),
+  })
+  return { title: 'API keys', content, actions: list.items.length > 0 ? create : undefined }
+}
+
+/** The secret is known only on the visit that follows its creation. The page leads back to a place in the list. */
+function keyPage(site: Site, key: ApiKey, { secret, place }: { readonly secret: string | undefined; readonly place: string }): Page {
+  const base = `${site.root}/account/keys/${key.id}`
+  const content = html`${secret === undefined ? undefined : secretCard(secret)}
+${factsCard(key, site.now())}
+${rotateCard(base, place)}
+${deletionCard({
+  title: 'Delete this key',
+  text: 'Programs that use this key stop working at once. This cannot be undone. To stop them for a while, disable the key.',
+  action: `${base}/delete${place}`,
+  name: key.name,
+})}`
+  return {
+    title: key.name,
+    content,
+    badges: keyBadge(key, site.now()),
+    actions: switchForm(base, place, key, ''),
+    back: { path: `/account/keys${place}`, text: 'API keys' },
+  }
+}
+
+function secretCard(secret: string): Html {
+  return html`<section class="card" aria-labelledby="secret"><h2 id="secret">Your new key</h2>
+<p class="notice warn" role="status">Copy it now. It is shown only once, and nobody can look it up later.</p>
+<div class="secret"><input class="mono" id="key" aria-label="API key" value="${secret}" readonly><button class="primary" data-copy="key" hidden>Copy</button></div>
+<p class="hint">Programs send it in the header <code>X-API-Key</code>.</p></section>\n`
+}
+
+function factsCard(key: ApiKey, now: number): Html {
+  const { access, scopes, createdAt, expiresAt, lastUsedAt, retiringUntil } = key
+  return html`<section class="card" aria-label="Key"><dl class="strip">
+${fact('Begins with', keyPrefix(key))}
+${fact('Access', html`${access}`)}
+${fact('Scopes', scopes.length === 0 ? html`<span class="quiet">none</span>` : html`<span class="mono">${scopes.join(' ')}</span>`)}
+${fact('Created', timeOf(createdAt))}
+${fact('Expires', expiresAt === undefined ? NEVER : timeOf(expiresAt))}
+${fact('Last used', lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now))}
+${retiringUntil === undefined ? undefined : fact('Former secret', html`works until ${timeOf(retiringUntil)}`)}
+</dl></section>`
+}
+
+function rotateCard(base: string, place: string): Html {
+  return splitCard({
+    id: 'rotation',
+    title: 'Rotate this key',
+    text: 'The key gets a new secret. Everything else stays the same.',
+    content: html`<form class="form" method="post" action="${base}/rotate${place}">
+${selectField({ name: 'overlap_seconds', label: 'Current secret', choices: OVERLAPS })}
+<div class="actions"><button>Rotate</button></div>
+</form>`,
+  })
+}
+
+function switchForm(base: string, place: string, { isActive }: ApiKey, kind: '' | 'small'): Html {
+  return isActive ? actionForm(`${base}/disable${place}`, 'Disable', kind) : actionForm(`${base}/enable${place}`, 'Enable', kind)
 }

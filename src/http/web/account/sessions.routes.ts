@@ -1,65 +1,59 @@
-import { MAX_LISTED_SESSIONS, type Sessions } from '../../../domain/sessions/sessions.service.ts'
-import type { ListedSession } from '../../../model/session.ts'
+import { MAX_LISTED_SESSIONS } from '../../../domain/sessions/sessions.service.ts'
 import { html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
+import { badge, emptyState, SESSION_HEADS, sessionCells, tableCard } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
-import { ageOf, clientOf } from '../site/elements/format.ts'
-import { type ListPage, laterPage, pageNumber, pageOf, pagesFooter, pagingOf, queryText } from '../site/elements/paging.ts'
-import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
-import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
-import type { Page } from '../site/shell.ts'
-
-export type SessionsParts = PageParts & { readonly sessions: Sessions }
+import { pageNumber, pageOf, pagePlace, pagesFooter, pagingOf } from '../site/elements/paging.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 
 const PAGING = pagingOf({ size: 25, maxItems: MAX_LISTED_SESSIONS })
 const Query = { page: pageNumber(PAGING) }
 
 /** Where the caller is signed in, and ending it. */
-export function accountSessionsRoutes(app: App, parts: SessionsParts): void {
-  const { site, sessions } = parts
-  const { get, post } = createPageRoutes(app, parts, 'account')
+export function accountSessionsRoutes({ get, post }: PageRoutes, { site, sessions }: PageParts): void {
+  const base = `${site.root}/account/sessions`
 
-  get('/sessions', { query: Query }, async ({ query, actor }) => {
-    const { user, sessionId } = actor.caller
-    const live = await sessions.list(user.id)
-    const hasOthers = live.some(({ id }) => id !== sessionId)
-    return sessionsPage(pageOf(live, query.page, PAGING), sessionId, hasOthers)
-  })
-
-  post('/sessions/revoke-others', { asksForPassword: false }, async ({ actor }) => {
-    await sessions.revokeAll(actor, actor.caller.user.id)
-    return { to: '/account/sessions', notice: 'sessions-revoked' }
-  })
-
-  post(
-    '/sessions/:session_id/revoke',
-    { asksForPassword: false, params: { session_id: Type.String() }, query: Query },
-    async ({ params, query, actor }) => {
-      await sessions.revoke(actor, actor.caller.user.id, params.session_id)
-      return { to: `/account/sessions${queryText({ page: laterPage(query.page) })}`, notice: 'session-revoked' }
+  get('/sessions', {
+    query: Query,
+    async handle({ query, actor }) {
+      const { user, sessionId } = actor.caller
+      const live = await sessions.list(user.id)
+      const list = pageOf(live, query.page, PAGING)
+      const now = site.now()
+      // Revoking leads back to the page that has the button.
+      const revoke = (id: string) => actionForm(`${base}/${id}/revoke${pagePlace(list)}`, 'Revoke', 'small')
+      const content = tableCard({
+        title: 'Your sessions',
+        hidesTitle: true,
+        heads: SESSION_HEADS,
+        rows: list.items.map((session) => [
+          ...sessionCells(session, now, 'Unknown address'),
+          html`<div class="actions">${session.id === sessionId ? badge('good', 'This session') : revoke(session.id)}</div>`,
+        ]),
+        hasActions: true,
+        empty: emptyState('No sessions', 'You are not signed in anywhere.'),
+        footer: html`${pagesFooter(list, (number) => `${base}?page=${number}`)}<footer class="hint">If you do not recognise a session, revoke it and change your password.</footer>`,
+      })
+      const hasOthers = live.some(({ id }) => id !== sessionId)
+      return { title: 'Sessions', content, actions: hasOthers ? actionForm(`${base}/revoke-others`, 'Revoke all others') : undefined }
     },
-  )
+  })
 
-  function sessionsPage(page: ListPage<ListedSession>, own: string | undefined, hasOthers: boolean): Page {
-    const base = `${site.root}/account/sessions`
-    const now = site.now()
-    // Revoking leads back to the page that has the button.
-    const place = queryText({ page: laterPage(page.page) })
-    const table = tableCard({
-      title: 'Your sessions',
-      hidesTitle: true,
-      heads: ['Client', 'Signed in', 'Last seen'],
-      rows: page.items.map(({ id, ip, userAgent, createdAt, lastSeenAt }) => [
-        mainCell(clientOf(userAgent), ip ?? 'Unknown address'),
-        ageOf(createdAt, now),
-        ageOf(lastSeenAt, now),
-        html`<div class="actions">${id === own ? badge('good', 'This session') : actionForm(`${base}/${id}/revoke${place}`, 'Revoke', 'small')}</div>`,
-      ]),
-      hasActions: true,
-      empty: emptyState('No sessions', 'You are not signed in anywhere.'),
-      footer: html`${pagesFooter(page, (number) => `${base}?page=${number}`)}<footer class="hint">If you do not recognise a session, revoke it and change your password.</footer>`,
-    })
-    return { title: 'Sessions', content: table, actions: hasOthers ? actionForm(`${base}/revoke-others`, 'Revoke all others') : undefined }
-  }
+  post('/sessions/revoke-others', {
+    asksForPassword: false,
+    async handle({ actor }) {
+      await sessions.revokeAll(actor, actor.caller.user.id)
+      return { to: '/account/sessions', notice: 'sessions-revoked' }
+    },
+  })
+
+  post('/sessions/:session_id/revoke', {
+    asksForPassword: false,
+    params: { session_id: Type.String() },
+    query: Query,
+    async handle({ params, query, actor }) {
+      await sessions.revoke(actor, actor.caller.user.id, params.session_id)
+      return { to: `/account/sessions${pagePlace(query)}`, notice: 'session-revoked' }
+    },
+  })
 }

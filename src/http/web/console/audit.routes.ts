@@ -1,21 +1,17 @@
 import { Readable } from 'node:stream'
-import { type Audit, EVENT_PAGE_SIZE } from '../../../domain/audit/audit.service.ts'
+import { EVENT_PAGE_SIZE } from '../../../domain/audit/audit.service.ts'
 import { type AuditVerification, type EventFilter, type EventPlace, eventCursor } from '../../../model/audit.ts'
 import { AUDITED_KINDS, EVENT, type StoredEvent, shownTime } from '../../../model/event.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { counted } from '../../../shared/text.ts'
-import type { App } from '../../pipeline/declarations.ts'
 import { eventView } from '../../routes/audit/audit.routes.ts'
 import { Type } from '../../validation/schema.ts'
+import { emptyState, mainCell, type Table, tableCard } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { shortText, timeOf } from '../site/elements/format.ts'
-import { nextLink, queryText, startLink, stepsFooter } from '../site/elements/paging.ts'
-import { emptyState, mainCell, type Table, tableCard } from '../site/elements/tables.ts'
-import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
-import type { Site } from '../site/site.ts'
-
-export type ConsoleAuditParts = PageParts & { readonly audit: Audit }
 
 // A field that is left empty in the form arrives as empty text.
 const UserId = Type.Optional(Type.String({ trimmed: true, maxLength: 16, default: '' }))
@@ -29,29 +25,46 @@ const Query = {
 const VERIFY_WITHIN_MS = 25_000
 
 /** The audit trail: who did what, and when. */
-export function consoleAuditRoutes(app: App, parts: ConsoleAuditParts): void {
-  const { site, audit } = parts
-  const { get, post } = createPageRoutes(app, parts, 'console')
+export function consoleAuditRoutes({ get, post }: PageRoutes, parts: PageParts): void {
+  const { audit } = parts
+  const { root } = parts.site
 
-  async function page(shown: EventFilter, cursor?: EventPlace, result?: Html): Promise<Page> {
-    const { items, next } = await audit.list({ ...shown, cursor, size: EVENT_PAGE_SIZE })
-    return auditPage(site, { filter: shown, items, isLater: cursor !== undefined, next: next && eventCursor(next), result })
+  async function page(filter: EventFilter, cursor?: EventPlace, result?: Html): Promise<Page> {
+    const { items, next } = await audit.list({ ...filter, cursor, size: EVENT_PAGE_SIZE })
+    const list = (place?: EventPlace) => `${root}/console/audit${queryText({ ...filter, cursor: place && eventCursor(place) })}`
+    const isFiltered = Object.values(filter).some((value) => value !== undefined)
+    const footer = stepsFooter({ back: cursor && stepLink(list(), 'Newest'), on: next && stepLink(list(next), 'Older →') })
+    const content = html`${result}<form class="filters" role="search" action="${root}/console/audit">
+<div class="field wide"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">All kinds</option>${AUDITED_KINDS.map((kind) => html`<option${kind === filter.kind ? html` selected` : ''}>${kind}</option>`)}</select></div>
+${idField('actor', 'By user ID', filter.actor)}${idField('target', 'About user ID', filter.target)}
+<button>Filter</button>
+</form>
+${eventsCard(root, items, { hidesTitle: true, empty: isFiltered ? noMatch(root) : NO_EVENTS, footer })}`
+    const actions = html`${actionForm(`${root}/console/audit/verify`, 'Verify')}<form method="post" action="${root}/console/audit/download" data-download><button>Download</button></form>`
+    return { title: 'Audit', content, actions }
   }
 
-  get('/audit', { query: Query }, ({ query }) =>
-    page({ kind: query.kind || undefined, actor: idOf(query.actor), target: idOf(query.target) }, query.cursor),
-  )
+  get('/audit', {
+    query: Query,
+    handle: ({ query }) => page({ kind: query.kind || undefined, actor: idOf(query.actor), target: idOf(query.target) }, query.cursor),
+  })
 
   // It changes nothing, but ends when its client disconnects, as a change does.
-  post('/audit/verify', { asksForPassword: false, deadlineMs: VERIFY_WITHIN_MS }, async ({ request }) =>
-    page({}, undefined, resultOf(await audit.verify({ signal: request.origin.signal }))),
-  )
+  post('/audit/verify', {
+    asksForPassword: false,
+    deadlineMs: VERIFY_WITHIN_MS,
+    handle: async ({ request }) => page({}, undefined, resultOf(await audit.verify({ signal: request.origin.signal }))),
+  })
 
-  post('/audit/download', { asksForPassword: { to: 'download the audit trail' }, isDownload: true }, async ({ actor, reply }) => {
-    const pages = await audit.export(actor)
-    reply.header('content-disposition', 'attachment; filename="audit.ndjson"').type('application/x-ndjson; charset=utf-8')
-    await reply.send(Readable.from(linesOf(pages), { objectMode: false }))
-    return { isSent: true }
+  post('/audit/download', {
+    asksForPassword: { to: 'download the audit trail' },
+    isDownload: true,
+    async handle({ actor }, reply) {
+      const pages = await audit.export(actor)
+      reply.header('content-disposition', 'attachment; filename="audit.ndjson"').type('application/x-ndjson; charset=utf-8')
+      await reply.send(Readable.from(linesOf(pages), { objectMode: false }))
+      return { isSent: true }
+    },
   })
 }
 
@@ -70,34 +83,6 @@ function resultOf({ problem, sealed, unsealed }: AuditVerification): Html {
     return html`<p class="notice good" role="status">The audit trail is complete and unchanged: ${counted(sealed, 'sealed event')}, ${unsealed} waiting to be sealed.</p>`
   const place = problem.eventId === undefined ? '' : ` at event ${problem.eventId}`
   return html`<p class="notice bad" role="alert">The audit trail is not as it was sealed${place}: ${problem.reason}.</p>`
-}
-
-type AuditView = {
-  readonly filter: EventFilter
-  readonly items: readonly StoredEvent[]
-  /** Whether newer events come before these. */
-  readonly isLater: boolean
-  /** The cursor of the next page. */
-  readonly next: string | undefined
-  /** What a verification found. */
-  readonly result?: Html | undefined
-}
-
-function auditPage({ root }: Site, { filter, items, isLater, next, result }: AuditView): Page {
-  const list = (cursor?: string) => `${root}/console/audit${queryText({ ...filter, cursor })}`
-  const isFiltered = Object.values(filter).some((value) => value !== undefined)
-  const footer = stepsFooter({
-    back: isLater ? startLink(list(), 'Newest') : undefined,
-    on: next === undefined ? undefined : nextLink(list(next), 'Older →'),
-  })
-  const content = html`${result}<form class="filters" role="search" action="${root}/console/audit">
-<div class="field wide"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">All kinds</option>${AUDITED_KINDS.map((kind) => html`<option${kind === filter.kind ? html` selected` : ''}>${kind}</option>`)}</select></div>
-${idField('actor', 'By user ID', filter.actor)}${idField('target', 'About user ID', filter.target)}
-<button>Filter</button>
-</form>
-${eventsCard(root, items, { hidesTitle: true, empty: isFiltered ? noMatch(root) : NO_EVENTS, footer })}`
-  const actions = html`${actionForm(`${root}/console/audit/verify`, 'Verify')}<form method="post" action="${root}/console/audit/download" data-download><button>Download</button></form>`
-  return { title: 'Audit', content, actions }
 }
 
 const NO_EVENTS = emptyState('No events', 'Changes to accounts, sessions and API keys appear here.')

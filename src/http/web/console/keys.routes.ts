@@ -1,16 +1,12 @@
-import { type KeyDirectory, UNUSED_DAYS } from '../../../domain/keys/key-use.ts'
-import type { FoundKey, FoundKeyState, LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
+import { UNUSED_DAYS } from '../../../domain/keys/key-use.ts'
+import type { FoundKey, FoundKeyState } from '../../../domain/keys/leaked-keys.service.ts'
 import type { OwnedApiKey } from '../../../model/api-key.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
+import { badge, emptyState, keyBadge, keyPrefix, keyTimes, mainCell, tableCard } from '../site/elements/cards.ts'
 import { shortText } from '../site/elements/format.ts'
-import { keyBadge, keyPrefix, keyTimes } from '../site/elements/keys.ts'
-import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
-import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
-
-export type ConsoleKeysParts = PageParts & { readonly keyDirectory: KeyDirectory; readonly leakedKeys: LeakedKeys }
 
 const LIST_SIZE = 20
 const KEY_MAX_LENGTH = 200
@@ -22,18 +18,16 @@ const STATES: Readonly<Record<FoundKeyState, Html>> = {
 }
 
 /** Whose key is this, and which keys should be cleaned up. */
-export function consoleKeysRoutes(app: App, parts: ConsoleKeysParts): void {
-  const { site, keyDirectory, leakedKeys } = parts
-  const { get, post } = createPageRoutes(app, parts, 'console')
-
-  get('/keys', {}, () => page(undefined))
+export function consoleKeysRoutes({ get, post }: PageRoutes, { site, keyDirectory, leakedKeys }: PageParts): void {
+  get('/keys', { handle: () => page(undefined) })
 
   // By POST, so that the key appears in no address, history or log.
-  post(
-    '/keys',
-    { asksForPassword: false, writes: false, body: { key: Type.String({ trimmed: true, maxLength: KEY_MAX_LENGTH }) } },
-    async ({ body }) => page(found(await leakedKeys.find(body.key))),
-  )
+  post('/keys', {
+    asksForPassword: false,
+    writes: false,
+    fields: { key: { schema: Type.String({ trimmed: true, maxLength: KEY_MAX_LENGTH }) } },
+    handle: async ({ body }) => page(found(await leakedKeys.find(body.key))),
+  })
 
   async function page(result: Html | undefined): Promise<Page> {
     const [expired, unused] = await Promise.all([keyDirectory.expired(LIST_SIZE), keyDirectory.unused(LIST_SIZE)])

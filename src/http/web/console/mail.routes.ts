@@ -1,37 +1,25 @@
-import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
-import type { Actor } from '../../../model/caller.ts'
-import type { KeptMail, KeptMails, OutboxMail } from '../../../model/mail.ts'
+import type { KeptMail, KeptMails } from '../../../model/mail.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
-import { actionForm } from '../site/elements/fields.ts'
-import { ageOf, shortText, timeOf, waitOf } from '../site/elements/format.ts'
-import { laterPage, nextLink, pagesFooter, queryText, startLink, stepsFooter } from '../site/elements/paging.ts'
-import { badge, emptyState, mainCell, tableCard, tabs } from '../site/elements/tables.ts'
-import type { Notice } from '../site/messages.ts'
-import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import { emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
+import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
+import { laterPage, pagesFooter, queryText } from '../site/elements/paging.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-
-type ConsoleMailboxParts = PageParts & {
-  /** The mails that are kept as files; undefined where a mail server sends them. */
-  readonly keptMails: KeptMails | undefined
-}
+import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, type ShownStatus } from './deliveries.ts'
 
 const PAGE_SIZE = 15
 /** Which part of the outbox and of the mailbox is shown, or is to be shown again. */
 const MailPlace = {
-  status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
+  status: DeliveryStatus,
   before: Type.Optional(Type.Integer({ minimum: 1 })),
   kept: Type.Optional(Type.Integer({ minimum: 1 })),
 }
-export type Place = {
-  readonly status?: '' | 'failed' | undefined
-  readonly before?: number | undefined
-  readonly kept?: number | undefined
-}
-const MailPath = { mail_id: Type.Integer() }
+type Place = { readonly status?: ShownStatus; readonly before?: number | undefined; readonly kept?: number | undefined }
 const KeptMailPath = { mail_id: Type.String({ maxLength: 300 }) }
+const NO_FAILED = emptyState('No failed mail', 'Every email was delivered or is still being retried.')
+const NOTHING = emptyState('The outbox is empty', 'Emails that are waiting or could not be delivered appear here.')
 /** A mail may contain a link that resets a password, also that of the admin who reads it. */
 const READING = { to: 'read this mail', cancel: '/console/mail' }
 
@@ -49,28 +37,76 @@ const FRAME_HEADERS: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
 }
 
-/** The mailbox for development: every kept mail, as its reader would see it. */
-export function consoleMailboxRoutes(app: App, parts: ConsoleMailboxParts): void {
-  const { site, keptMails } = parts
-  const { get } = createPageRoutes(app, parts, 'console')
-  if (keptMails === undefined) return
+/** The outbox: mails that wait, and mails that could not be delivered. For development, also every kept mail, as its reader would see it. */
+export function consoleMailRoutes({ get, post }: PageRoutes, { site, mailAdministration, keptMails }: PageParts): void {
+  const { root } = site
 
-  get('/mail/kept/:mail_id', { asksForPassword: READING, params: KeptMailPath, query: MailPlace }, async ({ params, query }) => {
-    const mail = await keptMails.find(params.mail_id)
-    return mail === undefined ? { to: mailPath(query), notice: 'mail-gone' } : keptMailPage(site, mail, query)
+  get('/mail', {
+    query: MailPlace,
+    async handle({ query }) {
+      const isFailedOnly = query.status === 'failed'
+      const mails = await mailAdministration.page(isFailedOnly ? 'failed' : 'all', query.before, PAGE_SIZE + 1)
+      // The last mail of a later page may have left the outbox.
+      if (mails.length === 0 && query.before !== undefined) return { to: mailPath({ ...query, before: undefined }) }
+      const shown = mails.slice(0, PAGE_SIZE)
+      const next = mails.length > PAGE_SIZE ? shown.at(-1)?.id : undefined
+      const now = site.now()
+      const outbox = deliveriesCard({
+        title: 'Outbox',
+        heads: ['Mail', 'Status', 'Requested'],
+        rows: shown.map((mail) => [
+          mainCell(shortText(mail.recipient), mail.kind),
+          deliveryStatus(mail, now),
+          ageOf(mail.requestedAt, now),
+          ...attemptCells(mail, `${root}/console/mail/${mail.id}`, placeText(query)),
+        ]),
+        empty: isFailedOnly ? NO_FAILED : NOTHING,
+        shown: query.status,
+        to: (status) => root + mailPath({ ...query, status, before: undefined }),
+        start: query.before === undefined ? undefined : 'Newest',
+        next: next === undefined ? undefined : root + mailPath({ ...query, before: next }),
+      })
+      const mailbox = keptMails && (await mailboxCard(site, keptMails, query))
+      return { title: 'Mail', content: html`${outbox}\n${mailbox}` }
+    },
   })
 
-  get('/mail/kept/:mail_id/frame', { asksForPassword: READING, params: KeptMailPath }, async ({ params, reply }) => {
-    const mail = await keptMails.find(params.mail_id)
-    if (mail === undefined) return { to: '/console/mail', notice: 'mail-gone' }
-    reply.headers(FRAME_HEADERS).type('text/html; charset=utf-8').send(withNewTabs(mail.html))
-    return { isSent: true }
+  for (const [name, done] of DELIVERY_ACTIONS)
+    post(`/mail/:mail_id/${name}`, {
+      asksForPassword: false,
+      params: { mail_id: Type.Integer() },
+      query: MailPlace,
+      handle: async ({ params, query, actor }) => ({
+        to: mailPath(query),
+        notice: (await mailAdministration[name](actor, params.mail_id)) ? `mail-${done}` : 'mail-gone',
+      }),
+    })
+
+  if (keptMails === undefined) return
+  get('/mail/kept/:mail_id', {
+    asksForPassword: READING,
+    params: KeptMailPath,
+    query: MailPlace,
+    async handle({ params, query }) {
+      const mail = await keptMails.find(params.mail_id)
+      return mail === undefined ? { to: mailPath(query), notice: 'mail-gone' } : keptMailPage(site, mail, query)
+    },
+  })
+
+  get('/mail/kept/:mail_id/frame', {
+    asksForPassword: READING,
+    params: KeptMailPath,
+    async handle({ params }, reply) {
+      const mail = await keptMails.find(params.mail_id)
+      if (mail === undefined) return { to: '/console/mail', notice: 'mail-gone' }
+      reply.headers(FRAME_HEADERS).type('text/html; charset=utf-8').send(withNewTabs(mail.html))
+      return { isSent: true }
+    },
   })
 }
 
 /** The kept mails, newest first, as a part of the page of the outbox. */
-async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined, shown: Place): Promise<Html | undefined> {
-  if (keptMails === undefined) return undefined
+async function mailboxCard({ root, now }: Site, keptMails: KeptMails, shown: Place): Promise<Html> {
   const { mails, page, hasMore } = await keptMails.page(shown.kept ?? 1, PAGE_SIZE)
   return tableCard({
     title: 'Mailbox',
@@ -95,7 +131,7 @@ function mailPath(shown: Place): string {
   return `/console/mail${placeText(shown)}`
 }
 
-export function placeText({ status, before, kept }: Place): string {
+function placeText({ status, before, kept }: Place): string {
   return queryText({ status, before, kept: laterPage(kept) })
 }
 
@@ -114,81 +150,4 @@ ${links.map((link) => html`<dt>Link</dt><dd class="clip"><a href="${link}" rel="
 <iframe class="mail" title="The mail, as its reader sees it" sandbox="${SANDBOX}" src="${root}/console/mail/kept/${encodeURIComponent(id)}/frame"></iframe>
 <details class="numbers"><summary>Text part</summary><pre>${text}</pre></details>`
   return { title: subject, content, back: { path: `${mailPath(shown)}#mailbox`, text: 'Mail' } }
-}
-
-export type ConsoleMailParts = ConsoleMailboxParts & { readonly mailAdministration: MailAdministration }
-
-/** The outbox: mails that wait, and mails that could not be delivered. */
-export function consoleMailRoutes(app: App, parts: ConsoleMailParts): void {
-  const { site, mailAdministration, keptMails } = parts
-  const { root } = site
-  const { get, post } = createPageRoutes(app, parts, 'console')
-
-  get('/mail', { query: MailPlace }, async ({ query }) => {
-    const isFailedOnly = query.status === 'failed'
-    const mails = await mailAdministration.page(isFailedOnly ? 'failed' : 'all', query.before, PAGE_SIZE + 1)
-    // The last mail of a later page may have left the outbox.
-    if (mails.length === 0 && query.before !== undefined) return { to: mailPath({ ...query, before: undefined }) }
-    const shown = mails.slice(0, PAGE_SIZE)
-    const next = mails.length > PAGE_SIZE ? shown.at(-1)?.id : undefined
-    const list = (place: Place) => root + mailPath({ ...query, ...place })
-    const outbox = tableCard({
-      title: 'Outbox',
-      heads: ['Mail', 'Status', 'Requested', 'Attempts', 'Last error'],
-      rows: shown.map((mail) => rowOf(mail, query)),
-      hasActions: true,
-      header: tabs('Status', [
-        { to: list({ status: '', before: undefined }), text: 'All', isShown: !isFailedOnly },
-        { to: list({ status: 'failed', before: undefined }), text: 'Failed', isShown: isFailedOnly },
-      ]),
-      empty: isFailedOnly
-        ? emptyState('No failed mail', 'Every email was delivered or is still being retried.')
-        : emptyState('The outbox is empty', 'Emails that are waiting or could not be delivered appear here.'),
-      footer: stepsFooter({
-        back: query.before === undefined ? undefined : startLink(list({ before: undefined }), 'Newest'),
-        on: next === undefined ? undefined : nextLink(list({ before: next })),
-      }),
-    })
-    const mailbox = await mailboxCard(site, keptMails, query)
-    return { title: 'Mail', content: html`${outbox}\n${mailbox}` }
-  })
-
-  function rowOf(mail: OutboxMail, shown: Place): readonly (Html | string)[] {
-    const { id, kind, recipient, requestedAt } = mail
-    const now = site.now()
-    const place = placeText(shown)
-    return [
-      mainCell(shortText(recipient), kind),
-      deliveryStatus(mail, now),
-      ageOf(requestedAt, now),
-      ...attemptCells(mail, `${root}/console/mail/${id}`, place),
-    ]
-  }
-
-  action('retry', 'mail-retried', (actor, mailId) => mailAdministration.retry(actor, mailId))
-  action('discard', 'mail-discarded', (actor, mailId) => mailAdministration.discard(actor, mailId))
-
-  /** A mail that was delivered meanwhile, or that is being sent, is left alone. */
-  function action(name: string, notice: Notice, change: (actor: Actor, mailId: number) => Promise<boolean>): void {
-    post(`/mail/:mail_id/${name}`, { asksForPassword: false, params: MailPath, query: MailPlace }, async ({ params, query, actor }) => ({
-      to: mailPath(query),
-      notice: (await change(actor, params.mail_id)) ? notice : 'mail-gone',
-    }))
-  }
-}
-
-/** The state of a delivery: of a mail or a webhook. */
-export function deliveryStatus({ failedAt, isClaimed, dueAt }: Pick<OutboxMail, 'failedAt' | 'isClaimed' | 'dueAt'>, now: number): Html {
-  if (failedAt !== undefined) return html`${badge('bad', 'Failed')} <span class="sub">${ageOf(failedAt, now)}</span>`
-  if (isClaimed && dueAt > now) return badge('', 'Being sent')
-  return dueAt > now ? html`${badge('warn', 'Waiting')} <span class="sub">again ${waitOf(dueAt, now)}</span>` : badge('', 'Due')
-}
-
-/** The cells for Attempts and Last error, and the buttons of a delivery at `base`. */
-export function attemptCells({ attempts, lastError }: Pick<OutboxMail, 'attempts' | 'lastError'>, base: string, place: string) {
-  return [
-    String(attempts),
-    lastError === undefined ? '' : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
-    html`<div class="actions">${actionForm(`${base}/retry${place}`, 'Send again', 'small')}${actionForm(`${base}/discard${place}`, 'Discard', 'small danger')}</div>`,
-  ]
 }

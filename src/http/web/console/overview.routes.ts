@@ -1,63 +1,38 @@
-import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
-import type { CountedUsers, UserDirectory } from '../../../domain/users/user-directory.service.ts'
+import type { CountedUsers } from '../../../domain/users/user-directory.service.ts'
 import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/declarations.ts'
+import { badge, emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
 import { barChart } from '../site/elements/charts.ts'
 import { ageOf, numberOf } from '../site/elements/format.ts'
-import { badge, emptyState, mainCell, tableCard } from '../site/elements/tables.ts'
-import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Site } from '../site/site.ts'
+import { STATUSES } from './users.routes.ts'
 
-/** What a check of `latchkey doctor` found. */
-type CheckResult = {
-  readonly check: string
-  readonly verdict: 'ok' | 'warning' | 'error'
-  readonly message: string
-  readonly advice?: string
-}
-/** The results of the last checks, and when they were made. Undefined while the first ones run. */
-export type Examine = () => Promise<{ readonly at: number; readonly findings: readonly CheckResult[] } | undefined>
-
-export type OverviewParts = PageParts & {
-  readonly userDirectory: UserDirectory
-  readonly mailAdministration: MailAdministration
-  readonly examine: Examine
-}
-
-const STATUSES: readonly (readonly [UserStatus | 'all', string])[] = [
-  ['all', 'Users'],
-  ['active', 'Active'],
-  ['unverified', 'Unverified'],
-  ['banned', 'Banned'],
-  ['admin', 'Admins'],
-]
-
+const TILES: readonly (readonly [UserStatus | 'all', string])[] = [['all', 'Users'], ...STATUSES]
 const OLD_MS = 60_000
 
 /** The first page of the console: how many, what grows, what needs attention. */
-export function consoleOverviewRoutes(app: App, parts: OverviewParts): void {
-  const { site, userDirectory, mailAdministration, examine } = parts
-  const { get } = createPageRoutes(app, parts, 'console')
-
-  get('/', {}, async () => {
-    const [counted, mails, checks] = await Promise.all([userDirectory.counts(), mailAdministration.counts(), examine()])
-    const content = html`${userCounts(site, counted)}
+export function consoleOverviewRoutes({ get }: PageRoutes, { site, userDirectory, mailAdministration, examine }: PageParts): void {
+  get('/', {
+    async handle() {
+      const [counted, mails, checks] = await Promise.all([userDirectory.counts(), mailAdministration.counts(), examine()])
+      const content = html`${userCounts(site, counted)}
 <div class="columns">
 ${growth(counted)}
 ${mailCard(site, mails)}
 </div>
 ${checksCard(checks, site.now())}`
-    return { title: 'Overview', content }
+      return { title: 'Overview', content }
+    },
   })
 }
 
 /** Says when the users were counted, unless that was a moment ago. */
 export function userCounts({ root, now }: Pick<Site, 'root' | 'now'>, counted: CountedUsers | undefined): Html {
-  const tile = ([status, text]: (typeof STATUSES)[number]) =>
+  const tile = ([status, text]: (typeof TILES)[number]) =>
     html`<a class="tile" href="${root}/console/users${status === 'all' ? '' : `?status=${status}`}"><span class="quiet">${text}</span><strong>${counted === undefined ? '…' : numberOf(counted.counts[status])}</strong></a>`
   const age = counted && now() - counted.at >= OLD_MS ? html`\n<p class="hint">Counted ${ageOf(counted.at, now())}.</p>` : undefined
-  return html`<div class="tiles">${STATUSES.map(tile)}</div>${age}`
+  return html`<div class="tiles">${TILES.map(tile)}</div>${age}`
 }
 
 export function growth(counted: CountedUsers | undefined): Html {
@@ -84,7 +59,7 @@ ${state}
 
 const VERDICTS = { ok: badge('good', 'OK'), warning: badge('warn', 'Warning'), error: badge('bad', 'Error') }
 
-function checksCard(checks: Awaited<ReturnType<Examine>>, now: number): Html {
+function checksCard(checks: Awaited<ReturnType<PageParts['examine']>>, now: number): Html {
   const problems = checks?.findings.filter(({ verdict }) => verdict !== 'ok') ?? []
   const passed = (checks?.findings.length ?? 0) - problems.length
   return tableCard({

@@ -1,17 +1,12 @@
-import { type ActivityLog, sumOf } from '../../../domain/operations/activity.ts'
+import { sumOf } from '../../../domain/operations/activity.ts'
 import type { Activity, ActivityPeriod } from '../../../model/activity.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/declarations.ts'
+import { emptyState } from '../site/elements/cards.ts'
 import { type TimeChart, timeChart } from '../site/elements/charts.ts'
 import { momentText, numberOf } from '../site/elements/format.ts'
-import { emptyState } from '../site/elements/tables.ts'
-import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
-
-export type ConsoleStatusParts = PageParts & { readonly activity: Pick<ActivityLog, 'lastDay'> }
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 
 const PERIODS_PER_HOUR = 4
-
-type Column = { readonly head: string; text(activity: Activity): string }
 
 type Graph = {
   readonly id: string
@@ -21,17 +16,19 @@ type Graph = {
   highest(value: number): string
   /** What the whole day says. */
   summary(day: Activity): string
-  readonly columns: readonly Column[]
+  readonly columns: readonly (readonly [head: string, text: (activity: Activity) => string])[]
 }
+
+const highestCount = (value: number) => `highest: ${numberOf(value)} in 15 minutes`
 
 const GRAPHS: readonly Graph[] = [
   {
     id: 'requests',
     title: 'Requests',
     layers: [{ kind: '', value: ({ requests }) => requests }],
-    highest: (value) => `highest: ${numberOf(value)} in 15 minutes`,
+    highest: highestCount,
     summary: ({ requests }) => `${numberOf(requests)} in 24 hours`,
-    columns: [{ head: 'Requests', text: ({ requests }) => numberOf(requests) }],
+    columns: [['Requests', ({ requests }) => numberOf(requests)]],
   },
   {
     id: 'latency',
@@ -40,8 +37,8 @@ const GRAPHS: readonly Graph[] = [
     highest: (value) => `highest mean: ${timeOf(value)}`,
     summary: (day) => `mean ${timeOf(meanUs(day))}, slowest ${timeOf(day.slowestUs)}`,
     columns: [
-      { head: 'Mean', text: (activity) => timeOf(meanUs(activity)) },
-      { head: 'Slowest', text: ({ slowestUs }) => timeOf(slowestUs) },
+      ['Mean', (activity) => timeOf(meanUs(activity))],
+      ['Slowest', ({ slowestUs }) => timeOf(slowestUs)],
     ],
   },
   {
@@ -51,22 +48,22 @@ const GRAPHS: readonly Graph[] = [
       { kind: 'light', value: ({ logins, failedLogins }) => logins + failedLogins },
       { kind: 'bad', value: ({ failedLogins }) => failedLogins },
     ],
-    highest: (value) => `highest: ${numberOf(value)} in 15 minutes`,
+    highest: highestCount,
     summary: ({ logins, failedLogins }) => `${numberOf(logins)} succeeded, ${numberOf(failedLogins)} failed`,
     columns: [
-      { head: 'Succeeded', text: ({ logins }) => numberOf(logins) },
-      { head: 'Failed', text: ({ failedLogins }) => numberOf(failedLogins) },
+      ['Succeeded', ({ logins }) => numberOf(logins)],
+      ['Failed', ({ failedLogins }) => numberOf(failedLogins)],
     ],
   },
   {
     id: 'errors',
     title: 'Errors',
     layers: [{ kind: 'bad', value: ({ failed }) => failed }],
-    highest: (value) => `highest: ${numberOf(value)} in 15 minutes`,
+    highest: highestCount,
     summary: ({ failed, refused }) => `${numberOf(failed)} failed (5xx), ${numberOf(refused)} refused (4xx)`,
     columns: [
-      { head: 'Failed (5xx)', text: ({ failed }) => numberOf(failed) },
-      { head: 'Refused (4xx)', text: ({ refused }) => numberOf(refused) },
+      ['Failed (5xx)', ({ failed }) => numberOf(failed)],
+      ['Refused (4xx)', ({ refused }) => numberOf(refused)],
     ],
   },
   {
@@ -75,32 +72,32 @@ const GRAPHS: readonly Graph[] = [
     layers: [{ kind: '', value: ({ longestQueue }) => longestQueue }],
     highest: (value) => `longest: ${numberOf(value)}`,
     summary: ({ longestQueue }) => (longestQueue === 0 ? 'no password waited' : `up to ${numberOf(longestQueue)} waited at once`),
-    columns: [{ head: 'Longest queue', text: ({ longestQueue }) => numberOf(longestQueue) }],
+    columns: [['Longest queue', ({ longestQueue }) => numberOf(longestQueue)]],
   },
 ]
 
 /** What all processes did in the last 24 hours: a chart and a table for each number that an operator watches. */
-export function consoleStatusRoutes(app: App, { activity, ...parts }: ConsoleStatusParts): void {
-  const { get } = createPageRoutes(app, parts, 'console')
-
-  get('/status', {}, async () => {
-    const periods = await activity.lastDay()
-    const hours = hoursOf(periods)
-    const day = sumOf(periods)
-    const content =
-      day.requests === 0
-        ? html`<section class="card flush">${emptyState('No requests yet', 'Each process adds its numbers once a minute. Reload this page in a moment.')}</section>`
-        : html`<p class="quiet">The last 24 hours, for all processes. Each process adds its numbers once a minute. Times are in UTC.</p>
+export function consoleStatusRoutes({ get }: PageRoutes, { activity }: PageParts): void {
+  get('/status', {
+    async handle() {
+      const periods = await activity.lastDay()
+      const hours = hoursOf(periods)
+      const day = sumOf(periods)
+      const content =
+        day.requests === 0
+          ? html`<section class="card flush">${emptyState('No requests yet', 'Each process adds its numbers once a minute. Reload this page in a moment.')}</section>`
+          : html`<p class="quiet">The last 24 hours, for all processes. Each process adds its numbers once a minute. Times are in UTC.</p>
 <div class="columns">
 ${GRAPHS.map((graph) => graphCard(graph, periods, hours, day))}
 </div>`
-    return { title: 'Status', content }
+      return { title: 'Status', content }
+    },
   })
 }
 
-type Hour = { readonly startsAt: number; readonly activity: Activity }
+type Hour = ReturnType<typeof hoursOf>[number]
 
-function hoursOf(periods: readonly ActivityPeriod[]): Hour[] {
+function hoursOf(periods: readonly ActivityPeriod[]) {
   return Array.from({ length: Math.ceil(periods.length / PERIODS_PER_HOUR) }, (_, place) => {
     const hour = periods.slice(place * PERIODS_PER_HOUR, (place + 1) * PERIODS_PER_HOUR)
     return { startsAt: hour[0]?.startsAt ?? 0, activity: sumOf(hour) }
@@ -115,8 +112,8 @@ function graphCard(graph: Graph, periods: readonly ActivityPeriod[], hours: read
   const startsAt = periods[0]?.startsAt ?? 0
   return html`<section class="card" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2><span class="quiet">${summary}</span></header>
 ${timeChart({ id, title: `${title} of the last 24 hours`, summary: `${summary}; ${highest}`, startsAt, highest, layers })}
-<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${title} by hour"><table aria-labelledby="${id}"><thead><tr><th scope="col">Hour from</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>
-${hours.toReversed().map((hour) => html`<tr><td>${momentText(hour.startsAt)}</td>${columns.map(({ head, text }) => html`<td data-label="${head}">${text(hour.activity)}</td>`)}</tr>`)}
+<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${title} by hour"><table aria-labelledby="${id}"><thead><tr><th scope="col">Hour from</th>${columns.map(([head]) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>
+${hours.toReversed().map((hour) => html`<tr><td>${momentText(hour.startsAt)}</td>${columns.map(([head, text]) => html`<td data-label="${head}">${text(hour.activity)}</td>`)}</tr>`)}
 </tbody></table></div></details></section>`
 }
 

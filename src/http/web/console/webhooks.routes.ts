@@ -1,62 +1,50 @@
-import type { WebhookAdministration } from '../../../domain/webhooks/webhook-administration.service.ts'
-import type { Actor } from '../../../model/caller.ts'
-import type { OutboxWebhook } from '../../../model/webhook.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
+import { emptyState, mainCell } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, timeOf } from '../site/elements/format.ts'
-import { nextLink, queryText, startLink, stepsFooter } from '../site/elements/paging.ts'
-import { emptyState, mainCell, tableCard, tabs } from '../site/elements/tables.ts'
-import type { Notice } from '../site/messages.ts'
-import { createPageRoutes, type PageParts } from '../site/page-routes.ts'
-import { attemptCells, deliveryStatus } from './mail.routes.ts'
-
-export type ConsoleWebhooksParts = PageParts & { readonly webhooks: WebhookAdministration }
+import { queryText } from '../site/elements/paging.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, type ShownStatus } from './deliveries.ts'
 
 const PAGE_SIZE = 25
-const Query = {
-  status: Type.Optional(Type.Enum(['', 'failed'], { default: '' })),
-  after: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
-}
-/** Which part of the list is shown. */
-type Place = { readonly status?: '' | 'failed' | undefined; readonly after?: number | undefined }
-const Webhook = { webhook_id: Type.Integer() }
+const Query = { status: DeliveryStatus, after: Type.Optional(Type.Integer({ minimum: 0, default: 0 })) }
+const NO_FAILED = emptyState('No failed webhooks', 'Every webhook was delivered or is still being retried.')
+const NOTHING = emptyState(
+  'Nothing is waiting',
+  'Webhooks that are waiting or could not be delivered appear here. WEBHOOK_URL names their receiver.',
+)
 
 /** Webhooks that wait, and webhooks that could not be delivered. */
-export function consoleWebhooksRoutes(app: App, parts: ConsoleWebhooksParts): void {
-  const { site, webhooks } = parts
+export function consoleWebhooksRoutes({ get, post }: PageRoutes, { site, webhooks }: PageParts): void {
   const { root } = site
-  const { get, post } = createPageRoutes(app, parts, 'console')
 
-  get('/webhooks', { query: Query }, async ({ query }) => {
-    const { status = '', after = 0 } = query
-    const failedOnly = status === 'failed'
-    const [{ items, next }, state] = await Promise.all([webhooks.page({ failedOnly, after, size: PAGE_SIZE }), webhooks.state()])
-    // The last webhook of a later page may have been delivered.
-    if (items.length === 0 && after > 0) return { to: listPath({ status }) }
-    const list = (place: Place) => root + listPath(place)
-    const content = html`${state.stoppedAt === undefined ? '' : stopped(state.stoppedAt)}${tableCard({
-      title: 'Deliveries',
-      heads: ['Event', 'About', 'Status', 'Attempts', 'Last error'],
-      rows: items.map((webhook) => rowOf(webhook, query)),
-      hasActions: true,
-      header: tabs('Status', [
-        { to: list({}), text: 'All', isShown: !failedOnly },
-        { to: list({ status: 'failed' }), text: 'Failed', isShown: failedOnly },
-      ]),
-      empty: failedOnly
-        ? emptyState('No failed webhooks', 'Every webhook was delivered or is still being retried.')
-        : emptyState(
-            'Nothing is waiting',
-            'Webhooks that are waiting or could not be delivered appear here. WEBHOOK_URL names their receiver.',
-          ),
-      footer: stepsFooter({
-        back: after > 0 ? startLink(list({ status }), 'Oldest') : undefined,
-        on: next === undefined ? undefined : nextLink(list({ status, after: next })),
-      }),
-    })}`
-    return { title: 'Webhooks', content }
+  get('/webhooks', {
+    query: Query,
+    async handle({ query }) {
+      const { status = '', after = 0 } = query
+      const failedOnly = status === 'failed'
+      const [{ items, next }, state] = await Promise.all([webhooks.page({ failedOnly, after, size: PAGE_SIZE }), webhooks.state()])
+      // The last webhook of a later page may have been delivered.
+      if (items.length === 0 && after > 0) return { to: listPath({ status }) }
+      const now = site.now()
+      const list = deliveriesCard({
+        title: 'Deliveries',
+        heads: ['Event', 'About', 'Status'],
+        rows: items.map((webhook) => [
+          mainCell(html`<code>${webhook.type}</code>`, timeOf(webhook.occurredAt)),
+          html`<a href="${root}/console/users/${webhook.userId}">user ${webhook.userId}</a>`,
+          deliveryStatus(webhook, now),
+          ...attemptCells(webhook, `${root}/console/webhooks/${webhook.id}`, placeText(query)),
+        ]),
+        empty: failedOnly ? NO_FAILED : NOTHING,
+        shown: status,
+        to: (shown) => root + listPath({ status: shown }),
+        start: after > 0 ? 'Oldest' : undefined,
+        next: next === undefined ? undefined : root + listPath({ status, after: next }),
+      })
+      return { title: 'Webhooks', content: html`${state.stoppedAt === undefined ? '' : stopped(state.stoppedAt)}${list}` }
+    },
   })
 
   function stopped(at: number): Html {
@@ -64,32 +52,28 @@ export function consoleWebhooksRoutes(app: App, parts: ConsoleWebhooksParts): vo
 ${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
   }
 
-  function rowOf(webhook: OutboxWebhook, shown: Place): readonly (Html | string)[] {
-    const { id, type, userId, occurredAt } = webhook
-    return [
-      mainCell(html`<code>${type}</code>`, timeOf(occurredAt)),
-      html`<a href="${root}/console/users/${userId}">user ${userId}</a>`,
-      deliveryStatus(webhook, site.now()),
-      ...attemptCells(webhook, `${root}/console/webhooks/${id}`, placeText(shown)),
-    ]
-  }
+  for (const [name, done] of DELIVERY_ACTIONS)
+    post(`/webhooks/:webhook_id/${name}`, {
+      asksForPassword: false,
+      params: { webhook_id: Type.Integer() },
+      query: Query,
+      handle: async ({ params, query, actor }) => ({
+        to: listPath(query),
+        notice: (await webhooks[name](actor, params.webhook_id)) ? `webhook-${done}` : 'webhook-gone',
+      }),
+    })
 
-  action('retry', 'webhook-retried', (actor, id) => webhooks.retry(actor, id))
-  action('discard', 'webhook-discarded', (actor, id) => webhooks.discard(actor, id))
-
-  /** A webhook that was delivered meanwhile, or that is being sent, is left alone. */
-  function action(name: string, notice: Notice, change: (actor: Actor, webhookId: number) => Promise<boolean>): void {
-    post(`/webhooks/:webhook_id/${name}`, { asksForPassword: false, params: Webhook, query: Query }, async ({ params, query, actor }) => ({
-      to: listPath(query),
-      notice: (await change(actor, params.webhook_id)) ? notice : 'webhook-gone',
-    }))
-  }
-
-  post('/webhooks/resume', { asksForPassword: false }, async ({ actor }) => {
-    await webhooks.resume(actor)
-    return { to: '/console/webhooks', notice: 'webhooks-resumed' }
+  post('/webhooks/resume', {
+    asksForPassword: false,
+    async handle({ actor }) {
+      await webhooks.resume(actor)
+      return { to: '/console/webhooks', notice: 'webhooks-resumed' }
+    },
   })
 }
+
+/** Which part of the list is shown. */
+type Place = { readonly status?: ShownStatus; readonly after?: number | undefined }
 
 function listPath(shown: Place): string {
   return `/console/webhooks${placeText(shown)}`

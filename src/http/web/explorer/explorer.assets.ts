@@ -12,11 +12,7 @@ const SWAGGER_UI = {
   licences: ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
 } as const satisfies ExplorerPackage
 
-const REDOC = {
-  name: 'redoc',
-  files: ['bundles/redoc.standalone.js'],
-  licences: ['LICENSE'],
-} as const satisfies ExplorerPackage
+const REDOC = { name: 'redoc', files: ['bundles/redoc.standalone.js'], licences: ['LICENSE'] } as const satisfies ExplorerPackage
 
 export const EXPLORER_PACKAGES: readonly ExplorerPackage[] = [SWAGGER_UI, REDOC]
 
@@ -27,10 +23,6 @@ function locateExplorerFile(packageName: string, file: string): string {
   const url = IS_BUILT ? new URL(`explorers/${packageName}/${file}`, import.meta.url).href : import.meta.resolve(`${packageName}/${file}`)
   return fileURLToPath(url)
 }
-
-type ExplorerAssets = Readonly<
-  Record<'swaggerScript' | 'swaggerStyle' | 'swaggerStart' | 'redocScript' | 'redocStart' | 'pageStyle' | 'icon', VersionedAsset>
->
 
 const PAGE_STYLE = `body { margin: 0 }
 @media (max-width: 640px) { .swagger-ui .response-col_links { display: none } .swagger-ui .opblock-body { overflow-x: auto } }
@@ -95,7 +87,7 @@ init(description, { disableTelemetry: true }, page)
 `
 }
 
-export function createExplorerAssets(): ExplorerAssets {
+export function createExplorerAssets() {
   const redocScript = fromPackage(REDOC, 'bundles/redoc.standalone.js', JAVASCRIPT, (text) => text.replace(REMOTE_LOGO, LOCAL_LOGO))
   return {
     swaggerScript: fromPackage(SWAGGER_UI, 'swagger-ui-bundle.js', JAVASCRIPT),

@@ -9,14 +9,14 @@ import { type Asset, assetRoutes, createAsset, REVALIDATED, sendAsset, type Vers
 import { createExplorerAssets } from './explorer.assets.ts'
 
 type ExplorerPage = {
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
   readonly title: string
   readonly styles: readonly VersionedAsset[]
   /** Scripts that define globals for the start script, which is a module and therefore runs last. */
   readonly libraries: readonly VersionedAsset[]
   readonly start: VersionedAsset
-  readonly icon: VersionedAsset
-  /** Whether the page must not be able to use the cookie of the console and the account pages. */
-  readonly isIsolated: boolean
   /** Redoc creates style sheets with embedded fonts at run time, so their hashes cannot be listed in the policy. */
   readonly drawsOwnStyle: boolean
 }
@@ -26,24 +26,22 @@ type ExplorerPage = {
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox'
 
 /** Allows only files of this service: no inline scripts, no other hosts, no framing. */
-function explorerHeaders({ drawsOwnStyle, isIsolated }: ExplorerPage): Readonly<Record<string, string>> {
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self'${drawsOwnStyle ? " 'unsafe-inline'" : ''}`,
-    "img-src 'self' data:",
-    ...(drawsOwnStyle ? ['font-src data:'] : []),
-    "connect-src 'self'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    ...(isIsolated ? [SANDBOX] : []),
-  ]
-  return { 'content-security-policy': policy.join('; '), 'cache-control': REVALIDATED }
+function explorerHeaders({
+  drawsOwnStyle,
+  isIsolated,
+}: {
+  readonly drawsOwnStyle: boolean
+  readonly isIsolated: boolean
+}): Readonly<Record<string, string>> {
+  const styles = drawsOwnStyle
+    ? "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src data:"
+    : "style-src 'self'; img-src 'self' data:"
+  const policy = `default-src 'none'; script-src 'self'; ${styles}; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`
+  return { 'content-security-policy': isIsolated ? `${policy}; ${SANDBOX}` : policy, 'cache-control': REVALIDATED }
 }
 
 /** `root` is the relative path from the page to the root of the service, because a proxy may serve it below any path. */
-function explorerPage({ title, styles, libraries, start, icon }: ExplorerPage, root: './' | '../'): Html {
+function explorerPage({ title, styles, libraries, start }: ExplorerPage, icon: VersionedAsset, root: './' | '../'): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -66,7 +64,11 @@ ${libraries.map(({ path }) => html`<script defer src="${root}${path}"></script>`
 
 const DocumentView = Type.Unsafe<unknown>({ type: 'object', description: 'An OpenAPI 3.1 document.', examples: [{ openapi: '3.1.1' }] })
 
-type ExplorerOptions = Pick<ExplorerPage, 'isIsolated'> & { readonly apiTitle: string }
+type ExplorerOptions = {
+  readonly apiTitle: string
+  /** Whether the explorers must not be able to use the cookie of the console and the account pages. */
+  readonly isIsolated: boolean
+}
 
 /** The OpenAPI document and the explorers. `describe` is called when all routes are known. */
 export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptions, describe: () => object): void {
@@ -75,28 +77,32 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
   // The explorers also answer under /api/v1, and their files have relative addresses.
   assetRoutes(app, assets, { hasOneAddress: false })
 
-  pageRoute('/docs', 'swaggerUi', 'Explore the API with Swagger UI', 'A page that describes every endpoint and sends requests to it.', {
+  pageRoute('/docs', {
+    operationId: 'swaggerUi',
+    summary: 'Explore the API with Swagger UI',
+    description: 'A page that describes every endpoint and sends requests to it.',
     title: `${apiTitle} · API explorer`,
     styles: [assets.pageStyle, assets.swaggerStyle],
     libraries: [assets.swaggerScript],
     start: assets.swaggerStart,
-    icon: assets.icon,
-    isIsolated,
     drawsOwnStyle: false,
   })
-  pageRoute('/redoc', 'redoc', 'Read about the API with Redoc', 'A page that describes every endpoint.', {
+  pageRoute('/redoc', {
+    operationId: 'redoc',
+    summary: 'Read about the API with Redoc',
+    description: 'A page that describes every endpoint.',
     title: `${apiTitle} · API reference`,
     styles: [assets.pageStyle],
     libraries: [],
     start: assets.redocStart,
-    icon: assets.icon,
-    isIsolated,
     drawsOwnStyle: true,
   })
 
-  function pageRoute(url: string, operationId: string, summary: string, description: string, page: ExplorerPage): void {
-    const headers = explorerHeaders(page)
-    const pages = { './': renderHtml(explorerPage(page, './')), '../': renderHtml(explorerPage(page, '../')) }
+  function pageRoute(url: string, page: ExplorerPage): void {
+    const { operationId, summary, description, drawsOwnStyle } = page
+    const headers = explorerHeaders({ drawsOwnStyle, isIsolated })
+    const pageAt = (root: './' | '../') => renderHtml(explorerPage(page, assets.icon, root))
+    const pages = { './': pageAt('./'), '../': pageAt('../') }
     api.get(url, {
       config: { access: 'public', writes: false },
       operationId,

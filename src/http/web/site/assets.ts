@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Brand, Logo, SchemeColors } from '../../../model/brand.ts'
+import type { Brand, SchemeColors } from '../../../model/brand.ts'
 import { refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
@@ -86,10 +86,14 @@ const STYLES = ['base.css', 'layout.css', 'forms.css', 'tables.css', 'components
 
 /** One stylesheet and one script for all pages, each at a path with its hash. `npm run build` copies their sources next to the code. */
 export function createSiteAssets(brand: Brand): SiteAssets {
+  const css = STYLES.map(readSource).join('')
   return {
-    style: createTextAsset('site.css', withoutComments(STYLES.map(readSource).join('')) + brandStyle(brand), CSS),
+    style: createTextAsset('site.css', css.replace(/\/\*.*?\*\//gs, '').replace(/\n\s*/g, '\n') + brandStyle(brand), CSS),
     script: createTextAsset('site.js', readSource('site.js'), JAVASCRIPT),
-    logo: brand.logo === undefined ? createTextAsset('logo.svg', ICON, SVG) : logoAsset(brand.logo),
+    logo:
+      brand.logo?.type === 'png'
+        ? createTextAsset('logo.png', brand.logo.bytes, 'image/png')
+        : createTextAsset('logo.svg', brand.logo?.bytes ?? ICON, SVG),
   }
 }
 
@@ -111,14 +115,6 @@ function brandStyle({ colors }: Brand): string {
   return `${variables(colors.light)}${hover(colors.light)}@media (prefers-color-scheme:dark){${dark}}`
 }
 
-function logoAsset({ type, bytes }: Logo): VersionedAsset {
-  return type === 'png' ? createTextAsset('logo.png', bytes, 'image/png') : createTextAsset('logo.svg', bytes, SVG)
-}
-
 function readSource(name: string): string {
   return readFileSync(new URL(`./style/${name}`, import.meta.url), 'utf8')
-}
-
-function withoutComments(css: string): string {
-  return css.replace(/\/\*.*?\*\//gs, '').replace(/\n\s*/g, '\n')
 }

@@ -1,23 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../../model/refusal.ts'
 import type { User } from '../../../model/user.ts'
-import { type Html, html } from '../../../shared/html.ts'
+import { html } from '../../../shared/html.ts'
 import type { Answer } from '../../answers/answers.ts'
 import { answerError } from '../../answers/errors.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import type { Cookies } from './cookies.ts'
-import { type Problems, problemsOf } from './elements/fields.ts'
+import { type Form, type FormFields, formOf } from './elements/fields.ts'
 import { personalMessage } from './messages.ts'
 import { confirmPasswordPage, PasswordRequired } from './recent-password.ts'
-import { type Page, renderPage, SITE_HEADERS } from './shell.ts'
+import { type Page, SITE_HEADERS, sendSitePage } from './shell.ts'
 import { type Site, signInPath } from './site.ts'
 
-type Retry = (answer: Answer, request: FastifyRequest) => Page | Promise<Page>
-type Fields = Readonly<Record<string, { readonly maxLength?: number }>>
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** Turns the errors of a page into pages, with the same statuses as in the API. */
-export type PageErrors = { handler(area: PageArea, retry: Retry | undefined): ErrorHandler }
+/** The form of a page, and how it is shown again. */
+export type Retry = {
+  readonly fields?: FormFields | undefined
+  readonly retry?: ((form: Form, request: FastifyRequest) => Page | Promise<Page>) | undefined
+}
 
 const SIGNED_OUT: ReadonlySet<string> = new Set(['not_authenticated', 'token_invalid', 'token_expired'])
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
@@ -27,31 +28,22 @@ const RETRIED: ReadonlySet<number> = new Set([400, 401, 422, 429])
 const OTHER_MAX_LENGTH = 100
 const ABOUT_PASSWORD: ReadonlySet<string> = new Set(['wrong_credentials', 'too_many_requests'])
 
-export function createPageErrors(
-  site: Site,
-  cookies: Cookies,
-  send: (reply: FastifyReply, page: Html, status: number) => FastifyReply,
-): PageErrors {
-  return {
-    handler: (area, retry) => async (error, request, reply) => {
-      const isSignedOut = error instanceof Refusal && SIGNED_OUT.has(error.code)
-      if (isSignedOut && READING.has(request.method)) {
-        // The browser still has a cookie: its session has expired or was ended.
-        if (error.code !== 'not_authenticated') cookies.setNotice(reply, 'session-ended')
-        return reply.headers(SITE_HEADERS).redirect(site.root + signInPath(area, request.url), 303)
-      }
-      const answer = answerError(error, request)
-      const page = isSignedOut ? signedOutPage(site, area) : await pageFor(area, retry, error, answer, request)
-      const [path = ''] = request.url.split('?')
-      const shown = renderPage(site, { area, path, user: isSignedOut ? undefined : viewerOf(area, request) }, page)
-      return send(reply.headers(answer.headers), shown, answer.status)
-    },
-  }
-
-  function pageFor(area: PageArea, retry: Retry | undefined, error: Error, answer: Answer, request: FastifyRequest): Page | Promise<Page> {
-    const question = passwordPage(site, error, answer, request)
-    if (question !== undefined) return question
-    return retry && RETRIED.has(answer.status) ? retry(answer, request) : problemPage(site, area, answer, request)
+/** Turns the errors of a page into pages, with the same statuses as in the API. */
+export function pageErrorHandler(site: Site, cookies: Cookies, area: PageArea, { fields = {}, retry }: Retry): ErrorHandler {
+  return async (error, request, reply) => {
+    const isSignedOut = error instanceof Refusal && SIGNED_OUT.has(error.code)
+    if (isSignedOut && READING.has(request.method)) {
+      // The browser still has a cookie: its session has expired or was ended.
+      if (error.code !== 'not_authenticated') cookies.setNotice(reply, 'session-ended')
+      return reply.headers(SITE_HEADERS).redirect(site.root + signInPath(area, request.url), 303)
+    }
+    const answer = answerError(error, request)
+    const { status, headers } = answer
+    reply.headers(headers)
+    if (isSignedOut) return sendSitePage(reply, site, { area, status, user: undefined }, signedOutPage(site, area))
+    const form = retry && RETRIED.has(status) ? formOf(fields, textsOf(request, fields), answer) : undefined
+    const page = passwordPage(site, error, answer, request) ?? (form && (await retry?.(form, request)))
+    return sendSitePage(reply, site, { area, status, user: viewerOf(area, request) }, page ?? problemPage(site, area, answer, request))
   }
 }
 
@@ -70,20 +62,11 @@ function passwordPage(site: Site, error: Error, answer: Answer, request: Fastify
   return confirmPasswordPage(site, request, passwordQuestion, message)
 }
 
-/** The form again, with its problems and its values. Passwords are never sent back. */
-export function retryOf(options: {
-  readonly retry?: (problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest) => Page | Promise<Page>
-  readonly labels?: Readonly<Record<string, string>>
-  readonly body?: Fields
-}): Retry | undefined {
-  const { retry, labels, body = {} } = options
-  return retry && ((answer, request) => retry(problemsOf(answer, labels), textsOf(request, body), request))
-}
-
-/** The fields as they were sent, each no longer than it may be, so that the page stays small whatever was sent. */
-function textsOf({ body }: FastifyRequest, fields: Fields): Record<string, string> {
+/** The fields as they were sent, without passwords. Each is no longer than it may be, so that the page stays small whatever was sent. */
+function textsOf({ body }: FastifyRequest, fields: FormFields): Record<string, string> {
   const given = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) ? (body as Readonly<Record<string, unknown>>) : {}
-  const texts = Object.entries(fields).flatMap(([name, { maxLength = OTHER_MAX_LENGTH }]) => {
+  const texts = Object.entries(fields).flatMap(([name, { schema }]) => {
+    const { maxLength = OTHER_MAX_LENGTH } = schema as { maxLength?: number }
     const value = given[name]
     return typeof value === 'string' && !name.includes('password') ? [[name, beginningOf(value, maxLength)]] : []
   })

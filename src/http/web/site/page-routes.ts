@@ -1,15 +1,15 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../../model/caller.ts'
 import { REFUSALS, type RefusalCode } from '../../../model/refusal.ts'
-import { renderHtml } from '../../../shared/html.ts'
+import type { Html } from '../../../shared/html.ts'
 import { HtmlView, refusals } from '../../answers/replies.ts'
 import type { Access, App, AsksForPassword, PageArea } from '../../pipeline/declarations.ts'
 import { GivenPassword, type Static, type TSchema, Type } from '../../validation/schema.ts'
 import type { Cookies } from './cookies.ts'
-import type { Problems } from './elements/fields.ts'
+import { type Form, type FormFields, formOf } from './elements/fields.ts'
 import type { Notice } from './messages.ts'
-import { type PageErrors, retryOf } from './page-errors.ts'
-import { type Page, renderPage, SECRET_ADDRESS_HEADERS, SITE_HEADERS } from './shell.ts'
+import { pageErrorHandler } from './page-errors.ts'
+import { type Page, sendSitePage } from './shell.ts'
 import type { Site } from './site.ts'
 
 /** Leads to another page, which shows the notice. */
@@ -18,65 +18,50 @@ export type Redirect = { readonly to: string; readonly notice?: Notice | undefin
 /** A response that is neither a page nor a redirect, such as a download: the handler has sent it. */
 type Sent = { readonly isSent: true }
 
-type Fields = Readonly<Record<string, TSchema>>
-type Values<Declared extends Fields> = { readonly [Name in keyof Declared]: Static<Declared[Name]> }
+type Schemas = Readonly<Record<string, TSchema>>
+type Values<Declared extends Schemas> = { readonly [Name in keyof Declared]: Static<Declared[Name]> }
 
-type PageInput<Params extends Fields, Query extends Fields, Body extends Fields> = {
+/** A request, as the schemas of its page have parsed it. */
+export type PageRequest<Params extends Schemas, Query extends Schemas, Fields extends FormFields = FormFields> = {
   readonly params: Values<Params>
   readonly query: Values<Query>
-  readonly body: Values<Body>
+  readonly body: { readonly [Name in keyof Fields]: Static<Fields[Name]['schema']> }
   /** The caller and the origin. On pages that are not public. */
   readonly actor: Actor
   readonly request: FastifyRequest
 }
 
-export type PageRequest<Params extends Fields, Query extends Fields, Body extends Fields> = PageInput<Params, Query, Body> & {
-  readonly reply: FastifyReply
-}
-
-type PageOptions<Params extends Fields, Query extends Fields, Body extends Fields> = {
-  /** Admins in the console and every user in the account pages, unless this says something else. */
-  readonly access?: 'public' | 'user'
-  readonly params?: Params
-  readonly query?: Query
-  readonly body?: Body
-  /** Only for browsers on this machine; for others the page does not exist. */
-  readonly isLocal?: boolean
-  /** What `token` in the query has to be; for others the page does not exist. */
-  readonly queryToken?: string
-  /** False for a form that only reads. */
-  readonly writes?: boolean
-  readonly asksForPassword?: AsksForPassword<PageInput<Params, Query, Body>>
-  /** The response is a file, so that the page with the form stays and its button can be pressed again. */
-  readonly isDownload?: boolean
-  /** For a page that may take longer than others. */
-  readonly deadlineMs?: number
-  readonly limits?: { readonly ip: 'login:ip'; readonly account?: 'login:account' }
-  /** Shows the form again, with what is wrong. `values` are the fields as they were sent, without passwords. */
-  readonly retry?: (problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest) => Page | Promise<Page>
-  /** The names of the fields, for messages. */
-  readonly labels?: Readonly<Record<string, string>>
-}
-
-type Handle<Params extends Fields, Query extends Fields, Body extends Fields> = (
-  input: PageRequest<Params, Query, Body>,
+type Handle<Params extends Schemas, Query extends Schemas, Fields extends FormFields> = (
+  input: PageRequest<Params, Query, Fields>,
+  reply: FastifyReply,
 ) => Promise<Page | Redirect | Sent> | Page | Redirect
 
-type AddPage = <Params extends Fields = Fields, Query extends Fields = Fields, Body extends Fields = Fields>(
-  path: string,
-  options: PageOptions<Params, Query, Body>,
-  handle: Handle<Params, Query, Body>,
-) => void
+type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs'
 
-type AddForm = <Params extends Fields = Fields, Query extends Fields = Fields, Body extends Fields = Fields>(
-  path: string,
-  options: PageOptions<Params, Query, Body> & { readonly asksForPassword: AsksForPassword<PageInput<Params, Query, Body>> },
-  handle: Handle<Params, Query, Body>,
-) => void
+/** A page, or what a form is sent to. */
+type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends FormFields> = Pick<FastifyContextConfig, Config> & {
+  /** Admins in the console and every user in the account pages, unless this says something else. */
+  readonly access?: 'public' | 'user' | undefined
+  readonly asksForPassword?: AsksForPassword<PageRequest<Params, Query, Fields>>
+  readonly params?: Params
+  readonly query?: Query | undefined
+  readonly fields?: Fields
+  /** Shows a refused form again, with what is wrong. */
+  readonly retry?: (form: Form<keyof Fields & string>, request: FastifyRequest) => Page | Promise<Page>
+  readonly handle: Handle<Params, Query, Fields>
+}
 
-type PageRoutes = { readonly get: AddPage; readonly post: AddForm }
-
-export type PageParts = { readonly site: Site; readonly cookies: Cookies; readonly errors: PageErrors }
+/** A page that is one form, and what the form is sent to. */
+type FormPage<Query extends Schemas, Fields extends FormFields> = Pick<Page, 'title' | 'isLone' | 'back'> &
+  Omit<PageRoute<Schemas, Schemas, Fields>, 'query' | 'retry' | 'handle'> &
+  Required<Pick<PageRoute<Schemas, Schemas, Fields>, 'asksForPassword' | 'fields'>> & {
+    /** Where the form is sent to, if not to the address of the page. */
+    readonly action?: string
+    /** The query of the page. It fills the fields of the same names. */
+    readonly query?: Query
+    readonly show: (form: Form<keyof Fields & string>, request: FastifyRequest) => Html | Promise<Html>
+    readonly submit: Handle<Schemas, Schemas, Fields>
+  }
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -89,83 +74,86 @@ const RESPONSES = {
 }
 
 /** Declares the pages of one area. Whatever a page must not forget is declared here, once. */
-export function createPageRoutes(app: App, { site, cookies, errors }: PageParts, area: PageArea): PageRoutes {
-  const isDisabled = !site.isEnabled[area]
+export function createPageRoutes(app: App, { site, cookies }: { readonly site: Site; readonly cookies: Cookies }, area: PageArea) {
   const everyone: Access = area === 'console' ? 'admin' : 'user'
+  const isDisabled = !site.isEnabled[area]
 
-  function adder(method: 'GET' | 'POST'): AddPage {
-    return (path, options, handle) => {
-      const {
-        params,
-        query,
-        body,
-        access = everyone,
-        writes = method === 'POST',
-        asksForPassword,
-        limits,
-        deadlineMs,
-        isLocal,
-        queryToken,
-        isDownload,
-      } = options
-      const question = questionOf(asksForPassword)
-      const form = method === 'POST' && typeof question === 'object' ? { ...body, password: Type.Optional(GivenPassword) } : body
-      app.route({
-        method,
-        url: `/${area}${path}`,
-        config: {
-          page: area,
-          access,
-          writes,
-          isDisabled,
-          hasOneAddress: true,
-          ...(isLocal && { isLocal }),
-          ...(queryToken !== undefined && { queryToken }),
-          ...(isDownload && { isDownload }),
-          ...(question !== undefined && { asksForPassword: question }),
-          ...(limits && { limits }),
-          ...(deadlineMs && { deadlineMs }),
-        },
-        schema: {
-          hide: true,
-          ...(params && { params: Type.Object(params) }),
-          ...(query && { querystring: Type.Object(query) }),
-          ...(form && { body: formBody(form) }),
-          response: RESPONSES,
-        },
-        errorHandler: errors.handler(area, retryOf(options)),
-        handler: async (request, reply) => {
-          const result = await handle({ ...inputOf(request), reply })
-          if ('isSent' in result) return reply
-          return 'to' in result ? redirect(reply, result) : send(request, reply, result)
-        },
+  function add<Params extends Schemas, Query extends Schemas, Fields extends FormFields>(
+    method: 'GET' | 'POST',
+    path: string,
+    route: PageRoute<Params, Query, Fields>,
+  ): void {
+    const { access = everyone, params, query, fields, asksForPassword, retry, handle, writes = method === 'POST', ...config } = route
+    const question = questionOf(asksForPassword)
+    const body = fields && Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
+    const form = method === 'POST' && typeof question === 'object' ? { ...body, password: Type.Optional(GivenPassword) } : body
+    app.route({
+      method,
+      url: `/${area}${path}`,
+      config: {
+        page: area,
+        access,
+        writes,
+        isDisabled,
+        hasOneAddress: true,
+        ...(question !== undefined && { asksForPassword: question }),
+        ...config,
+      },
+      schema: {
+        hide: true,
+        ...(params && { params: Type.Object(params) }),
+        ...(query && { querystring: Type.Object(query) }),
+        ...(form && { body: formBody(form) }),
+        response: RESPONSES,
+      },
+      errorHandler: pageErrorHandler(site, cookies, area, { fields, retry }),
+      handler: async (request, reply) => {
+        const result = await handle(inputOf(request), reply)
+        if ('isSent' in result) return reply
+        if ('content' in result) {
+          const notice = method === 'GET' ? cookies.takeNotice(request, reply) : undefined
+          return sendSitePage(reply, site, { area, user: request.caller?.user, notice }, result)
+        }
+        if (result.notice !== undefined) cookies.setNotice(reply, result.notice)
+        return reply.redirect(`${site.root}${result.to}`, 303)
+      },
+    })
+  }
+
+  return {
+    get<Params extends Schemas, Query extends Schemas>(path: string, page: PageRoute<Params, Query, FormFields>): void {
+      add('GET', path, page)
+    },
+    post<Params extends Schemas, Query extends Schemas, Fields extends FormFields>(
+      path: string,
+      // Not optional, so that no form is a detour around one that asks.
+      form: PageRoute<Params, Query, Fields> & Required<Pick<PageRoute<Params, Query, Fields>, 'asksForPassword'>>,
+    ): void {
+      add('POST', path, form)
+    },
+    form<Query extends Schemas, Fields extends FormFields>(path: string, declared: FormPage<Query, Fields>): void {
+      const { title, isLone, back, action = path, query, show, submit, ...route } = declared
+      const page = async (form: Form<keyof Fields & string>, request: FastifyRequest) => ({
+        title,
+        isLone,
+        back,
+        content: await show(form, request),
       })
-    }
+      add('GET', path, { access: route.access, query, handle: (input) => page(formOf(route.fields, input.query), input.request) })
+      add('POST', action, { ...route, retry: page, handle: submit })
+    },
   }
-
-  function redirect(reply: FastifyReply, { to, notice }: Redirect): FastifyReply {
-    if (notice !== undefined) cookies.setNotice(reply, notice)
-    return reply.redirect(`${site.root}${to}`, 303)
-  }
-
-  function send(request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply {
-    const notice = request.method === 'GET' ? cookies.takeNotice(request, reply) : undefined
-    const [path = ''] = request.url.split('?')
-    return sendSitePage(reply, renderPage(site, { area, path, user: request.caller?.user, notice }, page), page.status ?? 200)
-  }
-
-  return { get: adder('GET'), post: adder('POST') }
 }
 
 /** The request, as the schemas of its route have parsed it. */
-function inputOf<Input extends PageInput<Fields, Fields, Fields>>(request: FastifyRequest): Input {
+function inputOf<Input extends PageRequest<Schemas, Schemas, FormFields>>(request: FastifyRequest): Input {
   const { params, query, body, caller, origin } = request
   // Checked by the schemas, which the type of the input is derived from.
   return { params, query, body, actor: { caller, origin }, request } as Input
 }
 
 /** The declaration of a page in terms of the pipeline, which knows the request only. */
-function questionOf<Input extends PageInput<Fields, Fields, Fields>>(
+function questionOf<Input extends PageRequest<Schemas, Schemas, FormFields>>(
   asks: AsksForPassword<Input> | undefined,
 ): AsksForPassword | undefined {
   if (typeof asks !== 'object') return asks
@@ -174,12 +162,7 @@ function questionOf<Input extends PageInput<Fields, Fields, Fields>>(
 }
 
 /** A form that needs no field may be empty: then its fields are not there. */
-function formBody(fields: Fields): object {
+function formBody(fields: Schemas): object {
   const schema = Type.Object(fields)
   return { content: { [FORM]: { schema } }, mayBeAbsent: !('required' in schema) }
-}
-
-export function sendSitePage(reply: FastifyReply, page: ReturnType<typeof renderPage>, status: number): FastifyReply {
-  const headers = reply.request.routeOptions.config.queryToken === undefined ? SITE_HEADERS : SECRET_ADDRESS_HEADERS
-  return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(renderHtml(page))
 }

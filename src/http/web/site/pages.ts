@@ -5,33 +5,23 @@ import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { answerError, type ErrorPage, sendError } from '../../answers/errors.ts'
 import { inputField } from './elements/fields.ts'
 import { messageOf } from './messages.ts'
+import { PASSWORD_HINT } from './new-account.ts'
 import { PUBLIC_HEADERS, renderPublicPage } from './shell.ts'
-import { PASSWORD_HINT, type Site } from './site.ts'
+import type { Site } from './site.ts'
 
-export type Pages = {
-  /** Confirms a result and leads on: to the frontend, or to signing in. */
-  done(title: string, text: string): Html
-  /** Explains a problem and what to do next. */
-  problem(problem: Problem): Html
-  readonly error: ErrorPage
-  resetForm(code: string, problem?: string): Html
-}
+/** The pages that belong to no area. */
+export type Pages = ReturnType<typeof createPages>
 
 type Texts = { readonly title: string; readonly message: string; readonly advice: string }
 
-type Problem = Texts & {
-  /** The account page that helps. */
-  readonly helpPage?: HelpPage
-}
-
-type HelpPage = 'forgot-password' | 'resend-verification' | 'sign-in' | 'register'
-
-const HELP_LABELS: Readonly<Record<HelpPage, string>> = {
+/** The account pages that help. */
+const HELP_LABELS = {
   'forgot-password': 'Request a new email',
   'resend-verification': 'Request a new email',
   'sign-in': 'Sign in',
   register: 'Create an account',
-}
+} as const
+type HelpPage = keyof typeof HELP_LABELS
 
 const ERROR_TEXTS: Readonly<Record<number, Texts>> = {
   404: { title: 'Page not found', message: 'There is no page at this address.', advice: 'Check the address for typos.' },
@@ -52,7 +42,7 @@ const FAILED: Texts = {
   advice: 'Try again later. If the problem persists, send the request ID below to the operator of this service.',
 }
 
-export function createPages(site: Site): Pages {
+export function createPages(site: Site) {
   const { apiTitle, root, frontendUrl, isEnabled } = site
   const page = (title: string, content: Html) => renderPublicPage(site, title, content)
   const primary = (to: string, text: string) => html`\n<p class="actions"><a class="button primary" href="${to}">${text}</a></p>`
@@ -60,19 +50,22 @@ export function createPages(site: Site): Pages {
   const toSignIn = isEnabled.account ? primary(`${root}/account/sign-in`, 'Sign in') : html`\n<p>You can close this page.</p>`
 
   return {
-    done: (title, text) => page(title, html`<p class="notice good" role="status">${text}</p>${toFrontend ?? toSignIn}`),
-    problem({ title, message, advice, helpPage }) {
+    /** Confirms a result and leads on: to the frontend, or to signing in. */
+    done: (title: string, text: string): Html =>
+      page(title, html`<p class="notice good" role="status">${text}</p>${toFrontend ?? toSignIn}`),
+    /** Explains a problem and what to do next. */
+    problem({ title, message, advice, helpPage }: Texts & { readonly helpPage?: HelpPage }): Html {
       const toAccount = helpPage && isEnabled.account ? primary(`${root}/account/${helpPage}`, HELP_LABELS[helpPage]) : undefined
       return page(title, html`<p class="notice bad" role="alert">${message}</p>\n<p>${advice}</p>${toFrontend ?? toAccount}`)
     },
-    error(status, requestId) {
+    error(status: number, requestId: string): ReturnType<ErrorPage> {
       const { title, message, advice } = ERROR_TEXTS[status] ?? (status >= 500 ? FAILED : REFUSED)
       const toStart = toFrontend ?? html`\n<p class="actions"><a class="button" href="${root}/">Go to the start page</a></p>`
       const id = status >= 500 ? html`\n<p class="hint">Request ID: ${requestId}</p>` : undefined
       const content = html`<p class="notice bad" role="alert">${message}</p>\n<p>${advice}</p>${toStart}${id}`
       return { headers: PUBLIC_HEADERS, html: page(title, content) }
     },
-    resetForm: (code, problem) => page('Choose a new password', resetForm(`${root}/reset-password/`, code, problem)),
+    resetForm: (code: string, problem?: string): Html => page('Choose a new password', resetForm(`${root}/reset-password/`, code, problem)),
   }
 }
 
@@ -90,8 +83,6 @@ ${inputField({ ...field, name: 'confirm_password', label: 'Confirm new password'
 export function sendPage(reply: FastifyReply, status: number, page: Html): FastifyReply {
   return reply.code(status).headers(PUBLIC_HEADERS).type('text/html; charset=utf-8').send(renderHtml(page))
 }
-
-type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 /** What the pages of a link in a mail say when it does not work. */
 export type LinkTexts = {
@@ -115,11 +106,8 @@ export function failedLinkPage(pages: Pages, answer: Answer, { done, expired, in
 }
 
 /** Answers the errors of a route with a page if a person reads the response, otherwise with JSON. The status is the same. */
-export function pageErrors(
-  isForPerson: (request: FastifyRequest) => boolean,
-  render: (answer: Answer, request: FastifyRequest) => Html,
-): ErrorHandler {
-  return (error, request, reply) => {
+export function pageErrors(isForPerson: (request: FastifyRequest) => boolean, render: (answer: Answer, request: FastifyRequest) => Html) {
+  return (error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (!isForPerson(request)) return sendError(error, request, reply)
     const answer = answerError(error, request)
     const page = answer.status >= 500 ? request.server.errorPage?.(answer.status, request.id).html : undefined

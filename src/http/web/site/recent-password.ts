@@ -28,18 +28,13 @@ export class PasswordRequired extends Refusal {
   }
 }
 
-type RecentPasswordParts = {
-  readonly site: Pick<Site, 'now'>
-  readonly login: Pick<Login, 'confirmPassword'>
-  readonly limiter: Limiter
-  readonly cookies: Cookies
-}
+type RecentPasswordParts = { readonly site: Site; readonly login: Login; readonly pageLimiter: Limiter; readonly cookies: Cookies }
 
 /**
  * Lets a request pass if the password was given in the last ten minutes. Otherwise the answer is the same form with a field for the password,
  * and the right password lets it pass. Attempts count like those of signing in.
  */
-export function createRecentPassword({ site, login, limiter, cookies }: RecentPasswordParts): Hook {
+export function createRecentPassword({ site, login, pageLimiter, cookies }: RecentPasswordParts): Hook {
   return async (request, reply) => {
     const { asksForPassword } = request.routeOptions.config
     const isRecent = site.now() - request.passwordAt < RECENT_MS
@@ -48,7 +43,7 @@ export function createRecentPassword({ site, login, limiter, cookies }: RecentPa
     const { password } = (request.body ?? {}) as { password?: string }
     if (password === undefined) throw new PasswordRequired()
     const { user } = request.caller
-    const token = await limiter.attempt(user.email, request.origin, () => login.confirmPassword(request.actor, password))
+    const token = await pageLimiter.attempt(user.email, request.origin, () => login.confirmPassword(request.actor, password))
     cookies.setSession(reply, token)
     request.passwordAt = site.now()
     request.passwordQuestion = undefined
@@ -69,7 +64,7 @@ export function confirmPasswordPage(
   const fields = isForm ? ((request.body ?? {}) as Record<string, unknown>) : { next: `${path}${place}` }
   const action = isForm ? `${path}${place}` : `/${page}${CONFIRM_PATH}`
   const hidden = Object.entries(fields).filter(([name]) => name !== 'password')
-  const content = html`${formProblem({ fields: {}, message: problem })}<p>You entered your password more than ten minutes ago. Enter it again to ${to}.</p>
+  const content = html`${formProblem(problem)}<p>You entered your password more than ten minutes ago. Enter it again to ${to}.</p>
 <form class="form" method="post" action="${root}${action}"${isDownload ? html` data-download` : ''}>
 ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
 ${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: true })}

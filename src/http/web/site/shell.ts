@@ -1,5 +1,6 @@
+import type { FastifyReply } from 'fastify'
 import type { User } from '../../../model/user.ts'
-import { type Html, html } from '../../../shared/html.ts'
+import { type Html, html, renderHtml } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { NEUTRAL_NOTICES, NOTICES, type Notice } from './messages.ts'
 import type { Site } from './site.ts'
@@ -11,7 +12,6 @@ type LoneSite = Pick<Site, 'apiTitle' | 'root' | 'assets' | 'hasOwnLogo'>
 export type Page = {
   readonly title: string
   readonly content: Html
-  readonly status?: number | undefined
   /** The state of what the page is about, after its title. */
   readonly badges?: Html | undefined
   /** Shown beside the title: links and buttons. */
@@ -23,13 +23,7 @@ export type Page = {
 }
 
 /** Who sees the page, and where. */
-type View = {
-  readonly area: PageArea
-  /** The path of the request, to mark its entry in the navigation. */
-  readonly path: string
-  readonly user: User | undefined
-  readonly notice?: Notice | undefined
-}
+type View = { readonly area: PageArea; readonly user: User | undefined; readonly notice?: Notice | undefined; readonly status?: number }
 
 /** Only files of this service, no inline code, no frame of another site. A form still says which site it comes from. */
 export const SITE_HEADERS: Readonly<Record<string, string>> = {
@@ -43,7 +37,7 @@ export const SITE_HEADERS: Readonly<Record<string, string>> = {
  * The pages with a secret in their address: no other request gets to know it. With `no-referrer`, a browser would hide the origin of their
  * forms as well.
  */
-export const SECRET_ADDRESS_HEADERS: Readonly<Record<string, string>> = { ...SITE_HEADERS, 'referrer-policy': 'strict-origin' }
+const SECRET_ADDRESS_HEADERS: Readonly<Record<string, string>> = { ...SITE_HEADERS, 'referrer-policy': 'strict-origin' }
 
 /** The pages that belong to no area: the start page, the pages of links in mails, and errors. They have no script. */
 export const PUBLIC_HEADERS: Readonly<Record<string, string>> = {
@@ -53,34 +47,37 @@ export const PUBLIC_HEADERS: Readonly<Record<string, string>> = {
 
 type Entry = readonly [path: string, text: string]
 
-const NAVIGATION: Readonly<Record<PageArea, { readonly label: string; readonly entries: readonly Entry[] }>> = {
-  console: {
-    label: 'Console',
-    entries: [
-      ['/console/', 'Overview'],
-      ['/console/users', 'Users'],
-      ['/console/keys', 'API keys'],
-      ['/console/mail', 'Mail'],
-      ['/console/webhooks', 'Webhooks'],
-      ['/console/audit', 'Audit'],
-      ['/console/status', 'Status'],
-      ['/console/settings', 'Settings'],
-    ],
-  },
-  account: {
-    label: 'Account',
-    entries: [
-      ['/account/', 'Profile'],
-      ['/account/password', 'Password'],
-      ['/account/sessions', 'Sessions'],
-      ['/account/keys', 'API keys'],
-    ],
-  },
+const NAVIGATION: Readonly<Record<PageArea, readonly Entry[]>> = {
+  console: [
+    ['/console/', 'Overview'],
+    ['/console/users', 'Users'],
+    ['/console/keys', 'API keys'],
+    ['/console/mail', 'Mail'],
+    ['/console/webhooks', 'Webhooks'],
+    ['/console/audit', 'Audit'],
+    ['/console/status', 'Status'],
+    ['/console/settings', 'Settings'],
+  ],
+  account: [
+    ['/account/', 'Profile'],
+    ['/account/password', 'Password'],
+    ['/account/sessions', 'Sessions'],
+    ['/account/keys', 'API keys'],
+  ],
 }
 
-export function renderPage(site: Site, view: View, page: Page): Html {
-  const body = page.isLone || view.user === undefined ? lonePage(site, page, noticeOf(view)) : shellPage(site, view, view.user, page)
-  return wholePage(site, page.title, body, html`\n<script defer src="${site.root}/${site.assets.script.path}"></script>`)
+/** Sends a page of an area. */
+export function sendSitePage(reply: FastifyReply, site: Site, { area, user, notice, status = 200 }: View, page: Page): FastifyReply {
+  const { url, routeOptions } = reply.request
+  const shownNotice = notice && noticeOf(notice)
+  const body =
+    page.isLone || user === undefined ? lonePage(site, page, shownNotice) : shellPage(site, { area, url, user }, page, shownNotice)
+  const script = html`\n<script defer src="${site.root}/${site.assets.script.path}"></script>`
+  return reply
+    .code(status)
+    .headers(routeOptions.config.queryToken === undefined ? SITE_HEADERS : SECRET_ADDRESS_HEADERS)
+    .type('text/html; charset=utf-8')
+    .send(renderHtml(wholePage(site, page.title, body, script)))
 }
 
 /** A page that belongs to no area. */
@@ -115,26 +112,31 @@ ${notice}${content}
 </body>`
 }
 
-function shellPage(site: Site, view: View, user: User, { title, content, badges, actions, back }: Page): Html {
+type Place = { readonly area: PageArea; readonly url: string; readonly user: User }
+
+function shellPage(site: Site, { area, url, user }: Place, { title, content, badges, actions, back }: Page, notice?: Html): Html {
   const { root } = site
-  const { label, entries } = NAVIGATION[view.area]
+  const entries = NAVIGATION[area]
+  const [path = ''] = url.split('?')
   // A form that is shown again may have another path: it belongs to the first page.
-  const current = entries.slice(1).find(([to]) => view.path === to || view.path.startsWith(`${to}/`)) ?? entries[0]
+  const current = entries.slice(1).find(([to]) => path === to || path.startsWith(`${to}/`)) ?? entries[0]
+  const link = (entry: Entry) =>
+    html`<li><a href="${root}${entry[0]}"${entry === current ? html` aria-current="page"` : ''}>${entry[1]}</a></li>`
   return html`<body>
 <a class="skip" href="#content">Skip to content</a>
 <div class="shell">
 <header class="side">
-<a class="brand" href="${root}/${view.area}/">${logoOf(site)}${site.apiTitle}</a>
-<nav aria-label="${label}"><ul>
-${entries.map((entry) => navigationEntry(site, entry, entry === current))}
+<a class="brand" href="${root}/${area}/">${logoOf(site)}${site.apiTitle}</a>
+<nav aria-label="${area === 'console' ? 'Console' : 'Account'}"><ul>
+${entries.map(link)}
 </ul></nav>
 <div class="who"><p class="clip" title="${user.email}">${user.email}</p>
-<div class="actions">${otherArea(site, view.area, user)}<form method="post" action="${root}/${view.area}/sign-out"><button class="small">Sign out</button></form></div></div>
+<div class="actions">${otherArea(site, area, user)}<form method="post" action="${root}/${area}/sign-out"><button class="small">Sign out</button></form></div></div>
 </header>
 <main id="content" tabindex="-1">
 <div class="title"><div>${back && html`<a class="back" href="${root}${back.path}">← ${back.text}</a>`}<div class="headline"><h1>${title}</h1>${badges}</div></div>
 ${actions && html`<div class="actions">${actions}</div>`}</div>
-${noticeOf(view)}${content}
+${notice}${content}
 </main>
 </div>
 </body>`
@@ -146,10 +148,6 @@ function logoOf({ root, assets, hasOwnLogo }: LoneSite): Html {
   return html`<img src="${root}/${assets.logo.path}" alt="" width="24" height="24">`
 }
 
-function navigationEntry({ root }: Site, [to, text]: Entry, isCurrent: boolean): Html {
-  return html`<li><a href="${root}${to}"${isCurrent ? html` aria-current="page"` : ''}>${text}</a></li>`
-}
-
 /** Admins have both areas; everybody else has the account pages only. */
 function otherArea({ root, isEnabled }: Site, area: PageArea, { role }: User): Html | undefined {
   const other = area === 'console' ? 'account' : 'console'
@@ -157,6 +155,6 @@ function otherArea({ root, isEnabled }: Site, area: PageArea, { role }: User): H
   return html`<a class="button small" href="${root}/${other}/">${other === 'console' ? 'Console' : 'My account'}</a>`
 }
 
-function noticeOf({ notice }: View): Html | undefined {
-  return notice && html`<p class="notice${NEUTRAL_NOTICES.has(notice) ? '' : ' good'}" role="status">${NOTICES[notice]}</p>\n`
+function noticeOf(notice: Notice): Html {
+  return html`<p class="notice${NEUTRAL_NOTICES.has(notice) ? '' : ' good'}" role="status">${NOTICES[notice]}</p>\n`
 }

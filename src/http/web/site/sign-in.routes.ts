@@ -1,47 +1,45 @@
 import type { FastifyRequest } from 'fastify'
-import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Login } from '../../../domain/sign-in/login.service.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import type { App, PageArea } from '../../pipeline/declarations.ts'
+import { COMMAND } from '../../../shared/program.ts'
+import type { PageArea } from '../../pipeline/declarations.ts'
+import { isLocalClient } from '../../pipeline/reachability.ts'
 import { Email, GivenPassword, Type } from '../../validation/schema.ts'
-import { formProblem, inputField, NO_PROBLEMS, type Problems } from './elements/fields.ts'
-import { createPageRoutes, type PageParts } from './page-routes.ts'
+import type { PageParts, PageRoutes } from './page-parts.ts'
 import { CONFIRM_PATH } from './recent-password.ts'
-import type { Page } from './shell.ts'
 import { returnPath } from './site.ts'
 
-type SignInParts = PageParts & {
-  readonly login: Login
-  /** The limits of the sign-in pages. */
-  readonly pageLimiter: Limiter
-  /** Says what to do where nobody can sign in yet; undefined where somebody can. */
-  readonly firstSteps: (area: PageArea, request: FastifyRequest) => Promise<Html | undefined>
-}
-
 const Next = Type.Optional(Type.String({ maxLength: 2000 }))
-const LABELS = { email: 'Email', password: 'Password' }
+const FIELDS = {
+  email: { schema: Email, label: 'Email', type: 'email', autocomplete: 'username' },
+  password: { schema: GivenPassword, label: 'Password', type: 'password', autocomplete: 'current-password' },
+  next: { schema: Next },
+} as const
 const TITLES: Readonly<Record<PageArea, string>> = { console: 'Sign in to the console', account: 'Sign in' }
 
 /** Signing in and out, for both areas: one cookie opens both. */
-export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void {
+export function signInRoutes({ form, post }: PageRoutes, parts: PageParts, area: PageArea): void {
   const { site, cookies, login, pageLimiter } = parts
-  const { get, post } = createPageRoutes(app, parts, area)
+  const { root, isEnabled } = site
 
-  get('/sign-in', { access: 'public', query: { next: Next } }, ({ query, request }) =>
-    form(NO_PROBLEMS, { next: query.next ?? '' }, request),
-  )
-
-  post(
-    '/sign-in',
-    {
-      asksForPassword: false,
-      access: 'public',
-      body: { email: Email, password: GivenPassword, next: Next },
-      limits: { ip: 'login:ip', account: 'login:account' },
-      labels: LABELS,
-      retry: form,
+  form('/sign-in', {
+    title: TITLES[area],
+    isLone: true,
+    access: 'public',
+    asksForPassword: false,
+    query: { next: Next },
+    fields: FIELDS,
+    limits: { ip: 'login:ip', account: 'login:account' },
+    async show({ problem, values, field }, request) {
+      const steps = area === 'console' ? await firstSteps(parts, request) : undefined
+      const isKnown = Boolean(values['email'])
+      return html`${problem}${steps}<form class="form" method="post" action="${root}/${area}/sign-in">
+<input type="hidden" name="next" value="${returnPath(values['next'], area)}">
+${field('email', { hasFocus: !isKnown && steps === undefined })}
+${field('password', { hasFocus: isKnown })}
+<button${steps === undefined ? html` class="primary"` : ''}>Sign in</button>
+</form>${isEnabled.account ? accountLinks(root, area) : ''}`
     },
-    async ({ body, request, reply }) => {
+    async submit({ body, request }, reply) {
       const { origin, places } = request
       const result = await pageLimiter.settle(places, body.email, origin, () => login.signIn(origin, body.email, body.password))
       switch (result.kind) {
@@ -50,32 +48,42 @@ export function signInRoutes(app: App, parts: SignInParts, area: PageArea): void
           return { to: returnPath(body.next, area) }
       }
     },
-  )
-
-  // A page that is only read cannot take a password: the question there leads here, and from here back.
-  const question = { to: 'open this page', cancel: `/${area}/` }
-  post(CONFIRM_PATH, { asksForPassword: question, body: { next: Next } }, ({ body }) => ({
-    to: returnPath(body.next, area),
-  }))
-
-  // For every user: also one who may not see the console must be able to leave it.
-  post('/sign-out', { asksForPassword: false, access: 'user' }, async ({ actor, reply }) => {
-    await login.logout(actor)
-    cookies.clearSession(reply)
-    return { to: `/${area}/sign-in`, notice: 'signed-out' }
   })
 
-  async function form(problems: Problems, values: Readonly<Record<string, string>>, request: FastifyRequest): Promise<Page> {
-    const { root, isEnabled } = site
-    const firstSteps = await parts.firstSteps(area, request)
-    const content = html`${formProblem(problems)}${firstSteps}<form class="form" method="post" action="${root}/${area}/sign-in">
-<input type="hidden" name="next" value="${returnPath(values['next'], area)}">
-${inputField({ name: 'email', label: LABELS.email, type: 'email', autocomplete: 'username', value: values['email'], hasFocus: !values['email'] && firstSteps === undefined }, problems)}
-${inputField({ name: 'password', label: LABELS.password, type: 'password', autocomplete: 'current-password', hasFocus: Boolean(values['email']) }, problems)}
-<button${firstSteps === undefined ? html` class="primary"` : ''}>Sign in</button>
-</form>${isEnabled.account ? accountLinks(root, area) : ''}`
-    return { title: TITLES[area], content, isLone: true }
-  }
+  // A page that is only read cannot take a password: the question there leads here, and from here back.
+  post(CONFIRM_PATH, {
+    asksForPassword: { to: 'open this page', cancel: `/${area}/` },
+    fields: { next: FIELDS.next },
+    handle: ({ body }) => ({ to: returnPath(body.next, area) }),
+  })
+
+  // For every user: also one who may not see the console must be able to leave it.
+  post('/sign-out', {
+    asksForPassword: false,
+    access: 'user',
+    async handle({ actor }, reply) {
+      await login.logout(actor)
+      cookies.clearSession(reply)
+      return { to: `/${area}/sign-in`, notice: 'signed-out' }
+    },
+  })
+}
+
+/** Without an admin, nobody can sign in to the console. Says what to do then. */
+async function firstSteps({ userDirectory, firstAdmin }: PageParts, request: FastifyRequest): Promise<Html | undefined> {
+  if (await userDirectory.hasAdmin()) return undefined
+  const hasForm = isLocalClient(request) && (await firstAdmin.isOpen())
+  const ways = hasForm
+    ? 'Create one with the link that the terminal of this service shows, or with this command:'
+    : 'Create one in a terminal, on the machine of this service:'
+  return html`<div class="notice warn"><p>There is no admin yet. ${ways}</p></div>
+<pre tabindex="0">${unbroken(`${COMMAND} user create --admin --email you@example.com --first-name You --last-name Admin`)}</pre>\n`
+}
+
+/** A command in lines that never end within a word: browsers break after a hyphen. */
+function unbroken(command: string): Html {
+  const [first = '', ...others] = command.split(' ').map((word) => html`<span class="nowrap">${word}</span>`)
+  return others.reduce((line, word) => html`${line} ${word}`, html`${first}`)
 }
 
 function accountLinks(root: string, area: PageArea): Html {

@@ -4,25 +4,7 @@ import type { PageArea } from '../../pipeline/declarations.ts'
 import { PAGE_SEGMENT } from '../../pipeline/reachability.ts'
 import type { SiteAssets } from './assets.ts'
 
-/** What all pages of the console and the account pages share. */
-export type Site = {
-  readonly apiTitle: string
-  /** The path of BASE_URL, without a slash at its end: a proxy may serve the pages below a path. */
-  readonly root: string
-  /** Whether BASE_URL is https: then the cookie is sent over encrypted connections only. */
-  readonly isSecure: boolean
-  readonly isEnabled: Readonly<Record<PageArea, boolean>>
-  readonly assets: SiteAssets
-  /** Whether the logo is that of BRAND_LOGO. */
-  readonly hasOwnLogo: boolean
-  /** Where success pages lead on to. */
-  readonly frontendUrl: string | undefined
-  /** Whether users may delete their own accounts. */
-  readonly hasSelfDeletion: boolean
-  readonly now: () => number
-}
-
-export type SiteOptions = {
+type SiteOptions = {
   readonly apiTitle: string
   readonly baseUrl: string
   readonly consoleEnabled: boolean
@@ -32,19 +14,26 @@ export type SiteOptions = {
   readonly brand: Brand
 }
 
-export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number): Site {
+/** What all pages of the console and the account pages share. */
+export type Site = ReturnType<typeof createSite>
+
+export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number) {
+  const { apiTitle, frontendUrl, selfDeletion: hasSelfDeletion, brand } = options
   const { pathname, protocol } = new URL(options.baseUrl)
+  const isEnabled: Readonly<Record<PageArea, boolean>> = { console: options.consoleEnabled, account: options.accountPagesEnabled }
   return {
-    apiTitle: options.apiTitle,
+    apiTitle,
+    // Without a slash at its end. A proxy may serve the pages below a path.
     root: pathname.replace(/\/$/, ''),
+    // With https, the cookie is sent over encrypted connections only.
     isSecure: protocol === 'https:',
-    isEnabled: { console: options.consoleEnabled, account: options.accountPagesEnabled },
+    isEnabled,
     assets,
-    hasOwnLogo: options.brand.logo !== undefined,
-    frontendUrl: options.frontendUrl,
-    hasSelfDeletion: options.selfDeletion,
+    hasOwnLogo: brand.logo !== undefined,
+    frontendUrl,
+    hasSelfDeletion,
     now,
-  }
+  } as const
 }
 
 // Only pages of this service: a fixed first segment, then plain characters. No host, no backslash, no control character.
@@ -65,8 +54,6 @@ export function signInPath(area: PageArea, requested: string): string {
   const next = returnPath(requested, area)
   return next === `/${area}/` ? `/${area}/sign-in` : `/${area}/sign-in?next=${encodeURIComponent(next)}`
 }
-
-export const PASSWORD_HINT = 'At least 8 characters. A few random words make a strong password.'
 
 /** The way on to the product, where the settings name its address. */
 export function toFrontend({ frontendUrl, apiTitle }: Site): Html | undefined {

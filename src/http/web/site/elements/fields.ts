@@ -1,22 +1,14 @@
 import { type Html, html } from '../../../../shared/html.ts'
 import type { Answer } from '../../../answers/answers.ts'
+import type { TSchema } from '../../../validation/schema.ts'
+import { InvalidRequest } from '../../../validation/validation-error.ts'
 import { fieldMessage, personalMessage } from '../messages.ts'
 
-/** What is wrong with a form: by field, or with the whole of it. */
-export type Problems = {
-  readonly fields: Readonly<Record<string, string>>
-  readonly message: string | undefined
-  /** For a form that has its own text for an error. */
-  readonly answer?: Answer
-}
+type Field = FieldOptions & { readonly name: string; readonly value?: string | undefined }
 
-export const NO_PROBLEMS: Problems = { fields: {}, message: undefined }
-
-export type Field = {
-  readonly name: string
+type FieldOptions = {
   readonly label: string
   readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | undefined
-  readonly value?: string | undefined
   readonly autocomplete?: string | undefined
   readonly hint?: string | undefined
   /** The element that describes the field, where that is not the hint. */
@@ -25,13 +17,43 @@ export type Field = {
   readonly hasFocus?: boolean | undefined
   readonly minLength?: number | undefined
   readonly maxLength?: number | undefined
+  /** For a field that alone is wrong when the credentials are. */
+  readonly wrong?: string | undefined
+}
+
+/** A field of a form: what it accepts, and how it is shown. A field without a label is not shown. */
+export type FormField = Partial<FieldOptions> & { readonly schema: TSchema }
+export type FormFields = Readonly<Record<string, FormField>>
+
+/** A form as a page shows it: empty, or again with what was sent and what is wrong. */
+export type Form<Name extends string = string> = {
+  /** The fields as they were sent, without passwords. */
+  readonly values: Readonly<Record<string, string | undefined>>
+  /** The problem with the whole form. */
+  readonly problem: Html | undefined
+  /** The input of a field. It shows `value` unless another one was sent. */
+  field(name: Name, options?: Partial<Field>): Html
+}
+
+export function formOf<Fields extends FormFields>(
+  fields: Fields,
+  values: Form['values'] = {},
+  refusal?: Answer,
+): Form<keyof Fields & string> {
+  const { problems, message } = refusal === undefined ? { problems: {}, message: undefined } : problemsOf(refusal, fields)
+  return {
+    values,
+    problem: formProblem(message),
+    field: (name, { value, ...options } = {}) =>
+      inputField({ label: '', ...fields[name], ...options, name, value: values[name] ?? value }, problems),
+  }
 }
 
 /** A labelled input with its hint or its problem, connected to it for screen readers. Of several problems, the first has the focus. */
-export function inputField(field: Field, { fields }: Problems = NO_PROBLEMS): Html {
+export function inputField(field: Field, problems: Readonly<Record<string, string>> = {}): Html {
   const { name, label, type = 'text', value, autocomplete = 'off', hint, isOptional, hasFocus, minLength, maxLength } = field
-  const problem = fields[name]
-  const [faulty] = Object.keys(fields)
+  const problem = problems[name]
+  const [faulty] = Object.keys(problems)
   const isFocused = faulty === undefined ? hasFocus : faulty === name
   const note =
     problem === undefined
@@ -47,8 +69,20 @@ ${note}
 }
 
 /** The problem with a whole form. */
-export function formProblem({ message }: Problems): Html | undefined {
+export function formProblem(message: string | undefined): Html | undefined {
   return message === undefined ? undefined : html`<p class="notice bad" role="alert">${message}</p>\n`
+}
+
+type Select<Value> = {
+  readonly name: string
+  readonly label: string
+  readonly choices: readonly (readonly [value: Value, text: string])[]
+  readonly chosen?: string | undefined
+}
+
+export function selectField<Value extends string | number>({ name, label, choices, chosen }: Select<Value>): Html {
+  const options = choices.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`)
+  return html`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}">${options}</select></div>`
 }
 
 /** A form that is one button. */
@@ -57,23 +91,31 @@ export function actionForm(action: string, label: string, kind: '' | 'primary' |
 }
 
 /** The problems that a refused form shows: validation issues belong to their fields, everything else to the form. */
-export function problemsOf(answer: Answer, labels: Readonly<Record<string, string>> = {}): Problems {
-  const { detail } = answer
-  if (typeof detail === 'string') return { answer, fields: {}, message: personalMessage(answer) }
-  const fields: Record<string, string> = {}
+function problemsOf(
+  answer: Answer,
+  fields: FormFields,
+): { readonly problems: Record<string, string>; readonly message: string | undefined } {
+  const { code, detail } = answer
+  const wrong = Object.entries(fields).flatMap(([name, field]) => (field.wrong === undefined ? [] : [[name, field.wrong]]))
+  if (code === 'wrong_credentials' && wrong.length > 0) return { problems: Object.fromEntries(wrong), message: undefined }
+  if (typeof detail === 'string') return { problems: {}, message: personalMessage(answer) }
+  const problems: Record<string, string> = {}
   const others: string[] = []
   for (const issue of detail) {
     const name = String(issue.loc[1] ?? '')
-    const text = fieldMessage(issue, labels[name])
-    if (name in labels) fields[name] ??= text
+    const label = fields[name]?.label
+    const text = fieldMessage(issue, label)
+    if (label !== undefined) problems[name] ??= text
     else others.push(text)
   }
-  return { answer, fields, message: others[0] ?? summaryOf(Object.keys(fields).length) }
+  const faulty = Object.keys(problems).length
+  const summary = faulty === 1 ? 'One field needs to be corrected.' : 'Some fields need to be corrected.'
+  return { problems, message: others[0] ?? (faulty === 0 ? undefined : summary) }
 }
 
-function summaryOf(faulty: number): string | undefined {
-  if (faulty === 0) return undefined
-  return faulty === 1 ? 'One field needs to be corrected.' : 'Some fields need to be corrected.'
+/** Refuses a form because of one field, for a reason that no schema knows. */
+export function invalidField(name: string, message: string): InvalidRequest {
+  return new InvalidRequest([{ loc: ['body', name], type: 'value_error', msg: `Value error, ${message}` }])
 }
 
 function attribute(name: string, value: string | number | undefined): Html | undefined {

@@ -1,4 +1,5 @@
 import { type Html, html, renderHtml } from '../../../../shared/html.ts'
+import { counted } from '../../../../shared/text.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const UNITS: readonly (readonly [seconds: number, name: string])[] = [
@@ -32,10 +33,9 @@ export function waitOf(at: number, now: number): Html {
 }
 
 function lengthText(seconds: number): string | undefined {
-  const [length, name] = UNITS.find(([unit]) => seconds >= unit) ?? []
+  const [length, name = ''] = UNITS.find(([unit]) => seconds >= unit) ?? []
   if (length === undefined) return undefined
-  const count = Math.floor(seconds / length)
-  return `${count} ${name}${count === 1 ? '' : 's'}`
+  return counted(Math.floor(seconds / length), name)
 }
 
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
@@ -76,8 +76,7 @@ export function clientOf(userAgent: string | undefined): Html {
 
 /** `16 Nov, 09:30`, in UTC. */
 export function momentText(at: number): string {
-  const date = new Date(at)
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}, ${date.toISOString().slice(11, 16)}`
+  return `${dateText(at).slice(0, -5)}, ${new Date(at).toISOString().slice(11, 16)}`
 }
 
 /** `12,345` */

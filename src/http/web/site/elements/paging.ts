@@ -2,11 +2,11 @@ import { type Html, html } from '../../../../shared/html.ts'
 import { Type } from '../../../validation/schema.ts'
 
 /** How a list is divided into pages with numbers. The first page is number 1. */
-type Paging = { readonly size: number; readonly maxPage: number }
+type Paging = ReturnType<typeof pagingOf>
 
 export type ListPage<Item> = { readonly items: readonly Item[]; readonly page: number; readonly hasMore: boolean }
 
-export function pagingOf({ size, maxItems }: { readonly size: number; readonly maxItems: number }): Paging {
+export function pagingOf({ size, maxItems }: { readonly size: number; readonly maxItems: number }) {
   return { size, maxPage: Math.ceil(maxItems / size) }
 }
 
@@ -44,9 +44,17 @@ export function laterPage(page: number | undefined): number | undefined {
   return page === 1 ? undefined : page
 }
 
+/** The page of a list as the query of an address, such as the one that a change leads back to. */
+export function pagePlace({ page }: { readonly page?: number | undefined }): string {
+  return queryText({ page: laterPage(page) })
+}
+
 /** Links to the pages before and after this one; nothing for a list that has one page only. */
 export function pagesFooter({ page, hasMore }: Omit<ListPage<unknown>, 'items'>, to: (page: number) => string): Html | undefined {
-  return stepsFooter({ back: page > 1 ? previousLink(to(page - 1)) : undefined, on: hasMore ? nextLink(to(page + 1)) : undefined })
+  return stepsFooter({
+    back: page > 1 ? stepLink(to(page - 1), '← Previous') : undefined,
+    on: hasMore ? stepLink(to(page + 1), 'Next →') : undefined,
+  })
 }
 
 /** The links below a list: to what comes before the part that is shown, and to what comes after it. */
@@ -54,17 +62,10 @@ export function stepsFooter({ back, on }: { readonly back?: Html | undefined; re
   return (back ?? on) && html`<footer class="pages">${back ?? html`<span></span>`}${on}</footer>`
 }
 
-export function previousLink(to: string): Html {
-  return html`<a class="button small" rel="prev" href="${to}">← Previous</a>`
-}
-
-export function nextLink(to: string, text = 'Next →'): Html {
-  return html`<a class="button small" rel="next" href="${to}">${text}</a>`
-}
-
-/** Leads to the beginning of a list that continues from a place, such as an ID, and has no numbers. */
-export function startLink(to: string, text: string): Html {
-  return html`<a class="button small" href="${to}">${text}</a>`
+/** A step in a list. A list that continues from a place, such as an ID, has no numbers: back leads to its beginning. */
+export function stepLink(to: string, text: '← Previous' | 'Next →' | 'Older →' | 'Newest' | 'Oldest'): Html {
+  const rel = text.startsWith('←') ? html` rel="prev"` : text.endsWith('→') ? html` rel="next"` : undefined
+  return html`<a class="button small"${rel} href="${to}">${text}</a>`
 }
 
 /** The query of an address, with its question mark. A value that is undefined or empty is left out. */

@@ -1,6 +1,9 @@
+import type { ApiKey } from '../../../../model/api-key.ts'
+import type { ListedSession } from '../../../../model/session.ts'
 import { type Html, html } from '../../../../shared/html.ts'
+import { ageOf, clientOf, dateOf, shortText } from './format.ts'
 
-type Cell = Html | string
+export type Cell = Html | string
 
 export type Table = {
   readonly title: string
@@ -21,11 +24,11 @@ export type Table = {
 export function tableCard({ title, hidesTitle = false, heads, rows, hasActions = false, empty, header, footer }: Table): Html {
   const id = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
   return html`<section class="card flush" aria-labelledby="${id}"><header${hidesTitle && !header ? html` class="hidden"` : ''}><h2 id="${id}"${hidesTitle ? html` class="hidden"` : ''}>${title}</h2>${header}</header>
-${rows.length === 0 ? empty : table(id, heads, rows, hasActions)}${footer}
+${rows.length === 0 ? empty : table({ id, heads, rows, hasActions })}${footer}
 </section>`
 }
 
-function table(id: string, heads: readonly string[], rows: Table['rows'], hasActions: boolean): Html {
+function table({ id, heads, rows, hasActions }: Pick<Table, 'heads' | 'rows' | 'hasActions'> & { readonly id: string }): Html {
   return html`<div class="scroll"><table aria-labelledby="${id}">
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}${hasActions ? html`<th scope="col"><span class="hidden">Actions</span></th>` : ''}</tr></thead>
 <tbody>
@@ -67,4 +70,59 @@ export function tabs(label: string, entries: readonly { readonly to: string; rea
   const tab = ({ to, text, isShown }: (typeof entries)[number]) =>
     html`<li><a href="${to}"${isShown ? html` aria-current="page"` : ''}>${text}</a></li>`
   return html`<nav aria-label="${label}"><ul class="tabs">${entries.map(tab)}</ul></nav>`
+}
+
+/** Whether a key works now. */
+export function keyBadge({ isActive, expiresAt }: ApiKey, now: number): Html {
+  if (!isActive) return badge('bad', 'Disabled')
+  return expiresAt !== undefined && expiresAt <= now ? badge('warn', 'Expired') : badge('good', 'Active')
+}
+
+/** The beginning of the secret or, for a key of an older version, of the id. */
+export function keyPrefix({ prefix, id }: ApiKey): Html {
+  return html`<span class="mono">${prefix === undefined ? id.slice(0, 8) : `${prefix}…`}</span>`
+}
+
+/** The cells for Created, Expires and Last used. */
+export function keyTimes({ createdAt, expiresAt, lastUsedAt }: ApiKey, now: number): readonly Html[] {
+  const expires = expiresAt === undefined ? NEVER : dateOf(expiresAt)
+  return [dateOf(createdAt), expires, lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now)]
+}
+
+export const KEY_HEADS = ['API key', 'Status', 'Access', 'Created', 'Expires', 'Last used']
+
+export function keyCells(key: ApiKey, now: number, href?: string): readonly Cell[] {
+  return [mainCell(shortText(key.name), keyPrefix(key), href), keyBadge(key, now), key.access, ...keyTimes(key, now)]
+}
+
+export const SESSION_HEADS = ['Client', 'Signed in', 'Last seen']
+
+export function sessionCells({ ip, userAgent, createdAt, lastSeenAt }: ListedSession, now: number, unknownIp: string): readonly Cell[] {
+  return [mainCell(clientOf(userAgent), ip ?? unknownIp), ageOf(createdAt, now), ageOf(lastSeenAt, now)]
+}
+
+type SplitCard = {
+  readonly id: string
+  readonly title: string
+  readonly text: string
+  /** For a field that the text describes. */
+  readonly textId?: string
+  readonly content: Html
+}
+
+/** A card that says what its form does, beside the form. */
+export function splitCard({ id, title, text, textId, content }: SplitCard): Html {
+  return html`<section class="card split" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2>
+<p class="quiet"${textId === undefined ? '' : html` id="${textId}"`}>${text}</p></header>
+${content}</section>`
+}
+
+type DeletionCard = Pick<SplitCard, 'title' | 'text'> & { readonly action: string; readonly name: string }
+
+/** Deletes something for good, with a second click. */
+export function deletionCard({ title, text, action, name }: DeletionCard): Html {
+  const content = html`<details class="confirm"><summary>Delete…</summary>
+<form method="post" action="${action}"><p>Delete <strong>${name}</strong> for good?</p><button class="danger">Delete</button></form>
+</details>`
+  return splitCard({ id: 'deletion', title, text, content })
 }

@@ -1,0 +1,36 @@
+import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import { Email, FirstName, LastName, NewPassword } from '../../validation/schema.ts'
+import type { Form } from './elements/fields.ts'
+
+export const PASSWORD_HINT = 'At least 8 characters. A few random words make a strong password.'
+
+export const NAME_FIELDS = {
+  first_name: { schema: FirstName, label: 'First name', autocomplete: 'given-name', maxLength: NAME_MAX_LENGTH },
+  last_name: { schema: LastName, label: 'Last name', autocomplete: 'family-name', maxLength: NAME_MAX_LENGTH },
+} as const
+
+/** The fields of a new account. */
+export const NEW_ACCOUNT_FIELDS = {
+  email: { schema: Email, label: 'Email', type: 'email', autocomplete: 'username' },
+  ...NAME_FIELDS,
+  password: { schema: NewPassword, label: 'Password', type: 'password', autocomplete: 'new-password', hint: PASSWORD_HINT },
+} as const
+
+type NewAccount = Readonly<Record<keyof typeof NEW_ACCOUNT_FIELDS, string>>
+
+/** The new account that a form describes. */
+export function registrantOf({ email, password, first_name: firstName, last_name: lastName }: NewAccount) {
+  return { email, password, firstName, lastName }
+}
+
+type Names = Form<keyof typeof NAME_FIELDS>
+
+/** Both names, side by side. */
+export function namePair(
+  { field }: Names,
+  options: { readonly [Name in keyof typeof NAME_FIELDS]?: Parameters<Names['field']>[1] } = {},
+): Html {
+  return html`<div class="pair">${field('first_name', options.first_name)}
+${field('last_name', options.last_name)}</div>`
+}

@@ -1,0 +1,70 @@
+import type { Audit } from '../../../domain/audit/audit.service.ts'
+import type { KeyDirectory } from '../../../domain/keys/key-use.ts'
+import type { ApiKeys } from '../../../domain/keys/keys.service.ts'
+import type { LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
+import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
+import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
+import type { ActivityLog } from '../../../domain/operations/activity.ts'
+import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
+import type { FirstAdmin } from '../../../domain/sign-in/first-admin.service.ts'
+import type { Login } from '../../../domain/sign-in/login.service.ts'
+import type { PasswordReset } from '../../../domain/sign-in/password-reset.service.ts'
+import type { Registration } from '../../../domain/sign-in/registration.service.ts'
+import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
+import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
+import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
+import type { Users } from '../../../domain/users/users.service.ts'
+import type { WebhookAdministration } from '../../../domain/webhooks/webhook-administration.service.ts'
+import type { KeptMails } from '../../../model/mail.ts'
+import type { Cookies } from './cookies.ts'
+import type { createPageRoutes } from './page-routes.ts'
+import type { Site } from './site.ts'
+
+/** The services that pages call: the same rules as those of the API. */
+export type PageServices = {
+  readonly apiKeys: ApiKeys
+  readonly audit: Audit
+  readonly firstAdmin: FirstAdmin
+  readonly keyDirectory: KeyDirectory
+  readonly leakedKeys: LeakedKeys
+  readonly limiter: Limiter
+  readonly login: Login
+  readonly mailAdministration: MailAdministration
+  /** The limits of the sign-in pages. */
+  readonly pageLimiter: Limiter
+  readonly passwordReset: PasswordReset
+  readonly registration: Registration
+  readonly selfDeletion: SelfDeletion
+  readonly sessions: Sessions
+  readonly userAdministration: UserAdministration
+  readonly userDirectory: UserDirectory
+  readonly users: Users
+  readonly webhooks: WebhookAdministration
+}
+
+/** What a check of `latchkey doctor` found. */
+type CheckResult = {
+  readonly check: string
+  readonly verdict: 'ok' | 'warning' | 'error'
+  readonly message: string
+  readonly advice?: string
+}
+
+/** A setting as admins see it. A secret has no value here, only whether it is set. */
+export type SettingView = { readonly name: string; readonly value: string | undefined; readonly isSecret: boolean; readonly isSet: boolean }
+
+/** What the console shows that no service provides. */
+export type PageViews = {
+  /** The results of the last checks, and when they were made. Undefined while the first ones run. */
+  readonly examine: () => Promise<{ readonly at: number; readonly findings: readonly CheckResult[] } | undefined>
+  readonly settings: readonly SettingView[]
+  /** The mails that are kept as files; undefined where a mail server sends them. */
+  readonly keptMails: KeptMails | undefined
+  readonly activity: Pick<ActivityLog, 'lastDay'>
+}
+
+/** Declares the pages of one area. */
+export type PageRoutes = ReturnType<typeof createPageRoutes>
+
+/** What every page gets. */
+export type PageParts = PageServices & PageViews & { readonly site: Site; readonly cookies: Cookies }
