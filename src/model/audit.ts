@@ -49,14 +49,12 @@ export type AuditVerification = {
 }
 
 export type VerifyOptions = {
-  readonly onProgress?: OnVerified | undefined
+  /** Called with the number of checked events and of all sealed ones. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined
   readonly signal?: AbortSignal | undefined
   /** An end of the chain that was kept elsewhere. A chain without it was cut off, replaced or begun anew. */
   readonly expected?: ChainPlace | undefined
 }
-
-/** Called with the number of checked events and of all sealed ones. */
-export type OnVerified = (done: number, total: number) => void
 
 /** Which events to list. The ends of the period belong to it. */
 export type EventFilter = {

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, type KeyObject, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { Seal, WrittenEvent } from '../model/audit.ts'
+import type { AuditMark, EventSeal, Seal, WrittenEvent } from '../model/audit.ts'
 import type { StoredEvent } from '../model/event.ts'
 import { deriveKeys, type Secrets } from './derived-keys.ts'
 
@@ -9,15 +9,7 @@ type Sealed = 'event' | 'link' | 'anchor' | 'head'
 /** `unknown`: it was made with a secret that this process does not have. */
 type SealState = 'valid' | 'invalid' | 'unknown'
 
-export type AuditSeals = {
-  /** Names the current key. */
-  readonly currentKey: string
-  seal(what: Sealed, content: string): Seal
-  check(what: Sealed, content: string, seal: Seal): SealState
-}
-
-/** An event before it has an id. */
-type UnnumberedEvent = Omit<StoredEvent, 'id'>
+export type AuditSeals = ReturnType<typeof createAuditSeals>
 
 /** The link that precedes the first one has this hash. */
 export const NO_HASH = ''
@@ -27,16 +19,17 @@ const MAC_CHARACTERS = 22
 const KEY_NAME_CHARACTERS = 8
 
 /** Keys derived from SECRET_KEY seal; those of its fallbacks only check. */
-export function createAuditSeals(secrets: Secrets): AuditSeals {
-  const keys = deriveKeys(secrets, 'audit-seals').map((key) => ({ name: nameOf(key), key: createSecretKey(key) }))
-  const [current] = keys
-  if (current === undefined) throw new Error('there is no secret')
-  const byName = new Map(keys.map(({ name, key }) => [name, key]))
+export function createAuditSeals(secrets: Secrets) {
+  const keys = deriveKeys(secrets, 'audit-seals')
+  const byName = new Map(keys.map((key) => [nameOf(key), createSecretKey(key)]))
+  const current = createSecretKey(keys[0])
+  const currentKey = nameOf(keys[0])
 
   return {
-    currentKey: current.name,
-    seal: (what, content) => ({ mac: macOf(current.key, what, content), macKey: current.name }),
-    check(what, content, { mac, macKey }) {
+    /** Names the current key. */
+    currentKey,
+    seal: (what: Sealed, content: string): Seal => ({ mac: macOf(current, what, content), macKey: currentKey }),
+    check(what: Sealed, content: string, { mac, macKey }: Seal): SealState {
       const key = byName.get(macKey)
       if (key === undefined) return 'unknown'
       const expected = Buffer.from(macOf(key, what, content))
@@ -62,23 +55,22 @@ export function digestOf(event: Pick<WrittenEvent, 'salt' | 'ip' | 'detail'>): s
 }
 
 /** What the process that writes an event vouches for. */
-export function eventContent(event: UnnumberedEvent, digest: string): string {
+export function eventContent(event: Omit<StoredEvent, 'id'>, digest: string): string {
   const { at, kind, actor, via, target, keyId, requestId } = event
   return JSON.stringify([at, kind, actor, via, target, keyId, requestId, digest])
 }
-
-type Link = { readonly position: number; readonly sealedAt: number; readonly digest: string }
 
 /**
  * The hash of a link: it depends on its event and on every link before it. The HMAC of the event belongs to it: if that could be changed,
  * a copy of the event would no longer be recognised as one.
  */
-export function linkHash(previousHash: string, { position, sealedAt, digest }: Link, event: Omit<WrittenEvent, 'macKey'>): string {
+export function linkHash(previousHash: string, link: Pick<EventSeal, 'position' | 'sealedAt' | 'digest'>, event: WrittenEvent): string {
+  const { position, sealedAt, digest } = link
   return sha256([previousHash, position, sealedAt, event.id, event.mac, eventContent(event, digest)])
 }
 
 /** What the HMAC of an end of the chain vouches for. */
-export function markContent({ position, hash, markedAt }: { position: number; hash: string; markedAt: number }): string {
+export function markContent({ position, hash, markedAt }: Pick<AuditMark, 'position' | 'hash' | 'markedAt'>): string {
   return JSON.stringify([position, hash, markedAt])
 }
 

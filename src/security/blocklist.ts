@@ -71,7 +71,7 @@ async function openPlainFile(handle: FileHandle, size: number, start: number): P
     throw new Error(
       `has ${Math.round(size / 1_000_000)} MB and is not ordered by bytes, as a list of more than ${MAX_UNORDERED_BYTES / 1_000_000} MB has to be; run \`LC_ALL=C sort -u\` on it (docs/operations.md)`,
     )
-  return { ...file, close: () => handle.close() }
+  return file
 }
 
 /** Reads a list of passwords in any order. Memory holds six bytes of the hash of each. */

@@ -1,9 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createSigner } from 'fast-jwt'
 
-/** A key pair for ES256. The private part is PEM and leaves the process only encrypted. */
-type SigningKeyPair = { readonly id: string; readonly publicJwk: string; readonly privateKey: string }
-
 /** The content of a token that other services verify without asking. Times are in seconds. */
 type OfflineClaims = {
   readonly iss: string
@@ -20,7 +17,8 @@ type OfflineClaims = {
 
 export type SignOffline = (claims: OfflineClaims) => string
 
-export function generateSigningKeyPair(): SigningKeyPair {
+/** A key pair for ES256. The private part is PEM and leaves the process only encrypted. */
+export function generateSigningKeyPair() {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const id = randomUUID()
   const publicJwk = JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid: id, alg: 'ES256', use: 'sig' })

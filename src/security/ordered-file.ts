@@ -1,133 +1,107 @@
 import { hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 
-const HASH_DIGITS = 40
-// The longest line: a hash, a colon, a count and a line break. A read of this many bytes contains the beginning of a line, and its hash.
-const HASH_PROBE_BYTES = 192
+type OrderedFile = {
+  readonly handle: FileHandle
+  /** The offset of the first line. */
+  readonly start: number
+  readonly size: number
+  /** What the lines are ordered by. A line is bytes in latin1, so that texts compare as `LC_ALL=C sort` compares them. */
+  readonly keyOf: (line: string) => string
+  /** A line that does not fit into a read of this many bytes takes further ones. */
+  readonly probeBytes: number
+}
+
+type Line = { readonly start: number; readonly end: number; readonly key: string }
+
 const BLOCK_BYTES = 4096
 const SAMPLES = 64
 const LINE_BREAK = 10
-const HASH = /^[0-9A-F]{40}$/
-
-type HashLine = { readonly start: number; readonly hash: string }
 
 /**
- * Searches a file of SHA-1 hashes in ascending order, one per line, as the Pwned Passwords downloader writes it. Nothing is kept in memory:
- * a search is a binary search of small reads outside of the event loop, about 23 of them in a file of 40 GB.
+ * Searches a file of lines in ascending order. Nothing is kept in memory: a search is a binary search of small reads outside of the event
+ * loop, about 23 of them in a file of 40 GB.
  */
-export async function openHashFile(handle: FileHandle, size: number) {
-  /** The first line that starts at an offset or later, if there is one within a probe. */
-  async function lineFrom(offset: number): Promise<HashLine | undefined> {
-    // The byte before the offset says whether a line starts there.
-    const from = Math.max(offset - 1, 0)
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HASH_PROBE_BYTES), 0, HASH_PROBE_BYTES, from)
-    const found = offset === 0 ? -1 : buffer.subarray(0, bytesRead).indexOf(LINE_BREAK)
-    if (offset > 0 && found === -1) return undefined
-    const text = buffer.toString('latin1', found + 1, Math.min(found + 1 + HASH_DIGITS, bytesRead)).toUpperCase()
-    return text === '' ? undefined : { start: from + found + 1, hash: text }
+function createSearch({ handle, start, size, keyOf, probeBytes }: OrderedFile) {
+  async function read(from: number, length: number): Promise<{ readonly bytes: Buffer; readonly isEnd: boolean }> {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from)
+    return { bytes: buffer.subarray(0, bytesRead), isEnd: bytesRead === 0 || from + bytesRead >= size }
   }
 
-  async function requireOrder(): Promise<void> {
-    let previous = ''
+  /** The first line that starts at an offset or later. */
+  async function lineFrom(offset: number, length = probeBytes): Promise<Line | undefined> {
+    // The byte before the offset says whether a line starts there.
+    const from = offset === start ? start : offset - 1
+    const { bytes, isEnd } = await read(from, length)
+    const before = offset === start ? -1 : bytes.indexOf(LINE_BREAK)
+    const first = before === -1 && offset !== start ? bytes.length : before + 1
+    const lineBreak = bytes.indexOf(LINE_BREAK, first)
+    if (lineBreak === -1 && !isEnd) return lineFrom(offset, length * 2)
+    if (lineBreak === -1 && first >= bytes.length) return undefined
+    const end = lineBreak === -1 ? bytes.length : lineBreak
+    return { start: from + first, end: from + end, key: keyOf(bytes.toString('latin1', first, end)) }
+  }
+
+  async function* samples(): AsyncGenerator<Line> {
     for (let sample = 0; sample < SAMPLES; sample++) {
-      const line = await lineFrom(Math.floor((size * sample) / SAMPLES))
-      if (line === undefined) continue
-      if (!HASH.test(line.hash)) throw new Error(`has a line without a SHA-1 hash, at byte ${line.start}`)
-      if (line.hash < previous) throw new Error(`is not ordered by hash, at byte ${line.start}`)
-      previous = line.hash
+      const line = await lineFrom(start + Math.floor(((size - start) * sample) / SAMPLES))
+      if (line !== undefined) yield line
     }
   }
 
-  async function includes(password: string): Promise<boolean> {
-    const wanted = hash('sha1', password).toUpperCase()
-    let low = 0
+  async function includes(wanted: string): Promise<boolean> {
+    let low = start
     let high = size
-    // A line with the wanted hash starts at `low` or later, and before `high`.
+    // A line with the wanted key starts at `low` or later, and before `high`.
     while (high - low > BLOCK_BYTES) {
       const middle = low + Math.floor((high - low) / 2)
       const line = await lineFrom(middle)
-      if (line === undefined || line.start >= high || line.hash > wanted) high = middle
-      else if (line.hash === wanted) return true
-      else low = line.start + HASH_DIGITS
-    }
-    return blockIncludes(low, high, wanted)
-  }
-
-  async function blockIncludes(low: number, high: number, wanted: string): Promise<boolean> {
-    const from = Math.max(low - HASH_DIGITS, 0)
-    const length = high - from + HASH_PROBE_BYTES
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from)
-    const lines = buffer.toString('latin1', 0, bytesRead).split('\n')
-    return lines.some((line) => line.slice(0, HASH_DIGITS).toUpperCase() === wanted)
-  }
-
-  await requireOrder()
-  return { includes, close: () => handle.close() }
-}
-
-const PROBE_BYTES = 4096
-
-/** Bytes in latin1, so that texts compare as `LC_ALL=C sort` compares them. */
-type Line = { readonly start: number; readonly end: number; readonly text: string }
-
-/**
- * Searches a file of passwords, one per line, ordered by bytes. Nothing is kept in memory: a search is a binary search of small reads.
- * Undefined if samples of the file are not ordered. `start` is the offset of the first line.
- */
-export async function openPasswordFile(handle: FileHandle, start: number, size: number) {
-  let ending = ''
-
-  /** The first line that starts at an offset or later. */
-  async function lineFrom(offset: number, length = PROBE_BYTES): Promise<Line | undefined> {
-    // The byte before the offset says whether a line starts there.
-    const from = offset === start ? start : offset - 1
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from)
-    const bytes = buffer.subarray(0, bytesRead)
-    const first = offset === start ? 0 : afterBreak(bytes)
-    const end = bytes.indexOf(LINE_BREAK, first)
-    if (end !== -1) return { start: from + first, end: from + end, text: bytes.toString('latin1', first, end) }
-    const isWhole = bytesRead === 0 || from + bytesRead >= size
-    if (!isWhole) return lineFrom(offset, length * 2)
-    if (first >= bytesRead) return undefined
-    // The last line may have no line break.
-    const text = bytes.toString('latin1', first)
-    return { start: from + first, end: size, text: text.endsWith(ending) ? text : text + ending }
-  }
-
-  async function isOrdered(): Promise<boolean> {
-    let previous = ''
-    for (let sample = 0; sample < SAMPLES; sample++) {
-      const line = await lineFrom(start + Math.floor(((size - start) * sample) / SAMPLES))
-      if (line === undefined) continue
-      const next = (await lineFrom(line.end + 1)) ?? line
-      if (line.text < previous || next.text < line.text) return false
-      previous = next.text
-    }
-    return true
-  }
-
-  const firstLine = await lineFrom(start)
-  if (firstLine?.text.endsWith('\r')) ending = '\r'
-
-  async function includes(password: string): Promise<boolean> {
-    const wanted = Buffer.from(password).toString('latin1') + ending
-    let low = start
-    let high = size
-    // The wanted line starts at `low` or later, and before `high`.
-    while (low < high) {
-      const line = await lineFrom(low + Math.floor((high - low) / 2))
-      if (line?.text === wanted) return true
-      if (line === undefined || line.start >= high || line.text > wanted) high = low + Math.floor((high - low) / 2)
+      if (line === undefined || line.start >= high || line.key > wanted) high = middle
+      else if (line.key === wanted) return true
       else low = line.end + 1
     }
-    return false
+    const { bytes, isEnd } = await read(low, high - low + wanted.length + probeBytes)
+    const lines = bytes.toString('latin1').split('\n')
+    // The last one may be cut off, unless the file ends with it.
+    return (isEnd ? lines : lines.slice(0, -1)).some((line) => line !== '' && keyOf(line) === wanted)
   }
 
-  return (await isOrdered()) ? { includes } : undefined
+  return { lineFrom, samples, includes }
 }
 
-/** Where the next line starts; the end if there is none. */
-function afterBreak(bytes: Buffer): number {
-  const found = bytes.indexOf(LINE_BREAK)
-  return found === -1 ? bytes.length : found + 1
+const HASH_DIGITS = 40
+const HASH = /^[0-9A-F]{40}$/
+// Of an empty line at the end of the file: greater than every hash.
+const NO_HASH = '~'
+
+/** Searches a file of SHA-1 hashes in ascending order, one per line, as the Pwned Passwords downloader writes it. */
+export async function openHashFile(handle: FileHandle, size: number) {
+  const keyOf = (line: string) => line.slice(0, HASH_DIGITS).toUpperCase() || NO_HASH
+  // Two of the longest lines: a hash, a colon, a count and a line break.
+  const file = createSearch({ handle, start: 0, size, keyOf, probeBytes: 192 })
+  let previous = ''
+  for await (const { start, key } of file.samples()) {
+    if (key === NO_HASH) continue
+    if (!HASH.test(key)) throw new Error(`has a line without a SHA-1 hash, at byte ${start}`)
+    if (key < previous) throw new Error(`is not ordered by hash, at byte ${start}`)
+    previous = key
+  }
+  return { includes: (password: string) => file.includes(hash('sha1', password).toUpperCase()), close: () => handle.close() }
+}
+
+/** Searches a file of passwords, one per line, ordered by bytes. Undefined if samples of the file are not ordered. */
+export async function openPasswordFile(handle: FileHandle, start: number, size: number) {
+  let ending = ''
+  // The last line may have no line break.
+  const keyOf = (line: string) => (line.endsWith(ending) ? line : line + ending)
+  const file = createSearch({ handle, start, size, keyOf, probeBytes: 4096 })
+  if ((await file.lineFrom(start))?.key.endsWith('\r')) ending = '\r'
+  let previous = ''
+  for await (const line of file.samples()) {
+    const next = (await file.lineFrom(line.end + 1)) ?? line
+    if (line.key < previous || next.key < line.key) return undefined
+    previous = next.key
+  }
+  const includes = (password: string) => file.includes(Buffer.from(password).toString('latin1') + ending)
+  return { includes, close: () => handle.close() }
 }

@@ -2,25 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import type { createEqualWork, MeasureFamilies } from './foreign/equal-work.ts'
-import { PASSWORD_COST } from './foreign/foreign-hash.ts'
+import { PASSWORD_COST, unpadded } from './foreign/foreign-hash.ts'
 import { createPasswordQueue } from './password-queue.ts'
 
-export type Passwords = {
-  hash(password: string, signal?: AbortSignal): Promise<string>
-  /**
-   * Takes the same time without a hash, and returns false: the response time does not show whether an account exists. While accounts have
-   * hashes of other systems, `foreignKinds` lists their kinds, and each comparison costs as much as any other.
-   */
-  matches(password: string, passwordHash: string | undefined, signal?: AbortSignal, foreignKinds?: readonly string[]): Promise<boolean>
-  /** Refuses if the queue is full, so that an overload costs as little as possible. */
-  requireRoom(): void
-  needsRehash(passwordHash: string): boolean
-  /** For the metrics: the length of the queue, and the total time that passwords have waited in it. */
-  waiting(): number
-  waitedMs(): number
-  /** For the status page: the longest queue since the last call. */
-  takeLongestQueue(): number
-}
+export type Passwords = ReturnType<typeof createPasswords>
 
 type PasswordOptions = { readonly memoryKiB: number; readonly passes: number; readonly maxWaitMs: number }
 
@@ -37,7 +22,7 @@ export const PASSWORD_OPTIONS: PasswordOptions = { ...PASSWORD_COST, maxWaitMs: 
 export function createPasswords(
   { memoryKiB, passes, maxWaitMs }: PasswordOptions = PASSWORD_OPTIONS,
   measure?: MeasureFamilies | undefined,
-): Passwords {
+) {
   const cost = { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: 1 }
   const costPrefix = prefixOf({ memoryKiB, passes })
   // biome-ignore lint/style/noProcessEnv: not a setting of the service, but the variable that libuv itself reads
@@ -54,8 +39,17 @@ export function createPasswords(
   }
 
   return {
-    hash: (password, signal) => queue.run(() => hash(password, cost), signal),
-    async matches(password, passwordHash, signal, foreignKinds = []) {
+    hash: (password: string, signal?: AbortSignal): Promise<string> => queue.run(() => hash(password, cost), signal),
+    /**
+     * Takes the same time without a hash, and returns false: the response time does not show whether an account exists. While accounts have
+     * hashes of other systems, `foreignKinds` lists their kinds, and each comparison costs as much as any other.
+     */
+    async matches(
+      password: string,
+      passwordHash: string | undefined,
+      signal?: AbortSignal,
+      foreignKinds: readonly string[] = [],
+    ): Promise<boolean> {
       const isNative = passwordHash !== undefined && isHashOf(costPrefix, passwordHash)
       const isForeign = foreignKinds.length > 0 || !(isNative || passwordHash === undefined)
       const matchesForeign = isForeign ? await prepareForeign(isNative ? undefined : passwordHash, foreignKinds) : undefined
@@ -65,10 +59,13 @@ export function createPasswords(
         return isNative ? isMatch : isForeignMatch === true
       }, signal)
     },
-    needsRehash: (passwordHash) => !isHashOf(costPrefix, passwordHash),
+    needsRehash: (passwordHash: string): boolean => !isHashOf(costPrefix, passwordHash),
+    /** Refuses if the queue is full, so that an overload costs as little as possible. */
     requireRoom: queue.requireRoom,
+    /** For the metrics: the length of the queue, and the total time that passwords have waited in it. */
     waiting: queue.waiting,
     waitedMs: queue.waitedMs,
+    /** For the status page. */
     takeLongestQueue: queue.takeLongest,
   }
 }
@@ -101,8 +98,4 @@ export function hashingThreads(cores: number, threadPoolSize: string | undefined
   const size = threadPoolSize === undefined ? LIBUV_THREADS : Number.parseInt(threadPoolSize, 10) || 1
   const threads = Math.min(Math.max(size, 1), MAX_LIBUV_THREADS)
   return Math.max(Math.min(cores, threads - 1), 1)
-}
-
-function unpadded(bytes: Buffer): string {
-  return bytes.toString('base64').replaceAll('=', '')
 }

@@ -1,35 +1,26 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { DerivedKeys } from './derived-keys.ts'
 
-/** Encrypts text that is stored in the database, so that a copy of the database without SECRET_KEY does not reveal it. */
-type Sealer = {
-  /** The label, such as the id of the row, is part of the encryption: the result cannot be opened under another label. */
-  seal(text: string, label: string): string
-  /** Undefined if none of the secrets opens it. */
-  open(sealed: string, label: string): Opened | undefined
-}
-
-type Opened = {
-  readonly text: string
-  /** False if a former secret opened it: then it should be sealed again. */
-  readonly isCurrent: boolean
-}
-
 const ALGORITHM = 'aes-256-gcm'
 const VERSION = 'v1.'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** AES-256-GCM with a random nonce: version, then base64url of the nonce, the tag and the encrypted text. */
-export function createSealer(keys: DerivedKeys): Sealer {
+/**
+ * Encrypts text that is stored in the database, so that a copy of the database without SECRET_KEY does not reveal it. AES-256-GCM with a
+ * random nonce: version, then base64url of the nonce, the tag and the encrypted text.
+ */
+export function createSealer(keys: DerivedKeys) {
   return {
-    seal(text, label) {
+    /** The label, such as the id of the row, is part of the encryption: the result cannot be opened under another label. */
+    seal(text: string, label: string): string {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(ALGORITHM, keys[0], nonce).setAAD(Buffer.from(label))
       const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return VERSION + Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64url')
     },
-    open(sealed, label) {
+    /** Undefined if none of the secrets opens it. If it is not the current one, the text should be sealed again. */
+    open(sealed: string, label: string): { readonly text: string; readonly isCurrent: boolean } | undefined {
       for (const [index, key] of keys.entries()) {
         const text = decrypt(sealed, label, key)
         if (text !== undefined) return { text, isCurrent: index === 0 }

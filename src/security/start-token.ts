@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const TOKEN_BYTES = 18
 
@@ -9,9 +9,5 @@ export function generateStartToken(): string {
 
 /** Takes the same time however much of the token is right. */
 export function isSameToken(given: string, token: string): boolean {
-  return timingSafeEqual(digestOf(given), digestOf(token))
-}
-
-function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'))
 }

@@ -19,12 +19,7 @@ export type Claims = {
   readonly issuedAt: number | undefined
 }
 
-export type Tokens = {
-  forSession(kind: 'access' | 'refresh' | 'page', userId: number, sessionId: string): string
-  forMail(kind: MailTokenKind, userId: number, version: number): string
-  /** Throws `token_invalid` or `token_expired`. */
-  read(token: string, kind: TokenKind): Claims
-}
+export type Tokens = ReturnType<typeof createTokens>
 
 export const LIFETIME_MINUTES: Readonly<Record<TokenKind, number>> = {
   access: 120,
@@ -51,7 +46,7 @@ export function isTokenShaped(text: string): boolean {
 }
 
 /** Signs with the current secret, and accepts tokens that it or one of the fallbacks has signed. */
-export function createTokens(secrets: Secrets, now: () => number): Tokens {
+export function createTokens(secrets: Secrets, now: () => number) {
   const sign = createSigner({ key: Buffer.from(secrets[0]), algorithm: 'HS256' })
   const verifiers = secrets.map(createSignatureVerifier)
   const remembered = new Map<string, VerifiedToken>()
@@ -81,9 +76,10 @@ export function createTokens(secrets: Secrets, now: () => number): Tokens {
   }
 
   return {
-    forSession: (kind, userId, sessionId) => issue(kind, userId, { sid: sessionId }),
-    forMail: (kind, userId, version) => issue(kind, userId, { ver: version }),
-    read(token, kind) {
+    forSession: (kind: Exclude<TokenKind, MailTokenKind>, userId: number, sessionId: string) => issue(kind, userId, { sid: sessionId }),
+    forMail: (kind: MailTokenKind, userId: number, version: number) => issue(kind, userId, { ver: version }),
+    /** Throws `token_invalid` or `token_expired`. */
+    read(token: string, kind: TokenKind): Claims {
       const verified = verifyOnce(token)
       if (verified.kind !== kind) throw new Refusal('token_invalid', `typ is not ${kind}`)
       if (now() >= verified.claims.expiresAt) throw new Refusal('token_expired')

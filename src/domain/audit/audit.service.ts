@@ -1,4 +1,4 @@
-import type { AuditVerification, EventFilter, EventPlace, VerifyOptions } from '../../model/audit.ts'
+import type { EventFilter, EventPlace, VerifyOptions } from '../../model/audit.ts'
 import type { Actor, Operator } from '../../model/caller.ts'
 import { type AuditedEvent, type EventDetail, isAudited, type StoredEvent } from '../../model/event.ts'
 import { type AuditSeals, createAuditSeals, createSalt, erasableDigest, eventContent } from '../../security/audit-seals.ts'
@@ -6,67 +6,47 @@ import type { Secrets } from '../../security/derived-keys.ts'
 import type { FinalStatement } from '../../storage/database.ts'
 import { eraseEvents, insertEvent, listEvents, listEventsAfter } from '../../storage/repositories/audit/event.repository.ts'
 import { requireReader } from '../changes/callers.ts'
-import type { ChangeTransaction, DomainParts, FollowUp } from '../changes/changes.ts'
+import { changeAsAdmin, type DomainParts, type FollowUp, pagesOf } from '../changes/changes.ts'
 import { verifyTrail } from './verification.ts'
 
 export type EventQuery = EventFilter & { readonly cursor?: EventPlace | undefined; readonly size: number }
 export type EventPage = { readonly items: readonly StoredEvent[]; readonly next: EventPlace | undefined }
-
-/** The audit trail, for admins and operators. */
-export type Audit = {
-  /** One page, newest first. `next` is the cursor of the page after it. */
-  list(query: EventQuery): Promise<EventPage>
-  /** All events, oldest first, one page at a time, as long as the caller may read them. Leaves an event itself. */
-  export(by: Actor | Operator): Promise<AsyncIterable<readonly StoredEvent[]>>
-  verify(options?: VerifyOptions): Promise<AuditVerification>
-  /** Erases address and details of the sealed events of a user. Returns of how many. The chain still verifies. */
-  erase(operator: Operator, userId: number): Promise<number>
-}
+export type Audit = ReturnType<typeof createAudit>
 
 export const EVENT_PAGE_MAX_SIZE = 100
 export const EVENT_PAGE_SIZE = 50
-const ALL_PAGE_SIZE = 500
-const ERASE_BATCH_SIZE = 500
+const BATCH_SIZE = 500
 
-export function createAudit({
-  reads,
-  lists,
-  changes,
-  secrets,
-  now,
-}: Pick<DomainParts, 'reads' | 'lists' | 'changes' | 'now'> & { readonly secrets: Secrets }): Audit {
+type Parts = Pick<DomainParts, 'reads' | 'lists' | 'changes' | 'now'> & { readonly secrets: Secrets }
+
+/** The audit trail, for admins and operators. */
+export function createAudit({ reads, lists, changes, secrets, now }: Parts) {
   const seals = createAuditSeals(secrets)
 
-  async function* all({ caller }: Actor | Operator): AsyncIterable<readonly StoredEvent[]> {
-    for (let lastId = 0; ; ) {
-      if (caller !== 'operator') await requireReader(reads, caller, now())
-      const page = await listEventsAfter(lists, lastId, ALL_PAGE_SIZE)
-      if (page.length > 0) yield page
-      if (page.length < ALL_PAGE_SIZE) return
-      lastId = page.at(-1)?.id ?? lastId
-    }
-  }
-
   return {
-    async export(by) {
-      const { caller, origin } = by
-      const record = async (tx: ChangeTransaction) => tx.record({ kind: 'data.exported' })
-      if (caller === 'operator') await changes.withoutCaller(origin, record)
-      else await changes.toAccount({ caller, origin }, { userId: caller.user.id, allowed: 'admin' }, record)
-      return all(by)
+    /** All events, oldest first, one page at a time, as long as the caller may read them. Leaves an event itself. */
+    async export(by: Actor | Operator): Promise<AsyncIterable<readonly StoredEvent[]>> {
+      const { caller } = by
+      await changeAsAdmin(changes, by, async (tx) => tx.record({ kind: 'data.exported' }))
+      return pagesOf(BATCH_SIZE, async (afterId) => {
+        if (caller !== 'operator') await requireReader(reads, caller, now())
+        return listEventsAfter(lists, afterId, BATCH_SIZE)
+      })
     },
-    async list({ cursor, size, ...filter }) {
+    /** One page, newest first. `next` is the cursor of the page after it. */
+    async list({ cursor, size, ...filter }: EventQuery): Promise<EventPage> {
       const items = await listEvents(lists, filter, startOf(filter, cursor), size + 1)
       const page = items.slice(0, size)
       const last = items.length > size ? page.at(-1) : undefined
       return { items: page, next: last && { at: last.at, id: last.id } }
     },
-    verify: (options) => verifyTrail(reads, seals, options),
-    async erase({ origin }, userId) {
+    verify: (options?: VerifyOptions) => verifyTrail(reads, seals, options),
+    /** Erases address and details of the sealed events of a user. Returns of how many. The chain still verifies. */
+    async erase({ origin }: Operator, userId: number): Promise<number> {
       let erased = 0
-      for (let rows = ERASE_BATCH_SIZE; rows === ERASE_BATCH_SIZE; erased += rows)
+      for (let rows = BATCH_SIZE; rows === BATCH_SIZE; erased += rows)
         rows = await changes.withoutCaller(origin, async (tx) => {
-          const count = await eraseEvents(tx, userId, ERASE_BATCH_SIZE)
+          const count = await eraseEvents(tx, userId, BATCH_SIZE)
           // With each batch, so that the trail explains what is erased whenever the command is interrupted.
           if (count > 0) tx.record({ kind: 'data.erased', target: userId, count })
           return count

@@ -4,10 +4,22 @@ import type { Reads } from '../../storage/database.ts'
 import {
   type ChainLink,
   findLastOfKind,
+  findMark,
   findServiceEvent,
   type MarkName,
   type UnsealedEvent,
 } from '../../storage/repositories/audit/event-seal.repository.ts'
+
+/** The trail is not as it was sealed, or was sealed with an unknown secret. */
+export class BrokenChain extends Error {
+  override readonly name = 'BrokenChain'
+  readonly problem: AuditProblem
+
+  constructor({ eventId, position, reason }: Pick<AuditProblem, 'reason'> & Partial<AuditProblem>) {
+    super(`audit trail: ${eventId === undefined ? '' : `event ${eventId}: `}${reason}; run \`latchkey audit verify\``)
+    this.problem = { eventId, position, reason }
+  }
+}
 
 export const NOT_OURS = 'the link was not made with SECRET_KEY'
 export const CHAIN_START: ChainPlace = { position: 0, hash: NO_HASH }
@@ -49,13 +61,20 @@ export function markProblem(seals: AuditSeals, name: MarkName, mark: AuditMark):
   return { eventId: undefined, position: mark.position, reason }
 }
 
+/** The beginning or the end of the chain, checked. */
+export async function readMark(reads: Reads, seals: AuditSeals, name: MarkName): Promise<AuditMark | undefined> {
+  const mark = await findMark(reads, name)
+  const problem = mark && markProblem(seals, name, mark)
+  if (problem !== undefined) throw new BrokenChain(problem)
+  return mark
+}
+
 /** Why an event that is not sealed yet cannot be genuine; undefined if it is. */
-export function unsealedProblem(seals: AuditSeals, event: UnsealedEvent, digest: string): AuditProblem | undefined {
-  const problem = (reason: string) => ({ eventId: event.id, position: undefined, reason })
-  if (event.isCopy) return problem('the event is a copy of another one')
+export function unsealedProblem(seals: AuditSeals, event: UnsealedEvent, digest: string): string | undefined {
+  if (event.isCopy) return 'the event is a copy of another one'
   const state = seals.check('event', eventContent(event, digest), event)
-  if (state === 'unknown') return problem('the event was written with a secret that is neither SECRET_KEY nor one of its fallbacks')
-  return state === 'invalid' ? problem('the event was inserted or changed before it was sealed') : undefined
+  if (state === 'unknown') return 'the event was written with a secret that is neither SECRET_KEY nor one of its fallbacks'
+  return state === 'invalid' ? 'the event was inserted or changed before it was sealed' : undefined
 }
 
 type LinkProblem = {
@@ -74,7 +93,7 @@ export function followLink(
   if (event === undefined) return { problem: 'the event was removed' }
   const hash = linkHash(before.hash, seal, event)
   if (hash !== seal.hash) return { problem: 'the event or its link was changed', isRebuilt: isGenuine(seals, seal, event) }
-  if (!isDigestRight({ seal, event })) return { problem: 'the address or the details of the event were changed' }
+  if (!isDigestRight(seal, event)) return { problem: 'the address or the details of the event were changed' }
   const state = seals.check('link', hash, seal)
   if (state === 'invalid') return { problem: NOT_OURS, isRebuilt: true }
   const isEventOurs = seals.check('event', eventContent(event, seal.digest), event) !== 'invalid'
@@ -87,8 +106,7 @@ function isGenuine(seals: AuditSeals, seal: EventSeal, event: WrittenEvent): boo
   return seals.check('link', seal.hash, seal) === 'valid' && seals.check('event', eventContent(event, seal.digest), event) === 'valid'
 }
 
-function isDigestRight({ seal, event }: ChainLink): boolean {
-  if (event === undefined) return false
+function isDigestRight(seal: EventSeal, event: WrittenEvent): boolean {
   if (event.salt === null) return event.ip === null && event.detail === null
   return digestOf(event) === seal.digest
 }
@@ -96,14 +114,16 @@ function isDigestRight({ seal, event }: ChainLink): boolean {
 const SEALED_AFTER_MS = 60_000
 
 /**
- * Why a trail without a chain cannot be a new one; undefined if it can. A service seals its events within a second or two, unless it is
- * killed before. Those of commands wait for the first start, and those that an operator has accepted with `audit reseal` are sealed again.
+ * Throws if a trail without a chain cannot be a new one: some of its events may be missing. A service seals its events within a second or
+ * two, unless it is killed before. Those of commands wait for the first start, and those that an operator has accepted with `audit reseal`
+ * are sealed again.
  */
-export async function findLostChain(reads: Reads, seals: AuditSeals): Promise<AuditProblem | undefined> {
+export async function requireNewTrail(reads: Reads, seals: AuditSeals): Promise<void> {
   const eventId = await findServiceEvent(reads, await acceptedUntil(reads, seals), SEALED_AFTER_MS)
-  if (eventId === undefined) return undefined
+  // The chain may have begun meanwhile.
+  if (eventId === undefined || (await findMark(reads, 'head')) !== undefined) return
   const reason = 'the service wrote other events more than a minute after this one, and there is no chain: it was removed'
-  return { eventId, position: undefined, reason }
+  throw new BrokenChain({ eventId, reason })
 }
 
 async function acceptedUntil(reads: Reads, seals: AuditSeals): Promise<number> {

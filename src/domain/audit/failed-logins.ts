@@ -1,13 +1,6 @@
 import type { Origin } from '../../model/caller.ts'
 import type { Changes } from '../changes/changes.ts'
 
-export type FailedLogins = {
-  /** Counts a failed login of an account. Returns at once. */
-  note(userId: number, origin: Origin): void
-  /** Writes the events that are due; all that were counted if `isLast`. */
-  flush(options?: { readonly isLast: boolean }): Promise<void>
-}
-
 type Failures = { count: number; origin: Origin; writtenAt: number | undefined }
 
 const WINDOW_MS = 10 * 60_000
@@ -19,7 +12,7 @@ const MAX_ACCOUNTS = 100_000
  * Counts failed logins in memory and writes them outside of any request: the first ones of an account soon, further ones together after
  * ten minutes. So an account that is attacked without a break has one event in ten minutes from each process.
  */
-export function createFailedLogins(changes: Pick<Changes, 'withoutCaller'>, now: () => number): FailedLogins {
+export function createFailedLogins(changes: Pick<Changes, 'withoutCaller'>, now: () => number) {
   const accounts = new Map<number, Failures>()
   let timer: NodeJS.Timeout | undefined
 
@@ -38,6 +31,7 @@ export function createFailedLogins(changes: Pick<Changes, 'withoutCaller'>, now:
     }
   }
 
+  /** Writes the events that are due; all that were counted if `isLast`. */
   async function flush({ isLast } = { isLast: false }): Promise<void> {
     clearTimeout(timer)
     timer = undefined
@@ -55,7 +49,8 @@ export function createFailedLogins(changes: Pick<Changes, 'withoutCaller'>, now:
   }
 
   return {
-    note(userId, origin) {
+    /** Counts a failed login of an account. Returns at once. */
+    note(userId: number, origin: Origin): void {
       if (!accounts.has(userId) && accounts.size >= MAX_ACCOUNTS) return
       const failures = accounts.get(userId) ?? { count: 0, origin, writtenAt: undefined }
       failures.count++

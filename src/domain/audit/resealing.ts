@@ -3,7 +3,7 @@ import { createAuditSeals, digestOf, eventContent } from '../../security/audit-s
 import type { Secrets } from '../../security/derived-keys.ts'
 import { listWrittenEvents, signEvent } from '../../storage/repositories/audit/event.repository.ts'
 import { deleteMarks, deleteSomeSeals } from '../../storage/repositories/audit/event-seal.repository.ts'
-import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { type ChangeTransaction, type DomainParts, pagesOf } from '../changes/changes.ts'
 
 const BATCH_SIZE = 500
 
@@ -19,8 +19,7 @@ export async function acceptTrail(
 ): Promise<number> {
   const seals = createAuditSeals(secrets)
   let count = 0
-  for (let lastId = 0; ; ) {
-    const events = await listWrittenEvents(reads, lastId, BATCH_SIZE)
+  for await (const events of pagesOf(BATCH_SIZE, (afterId) => listWrittenEvents(reads, afterId, BATCH_SIZE))) {
     await changes.withoutCaller(origin, async (tx) => {
       for (const event of events) {
         await signEvent(tx, event.id, seals.seal('event', eventContent(event, digestOf(event))))
@@ -28,8 +27,6 @@ export async function acceptTrail(
     })
     count += events.length
     onProgress(count)
-    if (events.length < BATCH_SIZE) break
-    lastId = events.at(-1)?.id ?? lastId
   }
   while (!(await changes.withoutCaller(origin, (tx) => removeChain(tx, count))));
   return count

@@ -1,9 +1,8 @@
 import { type AuditSeals, createAuditSeals } from '../../security/audit-seals.ts'
 import type { Secrets } from '../../security/derived-keys.ts'
 import type { Database, Transaction } from '../../storage/database.ts'
-import { deleteSealed, findMark, listLinks, setMark } from '../../storage/repositories/audit/event-seal.repository.ts'
-import { CHAIN_START, createMark, followLink, markProblem } from './chain.ts'
-import { BrokenChain } from './sealer.ts'
+import { deleteSealed, listLinks, setMark } from '../../storage/repositories/audit/event-seal.repository.ts'
+import { BrokenChain, CHAIN_START, createMark, followLink, readMark } from './chain.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const BATCH_SIZE = 500
@@ -21,18 +20,14 @@ export async function pruneEvents(db: Database, secrets: Secrets, retentionDays:
 
 async function pruneBatch(tx: Transaction, seals: AuditSeals, sealedBefore: number, now: number): Promise<number> {
   await tx.lock('audit-chain')
-  const anchor = await findMark(tx, 'anchor')
-  const problem = anchor && markProblem(seals, 'anchor', anchor)
-  if (problem) throw new BrokenChain(`audit trail: ${problem.reason}; run \`latchkey audit verify\``)
-  const start = anchor ?? CHAIN_START
+  const start = (await readMark(tx, seals, 'anchor')) ?? CHAIN_START
   const links = await listLinks(tx, start.position, BATCH_SIZE)
   const firstKept = links.findIndex(({ seal }) => seal.sealedAt >= sealedBefore)
   const old = firstKept === -1 ? links : links.slice(0, firstKept)
   let place = start
   for (const link of old) {
     const next = followLink(seals, place, link)
-    if ('problem' in next)
-      throw new BrokenChain(`audit trail: event ${link.seal.eventId} is not removed: ${next.problem}; run \`latchkey audit verify\``)
+    if ('problem' in next) throw new BrokenChain({ reason: `event ${link.seal.eventId} is not removed: ${next.problem}` })
     place = next
   }
   if (old.length === 0) return 0

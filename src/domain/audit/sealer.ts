@@ -12,14 +12,9 @@ import {
   type MarkName,
   setMark,
 } from '../../storage/repositories/audit/event-seal.repository.ts'
-import { appendLink, CHAIN_START, createMark, findLostChain, markProblem, unsealedProblem } from './chain.ts'
+import { appendLink, BrokenChain, CHAIN_START, createMark, markProblem, readMark, requireNewTrail, unsealedProblem } from './chain.ts'
 
-export type Sealer = {
-  start(): void
-  stop(): Promise<void>
-  /** Seals every event that is committed by now. */
-  run(): Promise<void>
-}
+export type Sealer = ReturnType<typeof createSealer>
 
 type SealerParts = {
   readonly db: Database
@@ -28,11 +23,6 @@ type SealerParts = {
   readonly onFailure: (error: unknown) => void
   /** Called now and then, and at the stop, with the end of the chain, so that a copy of it exists outside of the database. */
   readonly onHead?: (head: ChainPlace) => void
-}
-
-/** The chain cannot be continued: its end was changed, or was sealed with an unknown secret. */
-export class BrokenChain extends Error {
-  override readonly name = 'BrokenChain'
 }
 
 /** The end of the chain, and the id to continue after, unless nothing is left. */
@@ -48,7 +38,7 @@ const HEAD_INTERVAL_MS = 60 * 60_000
  * Links new events into the hash chain, every second. A lock in the database lets one process at a time do it; a process that dies loses
  * the lock with its transaction. Positions are assigned here, so that events may commit in any order.
  */
-export function createSealer({ db, secrets, now, onFailure, onHead = () => undefined }: SealerParts): Sealer {
+export function createSealer({ db, secrets, now, onFailure, onHead = () => undefined }: SealerParts) {
   const seals = createAuditSeals(secrets)
   const reads = readsOf(db)
   let timer: NodeJS.Timeout | undefined
@@ -58,6 +48,7 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
   let reported = 0
   let thoroughAt = 0
 
+  /** Seals every event that is committed by now. */
   async function run(): Promise<void> {
     const isThorough = now() - thoroughAt >= THOROUGH_INTERVAL_MS
     for (let afterId = 0; isThorough || (await findOldestUnsealed(reads)) !== undefined; ) {
@@ -111,11 +102,11 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
 
   return {
     run,
-    start() {
+    start(): void {
       timer = setInterval(() => begin(runSafely), INTERVAL_MS).unref()
       begin(() => renewMarks(db, seals, now).catch(onFailure))
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer)
       await running
       await runSafely()
@@ -127,28 +118,16 @@ export function createSealer({ db, secrets, now, onFailure, onHead = () => undef
 
 /** The end of the chain, checked, so that nothing is ever linked to an end that somebody else has made. */
 async function readEnd(tx: Transaction, seals: AuditSeals, highest: ChainPlace): Promise<ChainPlace> {
-  const head = await findMark(tx, 'head')
+  const head = await readMark(tx, seals, 'head')
   const stray = await findStrayLink(tx)
   if (head === undefined) {
     if (stray === undefined && highest.position === 0) return CHAIN_START
-    throw broken('the record of the end of the chain was removed')
+    throw new BrokenChain({ reason: 'the record of the end of the chain was removed' })
   }
-  const problem = markProblem(seals, 'head', head)
-  if (problem !== undefined) throw broken(problem.reason)
-  if (head.position < highest.position) throw broken('the end of the chain was removed while the service was running')
+  if (head.position < highest.position) throw new BrokenChain({ reason: 'the end of the chain was removed while the service was running' })
   // Its event would not be sealed, although it is not in the chain.
-  if (stray !== undefined) throw broken(`the link at position ${stray.position} was added outside of the chain`)
+  if (stray !== undefined) throw new BrokenChain({ reason: `the link at position ${stray.position} was added outside of the chain` })
   return head
-}
-
-/** Events that were sealed before must not be sealed again as if nothing had happened: some may be missing. */
-async function requireNewTrail(tx: Transaction, seals: AuditSeals): Promise<void> {
-  const problem = await findLostChain(tx, seals)
-  if (problem !== undefined) throw broken(`event ${problem.eventId}: ${problem.reason}`)
-}
-
-function broken(reason: string): BrokenChain {
-  return new BrokenChain(`audit trail: ${reason}; run \`latchkey audit verify\``)
 }
 
 /** Vouches for both ends of the chain with the current secret, as long as the former one is known. */

@@ -5,7 +5,7 @@ import type { Claims, TokenKind, Tokens } from '../../security/token.ts'
 import type { Reads } from '../../storage/database.ts'
 import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
-import type { AuthMethod, Observer } from '../operations/observer.ts'
+import type { AuthFailureReason, AuthMethod, Observer } from '../operations/observer.ts'
 
 /**
  * Reads an authenticated caller again: since then, their session or key may have ended, or their account may be banned or deleted.
@@ -32,10 +32,24 @@ export async function requireKey(db: Reads, { hash }: KeyCredential, now: number
   return found
 }
 
-/** For a list that is read in pages: throws if the caller may no longer read it. Admins may read all lists, and users their own. */
+/** The user that was looked up. Refuses if there is none. */
+export function foundUser<Found>(user: Found | undefined): Found {
+  if (user === undefined) throw new Refusal('user_not_found')
+  return user
+}
+
+/** Throws if the caller may no longer read or change what belongs to an owner, or to nobody. Admins may always, and users what is theirs. */
 export async function requireReader(db: Reads, caller: Caller, now: number, ownerId?: number): Promise<void> {
   const { id, role } = await requireCaller(db, caller, now)
   if (role !== 'admin' && id !== ownerId) throw new Refusal('not_permitted', 'no longer an admin')
+}
+
+/** Returns the function that counts and refuses the use of a mailed token. */
+export function mailedTokenRefusal(observer: Observer, method: AuthMethod): (reason: AuthFailureReason) => Refusal {
+  return (reason) => {
+    observer.authFailure(method, reason)
+    return new Refusal(reason === 'user_not_found' || reason === 'already_verified' ? reason : 'token_invalid', reason)
+  }
 }
 
 /** Reads a token that must be of one kind. A refusal is counted. */

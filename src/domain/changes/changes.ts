@@ -1,4 +1,4 @@
-import type { Actor, Caller, Operator, Origin } from '../../model/caller.ts'
+import type { Actor, Operator, Origin } from '../../model/caller.ts'
 import { snakeCase } from '../../model/entity.ts'
 import type { Change, Event } from '../../model/event.ts'
 import { Refusal } from '../../model/refusal.ts'
@@ -8,7 +8,7 @@ import type { Tokens } from '../../security/token.ts'
 import type { Database, FinalStatement, LockName, Reads, Transaction } from '../../storage/database.ts'
 import { findUserById, lockAccounts } from '../../storage/repositories/users/user.repository.ts'
 import type { Observer } from '../operations/observer.ts'
-import { requireCaller } from './callers.ts'
+import { requireReader } from './callers.ts'
 
 /** A transaction that reports what it changed. */
 export type ChangeTransaction = Transaction & {
@@ -80,11 +80,6 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
     })
   }
 
-  async function requireAllowed(tx: Transaction, caller: Caller, userId: number, allowed: AccountChange['allowed']): Promise<void> {
-    const { id, role } = await requireCaller(tx, caller, now())
-    if (role !== 'admin' && (allowed === 'admin' || id !== userId)) throw new Refusal('not_permitted', 'no longer an admin')
-  }
-
   return {
     toAccount({ caller, origin }, { userId, allowed, lock }, work) {
       const callerId = caller === 'operator' ? undefined : caller.user.id
@@ -94,7 +89,7 @@ export function createChanges({ db, now, followUps, onEvent }: ChangesParts): Ch
         const [, , , target] = await Promise.all([
           lock && tx.lock(lock),
           lockAccounts(tx, userId, callerId ?? userId),
-          caller === 'operator' ? undefined : requireAllowed(tx, caller, userId, allowed),
+          caller === 'operator' ? undefined : requireReader(tx, caller, now(), allowed === 'owner' ? userId : undefined),
           findUserById(tx, userId),
         ])
         if (target === undefined) throw new Refusal('user_not_found')
@@ -132,6 +127,17 @@ export function changeAsAdmin<Result>(
   return caller === 'operator'
     ? changes.withoutCaller(origin, work)
     : changes.toAccount({ caller, origin }, { userId: caller.user.id, allowed: 'admin' }, work)
+}
+
+/** All rows in order of id, one page at a time, so that memory does not grow with their number. */
+export async function* pagesOf<Row extends { readonly id: number }>(
+  size: number,
+  read: (afterId: number) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for (let page = await read(0), last = page.at(-1); last !== undefined; page = await read(last.id), last = page.at(-1)) {
+    yield page
+    if (page.length < size) return
+  }
 }
 
 /** The names of the fields that are set, spelled as in the API, for an event. Never their values. */

@@ -7,18 +7,7 @@ import { readToken } from '../changes/callers.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import type { AuthFailureReason, KeyValidationStatus } from '../operations/observer.ts'
 
-export type Authentication = {
-  byToken(token: string): Promise<Caller>
-  byKey(key: string): Promise<Caller>
-  /** By the token in the cookie of the web pages. */
-  byPageToken(token: string): Promise<PageCaller>
-}
-
-type PageCaller = {
-  readonly caller: Caller
-  /** When the caller last gave their password. */
-  readonly passwordAt: number
-}
+export type Authentication = ReturnType<typeof createAuthentication>
 
 type Parts = Pick<DomainParts, 'reads' | 'tokens' | 'observer' | 'now'> & {
   /** Records that a key was used, without delaying the request. */
@@ -28,7 +17,7 @@ type Parts = Pick<DomainParts, 'reads' | 'tokens' | 'observer' | 'now'> & {
 }
 
 /** Identifies the caller. Banned and verified are read from the database each time: a change applies from the next request on. */
-export function createAuthentication({ reads, tokens, observer, now, recordKeyUse, noteSessionUse }: Parts): Authentication {
+export function createAuthentication({ reads, tokens, observer, now, recordKeyUse, noteSessionUse }: Parts) {
   function tokenRefused(reason: AuthFailureReason): Refusal {
     observer.authFailure('jwt', reason)
     return new Refusal('token_invalid', reason)
@@ -40,7 +29,7 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
   }
 
   return {
-    async byToken(token) {
+    async byToken(token: string): Promise<Caller> {
       const { userId, sessionId, expiresAt } = readToken(tokens, observer, token, 'access', 'jwt')
       if (sessionId === undefined) throw tokenRefused('invalid_token')
       const user = await findSessionUser(reads, sessionId, userId, now())
@@ -51,7 +40,8 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       noteSessionUse(sessionId)
       return { user, sessionId, key: undefined, expiresAt }
     },
-    async byPageToken(token) {
+    /** By the token in the cookie of the web pages. Also returns when the caller last gave their password. */
+    async byPageToken(token: string): Promise<{ readonly caller: Caller; readonly passwordAt: number }> {
       const { userId, sessionId, expiresAt, issuedAt } = tokens.read(token, 'page')
       const user = sessionId === undefined ? undefined : await findSessionUser(reads, sessionId, userId, now())
       if (sessionId === undefined || user === undefined || user.banned || !user.verified)
@@ -59,7 +49,7 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       noteSessionUse(sessionId)
       return { caller: { user, sessionId, key: undefined, expiresAt }, passwordAt: issuedAt ?? 0 }
     },
-    async byKey(secret) {
+    async byKey(secret: string): Promise<Caller> {
       if (!isWellFormedApiKey(secret)) throw keyRefused('invalid_format')
       const hash = hashApiKey(secret)
       const owner = (await findKeyOwner(reads, hash)) ?? (await findRetiringKeyOwner(reads, hash, now()))

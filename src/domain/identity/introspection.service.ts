@@ -9,12 +9,9 @@ import { createAuthentication } from './authentication.service.ts'
 /** A credential that works at this moment, and when it was issued if that is known. */
 export type ActiveCredential = { readonly owner: Caller; readonly issuedAt: number | undefined }
 
-export type Introspection = {
-  /** Returns undefined for everything that is not an access token or an API key that works at this moment. */
-  introspect(caller: Caller, credential: string): Promise<ActiveCredential | undefined>
-}
+export type Introspection = ReturnType<typeof createIntrospection>
 
-export function createIntrospection({ reads, tokens, now }: Pick<DomainParts, 'reads' | 'tokens' | 'now'>): Introspection {
+export function createIntrospection({ reads, tokens, now }: Pick<DomainParts, 'reads' | 'tokens' | 'now'>) {
   // The rules of authentication without its side effects: a question about a credential is neither a use nor a failed login of its owner.
   const ignore = () => undefined
   const { byKey, byToken } = createAuthentication({
@@ -32,7 +29,8 @@ export function createIntrospection({ reads, tokens, now }: Pick<DomainParts, 'r
   }
 
   return {
-    async introspect(caller, credential) {
+    /** Returns undefined for everything that is not an access token or an API key that works at this moment. */
+    async introspect(caller: Caller, credential: string): Promise<ActiveCredential | undefined> {
       // The body may arrive long after the headers. A caller who was banned meanwhile learns nothing.
       await requireCaller(reads, caller, now())
       try {

@@ -16,16 +16,11 @@ type OfflineTokenRequest = {
   readonly lifetimeSeconds: number
 }
 
-type OfflineToken = { readonly token: string; readonly expiresInSeconds: number }
-
-export type OfflineTokens = {
-  /** Exchanges the credential of the caller for a short-lived token that other services verify without asking. */
-  issue(actor: Actor, request: OfflineTokenRequest): Promise<OfflineToken>
-}
+export type OfflineTokens = ReturnType<typeof createOfflineTokens>
 
 type Parts = Pick<DomainParts, 'reads' | 'now'> & { readonly signingKeys: SigningKeys }
 
-export function createOfflineTokens({ reads, now, signingKeys }: Parts): OfflineTokens {
+export function createOfflineTokens({ reads, now, signingKeys }: Parts) {
   /**
    * Reads the caller again, because the body may arrive long after the headers: a caller who was banned meanwhile gets no token.
    * Returns the user, and when the session or the key ends.
@@ -42,7 +37,8 @@ export function createOfflineTokens({ reads, now, signingKeys }: Parts): Offline
   }
 
   return {
-    async issue({ caller, origin }, { issuer, audience, lifetimeSeconds }) {
+    /** Exchanges the credential of the caller for a short-lived token that other services verify without asking. */
+    async issue({ caller, origin }: Actor, { issuer, audience, lifetimeSeconds }: OfflineTokenRequest) {
       const { user, endsAt } = await current(caller)
       const sign = await signingKeys.signer(origin)
       const iat = Math.floor(now() / 1000)

@@ -13,20 +13,11 @@ import {
 } from '../../storage/repositories/identity/signing-key.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
 
-export type SigningKeys = {
-  /** The function that signs now. Creates a key if none can sign. */
-  signer(origin: Origin): Promise<SignOffline>
-  /** The public parts of the published keys, as JSON. */
-  published(): Promise<string[]>
-  /** Publishes a new key, which replaces the current one as soon as no cache is without it. */
-  rotate(origin: Origin): Promise<SigningKey>
-  /** Creates the first key, encrypts with the current secret what a former one encrypted, and deletes keys that nobody needs. */
-  maintain(origin: Origin): Promise<void>
-}
+export type SigningKeys = ReturnType<typeof createSigningKeys>
 
 type SigningKeysParts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & { readonly secrets: Secrets }
 
-export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysParts): SigningKeys {
+export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysParts) {
   const sealer = createSealer(deriveKeys(secrets, 'signing-keys'))
   // Opening a key costs more than signing with it. Null for a key that no secret opens.
   const signers = new Map<string, SignOffline | null>()
@@ -52,14 +43,7 @@ export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysP
     const createdAt = now()
     const signsFrom = createdAt + delayMs
     const { id, publicJwk, privateKey } = generateSigningKeyPair()
-    const key: SigningKey = {
-      id,
-      publicJwk,
-      sealedPrivateKey: sealer.seal(privateKey, id),
-      createdAt,
-      signsFrom,
-      publishedUntil: undefined,
-    }
+    const key: SigningKey = { id, publicJwk, sealedPrivateKey: sealer.seal(privateKey, id), createdAt, signsFrom }
     await insertSigningKey(tx, key)
     // The others sign until this one does; then their last token still has its lifetime.
     await retireOtherSigningKeys(tx, id, signsFrom + TOKEN_LIFETIME_SECONDS.max * 1000 + CLOCK_MARGIN_MS)
@@ -80,22 +64,26 @@ export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysP
   }
 
   return {
-    async signer(origin) {
+    /** The function that signs now. Creates a key if none can sign. */
+    async signer(origin: Origin): Promise<SignOffline> {
       const signer = signerOf(current(await listSigningKeys(reads)) ?? (await create(origin)))
       if (signer === null) throw new Error('a signing key cannot be opened although it was opened a moment ago')
       return signer
     },
-    async published() {
+    /** The public parts of the published keys, as JSON. */
+    async published(): Promise<string[]> {
       return (await publishedSigningKeys(reads, now())).map(({ publicJwk }) => publicJwk)
     },
-    rotate: (origin) =>
+    /** Publishes a new key, which replaces the current one as soon as no cache is without it. */
+    rotate: (origin: Origin) =>
       changes.withoutCaller(origin, async (tx) => {
         await tx.lock('signing-keys')
         const isFirst = current(await listSigningKeys(tx)) === undefined
         if (!isFirst) tx.record({ kind: 'secret.rotated', changed: ['signing_key'] })
         return add(tx, isFirst ? 0 : PUBLISHED_BEFORE_MS)
       }),
-    async maintain(origin) {
+    /** Creates the first key, encrypts with the current secret what a former one encrypted, and deletes keys that nobody needs. */
+    async maintain(origin: Origin): Promise<void> {
       if (current(await listSigningKeys(reads)) === undefined) await create(origin)
       await changes.withoutCaller(origin, async (tx) => {
         await deleteExpiredSigningKeys(tx, now())
@@ -107,7 +95,7 @@ export function createSigningKeys({ reads, changes, now, secrets }: SigningKeysP
 
 /** In the order in which they sign. This needs no secret. */
 export async function publishedSigningKeys(reads: Reads, now: number): Promise<SigningKey[]> {
-  return (await listSigningKeys(reads)).filter((key) => isPublished(key, now))
+  return (await listSigningKeys(reads)).filter(({ publishedUntil = Number.POSITIVE_INFINITY }) => publishedUntil > now)
 }
 
 /** How long a token for other services may live. */
@@ -125,21 +113,15 @@ const CLOCK_MARGIN_MS = 5 * 60_000
  */
 function chooseSigningKey(keys: readonly SigningKey[], now: number): SigningKey | undefined {
   const lastExpiry = now + TOKEN_LIFETIME_SECONDS.max * 1000
-  const usable = keys.filter(({ publishedUntil }) => publishedUntil === undefined || publishedUntil >= lastExpiry)
-  const begun = usable.filter(({ signsFrom }) => signsFrom <= now)
-  if (begun.length > 0) return begun.reduce((latest, key) => (key.signsFrom > latest.signsFrom ? key : latest))
-  // The clock of the process that created the first key is ahead of this one.
-  return usable.length > 0 ? usable.reduce((first, key) => (key.signsFrom < first.signsFrom ? key : first)) : undefined
+  const usable = keys
+    .filter(({ publishedUntil = lastExpiry }) => publishedUntil >= lastExpiry)
+    .toSorted((one, other) => one.signsFrom - other.signsFrom)
+  // Without one whose time has come, the clock of the process that created the first key is ahead of this one.
+  return usable.findLast(({ signsFrom }) => signsFrom <= now) ?? usable[0]
 }
-
-function isPublished({ publishedUntil }: SigningKey, now: number): boolean {
-  return publishedUntil === undefined || publishedUntil > now
-}
-
-type SigningKeyState = 'waiting' | 'signing' | 'retiring'
 
 /** A waiting key is published and does not sign yet; a retiring one has been replaced, or is about to be. */
-export function signingKeyState({ signsFrom, publishedUntil }: SigningKey, now: number): SigningKeyState {
+export function signingKeyState({ signsFrom, publishedUntil }: SigningKey, now: number): 'waiting' | 'signing' | 'retiring' {
   if (signsFrom > now) return 'waiting'
   return publishedUntil === undefined ? 'signing' : 'retiring'
 }

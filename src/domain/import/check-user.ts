@@ -6,7 +6,7 @@ import { isNativeHash, NO_PASSWORD } from '../../security/password.ts'
 import { emailKey, parseEmail } from '../values/email.ts'
 import { isPassword } from '../values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../values/text.ts'
-import { checkFields, checkList, checkShape, checkText } from './field-checks.ts'
+import { checkFields, checkList, checkParsed, checkShape, checkText } from './field-checks.ts'
 import {
   type ImportedKey,
   type ImportedUser,
@@ -31,6 +31,7 @@ export const NO_NAME = '-'
 
 const MAX_KEYS = 1000
 const MAX_RETIRING = 100
+const checkEmail = checkParsed(parseEmail, 'an e-mail address')
 const checkKeyHash = checkShape(/^[0-9a-f]{64}$/, '64 hexadecimal digits')
 
 const { email: _, ...OTHER_FIELDS } = MOVED_USER.fields
@@ -47,7 +48,8 @@ const checkSecretFields = checkFields(MOVED_SECRET.fields, { keyHash: checkKeyHa
  * Throws Rejected with the reason.
  */
 export function checkUser(record: UserFields, line: number, options: CheckOptions): ImportedUser {
-  const email = checkEmail(record.email)
+  const email = checkEmail('email', record.email)
+  if (email === undefined) throw new Rejected('email: is missing')
   return {
     line,
     ...checkUserFields(record),
@@ -81,14 +83,6 @@ function checkRetiring({ retiring_secrets }: JsonObject, name: string): Imported
       throw new Rejected(`${name}: each needs key_hash, retired_at and expires_at`)
     return { keyHash, retiredAt, expiresAt }
   })
-}
-
-function checkEmail(value: unknown): string {
-  const text = checkText('email', value)
-  if (text === undefined) throw new Rejected('email: is missing')
-  const email = parseEmail(text)
-  if (email === undefined) throw new Rejected('email: should be an e-mail address')
-  return email
 }
 
 type Secret = Pick<ImportedUser, 'password' | 'passwordHash' | 'foreignKind'>

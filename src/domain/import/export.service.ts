@@ -8,15 +8,10 @@ import {
   listExportedSecrets,
   listExportedUsers,
 } from '../../storage/repositories/import/import.repository.ts'
-import type { DomainParts } from '../changes/changes.ts'
+import { type DomainParts, pagesOf } from '../changes/changes.ts'
 import { type JsonObject, MOVED_KEY, MOVED_SECRET, MOVED_USER } from './imported-user.ts'
 
-export type Export = {
-  /** Records that everything is exported, before any of it is. Returns the number of users. */
-  begin(): Promise<number>
-  /** The users in pages, in the format that an import reads. */
-  pages(): AsyncGenerator<readonly JsonObject[]>
-}
+export type Export = ReturnType<typeof createExport>
 
 type ExportOptions = { readonly withHashes: boolean }
 
@@ -24,25 +19,25 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
 
 const PAGE_SIZE = 500
 
-export function createExport({ reads, changes, now }: Parts, origin: Origin, options: ExportOptions): Export {
-  async function readPage(afterId: number): Promise<{ readonly users: readonly JsonObject[]; readonly lastId: number } | undefined> {
-    const users = await listExportedUsers(reads, afterId, PAGE_SIZE)
-    const lastId = users.at(-1)?.id
-    if (lastId === undefined) return undefined
-    const keys = Map.groupBy(await listExportedKeys(reads, afterId, lastId), ({ userId }) => userId)
-    const secrets = Map.groupBy(await listExportedSecrets(reads, afterId, lastId, now()), ({ keyId }) => keyId)
-    const keysOf = (id: number) => (keys.get(id) ?? []).map((key) => keyObject(key, secrets.get(key.id) ?? [], options))
-    return { users: users.map((user) => userObject(user, keysOf(user.id), options)), lastId }
-  }
-
+export function createExport({ reads, changes, now }: Parts, origin: Origin, options: ExportOptions) {
   return {
-    async begin() {
+    /** Records that everything is exported, before any of it is. Returns the number of users. */
+    async begin(): Promise<number> {
       const count = await countUsers(reads)
       await changes.withoutCaller(origin, async (tx) => tx.record({ kind: 'data.exported', count }))
       return count
     },
-    async *pages() {
-      for (let page = await readPage(0); page !== undefined; page = await readPage(page.lastId)) yield page.users
+    /** The users in pages, in the format that an import reads. */
+    async *pages(): AsyncGenerator<readonly JsonObject[]> {
+      let afterId = 0
+      for await (const users of pagesOf(PAGE_SIZE, (lastId) => listExportedUsers(reads, lastId, PAGE_SIZE))) {
+        const lastId = users.at(-1)?.id ?? afterId
+        const keys = Map.groupBy(await listExportedKeys(reads, afterId, lastId), ({ userId }) => userId)
+        const secrets = Map.groupBy(await listExportedSecrets(reads, afterId, lastId, now()), ({ keyId }) => keyId)
+        const keysOf = (id: number) => (keys.get(id) ?? []).map((key) => keyObject(key, secrets.get(key.id) ?? [], options))
+        yield users.map((user) => userObject(user, keysOf(user.id), options))
+        afterId = lastId
+      }
     },
   }
 }

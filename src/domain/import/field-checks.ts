@@ -5,7 +5,7 @@ import { parseBooleanWord } from '../values/text.ts'
 import { type JsonObject, Rejected } from './imported-user.ts'
 
 /** Returns the value of a field, or undefined if it was left out. Throws Rejected with the name of the field and the reason. */
-type FieldCheck = (name: string, value: unknown) => unknown
+type FieldCheck<Value = unknown> = (name: string, value: unknown) => Value | undefined
 
 /** Returns a function that checks an object of a file: each field by its kind, unless the caller passes another check for it. */
 export function checkFields<F extends Fields>(fields: F, own: { readonly [Name in keyof F]?: FieldCheck } = {}) {
@@ -23,100 +23,93 @@ function checkOf({ kind, choices = [] }: Field<unknown, unknown>): FieldCheck {
     case 'integer':
       return checkId
     case 'text':
-      return checkNameField
+      return checkName
     case 'choice':
-      return (name, value) => checkChoice(name, value, choices)
+      return checkParsed((text) => choices.find((choice) => choice === text), choices.join(' or '))
     case 'flag':
       return checkBoolean
     case 'instant':
       return checkTime
     case 'texts':
-      return checkTexts
+      return checkScopes
   }
 }
-
-// PostgreSQL writes booleans as t and f in CSV, and times as 2026-01-31 09:30:00.123456+00. Columns without a time zone, and Django with
-// USE_TZ = False, have no offset; those who write such times mostly mean UTC.
-const BOOLEAN_LETTERS: ReadonlyMap<string, boolean> = new Map([
-  ['t', true],
-  ['f', false],
-])
-const DATABASE_TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(?:([+-]\d\d)(?::?(\d\d))?)?$/
 
 /** Whether a field was left out. CSV has no other way to leave it out than an empty one. */
 function isMissing(value: unknown): value is undefined | null | '' {
   return value === undefined || value === null || value === ''
 }
 
-export function checkText(name: string, value: unknown): string | undefined {
-  if (isMissing(value)) return undefined
-  if (typeof value !== 'string') throw new Rejected(`${name}: should be text`)
-  return value
+/** Returns the check of a field that `parse` reads, or returns undefined for. */
+function checkValue<Value>(parse: (value: unknown) => Value | undefined, expected: string): FieldCheck<Value> {
+  return (name, value) => {
+    if (isMissing(value)) return undefined
+    const parsed = parse(value)
+    if (parsed === undefined) throw new Rejected(`${name}: should be ${expected}`)
+    return parsed
+  }
 }
 
-function checkNameField(name: string, value: unknown): string | undefined {
-  const text = checkText(name, value)
-  if (text === undefined) return undefined
-  const parsed = parseName(text)
-  if (parsed === undefined) throw new Rejected(`${name}: should be 1 to ${NAME_MAX_LENGTH} characters without control characters`)
-  return parsed
+export const checkText = checkValue((value) => (typeof value === 'string' ? value : undefined), 'text')
+
+/** Like checkValue(), for a field that is text in every format. */
+export function checkParsed<Value>(parse: (text: string) => Value | undefined, expected: string): FieldCheck<Value> {
+  const check = checkValue((text) => parse(String(text)), expected)
+  return (name, value) => check(name, checkText(name, value))
 }
+
+export function checkShape(shape: RegExp, expected: string): FieldCheck<string> {
+  return checkParsed((text) => (shape.test(text) ? text : undefined), expected)
+}
+
+const checkName = checkParsed(parseName, `1 to ${NAME_MAX_LENGTH} characters without control characters`)
+
+/** A whole number above 0, or its digits in CSV. */
+const checkId = checkValue((value) => {
+  const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
+  return typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? id : undefined
+}, 'a whole number above 0')
+
+// PostgreSQL writes booleans as t and f in CSV, and SQLite has the numbers 1 and 0.
+const BOOLEAN_LETTERS: ReadonlyMap<string, boolean> = new Map([
+  ['t', true],
+  ['f', false],
+])
 
 /** Reads the spellings of all sources. Any other value that is set rejects the user: a ban must not be lost because of its spelling. */
-export function checkBoolean(name: string, value: unknown): boolean | undefined {
-  if (isMissing(value)) return undefined
-  const parsed = typeof value === 'boolean' ? value : booleanOf(value)
-  if (parsed === undefined) throw new Rejected(`${name}: should be true or false`)
-  return parsed
-}
-
-/** SQLite has the numbers 1 and 0 in place of booleans. */
-function booleanOf(value: unknown): boolean | undefined {
+export const checkBoolean = checkValue((value) => {
+  if (typeof value === 'boolean') return value
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const text = String(value).trim().toLowerCase()
   return parseBooleanWord(text) ?? BOOLEAN_LETTERS.get(text)
-}
+}, 'true or false')
 
+// PostgreSQL writes times as 2026-01-31 09:30:00.123456+00. Columns without a time zone, and Django with USE_TZ = False, have no offset;
+// those who write such times mostly mean UTC.
+const DATABASE_TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(?:([+-]\d\d)(?::?(\d\d))?)?$/
 // Date reads the years 0 to 99 as 1900 to 1999. Four centuries later the calendar is the same.
 const FIRST_CENTURY = /^00(?=\d\d-)/
 
 /** A time before 1970, such as the zero time of Go (0001-01-01), becomes the first one that is stored. */
-export function checkTime(name: string, value: unknown): number | undefined {
-  const text = checkText(name, value)
-  if (text === undefined) return undefined
-  const time = parseInstant(
-    text
-      .replace(DATABASE_TIME, (_, day, clock, hours = '+00', minutes = '00') => `${day}T${clock}${hours}:${minutes}`)
-      .replace(FIRST_CENTURY, '04'),
-  )
-  if (time === undefined) throw new Rejected(`${name}: should be a date with time and offset, such as 2026-01-31T09:30:00Z`)
-  return Math.max(time, 0)
-}
-
-function checkChoice(name: string, value: unknown, choices: readonly string[]): string | undefined {
-  const text = checkText(name, value)
-  if (text === undefined || choices.includes(text)) return text
-  throw new Rejected(`${name}: should be ${choices.join(' or ')}`)
-}
-
-export function checkShape(shape: RegExp, description: string) {
-  return (name: string, value: unknown): string | undefined => {
-    const text = checkText(name, value)
-    if (text === undefined || shape.test(text)) return text
-    throw new Rejected(`${name}: should be ${description}`)
-  }
-}
+export const checkTime = checkParsed((text) => {
+  const standard = text.replace(DATABASE_TIME, (_, day, clock, hours = '+00', minutes = '00') => `${day}T${clock}${hours}:${minutes}`)
+  const time = parseInstant(standard.replace(FIRST_CENTURY, '04'))
+  return time === undefined ? undefined : Math.max(time, 0)
+}, 'a date with time and offset, such as 2026-01-31T09:30:00Z')
 
 /** A list, or its JSON text in CSV. */
 export function checkList(name: string, value: unknown, maxLength: number): readonly unknown[] {
-  if (isMissing(value)) return []
-  const list = typeof value === 'string' ? parseJson(value) : value
-  if (!Array.isArray(list)) throw new Rejected(`${name}: should be a list`)
+  const list = checkAnyList(name, value) ?? []
   if (list.length > maxLength) throw new Rejected(`${name}: should have at most ${maxLength} entries`)
   return list
 }
 
-function checkTexts(name: string, value: unknown): string[] {
+const checkAnyList = checkValue((value): readonly unknown[] | undefined => {
+  const list = typeof value === 'string' ? parseJson(value) : value
+  return Array.isArray(list) ? list : undefined
+}, 'a list')
+
+function checkScopes(name: string, value: unknown): string[] {
   return checkList(name, value, MAX_SCOPES).map((entry) => {
     if (typeof entry === 'string' && isScope(entry)) return entry
     throw new Rejected(`${name}: each should be 1 to ${SCOPE_MAX_LENGTH} characters without control characters`)
@@ -129,12 +122,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** A whole number above 0, or its digits in CSV. */
-function checkId(name: string, value: unknown): number | undefined {
-  if (isMissing(value)) return undefined
-  const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
-  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw new Rejected(`${name}: should be a whole number above 0`)
-  return id
 }

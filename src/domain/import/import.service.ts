@@ -2,7 +2,7 @@ import type { Origin } from '../../model/caller.ts'
 import { snakeCase } from '../../model/entity.ts'
 import type { Change } from '../../model/event.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
-import { decideKinds, type ForeignKinds } from '../../security/foreign/login-work.ts'
+import { decideKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import {
@@ -44,18 +44,7 @@ export type BatchOutcome = {
   readonly rejected: readonly Rejection[]
 }
 
-export type Import = {
-  /** Whether a file may bring its ids: the database is empty, or an earlier run of the same file was interrupted. */
-  mayKeepIds(first: ImportedUser): Promise<boolean>
-  /** The addresses that have accounts, in lower case. */
-  existing(users: readonly ImportedUser[]): Promise<ReadonlySet<string>>
-  /** The kinds of foreign hashes that accounts have, and those that a file with these numbers of users may bring. */
-  foreignKinds(usersByKind: ReadonlyMap<string, number>): Promise<ForeignKinds>
-  /** Called once before the first batch. */
-  begin(): Promise<void>
-  /** Imports users, or none of them if it throws. No two of them have the same address or a key in common. */
-  write(users: readonly ImportedUser[]): Promise<BatchOutcome>
-}
+export type Import = ReturnType<typeof createImport>
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
 
@@ -65,7 +54,7 @@ type Reject = (user: ImportedUser, reason: string) => void
 // New ids continue after the highest one, and JavaScript is exact up to 9 * 10^15.
 const MAX_KEPT_ID = 10 ** 15
 
-export function createImport({ reads, changes, now }: Parts, origin: Origin, options: ImportOptions): Import {
+export function createImport({ reads, changes, now }: Parts, origin: Origin, options: ImportOptions) {
   const { onConflict, keepIds, isRehearsal = false } = options
   // PostgreSQL does not take generated ids back when a transaction is rolled back, so a rehearsal brings its own, which no account has.
   const isNumbered = isRehearsal && !keepIds
@@ -99,7 +88,10 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
 
   async function update(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<void> {
     const before = await lockUserStates(tx, keysOf(users))
-    await updateUsers(tx, users.map(toChangedRow))
+    await updateUsers(
+      tx,
+      users.map((user) => ({ ...user, id: undefined })),
+    )
     const byKey = new Map(users.map((user) => [user.emailKey, user]))
     for (const state of before) {
       const user = byKey.get(state.emailKey)
@@ -114,18 +106,24 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
   }
 
   return {
-    async mayKeepIds(first) {
+    /** Whether a file may bring its ids: the database is empty, or an earlier run of the same file was interrupted. */
+    async mayKeepIds(first: ImportedUser): Promise<boolean> {
       if (!(await hasUsers(reads))) return true
       const [found] = await findUsersByEmail(reads, [first.emailKey])
       return found !== undefined && found.id === first.id
     },
-    async existing(users) {
+    /** The addresses that have accounts, in lower case. */
+    async existing(users: readonly ImportedUser[]): Promise<ReadonlySet<string>> {
       const found = await findUsersByEmail(reads, keysOf(users))
       return new Set(found.map(({ emailKey }) => emailKey))
     },
-    foreignKinds: async (usersByKind) => decideKinds(await listForeignKinds(reads, MAX_LISTED_KINDS), usersByKind, createMeasurements()),
+    /** The kinds of foreign hashes that accounts have, and those that a file with these numbers of users may bring. */
+    foreignKinds: async (usersByKind: ReadonlyMap<string, number>) =>
+      decideKinds(await listForeignKinds(reads, MAX_LISTED_KINDS), usersByKind, createMeasurements()),
+    /** Called once before the first batch. */
     begin: () => changes.inBulk(origin, expectManyRows),
-    write: (users) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
+    /** Imports users, or none of them if it throws. No two of them have the same address or a key in common. */
+    write: (users: readonly ImportedUser[]) => changes.inBulk(origin, (tx) => writeBatch(tx, users)),
   }
 }
 
@@ -184,10 +182,6 @@ function toNewRow(user: ImportedUser, now: number): GivenUser {
     passwordHash: user.passwordHash ?? NO_PASSWORD,
     createdAt: user.createdAt ?? now,
   }
-}
-
-function toChangedRow(user: ImportedUser): GivenUser {
-  return { ...user, id: undefined }
 }
 
 /** What an import changes in an account that exists: the same events as if it had been changed by hand. */

@@ -1,4 +1,3 @@
-import type { OwnedApiKey } from '../../model/api-key.ts'
 import type { Database } from '../../storage/database.ts'
 import { type KeyOwner, listExpiredKeys, listUnusedKeys, recordKeyUse } from '../../storage/repositories/keys/key.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
@@ -25,19 +24,16 @@ export function createKeyUse(db: Database, now: () => number): (owner: KeyOwner)
   }
 }
 
-/** What admins see of all API keys: those that should be cleaned up. */
-export type KeyDirectory = {
-  /** Expired keys, the latest first. */
-  expired(size: number): Promise<OwnedApiKey[]>
-  /** Active keys that nobody has used for 90 days, the longest unused first. */
-  unused(size: number): Promise<OwnedApiKey[]>
-}
+export type KeyDirectory = ReturnType<typeof createKeyDirectory>
 
 export const UNUSED_DAYS = 90
 
-export function createKeyDirectory({ reads, now }: Pick<DomainParts, 'reads' | 'now'>): KeyDirectory {
+/** What admins see of all API keys: those that should be cleaned up. */
+export function createKeyDirectory({ reads, now }: Pick<DomainParts, 'reads' | 'now'>) {
   return {
-    expired: (size) => listExpiredKeys(reads, now(), size),
-    unused: (size) => listUnusedKeys(reads, now() - UNUSED_DAYS * 24 * 60 * 60_000, size),
+    /** The latest first. */
+    expired: (size: number) => listExpiredKeys(reads, now(), size),
+    /** Active keys that nobody has used for 90 days, the longest unused first. */
+    unused: (size: number) => listUnusedKeys(reads, now() - UNUSED_DAYS * 24 * 60 * 60_000, size),
   }
 }

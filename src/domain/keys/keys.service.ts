@@ -3,7 +3,6 @@ import type { ApiKey, ApiKeyChanges, KeyAccess } from '../../model/api-key.ts'
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { generateApiKey, hashApiKey } from '../../security/api-key-secret.ts'
-import type { Transaction } from '../../storage/database.ts'
 import {
   type ApiKeyPage,
   countApiKeys,
@@ -24,32 +23,13 @@ import { findUserById } from '../../storage/repositories/users/user.repository.t
 import { requireReader } from '../changes/callers.ts'
 import { changedFields, type DomainParts } from '../changes/changes.ts'
 
-export type NewApiKey = {
-  readonly name: string
-  readonly scopes: readonly string[]
-  /** `full` if it is left out. */
-  readonly access?: KeyAccess | undefined
-  /** Without it, the key does not expire. */
-  readonly expiresAt?: number | undefined
-}
+/** The access is `full` if it is left out. */
+export type NewApiKey = Pick<ApiKey, 'name' | 'scopes' | 'expiresAt'> & { readonly access?: KeyAccess | undefined }
 
 /** A key together with its secret, which is never shown again. */
 export type KeyWithSecret = ApiKey & { readonly secret: string }
 
-/** A key belongs to one user. For every other caller except admins it does not exist. */
-export type ApiKeys = {
-  /** The keys in order of creation, one page at a time, so that memory does not grow with their number. Refuses before the first page. */
-  list(reader: Actor | Operator, userId: number): Promise<AsyncIterable<readonly ApiKey[]>>
-  create(by: Actor | Operator, userId: number, key: NewApiKey): Promise<KeyWithSecret>
-  find(userId: number, keyId: string): Promise<ApiKey>
-  /** Disabling a key ends the secrets that rotations have replaced. */
-  edit(by: Actor | Operator, userId: number, keyId: string, changes: ApiKeyChanges): Promise<ApiKey>
-  /** Gives the key a new secret. Former secrets end now or, with an overlap, the current one works on until the overlap ends. */
-  rotate(by: Actor | Operator, userId: number, keyId: string, overlapSeconds?: number): Promise<KeyWithSecret>
-  /** Disables the key that makes the request. */
-  revokeOwn(actor: Actor): Promise<void>
-  remove(by: Actor | Operator, userId: number, keyId: string): Promise<void>
-}
+export type ApiKeys = ReturnType<typeof createApiKeys>
 
 export const MAX_KEYS = 1000
 // A key may carry 20 KB of scopes, so a page is smaller than a page of users.
@@ -60,7 +40,8 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   readonly keyPrefix: string
 }
 
-export function createApiKeys({ reads, changes, now, keyPrefix }: Parts): ApiKeys {
+/** A key belongs to one user. For every other caller except admins it does not exist. */
+export function createApiKeys({ reads, changes, now, keyPrefix }: Parts) {
   async function* pagesFrom({ caller }: Actor | Operator, userId: number, first: ApiKeyPage): AsyncIterable<readonly ApiKey[]> {
     for (let page = first; page.keys.length > 0; page = await listApiKeysAfter(reads, userId, page.last, LIST_PAGE_SIZE)) {
       yield page.keys.map((key) => withCurrentRetirement(key, now()))
@@ -74,26 +55,17 @@ export function createApiKeys({ reads, changes, now, keyPrefix }: Parts): ApiKey
   }
 
   return {
-    async list(reader, userId) {
+    /** The keys in order of creation, one page at a time, so that memory does not grow with their number. Refuses before the first page. */
+    async list(reader: Actor | Operator, userId: number): Promise<AsyncIterable<readonly ApiKey[]>> {
       const first = await listApiKeysAfter(reads, userId, 0, LIST_PAGE_SIZE)
       if (first.keys.length === 0 && (await findUserById(reads, userId)) === undefined) throw new Refusal('user_not_found')
       return pagesFrom(reader, userId, first)
     },
-    async create(by, userId, { name, scopes, access = 'full', expiresAt }) {
+    async create(by: Actor | Operator, userId: number, given: NewApiKey): Promise<KeyWithSecret> {
+      const { name, scopes, access = 'full', expiresAt } = given
       requireFuture(expiresAt)
       const { secret, hash, prefix } = createSecret(keyPrefix)
-      const key: ApiKey = {
-        id: randomUUID(),
-        name,
-        createdAt: now(),
-        isActive: true,
-        scopes,
-        access,
-        expiresAt,
-        prefix,
-        lastUsedAt: undefined,
-        retiringUntil: undefined,
-      }
+      const key: ApiKey = { id: randomUUID(), name, createdAt: now(), isActive: true, scopes, access, expiresAt, prefix }
       await changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
         if ((await countApiKeys(tx, userId)) >= MAX_KEYS) throw new Refusal('too_many_keys')
         await insertApiKey(tx, userId, key, hash)
@@ -101,31 +73,42 @@ export function createApiKeys({ reads, changes, now, keyPrefix }: Parts): ApiKey
       })
       return { ...key, secret }
     },
-    async find(userId, keyId) {
+    async find(userId: number, keyId: string): Promise<ApiKey> {
       const key = await findApiKey(reads, userId, keyId)
       if (key !== undefined) return withCurrentRetirement(key, now())
       throw new Refusal((await findUserById(reads, userId)) === undefined ? 'user_not_found' : 'key_not_found')
     },
-    async edit(by, userId, keyId, edit) {
+    /** Disabling a key ends the secrets that rotations have replaced. */
+    async edit(by: Actor | Operator, userId: number, keyId: string, edit: ApiKeyChanges): Promise<ApiKey> {
       requireFuture(edit.expiresAt)
       return changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
-        const key = await findApiKey(tx, userId, keyId)
-        if (key === undefined) throw new Refusal('key_not_found')
+        const key = found(await findApiKey(tx, userId, keyId))
         // A key that is enabled or gets a later expiry comes back without its former secrets.
         if (edit.isActive === false || hasExpired(key, now())) await deleteRetiringSecrets(tx, keyId)
-        const edited = await updateApiKey(tx, userId, keyId, edit)
-        if (edited === undefined) throw new Refusal('key_not_found')
+        const edited = found(await updateApiKey(tx, userId, keyId, edit))
         tx.record({ kind: 'key.changed', target: userId, keyId, changed: changedFields(edit) })
         return withCurrentRetirement(edited, now())
       })
     },
-    rotate: (by, userId, keyId, overlapSeconds = 0) =>
+    /** Gives the key a new secret. Former secrets end now or, with an overlap, the current one works on until the overlap ends. */
+    rotate: (by: Actor | Operator, userId: number, keyId: string, overlapSeconds = 0): Promise<KeyWithSecret> =>
       changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
-        const { secret, ...rotated } = await rotateKey(tx, { userId, keyId, overlapSeconds, keyPrefix, now: now() })
+        const key = found(await findApiKey(tx, userId, keyId))
+        const keyHash = found(await findKeyHash(tx, userId, keyId))
+        const { secret, ...next } = createSecret(keyPrefix)
+        await replaceSecret(tx, userId, keyId, next)
+        const retiredAt = now()
+        if (overlapSeconds > 0 && key.isActive && !hasExpired(key, retiredAt)) {
+          await insertRetiringSecret(tx, { keyHash, keyId, retiredAt, expiresAt: retiredAt + overlapSeconds * 1000 })
+          await deleteOldestRetiringSecrets(tx, keyId, MAX_RETIRING_SECRETS)
+        } else {
+          await deleteRetiringSecrets(tx, keyId)
+        }
         tx.record({ kind: 'key.rotated', target: userId, keyId })
-        return { ...withCurrentRetirement(rotated, now()), secret }
+        return { ...withCurrentRetirement(found(await findApiKey(tx, userId, keyId)), retiredAt), secret }
       }),
-    async revokeOwn(actor) {
+    /** Disables the key that makes the request. */
+    async revokeOwn(actor: Actor): Promise<void> {
       const { user, key } = actor.caller
       if (key === undefined) throw new Refusal('no_key')
       await changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
@@ -133,7 +116,7 @@ export function createApiKeys({ reads, changes, now, keyPrefix }: Parts): ApiKey
         if (await disableApiKey(tx, key.id)) tx.record({ kind: 'key.revoked', target: user.id, keyId: key.id })
       })
     },
-    remove: (by, userId, keyId) =>
+    remove: (by: Actor | Operator, userId: number, keyId: string): Promise<void> =>
       changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
         if (!(await deleteApiKey(tx, userId, keyId))) throw new Refusal('key_not_found')
         tx.record({ kind: 'key.revoked', target: userId, keyId })
@@ -146,44 +129,22 @@ export const MAX_RETIRING_SECRETS = 20
 /** How many characters of a key are stored in the clear, for people to recognise it. */
 const PREFIX_LENGTH = 9
 
-export function createSecret(keyPrefix: string): Secret & { readonly secret: string } {
+function createSecret(keyPrefix: string): Secret & { readonly secret: string } {
   const secret = generateApiKey(keyPrefix)
   return { secret, hash: hashApiKey(secret), prefix: secret.slice(0, PREFIX_LENGTH) }
+}
+
+function found<Found>(key: Found | undefined): Found {
+  if (key === undefined) throw new Refusal('key_not_found')
+  return key
 }
 
 export function hasExpired({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now
 }
 
-type Rotation = {
-  readonly userId: number
-  readonly keyId: string
-  readonly overlapSeconds: number
-  readonly keyPrefix: string
-  readonly now: number
-}
-
-/** Replaces the secret of a key. The transaction must hold the lock of the account. */
-export async function rotateKey(tx: Transaction, rotation: Rotation): Promise<ApiKey & { readonly secret: string }> {
-  const { userId, keyId, overlapSeconds, keyPrefix, now } = rotation
-  const key = await findApiKey(tx, userId, keyId)
-  const formerHash = await findKeyHash(tx, userId, keyId)
-  if (key === undefined || formerHash === undefined) throw new Refusal('key_not_found')
-  const { secret, ...next } = createSecret(keyPrefix)
-  await replaceSecret(tx, userId, keyId, next)
-  if (overlapSeconds > 0 && key.isActive && !hasExpired(key, now)) {
-    await insertRetiringSecret(tx, { keyHash: formerHash, keyId, retiredAt: now, expiresAt: now + overlapSeconds * 1000 })
-    await deleteOldestRetiringSecrets(tx, keyId, MAX_RETIRING_SECRETS)
-  } else {
-    await deleteRetiringSecrets(tx, keyId)
-  }
-  const rotated = await findApiKey(tx, userId, keyId)
-  if (rotated === undefined) throw new Refusal('key_not_found')
-  return { ...rotated, secret }
-}
-
 /** The key with the moment at which its last former secret really ends: a secret does not outlive its key, and some have ended already. */
-export function withCurrentRetirement(key: ApiKey, now: number): ApiKey {
+function withCurrentRetirement(key: ApiKey, now: number): ApiKey {
   const { retiringUntil, expiresAt, isActive } = key
   if (retiringUntil === undefined) return key
   const endsAt = Math.min(retiringUntil, expiresAt ?? retiringUntil)

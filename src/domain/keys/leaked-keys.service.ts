@@ -22,14 +22,9 @@ export type FoundKeyState = 'live' | 'disabled' | 'expired' | 'suspended'
 /** A key of this service that was found somewhere. */
 export type FoundKey = { readonly keyId: string; readonly owner: User; readonly state: FoundKeyState }
 
-export type LeakedKeys = {
-  /** The key that has this secret, current or retiring; undefined if no key of this service has it. */
-  find(token: string): Promise<FoundKey | undefined>
-  /** Disables every key among the findings. Says for each finding whether it is a key of this service, disabled before or not. */
-  report(origin: Origin, findings: readonly FoundToken[]): Promise<boolean[]>
-}
+export type LeakedKeys = ReturnType<typeof createLeakedKeys>
 
-export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): LeakedKeys {
+export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>) {
   async function findOwner(db: Reads, hash: string): Promise<KeyOwner | undefined> {
     return (await findKeyOwner(db, hash)) ?? (await findRetiringKeyOwner(db, hash, now()))
   }
@@ -61,11 +56,13 @@ export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'rea
   }
 
   return {
-    async find(token) {
+    /** The key that has this secret, current or retiring; undefined if no key of this service has it. */
+    async find(token: string): Promise<FoundKey | undefined> {
       const owner = isWellFormedApiKey(token) ? await findOwner(reads, hashApiKey(token)) : undefined
       return owner && { keyId: owner.keyId, owner: owner.user, state: stateOf(owner) }
     },
-    async report(origin, findings) {
+    /** Disables every key among the findings. Says for each finding whether it is a key of this service, disabled before or not. */
+    async report(origin: Origin, findings: readonly FoundToken[]): Promise<boolean[]> {
       // The same key may be found in many places: the first finding disables it, and all of them are true.
       const checked = new Map<string, boolean>()
       for (const finding of findings) if (!checked.has(finding.token)) checked.set(finding.token, await check(origin, finding))

@@ -4,12 +4,7 @@ import { keepUntil, readFreeAt } from '../../storage/repositories/limits/rate-li
 import { emailKey } from '../values/email.ts'
 import { networkOf } from '../values/network.ts'
 
-/** The networks that an account was used from. The limits of the API and of the pages share them. */
-export type KnownNetworks = {
-  has(email: string, ip: string | undefined): Promise<boolean>
-  /** Makes the network of a client known to an account, for 30 days. Never fails: the request itself has succeeded by now. */
-  add(email: string, ip: string | undefined): Promise<void>
-}
+export type KnownNetworks = ReturnType<typeof createKnownNetworks>
 
 type KnownNetworksParts = {
   readonly db: Database
@@ -24,7 +19,8 @@ const DAY_MS = 24 * 60 * 60_000
 const KNOWN_FOR_MS = 30 * DAY_MS
 const MAX_REMEMBERED = 10_000
 
-export function createKnownNetworks({ db, keyOf, now, isUsed }: KnownNetworksParts): KnownNetworks {
+/** The networks that an account was used from. The limits of the API and of the pages share them. */
+export function createKnownNetworks({ db, keyOf, now, isUsed }: KnownNetworksParts) {
   /** Until when networks are known, by key. Most logins come from a network that became known on the same day: they need no statement. */
   const remembered = new Map<string, number>()
   const keyFor = (email: string, ip: string | undefined) => keyOf('known', emailKey(email), networkOf(ip))
@@ -51,8 +47,9 @@ export function createKnownNetworks({ db, keyOf, now, isUsed }: KnownNetworksPar
 
   return {
     // Always reads, so that the time of a guess does not depend on what this process remembers.
-    has: async (email, ip) => isUsed && (await readUntil(keyFor(email, ip))) > now(),
-    async add(email, ip) {
+    has: async (email: string, ip: string | undefined) => isUsed && (await readUntil(keyFor(email, ip))) > now(),
+    /** Makes the network of a client known to an account, for 30 days. Never fails: the request itself has succeeded by now. */
+    async add(email: string, ip: string | undefined): Promise<void> {
       if (isUsed) await renew(keyFor(email, ip)).catch(() => undefined)
     },
   }

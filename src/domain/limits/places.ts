@@ -56,22 +56,17 @@ export function createPlaces({ db, observer, now }: PlacesParts): (counters: rea
 
   async function take(counter: Counter): Promise<Outcome> {
     const at = now() * MICROSECONDS
-    const { freeAt, isTaken } = await takeAt(counter, at)
-    return isTaken ? { counter, freeAt, waitSeconds: 0 } : refusedOutcome(counter, freeAt, at)
-  }
-
-  async function takeAt(counter: Counter, at: number): Promise<{ readonly freeAt: number; readonly isTaken: boolean }> {
     const { key, interval, tolerance } = counter
     const latest = at + tolerance
     const implausible = latest + interval + MAX_CLOCK_DIFFERENCE
     const taken = await takePlace(db, { key, now: at, interval, latest, implausible })
-    if (taken !== undefined) return { freeAt: taken, isTaken: true }
+    if (taken !== undefined) return { counter, freeAt: taken, waitSeconds: 0 }
     const freeAt = (await readFreeAt(db, key)) ?? latest
     // While this request waited for the database, later ones may have taken its place. Try again with the current time.
     const later = now() * MICROSECONDS
-    if (later > at && freeAt <= later + tolerance) return takeAt(counter, later)
+    if (later > at && freeAt <= later + tolerance) return take(counter)
     refusals.write(key, freeAt, Math.min(at + SECOND, freeAt - tolerance))
-    return { freeAt, isTaken: false }
+    return refusedOutcome(counter, freeAt, at)
   }
 
   function placeOf(taken: readonly Outcome[]): Place {

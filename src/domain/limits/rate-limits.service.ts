@@ -8,25 +8,7 @@ import type { AccountLimit, AddressLimit, LimitName, RateLimits } from '../value
 import type { KnownNetworks } from './known-networks.ts'
 import { type Counter, counterOf, createPlaces, type Place, type PlacesParts } from './places.ts'
 
-/** The limits of the settings, shared by all processes of one database (docs/decisions/0012-rate-limits.md). */
-export type Limiter = {
-  has(name: LimitName): boolean
-  /** Counts a request from an address, or refuses it. */
-  countAddress(name: AddressLimit, ip: string | undefined): Promise<Place>
-  /** Counts a request about an e-mail address, or refuses it. Costs the same whether or not the address has an account. */
-  countAccount(name: AccountLimit, email: string, ip: string | undefined): Promise<Place>
-  /** Counts a request that sends a mail, by its address and by the address of the mail. */
-  countMail(email: string, ip: string | undefined): Promise<void>
-  /** Counts and runs work that compares a password. It counts like a login: by its failure. */
-  attempt<Result>(email: string, origin: Origin, work: () => Promise<Result>): Promise<Result>
-  /**
-   * Runs a login that has counted already. The places are given back if it succeeds, or if it fails before a password was hashed for a client
-   * that is still connected. The right password makes the network of the client known to the account.
-   */
-  settle<Result>(places: readonly Place[] | undefined, email: string, origin: Origin, work: () => Promise<Result>): Promise<Result>
-  /** Makes the network of a client known to an account: a password reset shows who owns it. */
-  recognise(email: string, ip: string | undefined): Promise<void>
-}
+export type Limiter = ReturnType<typeof createLimiter>
 
 /** Limits, and the names of their counts. */
 type LimitRules = { readonly limits: RateLimits; readonly keyOf: LimitKeys }
@@ -37,7 +19,8 @@ type LimiterParts = PlacesParts & {
   readonly known: KnownNetworks
 }
 
-export function createLimiter({ db, rules, known, observer, now }: LimiterParts): Limiter {
+/** The limits of the settings, shared by all processes of one database (docs/decisions/0012-rate-limits.md). */
+export function createLimiter({ db, rules, known, observer, now }: LimiterParts) {
   const takeAll = createPlaces({ db, observer, now })
   const has = (name: LimitName) => rules.some(({ limits }) => limits[name] !== undefined)
 
@@ -58,6 +41,10 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
     return countersOf(name, emailKey(email), ...(isApart ? [networkOf(ip)] : []))
   }
 
+  /**
+   * Runs a login that has counted already. The places are given back if it succeeds, or if it fails before a password was hashed for a client
+   * that is still connected. The right password makes the network of the client known to the account.
+   */
   async function settle<Result>(places: readonly Place[] = [], email: string, { ip, signal }: Origin, work: () => Promise<Result>) {
     try {
       const result = await work()
@@ -71,17 +58,22 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
 
   return {
     has,
-    countAddress: (name, ip) => takeAll(countersOf(name, networkOf(ip))),
-    countAccount: async (name, email, ip) => takeAll(await accountCounters(name, email, ip)),
-    async countMail(email, ip) {
+    /** Counts a request from an address, or refuses it. */
+    countAddress: (name: AddressLimit, ip: string | undefined) => takeAll(countersOf(name, networkOf(ip))),
+    /** Counts a request about an e-mail address, or refuses it. Costs the same whether or not the address has an account. */
+    countAccount: async (name: AccountLimit, email: string, ip: string | undefined) => takeAll(await accountCounters(name, email, ip)),
+    /** Counts a request that sends a mail, by its address and by the address of the mail. */
+    async countMail(email: string, ip: string | undefined): Promise<void> {
       await takeAll([...countersOf('mail:ip', networkOf(ip)), ...(await accountCounters('mail:account', email, ip))])
     },
-    async attempt(email, origin, work) {
+    /** Counts and runs work that compares a password. It counts like a login: by its failure. */
+    async attempt<Result>(email: string, origin: Origin, work: () => Promise<Result>): Promise<Result> {
       const { ip } = origin
       const place = await takeAll([...countersOf('login:ip', networkOf(ip)), ...(await accountCounters('login:account', email, ip))])
       return settle([place], email, origin, work)
     },
     settle,
+    /** Makes the network of a client known to an account: a password reset shows who owns it. */
     recognise: known.add,
   }
 }
@@ -94,10 +86,7 @@ const GUESSES: ReadonlySet<RefusalCode> = new Set(['wrong_credentials', 'login_b
  * number of passwords could be hashed at a moment when all logins fail late.
  */
 function isCounted(error: unknown, signal: AbortSignal | undefined): boolean {
-  return (error instanceof Refusal && GUESSES.has(error.code)) || hasBegun(signal) || hasDisconnected(signal)
-}
-
-/** A client that disconnects gets nothing back. An expired deadline has a refusal as its reason. */
-function hasDisconnected(signal: AbortSignal | undefined): boolean {
-  return signal?.aborted === true && !(signal.reason instanceof Refusal)
+  // A client that disconnects gets nothing back. An expired deadline has a refusal as its reason.
+  const hasDisconnected = signal?.aborted === true && !(signal.reason instanceof Refusal)
+  return (error instanceof Refusal && GUESSES.has(error.code)) || hasBegun(signal) || hasDisconnected
 }

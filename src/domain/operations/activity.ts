@@ -14,17 +14,9 @@ export type ActivityCounts = {
   beforeCount(call: () => void): void
 }
 
-/** Writes what the process counts, minute by minute, and reads what all processes did. */
-export type ActivityLog = {
-  /** The last 24 hours of all processes in quarters of an hour, the current one last. At most a minute behind. */
-  lastDay(): Promise<readonly ActivityPeriod[]>
-  /** Writes what was counted since the last time. What could not be written is tried again with the next minute. */
-  flush(): Promise<void>
-  start(): void
-  stop(): Promise<void>
-}
+export type ActivityLog = ReturnType<typeof createActivityLog>
 
-export type ActivityParts = {
+type ActivityParts = {
   readonly db: Database
   readonly now: () => number
   /** Undefined where nobody sees the status page: then nothing is written. */
@@ -44,10 +36,10 @@ export const ACTIVITY_KEPT_MS = 24 * 60 * MINUTE_MS
 const QUARTERS = ACTIVITY_KEPT_MS / QUARTER_MS
 
 /**
- * Each process adds its counts to one row for each minute, outside of any request, so that the database has the sum of all workers and
+ * Writes what the process counts, minute by minute, and reads what all processes did. Each process adds its counts to one row for each minute, outside of any request, so that the database has the sum of all workers and
  * machines, also after a restart. An idle process writes nothing.
  */
-export function createActivityLog({ db, now, counts, takeLongestQueue }: ActivityParts): ActivityLog {
+export function createActivityLog({ db, now, counts, takeLongestQueue }: ActivityParts) {
   /** By the start of the minute. Usually one, more during an outage of the database. */
   const pending = new Map<number, Counts>()
   let timer: NodeJS.Timeout | undefined
@@ -74,6 +66,7 @@ export function createActivityLog({ db, now, counts, takeLongestQueue }: Activit
   }
   counts?.beforeCount(closeMinute)
 
+  /** Writes what was counted since the last time. What could not be written is tried again with the next minute. */
   async function flush(): Promise<void> {
     collect()
     closeMinute()
@@ -90,11 +83,12 @@ export function createActivityLog({ db, now, counts, takeLongestQueue }: Activit
    */
   async function write(startsAt: number, counts: Counts): Promise<void> {
     let isCommitSent = false
-    const onCommitSent = () => {
-      isCommitSent = true
-    }
     try {
-      await db.transaction((tx) => addActivity(tx, startsAt, counts), { onCommitSent })
+      await db.transaction((tx) => addActivity(tx, startsAt, counts), {
+        onCommitSent() {
+          isCommitSent = true
+        },
+      })
     } catch (error) {
       if (!isCommitSent) pending.set(startsAt, sumOf([counts, pending.get(startsAt) ?? NO_ACTIVITY]))
       throw error
@@ -102,7 +96,8 @@ export function createActivityLog({ db, now, counts, takeLongestQueue }: Activit
   }
 
   return {
-    async lastDay() {
+    /** The last 24 hours of all processes in quarters of an hour, the current one last. At most a minute behind. */
+    async lastDay(): Promise<readonly ActivityPeriod[]> {
       const last = Math.floor(now() / QUARTER_MS)
       const first = (last - QUARTERS + 1) * QUARTER_MS
       const known = new Map((await readActivity(db.lists, first)).map((period) => [period.startsAt, period]))
@@ -112,13 +107,13 @@ export function createActivityLog({ db, now, counts, takeLongestQueue }: Activit
       })
     },
     flush,
-    start() {
+    start(): void {
       // Requests that need the database report an outage.
       timer = setInterval(() => {
         lastFlush = flush().catch(() => undefined)
       }, MINUTE_MS).unref()
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer)
       await lastFlush
       await flush().catch(() => undefined)

@@ -9,7 +9,7 @@ import { deleteExpiredSessions } from '../../storage/repositories/sessions/sessi
 import { deleteOldEmailChanges } from '../../storage/repositories/users/email-change.repository.ts'
 import { ACTIVITY_KEPT_MS } from './activity.ts'
 
-export type Housekeeping = { start(): void; stop(): void; run(): Promise<void> }
+export type Housekeeping = ReturnType<typeof createHousekeeping>
 
 // A flood from many addresses leaves a row for each of them.
 const INTERVAL_MS = 10 * 60_000
@@ -27,7 +27,7 @@ export function createHousekeeping(
   now: () => number,
   onFailure: (error: unknown) => void,
   otherWork: () => Promise<void> = async () => undefined,
-): Housekeeping {
+) {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
@@ -45,12 +45,12 @@ export function createHousekeeping(
 
   return {
     run,
-    start() {
+    start(): void {
       const runSafely = reportingOnce(run, onFailure)
       void runSafely()
       timer = setInterval(() => void runSafely(), INTERVAL_MS).unref()
     },
-    stop() {
+    stop(): void {
       isStopped = true
       clearInterval(timer)
     },

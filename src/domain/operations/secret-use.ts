@@ -14,7 +14,7 @@ import {
 } from '../../storage/repositories/operations/secret-use.repository.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 
-export type SecretUse = { start(): void; stop(): Promise<void>; run(): Promise<void> }
+export type SecretUse = ReturnType<typeof createSecretUse>
 
 type SecretUseParts = Pick<DomainParts, 'changes' | 'now'> & {
   readonly secrets: Secrets
@@ -32,7 +32,7 @@ const HOUR_MS = 60 * 60_000
 export const FORMER_SECRET_NEEDED_MS = LIFETIME_MINUTES.refresh * 60_000 + HOUR_MS
 
 /** Records, outside of requests, which secrets this process has and which one signs, so that `doctor` can say how far a rotation is. */
-export function createSecretUse({ changes, now, secrets, onFailure, retryMs = RETRY_MS }: SecretUseParts): SecretUse {
+export function createSecretUse({ changes, now, secrets, onFailure, retryMs = RETRY_MS }: SecretUseParts) {
   const processId = randomUUID()
   const names = fingerprints(secrets)
   let timer: NodeJS.Timeout | undefined
@@ -63,10 +63,8 @@ export function createSecretUse({ changes, now, secrets, onFailure, retryMs = RE
 
   return {
     run,
-    start() {
-      runNext()
-    },
-    async stop() {
+    start: runNext,
+    async stop(): Promise<void> {
       isStopped = true
       clearTimeout(timer)
       await lastRun

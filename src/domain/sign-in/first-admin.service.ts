@@ -5,27 +5,21 @@ import type { DomainParts } from '../changes/changes.ts'
 import { addAccount, type Registrant, recordCreation } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 
-/** Lets the person at the terminal of a new service create the first admin in a browser. The route checks the token of the terminal. */
-export type FirstAdmin = {
-  /** Contained in the link that the terminal shows; undefined where there is no form. */
-  readonly token: string | undefined
-  /** Whether there is a form, and no admin. */
-  isOpen(): Promise<boolean>
-  /** Creates a verified admin. Returns false, and creates nothing, if there is an admin. */
-  create(origin: Origin, registrant: Registrant): Promise<boolean>
-}
+export type FirstAdmin = ReturnType<typeof createFirstAdmin>
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & {
+  /** Contained in the link that the terminal shows; undefined where there is no form. */
   readonly token: string | undefined
 }
 
 const FIRST_NAME = 'Admin'
 const LAST_NAME = 'Latchkey'
 
-export function createFirstAdmin({ reads, changes, passwords, now, token }: Parts): FirstAdmin {
+/** Lets the person at the terminal of a new service create the first admin in a browser. The route checks the token of the terminal. */
+export function createFirstAdmin({ reads, changes, passwords, now, token }: Parts) {
   let isUsable = token !== undefined
 
-  /** Closes the form for good as soon as there is an admin. */
+  /** Whether there is a form, and no admin. Closes the form for good as soon as there is one. */
   async function isOpen(): Promise<boolean> {
     if (isUsable && (await findAnyAdmin(reads)) !== undefined) isUsable = false
     return isUsable
@@ -34,7 +28,8 @@ export function createFirstAdmin({ reads, changes, passwords, now, token }: Part
   return {
     token,
     isOpen,
-    async create(origin, { password, ...profile }) {
+    /** Creates a verified admin. Returns false, and creates nothing, if there is an admin. */
+    async create(origin: Origin, { password, ...profile }: Registrant): Promise<boolean> {
       if (!(await isOpen())) return false
       const passwordHash = await passwords.hash(password, origin.signal)
       const isCreated = await changes.withoutCaller(origin, async (tx) => {

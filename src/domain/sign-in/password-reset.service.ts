@@ -1,36 +1,16 @@
 import type { Origin } from '../../model/caller.ts'
-import { Refusal } from '../../model/refusal.ts'
-import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { findUserById, resetPassword } from '../../storage/repositories/users/user.repository.ts'
-import { readToken } from '../changes/callers.ts'
+import { mailedTokenRefusal, readToken } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
-import type { AuthFailureReason } from '../operations/observer.ts'
 import { trimSessions } from '../sessions/sessions.service.ts'
-import { emailKey } from '../values/email.ts'
+import { requestMail } from './registration.service.ts'
 
-export type PasswordReset = {
-  /** Queues a mail. Costs the same whether or not the address has an account. */
-  request(origin: Origin, email: string): Promise<void>
-  /** Refuses a token that `reset` would refuse. */
-  check(token: string): Promise<void>
-  /** Sets the password and ends all sessions and all other resets of the account. Returns its address. */
-  reset(origin: Origin, token: string, newPassword: string): Promise<string>
-}
+export type PasswordReset = ReturnType<typeof createPasswordReset>
 
-export function createPasswordReset({
-  reads,
-  changes,
-  tokens,
-  passwords,
-  observer,
-  now,
-  onMailQueued,
-}: Omit<DomainParts, 'lists'>): PasswordReset {
-  function refused(reason: AuthFailureReason): Refusal {
-    observer.authFailure('password_reset', reason)
-    return new Refusal(reason === 'user_not_found' ? 'user_not_found' : 'token_invalid', reason)
-  }
+export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
+  const { reads, changes, tokens, passwords, observer } = parts
+  const refused = mailedTokenRefusal(observer, 'password_reset')
 
   /** The account that a token may reset, with the version that it was issued for. */
   async function accept(token: string): Promise<{ userId: number; email: string; version: number }> {
@@ -44,17 +24,14 @@ export function createPasswordReset({
   }
 
   return {
-    async request(origin, email) {
-      await changes.withoutCaller(origin, async (tx) => {
-        await enqueueMail(tx, 'reset', emailKey(email), now())
-        tx.record({ kind: 'mail.requested' })
-      })
-      onMailQueued()
-    },
-    async check(token) {
+    /** Queues a mail. Costs the same whether or not the address has an account. */
+    request: (origin: Origin, email: string) => requestMail(parts, origin, 'reset', email),
+    /** Refuses a token that `reset` would refuse. */
+    async check(token: string): Promise<void> {
       await accept(token)
     },
-    async reset(origin, token, newPassword) {
+    /** Sets the password and ends all sessions and all other resets of the account. Returns its address. */
+    async reset(origin: Origin, token: string, newPassword: string): Promise<string> {
       const { userId, email, version } = await accept(token)
       const passwordHash = await passwords.hash(newPassword, origin.signal)
       const endSessions = (work: (tx: ChangeTransaction) => Promise<void>) =>

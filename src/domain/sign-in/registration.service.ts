@@ -1,40 +1,18 @@
 import type { Actor, Operator, Origin } from '../../model/caller.ts'
-import { Refusal } from '../../model/refusal.ts'
 import type { Role } from '../../model/user.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { findUserById, markVerified } from '../../storage/repositories/users/user.repository.ts'
-import { readToken } from '../changes/callers.ts'
+import { mailedTokenRefusal, readToken } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
-import type { AuthFailureReason } from '../operations/observer.ts'
-import { openSession, type TokenPair } from '../sessions/sessions.service.ts'
+import { openSession } from '../sessions/sessions.service.ts'
 import { addAccount, createUser, type Registrant } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 
-export type Registration = {
-  /** Creates an unverified account, queues its verification mail and opens a session that works once the account is verified. */
-  register(origin: Origin, registrant: Registrant): Promise<TokenPair>
-  /** The same without a session, for somebody who signs in later. */
-  signUp(origin: Origin, registrant: Registrant): Promise<void>
-  /** Creates a verified account for an operator or an admin. Returns its id. */
-  create(by: Actor | Operator, registrant: Registrant, role: Role): Promise<number>
-  verify(origin: Origin, token: string): Promise<void>
-  resendVerification(origin: Origin, email: string): Promise<void>
-}
+export type Registration = ReturnType<typeof createRegistration>
 
-export function createRegistration({
-  reads,
-  changes,
-  tokens,
-  passwords,
-  observer,
-  now,
-  onMailQueued,
-}: Omit<DomainParts, 'lists'>): Registration {
-  function verifyRefused(reason: AuthFailureReason): Refusal {
-    observer.authFailure('verify_email', reason)
-    const code = reason === 'user_not_found' || reason === 'already_verified' ? reason : 'token_invalid'
-    return new Refusal(code, reason)
-  }
+export function createRegistration(parts: Omit<DomainParts, 'lists'>) {
+  const { reads, changes, tokens, passwords, observer, now, onMailQueued } = parts
+  const verifyRefused = mailedTokenRefusal(observer, 'verify_email')
 
   async function add<Opened>(
     origin: Origin,
@@ -52,10 +30,14 @@ export function createRegistration({
   }
 
   return {
-    register: (origin, registrant) => add(origin, registrant, (tx, userId) => openSession(tx, tokens, userId, origin, now())),
-    signUp: (origin, registrant) => add(origin, registrant, async () => undefined),
-    create: (by, registrant, role) => createUser({ changes, passwords, now }, by, registrant, role),
-    async verify(origin, token) {
+    /** Creates an unverified account, queues its verification mail and opens a session that works once the account is verified. */
+    register: (origin: Origin, registrant: Registrant) =>
+      add(origin, registrant, (tx, userId) => openSession(tx, tokens, userId, origin, now())),
+    /** The same without a session, for somebody who signs in later. */
+    signUp: (origin: Origin, registrant: Registrant) => add(origin, registrant, async () => undefined),
+    /** Creates a verified account for an operator or an admin. Returns its id. */
+    create: (by: Actor | Operator, registrant: Registrant, role: Role) => createUser(parts, by, registrant, role),
+    async verify(origin: Origin, token: string): Promise<void> {
       const { userId, version } = readToken(tokens, observer, token, 'verify', 'verify_email')
       const user = await findUserById(reads, userId)
       if (user === undefined) throw verifyRefused('user_not_found')
@@ -68,12 +50,17 @@ export function createRegistration({
         tx.record({ kind: 'user.verified', target: userId })
       })
     },
-    async resendVerification(origin, email) {
-      await changes.withoutCaller(origin, async (tx) => {
-        await enqueueMail(tx, 'verify', emailKey(email), now())
-        tx.record({ kind: 'mail.requested' })
-      })
-      onMailQueued()
-    },
+    resendVerification: (origin: Origin, email: string) => requestMail(parts, origin, 'verify', email),
   }
+}
+
+type MailParts = Pick<DomainParts, 'changes' | 'now' | 'onMailQueued'>
+
+/** Queues a mail that anybody may request for an address. */
+export async function requestMail(parts: MailParts, origin: Origin, kind: 'verify' | 'reset', email: string): Promise<void> {
+  await parts.changes.withoutCaller(origin, async (tx) => {
+    await enqueueMail(tx, kind, emailKey(email), parts.now())
+    tx.record({ kind: 'mail.requested' })
+  })
+  parts.onMailQueued()
 }

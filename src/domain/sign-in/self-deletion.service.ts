@@ -6,16 +6,14 @@ import type { Limiter } from '../limits/rate-limits.service.ts'
 import { removeAccount } from '../users/user-administration.service.ts'
 import type { PasswordProof } from './password-proof.ts'
 
-export type SelfDeletion = {
-  /** Deletes the account of the caller, with its sessions and API keys. A wrong password counts for the limits of the route. */
-  remove(actor: Actor, password: string, limiter: Pick<Limiter, 'attempt'>): Promise<void>
-}
+export type SelfDeletion = ReturnType<typeof createSelfDeletion>
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & { readonly proof: PasswordProof }
 
-export function createSelfDeletion({ reads, changes, now, proof }: Parts): SelfDeletion {
+export function createSelfDeletion({ reads, changes, now, proof }: Parts) {
   return {
-    async remove(actor, password, limiter) {
+    /** Deletes the account of the caller, with its sessions and API keys. A wrong password counts for the limits of the route. */
+    async remove(actor: Actor, password: string, limiter: Pick<Limiter, 'attempt'>): Promise<void> {
       const { id: userId, email } = actor.caller.user
       // Hashing is expensive: nothing is hashed for a caller whose access has ended.
       await requireReader(reads, actor.caller, now(), userId)

@@ -1,37 +1,27 @@
 import { randomInt } from 'node:crypto'
 import type { Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { EmailChange, User, UserSecrets } from '../../model/user.ts'
+import type { User } from '../../model/user.ts'
 import { type Reads, UniqueViolation } from '../../storage/database.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { confirmEmailChange, findEmailChange, saveEmailChange } from '../../storage/repositories/users/email-change.repository.ts'
 import { findUserByEmail, findUserById } from '../../storage/repositories/users/user.repository.ts'
-import { readToken } from '../changes/callers.ts'
+import { mailedTokenRefusal, readToken } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
-import type { AuthFailureReason } from '../operations/observer.ts'
 import { emailKey } from '../values/email.ts'
 
-export type EmailChanges = {
-  /** Changes the address of an account to the one that the token was mailed to. */
-  confirm(origin: Origin, token: string): Promise<void>
-}
+export type EmailChanges = ReturnType<typeof createEmailChanges>
 
 // Every request has its own number, so that the link of an earlier one ends.
 const MAX_VERSION = 2 ** 47
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'tokens' | 'observer' | 'now'>
 
-export function createEmailChanges({ reads, changes, tokens, observer, now }: Parts): EmailChanges {
-  function refused(reason: AuthFailureReason): Refusal {
-    observer.authFailure('email_change', reason)
-    const code = reason === 'user_not_found' || reason === 'already_verified' ? reason : 'token_invalid'
-    return new Refusal(code, reason)
-  }
-
-  type Accepted = { readonly user: User & UserSecrets; readonly change: EmailChange }
+export function createEmailChanges({ reads, changes, tokens, observer, now }: Parts) {
+  const refused = mailedTokenRefusal(observer, 'email_change')
 
   /** The account and its request, if the link of the request still works. */
-  async function accept(db: Reads, userId: number, version: number | undefined): Promise<Accepted> {
+  async function accept(db: Reads, userId: number, version: number | undefined) {
     const user = await findUserById(db, userId)
     if (user === undefined) throw refused('user_not_found')
     if (user.banned) throw refused('banned_user')
@@ -43,24 +33,28 @@ export function createEmailChanges({ reads, changes, tokens, observer, now }: Pa
   }
 
   return {
-    async confirm(origin, token) {
+    /** Changes the address of an account to the one that the token was mailed to. */
+    async confirm(origin: Origin, token: string): Promise<void> {
       const { userId, version } = readToken(tokens, observer, token, 'email_change', 'email_change')
       await accept(reads, userId, version)
-      try {
-        // The token is the permission. The state may have changed since it was read: the change locks the account, so that only one of
-        // many parallel requests succeeds.
-        await changes.toAccount({ caller: 'operator', origin }, { userId, allowed: 'owner' }, async (tx) => {
-          const { user, change } = await accept(tx, userId, version)
-          await confirmEmailChange(tx, userId, change.email, emailKey(change.email), now())
-          tx.record({ kind: 'user.edited', target: userId, changed: ['email'] })
-          if (!user.verified) tx.record({ kind: 'user.verified', target: userId })
-        })
-      } catch (error) {
-        if (error instanceof UniqueViolation) throw new Refusal('email_taken', 'taken since the request', { cause: error })
-        throw error
-      }
+      // The token is the permission. The state may have changed since it was read: the change locks the account, so that only one of
+      // many parallel requests succeeds.
+      const confirming = changes.toAccount({ caller: 'operator', origin }, { userId, allowed: 'owner' }, async (tx) => {
+        const { user, change } = await accept(tx, userId, version)
+        await confirmEmailChange(tx, userId, change.email, emailKey(change.email), now())
+        tx.record({ kind: 'user.edited', target: userId, changed: ['email'] })
+        if (!user.verified) tx.record({ kind: 'user.verified', target: userId })
+      })
+      await refusingTakenEmail(confirming, 'taken since the request')
     },
   }
+}
+
+/** Refuses a change if another account has its new address. */
+export function refusingTakenEmail<Result>(change: Promise<Result>, reason?: string): Promise<Result> {
+  return change.catch((error: unknown) => {
+    throw error instanceof UniqueViolation ? new Refusal('email_taken', reason, { cause: error }) : error
+  })
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Actor, Operator } from '../../model/caller.ts'
+import type { EventKind } from '../../model/event.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { FoundUsers, User, UserSearch, UserSecrets } from '../../model/user.ts'
+import type { User, UserSearch, UserSecrets } from '../../model/user.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
@@ -17,120 +18,84 @@ import {
   unbanUser,
 } from '../../storage/repositories/users/user.repository.ts'
 import { searchUsers } from '../../storage/repositories/users/user-search.repository.ts'
-import { requireReader } from '../changes/callers.ts'
-import type { AccountChange, Changes, ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { foundUser, requireReader } from '../changes/callers.ts'
+import { type AccountChange, type Changes, type ChangeTransaction, type DomainParts, pagesOf } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
 
-/** An admin who is logged in, or an operator. */
-export type Administrator = Actor | Operator
-
-export type UserAdministration = {
-  /** All users in order of id, one page at a time, so that memory does not grow with their number. Refuses once the reader is no longer an admin. */
-  list(reader: Administrator): AsyncIterable<readonly User[]>
-  find(userId: number): Promise<User>
-  findByEmail(email: string): Promise<User>
-  /** One page of the matching users, in order of id, and the number of all matches. */
-  search(search: UserSearch): Promise<FoundUsers>
-  makeAdmin(administrator: Administrator, userId: number): Promise<void>
-  revokeAdmin(administrator: Administrator, userId: number): Promise<void>
-  ban(administrator: Administrator, userId: number): Promise<void>
-  unban(administrator: Administrator, userId: number): Promise<void>
-  verify(administrator: Administrator, userId: number): Promise<void>
-  /** Queues the mail that the owner of the account could request as well. */
-  sendPasswordReset(administrator: Administrator, userId: number): Promise<void>
-  /** Deletes in batches; calls `onProgress` with the number of deleted rows after each batch but the last. */
-  remove(administrator: Administrator, userId: number, onProgress?: (deletedRows: number) => void): Promise<void>
-}
+export type UserAdministration = ReturnType<typeof createUserAdministration>
 
 const LIST_PAGE_SIZE = 250
 
 type Parts = Pick<DomainParts, 'reads' | 'lists' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
 
-export function createUserAdministration({ reads, lists, changes, now, onMailQueued = () => undefined }: Parts): UserAdministration {
-  function change(
-    administrator: Administrator,
-    userId: number,
-    work: (tx: ChangeTransaction, target: User) => Promise<void>,
-  ): Promise<void> {
-    return changes.toAccount(administrator, { userId, allowed: 'admin' }, work)
+/** The changes of an admin who is logged in, or of an operator, and the lists that they read. */
+export function createUserAdministration({ reads, lists, changes, now, onMailQueued = () => undefined }: Parts) {
+  type Work = (tx: ChangeTransaction, target: User) => Promise<void>
+
+  function change(by: Actor | Operator, userId: number, work: Work): Promise<void> {
+    return changes.toAccount(by, { userId, allowed: 'admin' }, work)
   }
 
   /**
    * A change that may remove an admin. Such changes run one at a time across all processes: of two admins who ban or delete each other
    * at the same moment, the second is no longer an admin when their change is checked.
    */
-  function changeAdmins(
-    administrator: Administrator,
-    userId: number,
-    work: (tx: ChangeTransaction, target: User) => Promise<void>,
-  ): Promise<void> {
-    return changes.toAccount(administrator, { userId, allowed: 'admin', lock: 'admins' }, work)
+  function changeAdmins(by: Actor | Operator, userId: number, work: Work): Promise<void> {
+    return changes.toAccount(by, { userId, allowed: 'admin', lock: 'admins' }, work)
   }
 
-  async function* list({ caller }: Administrator): AsyncIterable<readonly User[]> {
-    for (let lastId = 0; ; ) {
-      if (caller !== 'operator') await requireReader(reads, caller, now())
-      const page = await listUsersAfter(lists, lastId, LIST_PAGE_SIZE)
-      if (page.length > 0) yield page
-      if (page.length < LIST_PAGE_SIZE) return
-      lastId = page.at(-1)?.id ?? lastId
-    }
+  /** A change by one statement, which returns whether it has changed anything. */
+  function changeBy(kind: EventKind, apply: (tx: ChangeTransaction, userId: number) => Promise<boolean>) {
+    return (by: Actor | Operator, userId: number) =>
+      change(by, userId, async (tx) => {
+        if (await apply(tx, userId)) tx.record({ kind, target: userId })
+      })
   }
 
   return {
-    list,
-    async find(userId) {
-      const user = await findUserById(reads, userId)
-      if (user === undefined) throw new Refusal('user_not_found')
-      return user
-    },
-    async findByEmail(email) {
-      const user = await findUserByEmail(reads, emailKey(email))
-      if (user === undefined) throw new Refusal('user_not_found')
-      return user
-    },
-    search: (search) => searchUsers(lists, search),
-    makeAdmin: (administrator, userId) =>
-      change(administrator, userId, async (tx) => {
-        if (await setRole(tx, userId, 'admin')) tx.record({ kind: 'user.promoted', target: userId })
+    /** All users in order of id, one page at a time. Refuses once the reader is no longer an admin. */
+    list: ({ caller }: Actor | Operator) =>
+      pagesOf(LIST_PAGE_SIZE, async (afterId) => {
+        if (caller !== 'operator') await requireReader(reads, caller, now())
+        return listUsersAfter(lists, afterId, LIST_PAGE_SIZE)
       }),
-    unban: (administrator, userId) =>
-      change(administrator, userId, async (tx) => {
-        if (await unbanUser(tx, userId)) tx.record({ kind: 'user.unbanned', target: userId })
-      }),
-    verify: (administrator, userId) =>
-      change(administrator, userId, async (tx) => {
-        if (await setVerified(tx, userId)) tx.record({ kind: 'user.verified', target: userId })
-      }),
-    async sendPasswordReset(administrator, userId) {
-      await change(administrator, userId, async (tx, { email }) => {
+    find: async (userId: number): Promise<User> => foundUser(await findUserById(reads, userId)),
+    findByEmail: async (email: string): Promise<User> => foundUser(await findUserByEmail(reads, emailKey(email))),
+    /** One page of the matching users, in order of id, and the number of all matches. */
+    search: (search: UserSearch) => searchUsers(lists, search),
+    makeAdmin: changeBy('user.promoted', (tx, userId) => setRole(tx, userId, 'admin')),
+    unban: changeBy('user.unbanned', unbanUser),
+    verify: changeBy('user.verified', setVerified),
+    /** Queues the mail that the owner of the account could request as well. */
+    async sendPasswordReset(by: Actor | Operator, userId: number): Promise<void> {
+      await change(by, userId, async (tx, { email }) => {
         await enqueueMail(tx, 'reset', emailKey(email), now())
         tx.record({ kind: 'mail.requested', target: userId })
       })
       onMailQueued()
     },
-    async ban(administrator, userId) {
-      const { caller } = administrator
-      if (caller !== 'operator' && caller.user.id === userId) throw new Refusal('ban_self')
-      await changeAdmins(administrator, userId, async (tx, target) => {
+    async ban(by: Actor | Operator, userId: number): Promise<void> {
+      if (by.caller !== 'operator' && by.caller.user.id === userId) throw new Refusal('ban_self')
+      await changeAdmins(by, userId, async (tx, target) => {
         if (target.banned) return
         // An admin who bans another admin stays active. Only an operator could ban the last active admin.
         if (target.role === 'admin' && !(await hasOtherActiveAdmin(tx, userId))) throw new Refusal('last_admin')
         if (await banUser(tx, userId)) tx.record({ kind: 'user.banned', target: userId })
       })
     },
-    async revokeAdmin(administrator, userId) {
-      await changeAdmins(administrator, userId, async (tx, target) => {
+    revokeAdmin: (by: Actor | Operator, userId: number) =>
+      changeAdmins(by, userId, async (tx, target) => {
         if (target.role !== 'admin') return
         if (!(await hasOtherAdmin(tx, userId))) throw new Refusal('last_admin')
         if (await setRole(tx, userId, 'user')) tx.record({ kind: 'user.demoted', target: userId })
-      })
-    },
-    remove: (administrator, userId, onProgress) => removeAccount(changes, administrator, { userId, allowed: 'admin', onProgress }),
+      }),
+    /** Deletes in batches; calls `onProgress` with the number of deleted rows after each batch but the last. */
+    remove: (by: Actor | Operator, userId: number, onProgress?: Removal['onProgress']) =>
+      removeAccount(changes, by, { userId, allowed: 'admin', onProgress }),
   }
 }
 
-export type Removal = Pick<AccountChange, 'userId' | 'allowed'> & {
+type Removal = Pick<AccountChange, 'userId' | 'allowed'> & {
   /** Refuses before anything is deleted. */
   readonly check?: ((target: User & UserSecrets) => void) | undefined
   /** Called with the number of deleted rows after each batch but the last. */
@@ -158,11 +123,11 @@ export async function removeAccount(changes: Changes, by: Actor | Operator, remo
       // Callers who delete their own account need their credential until the end.
       const keys = await deleteApiKeysOfUser(tx, userId, BATCH_SIZE, key?.id)
       const sessions = await deleteOldestSessions(tx, userId, { kept: 0, limit: BATCH_SIZE, exceptSessionId })
-      if (keys + sessions >= BATCH_SIZE) {
-        recordBatch(tx, userId, keys, sessions)
-      } else {
+      if (keys + sessions < BATCH_SIZE) {
         await deleteUser(tx, userId)
         tx.record({ kind: 'user.deleted', target: userId })
+      } else {
+        recordBatch(tx, userId, keys, sessions)
       }
       return keys + sessions
     })

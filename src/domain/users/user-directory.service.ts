@@ -1,27 +1,18 @@
-import { Refusal } from '../../model/refusal.ts'
-import type { ListedUser, UserCounts, UserListing, UserPage } from '../../model/user.ts'
+import type { ListedUser, UserCounts, UserListing } from '../../model/user.ts'
 import { findAnyAdmin } from '../../storage/repositories/users/user.repository.ts'
 import { countUsers, findListedUser, listUserPage } from '../../storage/repositories/users/user-list.repository.ts'
+import { foundUser } from '../changes/callers.ts'
 import type { DomainParts } from '../changes/changes.ts'
 
-/** What admins see of all accounts. */
-export type UserDirectory = {
-  /** One page of a sorted and filtered list. As fast for a million accounts as for ten. */
-  page(listing: UserListing): Promise<UserPage>
-  find(userId: number): Promise<ListedUser>
-  hasAdmin(): Promise<boolean>
-  /** The last known counts, a minute old or, with many users, older. Undefined while many users are counted for the first time. */
-  counts(): Promise<CountedUsers | undefined>
-}
+export type UserDirectory = ReturnType<typeof createUserDirectory>
 
-export function createUserDirectory({ reads, lists, now }: Pick<DomainParts, 'reads' | 'lists' | 'now'>): UserDirectory {
+/** What admins see of all accounts. */
+export function createUserDirectory({ reads, lists, now }: Pick<DomainParts, 'reads' | 'lists' | 'now'>) {
   return {
-    page: (listing) => listUserPage(lists, listing),
-    async find(userId) {
-      const user = await findListedUser(reads, userId)
-      if (user === undefined) throw new Refusal('user_not_found')
-      return user
-    },
+    /** One page of a sorted and filtered list. As fast for a million accounts as for ten. */
+    page: (listing: UserListing) => listUserPage(lists, listing),
+    find: async (userId: number): Promise<ListedUser> => foundUser(await findListedUser(reads, userId)),
+    /** The last known counts, a minute old or, with many users, older. Undefined while many users are counted for the first time. */
     counts: createUserCounting({ lists, now }),
     hasAdmin: async () => (await findAnyAdmin(reads)) !== undefined,
   }

@@ -1,68 +1,21 @@
 import type { Actor, Operator } from '../../model/caller.ts'
-import { Refusal } from '../../model/refusal.ts'
 import type { Profile, User } from '../../model/user.ts'
-import { UniqueViolation } from '../../storage/database.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { findUserById, updateUser } from '../../storage/repositories/users/user.repository.ts'
-import { requireReader } from '../changes/callers.ts'
+import { foundUser, requireReader } from '../changes/callers.ts'
 import { type ChangeTransaction, changedFields, type DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
 import { replacePageSession, trimSessions } from '../sessions/sessions.service.ts'
 import { emailKey } from '../values/email.ts'
-import { requestEmailChange } from './email-changes.service.ts'
+import { refusingTakenEmail, requestEmailChange } from './email-changes.service.ts'
 
 export type Edit = { readonly [Field in keyof Profile | 'password']?: string | undefined }
 
-/** The changes that users may make to their own accounts, and an admin or an operator to any account. */
-export type Users = {
-  /** A new password ends every session of the account except the one that makes the change. */
-  edit(editor: Actor | Operator, userId: number, edit: Edit): Promise<User>
-  /** Like `edit`, but a new address takes effect when the link that is mailed to it is opened. Returns the account with its present address. */
-  editAndConfirm(editor: Actor | Operator, userId: number, edit: Edit): Promise<User>
-  changePassword(editor: Actor | Operator, userId: number, password: string): Promise<void>
-  /**
-   * A new password that users choose for themselves on the web pages. Ends every session of the account, also the caller's own, and opens
-   * another one. Returns the token for its cookie.
-   */
-  changeOwnPassword(actor: Actor, password: string): Promise<string>
-}
+export type Users = ReturnType<typeof createUsers>
 
-type EditParts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'>
-
-type Parts = EditParts &
-  Pick<DomainParts, 'tokens' | 'onMailQueued'> & {
-    /** For changes that send a mail. */
-    readonly limiter: Pick<Limiter, 'countMail'>
-  }
-
-export function createUsers({ tokens, limiter, onMailQueued, ...parts }: Parts): Users {
-  async function edit(editor: Actor | Operator, userId: number, changed: Edit): Promise<User> {
-    await requireEditable(parts, editor, userId)
-    return change(parts, editor, userId, changed, unchanged)
-  }
-
-  return {
-    edit,
-    async editAndConfirm(editor, userId, { email, ...others }) {
-      const { email: current } = await requireEditable(parts, editor, userId)
-      if (email === undefined || email === current) return change(parts, editor, userId, others, unchanged)
-      // Anybody with an account could otherwise have mails sent to any address, in any number.
-      await limiter.countMail(email, editor.origin.ip)
-      const user = await change(parts, editor, userId, others, async (tx, account) => {
-        await requestEmailChange(tx, account, email, parts.now())
-        return account
-      })
-      onMailQueued()
-      return user
-    },
-    async changePassword(editor, userId, password) {
-      await edit(editor, userId, { password })
-    },
-    async changeOwnPassword(actor, password) {
-      const { id } = await requireEditable(parts, actor, actor.caller.user.id)
-      return change(parts, actor, id, { password }, (tx) => replacePageSession(tx, tokens, actor, parts.now()))
-    },
-  }
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now' | 'tokens' | 'onMailQueued'> & {
+  /** For changes that send a mail. */
+  readonly limiter: Pick<Limiter, 'countMail'>
 }
 
 /** The last step of a change, in its transaction. */
@@ -70,24 +23,25 @@ type Finish<Result> = (tx: ChangeTransaction, user: User) => Promise<Result>
 
 const unchanged: Finish<User> = async (_tx, user) => user
 
-async function change<Result>(
-  { reads, changes, passwords }: EditParts,
-  editor: Actor | Operator,
-  userId: number,
-  edit: Edit,
-  finish: Finish<Result>,
-): Promise<Result> {
-  const { password, ...profile } = edit
-  // Hashing is expensive: nothing is hashed for a caller who may not edit, or for a user who does not exist.
-  const passwordHash = password === undefined ? undefined : await passwords.hash(password, editor.origin.signal)
-  const address = profile.email === undefined ? undefined : emailKey(profile.email)
-  const changed = changedFields(profile)
-  const toAccount = <Done>(work: (tx: ChangeTransaction) => Promise<Done>) => changes.toAccount(editor, { userId, allowed: 'owner' }, work)
-  if (passwordHash !== undefined) await trimSessions(reads, toAccount, userId, ownSession(editor, userId))
-  try {
-    return await toAccount(async (tx) => {
-      const user = await updateUser(tx, userId, { ...profile, emailKey: address, passwordHash })
-      if (user === undefined) throw new Refusal('user_not_found')
+/** The changes that users may make to their own accounts, and an admin or an operator to any account. */
+export function createUsers({ reads, changes, passwords, now, tokens, limiter, onMailQueued }: Parts) {
+  /** The account, if it exists and the editor may change it. */
+  async function requireEditable({ caller }: Actor | Operator, userId: number): Promise<User> {
+    if (caller !== 'operator') await requireReader(reads, caller, now(), userId)
+    return foundUser(await findUserById(reads, userId))
+  }
+
+  async function change<Result>(editor: Actor | Operator, userId: number, edit: Edit, finish: Finish<Result>): Promise<Result> {
+    const { password, ...profile } = edit
+    // Hashing is expensive: nothing is hashed for a caller who may not edit, or for a user who does not exist.
+    const passwordHash = password === undefined ? undefined : await passwords.hash(password, editor.origin.signal)
+    const address = profile.email === undefined ? undefined : emailKey(profile.email)
+    const changed = changedFields(profile)
+    const toAccount = <Done>(work: (tx: ChangeTransaction) => Promise<Done>) =>
+      changes.toAccount(editor, { userId, allowed: 'owner' }, work)
+    if (passwordHash !== undefined) await trimSessions(reads, toAccount, userId, ownSession(editor, userId))
+    const changing = toAccount(async (tx) => {
+      const user = foundUser(await updateUser(tx, userId, { ...profile, emailKey: address, passwordHash }))
       if (changed.length > 0) tx.record({ kind: 'user.edited', target: userId, changed })
       if (passwordHash !== undefined) {
         await deleteSessionsOfUser(tx, userId, ownSession(editor, userId))
@@ -95,18 +49,42 @@ async function change<Result>(
       }
       return finish(tx, user)
     })
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw new Refusal('email_taken', undefined, { cause: error })
-    throw error
+    return refusingTakenEmail(changing)
   }
-}
 
-/** The account, if it exists and the editor may change it. */
-async function requireEditable({ reads, now }: EditParts, { caller }: Actor | Operator, userId: number): Promise<User> {
-  if (caller !== 'operator') await requireReader(reads, caller, now(), userId)
-  const user = await findUserById(reads, userId)
-  if (user === undefined) throw new Refusal('user_not_found')
-  return user
+  /** A new password ends every session of the account except the one that makes the change. */
+  async function edit(editor: Actor | Operator, userId: number, changed: Edit): Promise<User> {
+    await requireEditable(editor, userId)
+    return change(editor, userId, changed, unchanged)
+  }
+
+  return {
+    edit,
+    /** Like `edit`, but a new address takes effect when the link that is mailed to it is opened. Returns the account with its present address. */
+    async editAndConfirm(editor: Actor | Operator, userId: number, { email, ...others }: Edit): Promise<User> {
+      const { email: current } = await requireEditable(editor, userId)
+      if (email === undefined || email === current) return change(editor, userId, others, unchanged)
+      // Anybody with an account could otherwise have mails sent to any address, in any number.
+      await limiter.countMail(email, editor.origin.ip)
+      const user = await change(editor, userId, others, async (tx, account) => {
+        await requestEmailChange(tx, account, email, now())
+        return account
+      })
+      onMailQueued()
+      return user
+    },
+    async changePassword(editor: Actor | Operator, userId: number, password: string): Promise<void> {
+      await edit(editor, userId, { password })
+    },
+    /**
+     * A new password that users choose for themselves on the web pages. Ends every session of the account, also the caller's own, and opens
+     * another one. Returns the token for its cookie.
+     */
+    async changeOwnPassword(actor: Actor, password: string): Promise<string> {
+      const { id } = await requireEditable(actor, actor.caller.user.id)
+      return change(actor, id, { password }, (tx) => replacePageSession(tx, tokens, actor, now()))
+    },
+  }
 }
 
 /** The session in which users change their own account. It survives the change, unless the change replaces it. */

@@ -7,18 +7,11 @@ const MINUTE_MS = 60_000
 export function parseInstant(text: string): number | undefined {
   const match = INSTANT.exec(text)
   if (match === null) return undefined
-  const [, year, month, day, hour, minute, second = '0', fraction = '', offset = ''] = match
+  const [, year, month, day, hour, minute, second = '00', fraction = '', offset = ''] = match
   const offsetMinutes = parseOffset(offset)
   const local = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
   // Date.UTC turns 30 February into 2 March, 24:00 into the next day, and the year 26 into 1926.
-  const date = new Date(local)
-  const isInCalendar =
-    date.getUTCFullYear() === Number(year) &&
-    date.getUTCMonth() + 1 === Number(month) &&
-    date.getUTCDate() === Number(day) &&
-    date.getUTCHours() === Number(hour) &&
-    date.getUTCMinutes() === Number(minute) &&
-    date.getUTCSeconds() === Number(second)
+  const isInCalendar = new Date(local).toISOString() === `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`
   if (offsetMinutes === undefined || !isInCalendar) return undefined
   const instant = local + Number(fraction.slice(0, 3).padEnd(3, '0')) - offsetMinutes * MINUTE_MS
   return instant <= LAST_INSTANT ? instant : undefined

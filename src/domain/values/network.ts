@@ -26,18 +26,13 @@ export function networkOf(ip: string | undefined): string {
 
 /** The eight groups of a valid IPv6 address. */
 function groupsOf(address: string): number[] {
-  const [head = '', tail] = address.split('::')
+  // A URL has the address in its shortest form, without an IPv4 address as its last two groups.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const front = numbersOf(head)
   const back = tail === undefined ? [] : numbersOf(tail)
   return [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back]
 }
 
 function numbersOf(part: string): number[] {
-  if (part === '') return []
-  return part.split(':').flatMap((group) => {
-    if (!group.includes('.')) return [Number.parseInt(group, 16)]
-    // The last two groups may be written as an IPv4 address.
-    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number)
-    return [(a << 8) | b, (c << 8) | d]
-  })
+  return part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
 }

@@ -62,12 +62,9 @@ function addEntry(limits: Partial<Record<LimitName, RateLimit>>, entry: string):
   const count = Number(digits)
   if (name === '' || count > MAX_COUNT)
     return `should be off, standard, or a list of entries such as login:ip=30/m with at most ${MAX_COUNT} per s, m, h or d; "${entry}" is none`
-  if (!isLimitName(name)) return `should be a list of the limits ${LIMIT_NAMES.join(', ')}; "${name}" is none`
-  if (limits[name] !== undefined) return `should be a list that has each limit once; "${name}" is repeated`
-  limits[name] = { count, periodMs: UNITS_MS[unit] ?? 0 }
+  const limit = LIMIT_NAMES.find((known) => known === name)
+  if (limit === undefined) return `should be a list of the limits ${LIMIT_NAMES.join(', ')}; "${name}" is none`
+  if (limits[limit] !== undefined) return `should be a list that has each limit once; "${name}" is repeated`
+  limits[limit] = { count, periodMs: UNITS_MS[unit] ?? 0 }
   return undefined
-}
-
-function isLimitName(name: string): name is LimitName {
-  return (LIMIT_NAMES as readonly string[]).includes(name)
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Event } from '../../model/event.ts'
-import type { WebhookEvent, WebhookType } from '../../model/webhook.ts'
-import { isWebhookType } from '../../model/webhook.ts'
+import { isWebhookType, type WebhookEvent, type WebhookType } from '../../model/webhook.ts'
 import { insertWebhook } from '../../storage/repositories/webhooks/webhook.repository.ts'
 import type { FollowUp } from '../changes/changes.ts'
 

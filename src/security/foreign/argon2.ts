@@ -1,10 +1,10 @@
 import { hashRaw, verify } from '@node-rs/argon2'
-import { checkParts, type ForeignHash, fromBase64, requireWithin, UnusableHash } from './foreign-hash.ts'
+import { type Algorithm, checkParts, type ForeignHash, fromBase64, requireWithin, UnusableHash, unpadded } from './foreign-hash.ts'
 
 // Django writes the name before the hash of the standard form.
 const SHAPE = /^(?:argon2)?\$argon2(id|i|d)\$v=(16|19)\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
-const FAMILY = /^argon2(id|i|d) (\d+) (\d+) (\d+)$/
-export const ARGON2_VARIANTS: Readonly<Record<string, number>> = { d: 0, i: 1, id: 2 }
+/** The numbers that the library has for them. */
+export const ARGON2_VARIANTS: Readonly<Record<string, number>> = { argon2d: 0, argon2i: 1, argon2id: 2 }
 const MAX_MEMORY_KIB = 256 * 1024
 const MAX_PASSES = 64
 /** 1 GiB written in all passes together: about a second on one core. */
@@ -33,22 +33,9 @@ export function parseArgon2(text: string): ForeignHash | undefined {
   }
 }
 
-function unpadded(bytes: Buffer): string {
-  return bytes.toString('base64').replaceAll('=', '')
-}
-
-/** The work of a family, where 1 is the most that is accepted. Undefined for another algorithm. */
-export function argon2Share(family: string): number | undefined {
-  const [, variant, memoryKiB, passes] = FAMILY.exec(family) ?? []
-  return variant === undefined ? undefined : (Number(memoryKiB) * Number(passes)) / MAX_WORK_KIB
-}
-
-/** Computes one hash of the cost that the name of a family contains. Returns false for another family. */
-export async function spendArgon2(password: string, family: string): Promise<boolean> {
-  const [, variant = '', memoryCost, timeCost, parallelism] = FAMILY.exec(family) ?? []
-  const algorithm = ARGON2_VARIANTS[variant]
-  if (algorithm === undefined) return false
-  const cost = { memoryCost: Number(memoryCost), timeCost: Number(timeCost), parallelism: Number(parallelism) }
-  await hashRaw(password, { algorithm, ...cost })
-  return true
+export function argon2(algorithm: number): Algorithm {
+  return {
+    share: ([memoryKiB, passes]) => (memoryKiB * passes) / MAX_WORK_KIB,
+    spend: (password, [memoryCost, timeCost, parallelism]) => hashRaw(password, { algorithm, memoryCost, timeCost, parallelism }),
+  }
 }

@@ -1,10 +1,9 @@
 import { hash as sha } from 'node:crypto'
-import { type ForeignHash, requireWithin } from './foreign-hash.ts'
+import { type Algorithm, type ForeignHash, requireWithin } from './foreign-hash.ts'
 
 // The second form is that of Django, which hashes the password with SHA-256 first if the name says so.
 const SHAPE = /^(?:bcrypt(_sha256)?\$)?(\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53})$/
 const ALPHABET = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
-const FAMILY = 'bcrypt'
 const SALT_END = 28
 const HASH_END = 59
 const MIN_COST = 4
@@ -17,7 +16,7 @@ export function parseBcrypt(text: string): ForeignHash | undefined {
   const canonical = withoutPaddingBits(bcryptHash)
   const rounds = 2 ** requireWithin('cost', Number(cost), MIN_COST, MAX_COST)
   return {
-    cost: { family: FAMILY, amount: rounds },
+    cost: { family: 'bcrypt', amount: rounds },
     async matches(password) {
       const { verify } = await import('@node-rs/bcrypt')
       return verify(digested === undefined ? password : sha('sha256', password, 'hex'), canonical)
@@ -31,13 +30,11 @@ function withoutPaddingBits(hash: string): string {
   return hash.slice(0, SALT_END) + cleared(SALT_END, 0b1111) + hash.slice(SALT_END + 1, HASH_END) + cleared(HASH_END, 0b11)
 }
 
-/** A number of rounds, where 1 is the most that is accepted. Undefined for another algorithm. */
-export function bcryptShare(family: string, rounds: number): number | undefined {
-  return family === FAMILY ? rounds / 2 ** MAX_COST : undefined
-}
-
-/** Spends a number of rounds: a cost of 10 has 2^10 of them, so any sum of costs can be spent. */
-export async function spendBcrypt(password: string, rounds: number): Promise<void> {
-  const { hash } = await import('@node-rs/bcrypt')
-  for (let cost = MIN_COST; cost <= MAX_COST; cost++) if ((rounds & (1 << cost)) !== 0) await hash(password, cost)
+/** The amount is a number of rounds. A cost of 10 has 2^10 of them, so any sum of costs can be spent. */
+export const bcrypt: Algorithm = {
+  share: (_, rounds) => rounds / 2 ** MAX_COST,
+  async spend(password, _, rounds) {
+    const { hash } = await import('@node-rs/bcrypt')
+    for (let cost = MIN_COST; cost <= MAX_COST; cost++) if ((rounds & (1 << cost)) !== 0) await hash(password, cost)
+  },
 }

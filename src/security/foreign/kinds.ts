@@ -1,8 +1,27 @@
-import { argon2Share, parseArgon2 } from './argon2.ts'
-import { bcryptShare, parseBcrypt } from './bcrypt.ts'
-import { type ForeignHash, type HashCost, requireLength, UnusableHash } from './foreign-hash.ts'
-import { parsePbkdf2, pbkdf2Share } from './pbkdf2.ts'
-import { parseScrypt, scryptShare } from './scrypt.ts'
+import { ARGON2_VARIANTS, argon2, parseArgon2 } from './argon2.ts'
+import { bcrypt, parseBcrypt } from './bcrypt.ts'
+import { type Algorithm, type FamilyParameters, type ForeignHash, type HashCost, UnusableHash } from './foreign-hash.ts'
+import { parsePbkdf2, pbkdf2 } from './pbkdf2.ts'
+import { parseScrypt, scrypt } from './scrypt.ts'
+
+/** By the first word of the name of a family. */
+const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map([
+  ...Object.entries(ARGON2_VARIANTS).map(([name, variant]) => [name, argon2(variant)] as const),
+  ['bcrypt', bcrypt],
+  ['pbkdf2-sha1', pbkdf2('sha1')],
+  ['pbkdf2-sha256', pbkdf2('sha256')],
+  ['pbkdf2-sha512', pbkdf2('sha512')],
+  ['scrypt', scrypt],
+])
+
+export function parseFamily(family: string): { readonly algorithm: string; readonly parameters: FamilyParameters } {
+  const [algorithm = '', ...numbers] = family.split(' ')
+  const [first = 0, second = 0, third = 0] = numbers.map(Number)
+  return { algorithm, parameters: [first, second, third] }
+}
+
+// The longest that is accepted, a hash of Firebase, has about 350 characters.
+const MAX_LENGTH = 1000
 
 /** Hashes that a graphics card reverses too quickly to keep them, by their shape. */
 const WEAK: Readonly<Record<string, RegExp>> = {
@@ -15,7 +34,7 @@ const WEAK: Readonly<Record<string, RegExp>> = {
 
 /** Reads a hash of another system, by its shape. Throws UnusableHash if it cannot be taken over. */
 export function parseForeignHash(text: string): ForeignHash {
-  requireLength(text)
+  if (text.length > MAX_LENGTH) throw new UnusableHash(`it is longer than ${MAX_LENGTH} characters`)
   const found = parseArgon2(text) ?? parseBcrypt(text) ?? parseScrypt(text) ?? parsePbkdf2(text)
   if (found !== undefined) return found
   const weak = Object.entries(WEAK).find(([, shape]) => shape.test(text))
@@ -46,8 +65,15 @@ export function parseKind(kind: string): HashCost {
 
 /** The work of a hash, as a share of the most expensive hash that is accepted, which takes about a second. Zero if nothing computes it. */
 export function shareOf({ family, amount }: HashCost): number {
-  const share = bcryptShare(family, amount) ?? pbkdf2Share(family, amount) ?? scryptShare(family) ?? argon2Share(family) ?? 0
+  const { algorithm, parameters } = parseFamily(family)
+  const share = ALGORITHMS.get(algorithm)?.share(parameters, amount) ?? 0
   return share > 0 ? share : 0
+}
+
+/** Does the work of a hash. */
+export async function spend(password: string, { family, amount }: HashCost): Promise<void> {
+  const { algorithm, parameters } = parseFamily(family)
+  await ALGORITHMS.get(algorithm)?.spend(password, parameters, amount)
 }
 
 /** About as much as the most expensive hash that is accepted takes. */
@@ -60,7 +86,8 @@ export function estimatedUnitMs(family: string): number {
 
 /** The cost of a hash for people, such as `bcrypt 12` or `pbkdf2-sha256 with 600000 iterations`. */
 export function describeCost({ family, amount }: HashCost): string {
-  const [algorithm = '', first, second, third] = family.split(' ')
+  const { algorithm, parameters } = parseFamily(family)
+  const [first, second, third] = parameters
   if (algorithm === 'bcrypt') return `bcrypt ${Math.log2(amount)}`
   if (algorithm.startsWith('pbkdf2')) return `${algorithm} with ${amount} iterations`
   return algorithm === 'scrypt' ? `scrypt N=${first},r=${second},p=${third}` : `${algorithm} m=${first},t=${second},p=${third}`

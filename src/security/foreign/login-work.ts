@@ -25,15 +25,12 @@ const MAX_SHARE = 1 + MAX_ROUNDING
 /** All foreign hashes that a login computes, on any machine: two of the most expensive. */
 const MAX_SHARES = 2 * MAX_SHARE
 
-/** The kinds of foreign hashes that accounts have. There are few of them, however many accounts there are. */
-export type ForeignKinds = {
-  /** Adds a kind. Returns the reason if the logins of all accounts would become too expensive. */
-  add(kind: string): string | undefined
-}
+export type ForeignKinds = ReturnType<typeof createForeignKinds>
 
 const TOO_MANY_KINDS = 'accounts have hashes of too many other costs, all of which each login has to compute'
 
-export function createForeignKinds(kinds: readonly string[], unitMs: UnitMs): ForeignKinds {
+/** The kinds of foreign hashes that accounts have. There are few of them, however many accounts there are. */
+export function createForeignKinds(kinds: readonly string[], unitMs: UnitMs) {
   const listed = new Set(kinds.map(roundedKind))
   let work = boundedWork(kinds, unitMs)
 
@@ -48,7 +45,8 @@ export function createForeignKinds(kinds: readonly string[], unitMs: UnitMs): Fo
   }
 
   return {
-    add(kind) {
+    /** Adds a kind. Returns the reason if the logins of all accounts would become too expensive. */
+    add(kind: string): string | undefined {
       const cost = parseKind(kind)
       if (!listed.has(kind) && listed.size >= MAX_FOREIGN_KINDS) return TOO_MANY_KINDS
       if (!isCovered(work, cost)) {
@@ -72,7 +70,7 @@ export function decideKinds(accountKinds: readonly string[], usersByKind: Readon
   const kinds = createForeignKinds(accountKinds, unitMs)
   const ranked = [...usersByKind]
     .map(([kind, users]) => ({ kind, users: existing.has(kind) ? Number.POSITIVE_INFINITY : users, share: shareOf(parseKind(kind)) }))
-    .sort((one, other) => compare(other.users, one.users) || compare(one.share, other.share) || compare(one.kind, other.kind))
+    .sort((one, other) => other.users - one.users || one.share - other.share || (one.kind < other.kind ? -1 : 1))
   for (const { kind } of ranked) kinds.add(kind)
   return kinds
 }
@@ -104,10 +102,6 @@ export function isCovered(work: LoginWork, { family, amount }: HashCost): boolea
 
 export function rounded(ms: number): string {
   return `${Math.ceil(ms)} ms`
-}
-
-function compare<Value extends number | string>(one: Value, other: Value): number {
-  return one < other ? -1 : Number(one > other)
 }
 
 function extended(work: LoginWork, { family, amount }: HashCost): LoginWork {

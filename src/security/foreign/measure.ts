@@ -3,7 +3,7 @@ import { hashRawSync } from '@node-rs/argon2'
 import { hashSync } from '@node-rs/bcrypt'
 import { codeOf } from '../../shared/errors.ts'
 import { ARGON2_VARIANTS } from './argon2.ts'
-import { estimatedUnitMs } from './kinds.ts'
+import { estimatedUnitMs, parseFamily } from './kinds.ts'
 import type { UnitMs } from './login-work.ts'
 
 /** One computation that is short enough to be repeated, and the amount of work of the family that it does. */
@@ -72,14 +72,13 @@ function threadMs(): number {
 }
 
 function sampleOf(family: string): Sample {
-  const [algorithm = '', ...parameters] = family.split(' ')
-  const [first = 0, second = 0, third = 0] = parameters.map(Number)
+  const { algorithm, parameters } = parseFamily(family)
+  const [first, second, third] = parameters
   if (algorithm === 'bcrypt') return { amount: 2 ** BCRYPT_COST, run: () => hashSync(PASSWORD, BCRYPT_COST) }
   if (algorithm === 'scrypt') return scryptSample(first, second, third)
-  const [name, digest] = algorithm.split('-')
-  if (name === 'pbkdf2' && digest !== undefined)
-    return { amount: ITERATIONS, run: () => pbkdf2Sync(PASSWORD, SALT, ITERATIONS, SALT.length, digest) }
-  return argon2Sample(ARGON2_VARIANTS[algorithm.slice('argon2'.length)], first, second)
+  const [name, digest = ''] = algorithm.split('-')
+  if (name === 'pbkdf2') return { amount: ITERATIONS, run: () => pbkdf2Sync(PASSWORD, SALT, ITERATIONS, SALT.length, digest) }
+  return argon2Sample(ARGON2_VARIANTS[algorithm], first, second)
 }
 
 /** The work grows with the memory and the passes. The lanes share it, and are computed on other threads if there are several. */
