@@ -164,14 +164,12 @@ function rawAnswer({ detail, headers }: Answer): { headers: Readonly<Record<stri
   }
 }
 
-type Limits = { readonly stallTimeout: number; readonly connectionsCheckingInterval: number }
-
 /**
  * Closes connections whose client sends requests but does not read the responses. Each would hold a file descriptor and a buffered
  * response forever. A slow reader keeps its connection, because Node restarts the socket timeout whenever a write makes progress. Any
  * received byte restarts it as well, so nothing is read from a client while a response is waiting to be sent.
  */
-function endStalledReaders(server: Server, { stallTimeout, connectionsCheckingInterval }: Limits): void {
+function endStalledReaders(server: Server, { stallTimeout, connectionsCheckingInterval }: ServerLimits): void {
   const sockets = new Set<Socket>()
   server.timeout = stallTimeout
   server.on('connection', (socket: Socket) => {

@@ -1,4 +1,4 @@
-import type { ActivityCounts, ActivityTotals } from '../domain/operations/activity.ts'
+import type { ActivityCounts } from '../domain/operations/activity.ts'
 import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/operations/observer.ts'
 import { LIMIT_NAMES } from '../domain/values/rate-limits.ts'
 import { AUDITED_KINDS } from '../model/event.ts'
@@ -37,18 +37,13 @@ export function metricNamespace(apiTitle: string): string {
 }
 
 /** Counts what the services report. Every combination of labels exists from the start, so that a first failure shows as an increase. */
-function createObserver(registry: Registry, namespace: string, beforeCount: () => void) {
-  const authFailures = registry.counter(`${namespace}_auth_failures_total`, 'Refused credentials, by kind and reason.', [
-    'method',
-    'reason',
-  ])
-  const keyValidations = registry.counter(`${namespace}_api_key_validations_total`, 'Presented API keys, by outcome.', ['status'])
-  const loginAttempts = registry.counter(`${namespace}_login_attempts_total`, 'Login attempts, by outcome.', ['status'])
-  const rateLimited = registry.counter(`${namespace}_rate_limited_requests_total`, 'Requests that exceeded a limit, by limit.', ['limit'])
-  const auditEvents = registry.counter(`${namespace}_audit_events_total`, 'Recorded events of the audit trail, by kind.', ['kind'])
-  const failures = Object.fromEntries(
-    AUTH_METHODS.map((method) => [method, byName(AUTH_FAILURES, (reason) => authFailures(method, reason))]),
-  )
+function createObserver(registry: Registry, beforeCount: () => void) {
+  const authFailures = registry.counter('auth_failures_total', 'Refused credentials, by kind and reason.', ['method', 'reason'])
+  const keyValidations = registry.counter('api_key_validations_total', 'Presented API keys, by outcome.', ['status'])
+  const loginAttempts = registry.counter('login_attempts_total', 'Login attempts, by outcome.', ['status'])
+  const rateLimited = registry.counter('rate_limited_requests_total', 'Requests that exceeded a limit, by limit.', ['limit'])
+  const auditEvents = registry.counter('audit_events_total', 'Recorded events of the audit trail, by kind.', ['kind'])
+  const failures = byName(AUTH_METHODS, (method) => byName(AUTH_FAILURES, (reason) => authFailures(method, reason)))
   const keys = byName(Object.keys(KEY_STATUSES), keyValidations)
   const logins = byName(LOGIN_STATUSES, loginAttempts)
   const limits = byName(LIMIT_NAMES, rateLimited)
@@ -63,12 +58,14 @@ function createObserver(registry: Registry, namespace: string, beforeCount: () =
     limited: (limit) => count(limits[limit]),
     recorded: (kind) => count(kinds[kind]),
   }
-  return {
-    observer,
-    logins: () => valuesOf(logins, (status) => status === 'success'),
-    failedLogins: () => valuesOf(logins, (status) => status !== 'success'),
+  const totals = () => {
+    const { success = NO_SERIES, ...others } = logins
+    return { logins: success.value, failedLogins: Object.values(others).reduce((sum, { value }) => sum + value, 0) }
   }
+  return { observer, totals }
 }
+
+const NO_SERIES: Series = { value: 0 }
 
 /** A request, observed once, when its response has ended. */
 export type ObservedRequest = {
@@ -85,33 +82,27 @@ export type RouteCounters = { begin(): void; end(request: ObservedRequest): void
 const BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Counts requests by route, never by path: clients can send any path, so the number of series would be unbounded. */
-function createRequestCounters(registry: Registry, namespace: string, beforeCount: () => void) {
-  const name = `${namespace}_http_request`
+function createRequestCounters(registry: Registry, beforeCount: () => void) {
   const labels = ['handler', 'method', 'status']
-  const requests = registry.counter(`${name}s_total`, 'Requests, by route, method and class of status.', labels)
-  const duration = registry.histogram(`${name}_duration_highr_seconds`, 'Time from a request to the end of its response.', BUCKETS_S)
-  const requestSize = registry.summary(`${name}_size_bytes`, 'Sizes of request bodies, by route.', ['handler'])
-  const responseSize = registry.summary(`${namespace}_http_response_size_bytes`, 'Sizes of response bodies, by route.', ['handler'])
+  const requests = registry.counter('http_requests_total', 'Requests, by route, method and class of status.', labels)
+  const duration = registry.histogram('http_request_duration_highr_seconds', 'Time from a request to the end of its response.', BUCKETS_S)
+  const requestSize = registry.summary('http_request_size_bytes', 'Sizes of request bodies, by route.', ['handler'])
+  const responseSize = registry.summary('http_response_size_bytes', 'Sizes of response bodies, by route.', ['handler'])
   let inProgress = 0
-  registry.gauge(`${name}s_inprogress`, 'Requests in flight.', () => inProgress)
-  /** All series of requests, by the class of their status. */
-  const all: Series[][] = []
+  registry.gauge('http_requests_inprogress', 'Requests in flight.', () => inProgress)
+  const totals = { requests: 0, refused: 0, failed: 0 }
   let slowestMs = 0
 
   function ofRoute(handler: string): RouteCounters {
     const [received, sent] = [requestSize(handler), responseSize(handler)]
     const byMethod = new Map<string, Series[]>()
 
-    function seriesOf(method: string, status: number): Series {
-      const statusClass = Math.floor(status / 100)
+    function seriesOf(method: string, statusClass: number): Series {
       const byClass = byMethod.get(method) ?? []
-      const known = byClass[statusClass]
-      if (known) return known
-      const created = requests(handler, method, `${statusClass}xx`)
-      byClass[statusClass] = created
-      byMethod.set(method, byClass)
-      all[statusClass] = [...(all[statusClass] ?? []), created]
-      return created
+      const series = byClass[statusClass] ?? requests(handler, method, `${statusClass}xx`)
+      byClass[statusClass] = series
+      if (!byMethod.has(method)) byMethod.set(method, byClass)
+      return series
     }
 
     return {
@@ -119,7 +110,11 @@ function createRequestCounters(registry: Registry, namespace: string, beforeCoun
       end({ method, status, durationMs, requestBytes, responseBytes }) {
         beforeCount()
         inProgress--
-        seriesOf(method, status).value++
+        const statusClass = Math.floor(status / 100)
+        seriesOf(method, statusClass).value++
+        totals.requests++
+        if (statusClass === 4) totals.refused++
+        if (statusClass === 5) totals.failed++
         duration.observe(durationMs / 1000)
         slowestMs = Math.max(slowestMs, durationMs)
         received.observe(requestBytes)
@@ -128,10 +123,9 @@ function createRequestCounters(registry: Registry, namespace: string, beforeCoun
     }
   }
 
-  const countOf = (series: readonly Series[] = []) => series.reduce((sum, { value }) => sum + value, 0)
   return {
     ofRoute,
-    totals: () => ({ requests: countOf(all.flat()), refused: countOf(all[4]), failed: countOf(all[5]), durationUs: duration.sum() * 1e6 }),
+    totals: () => ({ ...totals, durationUs: duration.sum() * 1e6 }),
     takeSlowestUs() {
       const slowestUs = slowestMs * 1000
       slowestMs = 0
@@ -152,19 +146,19 @@ export type Counters = {
 
 /** The one place that counts what requests and logins do: /metrics shows it since the start, the status page minute by minute. */
 export function createCounters(apiTitle: string): Counters {
-  const registry = createRegistry()
   const namespace = metricNamespace(apiTitle)
+  const registry = createRegistry(namespace)
   let callback: (() => void) | undefined
   const beforeCount = () => callback?.()
-  const { observer, logins, failedLogins } = createObserver(registry, namespace, beforeCount)
-  const { ofRoute, totals, takeSlowestUs } = createRequestCounters(registry, namespace, beforeCount)
+  const reported = createObserver(registry, beforeCount)
+  const { ofRoute, totals, takeSlowestUs } = createRequestCounters(registry, beforeCount)
   return {
     namespace,
     registry,
-    observer,
+    observer: reported.observer,
     ofRoute,
     activity: {
-      totals: (): ActivityTotals => ({ ...totals(), logins: logins(), failedLogins: failedLogins() }),
+      totals: () => ({ ...totals(), ...reported.totals() }),
       takeSlowestUs,
       beforeCount: (call) => {
         callback = call
@@ -173,14 +167,10 @@ export function createCounters(apiTitle: string): Counters {
   }
 }
 
-function valuesOf(series: Readonly<Record<string, Series>>, isMeant: (name: string) => boolean): number {
-  return Object.entries(series).reduce((sum, [name, { value }]) => sum + (isMeant(name) ? value : 0), 0)
-}
-
 function byName<Name extends string, Value>(names: readonly Name[], create: (name: Name) => Value): Record<string, Value> {
   return Object.fromEntries(names.map((name) => [name, create(name)]))
 }
 
-function count(series: { value: number } | undefined): void {
+function count(series: Series | undefined): void {
   if (series) series.value++
 }

@@ -1,20 +1,27 @@
 import type { Registry } from './registry.ts'
 
-/** A state of the database, read every few seconds at most, however often it is scraped. Undefined while the database is unavailable. */
-type Measurement<State> = { read(): State | undefined; refresh(): Promise<void> }
-
 const FRESH_FOR_MS = 5000
 
-function createMeasurement<State>(measure: () => Promise<State>, now: () => number): Measurement<State> {
+type Gauges<State> = Readonly<Record<string, readonly [help: string, read: (state: State) => number]>>
+
+/**
+ * Adds gauges of a state of the database. Returns a function that reads it before a scrape, every few seconds at most. The gauges have no
+ * value while the database is unavailable.
+ */
+function addMeasured<State extends object>(
+  registry: Registry,
+  gauges: Gauges<State>,
+  measure: () => Promise<State>,
+  now: () => number,
+): () => Promise<void> {
   let state: State | undefined
   let measuredAtMs = Number.NEGATIVE_INFINITY
-  return {
-    read: () => state,
-    async refresh() {
-      if (now() - measuredAtMs < FRESH_FOR_MS) return
-      measuredAtMs = now()
-      state = await measure().catch(() => undefined)
-    },
+  // All processes measure the same database.
+  for (const [name, [help, read]] of Object.entries(gauges)) registry.gauge(name, help, () => state && read(state), 'max')
+  return async () => {
+    if (now() - measuredAtMs < FRESH_FOR_MS) return
+    measuredAtMs = now()
+    state = await measure().catch(() => undefined)
   }
 }
 
@@ -32,11 +39,22 @@ type OutboxState = {
 /** Measures the mails and the events that wait since before a moment. */
 export type MeasureOutbox = (now: number, before: number) => Promise<OutboxState>
 
-export type OutboxGauge = Measurement<OutboxState>
+const DURING_OUTAGE = 'During an outage of the mail server or the database'
+const OUTBOX: Gauges<OutboxState> = {
+  outbox_depth: [`${DURING_OUTAGE}: mails waiting for more than a minute.`, ({ depth }) => depth],
+  outbox_oldest_age_seconds: [
+    `${DURING_OUTAGE}: age of the oldest mail waiting for more than a minute.`,
+    ({ oldestAgeSeconds }) => oldestAgeSeconds,
+  ],
+  audit_seal_lag_seconds: [
+    'Age of the oldest event of the audit trail that is not sealed after more than a minute.',
+    ({ sealLagSeconds }) => sealLagSeconds,
+  ],
+}
 
-/** The state of the outbox and of the audit trail. */
-export function createOutboxGauge(measure: MeasureOutbox, now: () => number): OutboxGauge {
-  return createMeasurement(() => measure(now(), now() - COUNTED_AFTER_MS), now)
+/** Adds the state of the outbox and of the audit trail. Returns a function that reads it before a scrape. */
+export function addOutboxMetrics(registry: Registry, measure: MeasureOutbox, now: () => number): () => Promise<void> {
+  return addMeasured(registry, OUTBOX, () => measure(now(), now() - COUNTED_AFTER_MS), now)
 }
 
 /** The attempts of this process, by outcome. */
@@ -59,40 +77,23 @@ export const NO_WEBHOOKS: WebhookSources = {
   measure: async () => ({ pending: 0, failed: 0, oldestAt: undefined, stoppedAt: undefined }),
 }
 
-/** Adds the metrics of webhooks. Returns a function that reads them, every few seconds at most, before a scrape. */
-export function addWebhookMetrics(
-  registry: Registry,
-  namespace: string,
-  { attempts, measure }: WebhookSources,
-  now: () => number,
-): () => Promise<void> {
-  const webhooks = createMeasurement(measure, now)
-  const deliveries = registry.counter(`${namespace}_webhook_deliveries_total`, 'Attempts to deliver a webhook, by outcome.', ['outcome'])
+/** Adds the metrics of webhooks. Returns a function that reads them before a scrape. */
+export function addWebhookMetrics(registry: Registry, { attempts, measure }: WebhookSources, now: () => number): () => Promise<void> {
+  const deliveries = registry.counter('webhook_deliveries_total', 'Attempts to deliver a webhook, by outcome.', ['outcome'])
   const copyAttempts = () => {
     for (const [outcome, count] of Object.entries(attempts())) deliveries(outcome).value = count
   }
   copyAttempts()
-  // All processes measure the same database.
-  const gauge = (name: string, help: string, read: (state: WebhookState) => number) =>
-    registry.gauge(
-      `${namespace}_${name}`,
-      help,
-      () => {
-        const state = webhooks.read()
-        return state && read(state)
-      },
-      'max',
-    )
-  gauge('webhooks_pending', 'Webhooks that wait for delivery.', ({ pending }) => pending)
-  gauge('webhooks_failed', 'Webhooks that were given up, and are kept.', ({ failed }) => failed)
-  gauge('webhooks_oldest_age_seconds', 'Age of the oldest webhook that waits for delivery.', ({ oldestAt }) =>
-    oldestAt === undefined ? 0 : Math.max(now() - oldestAt, 0) / 1000,
-  )
-  gauge('webhooks_stopped', '1 if the receiver answered 410, and nothing is sent to it.', ({ stoppedAt }) =>
-    stoppedAt === undefined ? 0 : 1,
-  )
+  const ageSeconds = (at: number | undefined) => (at === undefined ? 0 : Math.max(now() - at, 0) / 1000)
+  const gauges: Gauges<WebhookState> = {
+    webhooks_pending: ['Webhooks that wait for delivery.', ({ pending }) => pending],
+    webhooks_failed: ['Webhooks that were given up, and are kept.', ({ failed }) => failed],
+    webhooks_oldest_age_seconds: ['Age of the oldest webhook that waits for delivery.', ({ oldestAt }) => ageSeconds(oldestAt)],
+    webhooks_stopped: ['1 if the receiver answered 410, and nothing is sent to it.', ({ stoppedAt }) => (stoppedAt === undefined ? 0 : 1)],
+  }
+  const refresh = addMeasured(registry, gauges, measure, now)
   return async () => {
     copyAttempts()
-    await webhooks.refresh()
+    await refresh()
   }
 }

@@ -24,11 +24,15 @@ export type Registry = {
   snapshot(): Snapshot
 }
 
-/** Counting adds to a number that was looked up before; everything more expensive happens on a scrape. */
-export function createRegistry(): Registry {
+/**
+ * Counting adds to a number that was looked up before; everything more expensive happens on a scrape. The namespace is the prefix of every
+ * name, except for those of the process, which are the same in every program.
+ */
+export function createRegistry(namespace = ''): Registry {
   const metrics: (Description & { samples(): Sample[] })[] = []
 
-  function add(name: string, help: string, type: MetricType, samples: () => Sample[], merge: Merge = 'sum'): void {
+  function add(given: string, help: string, type: MetricType, samples: () => Sample[], merge: Merge = 'sum'): void {
+    const name = namespace === '' || given.startsWith('process_') ? given : `${namespace}_${given}`
     if (metrics.some((metric) => metric.name === name)) throw new Error(`duplicate metric ${name}`)
     metrics.push({ name, help, type, merge, samples })
   }

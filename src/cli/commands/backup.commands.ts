@@ -48,7 +48,9 @@ async function backUp(file: string, options: JsonOption & { readonly force?: tru
     ])
   if (resolve(file) === resolve(database)) throw new InvalidInput([`${file} is the database itself; choose another file`])
   requirePlaceFor(file, { mayReplace })
-  const rows = await copying('copying', `${file} was not written`, (onPages) => copySqlite(database, file, { mayReplace, isChecked: true, onPages }))
+  const rows = await copying('copying', `${file} was not written`, (onPages) =>
+    copySqlite(database, file, { mayReplace, isChecked: true, onPages }),
+  )
   const bytes = statSync(file).size
   printResult(
     options,
@@ -108,7 +110,9 @@ async function setAside(database: string): Promise<string | undefined> {
       throw new InvalidInput([`${database} is in use; stop the service and every other program that has it open, and try again`])
     case 'free':
       if (statSync(database).size === 0) return undefined
-      await copying('keeping a copy of the current database', failure, (onPages) => copySqlite(database, aside, { mayReplace: false, isChecked: false, onPages }))
+      await copying('keeping a copy of the current database', failure, (onPages) =>
+        copySqlite(database, aside, { mayReplace: false, isChecked: false, onPages }),
+      )
       return aside
     case 'damaged':
       for (const suffix of ['', '-wal', '-shm', '-journal'])

@@ -53,7 +53,7 @@ export const COMMON_CODES = {
   503: ['unavailable'],
 } as const satisfies Readonly<Record<number, readonly ErrorCode[]>>
 
-type CommonStatus = keyof typeof COMMON_CODES
+export type CommonStatus = keyof typeof COMMON_CODES
 /** Any route may receive an invalid query, and any may fail. */
 const ALWAYS = [422, 500] as const
 

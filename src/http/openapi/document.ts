@@ -1,5 +1,4 @@
-import type { FastifySchema } from 'fastify'
-import { type AcceptedKeys, type Access, type Declared, readsOnly } from '../pipeline/declarations.ts'
+import { type AcceptedKeys, type Access, acceptedKeysOf, type Declared } from '../pipeline/declarations.ts'
 import { createResponses } from './responses.ts'
 import { type Components, createComponents, type DeclaredSchema, sampleOf } from './schemas.ts'
 
@@ -39,14 +38,6 @@ declare module 'fastify' {
 
 type DocumentOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
 
-type Operation = {
-  readonly method: string
-  readonly path: string
-  readonly access: Access
-  readonly keys: AcceptedKeys | undefined
-  readonly schema: FastifySchema
-}
-
 const SECURITY_SCHEMES = {
   jwt: {
     type: 'http',
@@ -84,28 +75,16 @@ An account can be used once its e-mail address is verified.
 The header \`X-Request-Id\` of each response identifies the request in the log of the service.`
 
 /** Describes the routes as OpenAPI. Throws, so that the service does not start, if a route lacks an operationId, summary, description or tags. */
-export function describeApi(routes: readonly Declared[], options: DocumentOptions): object {
-  const shown = routes.filter(({ method, schema }) => !schema.hide && method !== 'HEAD')
-  return describeOperations(shown.map(toOperation), options)
-}
-
-function toOperation(route: Declared): Operation {
-  const { method, url, config, schema } = route
-  for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
-    if (!schema[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
-  }
-  const path = url.replace(/:(\w+)/g, '{$1}')
-  const keys = config.acceptedKeys === 'identify' && readsOnly(route) ? 'any' : config.acceptedKeys
-  return { method: String(method).toLowerCase(), path, access: config.access, keys, schema }
-}
-
-function describeOperations(operations: readonly Operation[], { apiTitle, version, baseUrl }: DocumentOptions): object {
+export function describeApi(routes: readonly Declared[], { apiTitle, version, baseUrl }: DocumentOptions): object {
   const components = createComponents()
   const responses = createResponses(components)
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of operations) {
-    const described = { ...describeOperation(operation, components), responses: responses.describe(operation.schema) }
-    paths[operation.path] = { ...paths[operation.path], [operation.method]: described }
+  for (const route of routes) {
+    const { method, url, schema } = route
+    if (schema.hide || method === 'HEAD') continue
+    const path = url.replace(/:(\w+)/g, '{$1}')
+    const described = { ...describeOperation(route, components), responses: responses.describe(schema) }
+    paths[path] = { ...paths[path], [String(method).toLowerCase()]: described }
   }
   return {
     openapi: '3.1.1',
@@ -117,20 +96,23 @@ function describeOperations(operations: readonly Operation[], { apiTitle, versio
   }
 }
 
-function describeOperation({ access, keys, schema }: Operation, components: Components): object {
-  const { operationId, summary, tags, params, querystring, body } = schema
-  const description = [schema.description ?? '', keys === undefined ? '' : KEYS[keys], WHO[access]]
-    .filter((text) => text !== '')
-    .join('\n\n')
+function describeOperation(route: Declared, components: Components): object {
+  const { method, url, schema, config } = route
+  for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
+    if (!schema[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
+  }
+  const { operationId, summary, tags, params, querystring } = schema
+  const body = schema.body as DeclaredSchema | undefined
+  const texts = [schema.description, KEYS[acceptedKeysOf(route) ?? 'full'], WHO[config.access]]
   const parameters = [...describeParameters('path', params, components), ...describeParameters('query', querystring, components)]
   return {
     tags,
     operationId,
     summary,
-    ...(description !== '' && { description }),
-    security: access === 'public' ? [] : [{ jwt: [] }, { apiKey: [] }],
+    description: texts.filter((text) => text !== '').join('\n\n'),
+    security: config.access === 'public' ? [] : [{ jwt: [] }, { apiKey: [] }],
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && { requestBody: { required: !mayBeAbsent(body), content: describeBody(body, components) } }),
+    ...(body && { requestBody: { required: !body.mayBeAbsent, content: describeBody(body, components) } }),
   }
 }
 
@@ -142,14 +124,9 @@ function describeParameters(place: 'path' | 'query', declared: unknown, componen
   })
 }
 
-function mayBeAbsent(body: unknown): boolean {
-  return (body as DeclaredSchema).mayBeAbsent === true
-}
-
 /** A route accepts JSON, unless it lists the content types that it accepts. */
-function describeBody(body: unknown, components: Components): object {
-  const declared = body as DeclaredSchema & { readonly content?: Readonly<Record<string, { readonly schema: DeclaredSchema }>> }
-  const content = declared.content ?? { 'application/json': { schema: declared } }
+function describeBody(body: DeclaredSchema, components: Components): object {
+  const content = body.content ?? { 'application/json': { schema: body } }
   return Object.fromEntries(
     Object.entries(content).map(([type, { schema }]) => [type, { schema: components.refer(schema), example: sampleOf(schema) }]),
   )

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifySchema } from 'fastify'
 import { ANSWERS, type ErrorCode } from '../answers/answers.ts'
 import { COMMON_CODES } from '../answers/replies.ts'
-import { compileParser, type ObjectSchema, type PartSchema } from '../validation/parsing.ts'
+import { compileParser } from '../validation/parsing.ts'
 import { InvalidRequest, type Location, MESSAGES, type ValidationIssue } from '../validation/validation-error.ts'
 import { type Components, type DeclaredSchema, sampleOf } from './schemas.ts'
 
@@ -32,20 +32,19 @@ function validationExamples(schema: FastifySchema): Record<string, ValidationExa
 }
 
 /** The schema of a part of a request. If a route accepts several content types, the one for JSON. */
-function partSchema(declared: unknown): PartSchema | undefined {
-  // A part of a request is declared as an object, as a list, or as content by media type: create-app.ts passes nothing else to the parser.
-  const schema = declared as (PartSchema & { content?: Record<string, { schema: ObjectSchema }> }) | undefined
+function partSchema(declared: unknown): DeclaredSchema | undefined {
+  const schema = declared as DeclaredSchema | undefined
   return schema?.content?.['application/json']?.schema ?? schema
 }
 
-function filled(schema: PartSchema, value: string): object {
-  if ('items' in schema) return [filled(schema.items, value)]
+function filled(schema: DeclaredSchema, value: string): object {
+  if (schema.items) return [filled(schema.items, value)]
   const { properties = {} } = schema
   return Object.fromEntries(Object.keys(properties).map((name) => [name, value]))
 }
 
 /** The issues of the first input that has any. */
-function example(summary: string, schema: PartSchema, location: Location, inputs: readonly object[]): ValidationExample | undefined {
+function example(summary: string, schema: DeclaredSchema, location: Location, inputs: readonly object[]): ValidationExample | undefined {
   const parse = compileParser(schema, location)
   for (const input of inputs) {
     try {
@@ -89,35 +88,24 @@ const HEADERS: Readonly<Record<string, readonly [string, object]>> = {
 }
 const LOCATION = { description: 'The address of the page.', schema: { type: 'string', format: 'uri' } }
 
-type Responses = {
-  describe(schema: FastifySchema): Record<string, object>
-  readonly shared: Record<string, object>
-}
-
-type ContentOptions = { readonly description: string | undefined; readonly examples?: object }
-
-export function createResponses(components: Components): Responses {
+export function createResponses(components: Components) {
   const shared: Record<string, object> = {}
 
   function describe(schema: FastifySchema): Record<string, object> {
     // Every route declares its responses as an object by status: declarations.ts requires them, replies.ts builds them.
-    const declared = schema.response as Record<string, DeclaredSchema>
-    return Object.fromEntries(
-      Object.entries(declared).map(([status, view]) => [status, describeOne(Number(status), view, schema)] as const),
-    )
+    const declared = Object.entries(schema.response as Record<string, DeclaredSchema>)
+    return Object.fromEntries(declared.map(([status, view]) => [status, describeOne(Number(status), view, schema)]))
   }
 
   function describeOne(status: number, view: DeclaredSchema, schema: FastifySchema): object {
     if (status < 400) return succeeded(status, view, schema)
     const codes = view.codes ?? []
-    const headers = describeHeaders(codes)
-    if (status === 422)
-      return { ...withContent(view, schema, { description: DESCRIPTIONS[status], examples: validationExamples(schema) }), headers }
-    const common = COMMON[status]
-    if (common === undefined || !isDeepStrictEqual(codes, CODES[status])) return refused(DESCRIPTIONS[status], view, schema)
-    const response = refused(common.description, view, schema)
+    const common = isDeepStrictEqual(codes, CODES[status]) ? COMMON[status] : undefined
+    const description = common?.description ?? DESCRIPTIONS[status] ?? ''
+    const examples = status === 422 ? validationExamples(schema) : refusalExamples(codes)
+    const response = { description, content: describeContent(schema, view, { examples }), headers: describeHeaders(codes) }
     // A route that also answers with pages does not share its responses with other routes.
-    if (schema.page) return response
+    if (common === undefined || schema.page) return response
     shared[common.name] = response
     return { $ref: `#/components/responses/${common.name}` }
   }
@@ -127,24 +115,19 @@ export function createResponses(components: Components): Responses {
     if (status === 302) return { description, headers: { Location: LOCATION } }
     if (status === 204 || status === 304) return { description }
     if (view.contentMediaType) return { description, content: { [view.contentMediaType]: { schema: { type: 'string' } } } }
-    return withContent(view, schema, { description })
+    return { description, content: describeContent(schema, view, { example: sampleOf(view) }) }
   }
 
-  function refused(description: string | undefined, view: DeclaredSchema, schema: FastifySchema) {
-    const codes = view.codes ?? []
-    const examples = Object.fromEntries(
-      codes.map((code) => [code, { summary: String(ANSWERS[code].detail), value: { detail: ANSWERS[code].detail } }]),
-    )
-    return { ...withContent(view, schema, { description, examples }), headers: describeHeaders(codes) }
-  }
-
-  function withContent(view: DeclaredSchema, schema: FastifySchema, { description = '', examples }: ContentOptions) {
-    const json = { schema: components.refer(view), ...(examples ? { examples } : { example: sampleOf(view) }) }
-    const page = schema.page && { 'text/html': { schema: { type: 'string' } } }
-    return { description, content: { 'application/json': json, ...page } }
+  function describeContent(schema: FastifySchema, view: DeclaredSchema, shown: { example: unknown } | { examples: object }): object {
+    const json = { schema: components.refer(view), ...shown }
+    return { 'application/json': json, ...(schema.page && { 'text/html': { schema: { type: 'string' } } }) }
   }
 
   return { describe, shared }
+}
+
+function refusalExamples(codes: readonly ErrorCode[]): object {
+  return Object.fromEntries(codes.map((code) => [code, { summary: ANSWERS[code].detail, value: { detail: ANSWERS[code].detail } }]))
 }
 
 /** The headers of the responses with these codes. */

@@ -1,26 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ErrorCode } from '../answers/answers.ts'
+import type { RequestSchema } from '../validation/parsing.ts'
 
 /** A schema as routes declare it: JSON Schema with the extensions that parsing.ts implements. */
-export type DeclaredSchema = {
+export type DeclaredSchema = Omit<RequestSchema, 'items' | 'properties'> & {
   readonly title?: string
   readonly description?: string
-  readonly type?: string
   readonly const?: unknown
-  readonly enum?: readonly unknown[]
-  readonly default?: unknown
   readonly examples?: readonly unknown[]
   readonly properties?: Readonly<Record<string, DeclaredSchema>>
-  readonly required?: readonly string[]
   readonly items?: DeclaredSchema
   readonly anyOf?: readonly DeclaredSchema[]
   readonly contentMediaType?: string
-  readonly trimmed?: boolean
-  readonly unbounded?: boolean
-  readonly nullable?: boolean
-  readonly clearable?: boolean
-  readonly mayBeAbsent?: boolean
-  readonly atLeastOne?: boolean
+  /** The schemas of a body by content type. */
+  readonly content?: Readonly<Record<string, { readonly schema: DeclaredSchema }>>
   /** The codes of an error response. */
   readonly codes?: readonly ErrorCode[]
   readonly answer?: { readonly description: string; readonly example: unknown }

@@ -3,7 +3,7 @@ import type { Authentication } from '../../domain/identity/authentication.servic
 import type { KeyAccess } from '../../model/api-key.ts'
 import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import { type AcceptedKeys, type Access, type Declared, type Hook, readsOnly } from './declarations.ts'
+import { type Access, type AsyncStep, acceptedKeysOf, type Declared, type Hook } from './declarations.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,9 +16,9 @@ declare module 'fastify' {
 
 type Guards = {
   /** Identifies the caller from the credentials, or refuses the request (401). */
-  readonly identify: Hook
+  readonly identify: AsyncStep
   /** The same for a page: from its cookie alone. */
-  readonly identifyByCookie: Hook
+  readonly identifyByCookie: AsyncStep
   /** Refuses a caller without permission for the route (403). A route that is open to every user needs no check. */
   readonly permissions: Readonly<Record<Access, Hook | undefined>>
 }
@@ -61,22 +61,18 @@ export function createGuards(authentication: Authentication, readCookie: ReadCoo
   }
 }
 
-const EVERY_ACCESS: readonly KeyAccess[] = ['full', 'read', 'identify']
-const ACCEPTED: Readonly<Record<AcceptedKeys, readonly KeyAccess[]>> = {
+const ACCEPTED: Readonly<Record<KeyAccess, readonly KeyAccess[]>> = {
   full: ['full'],
   read: ['full', 'read'],
   identify: ['full', 'identify'],
-  any: EVERY_ACCESS,
 }
 
 /** Refuses an API key that the route does not accept (403). Sessions are not restricted. */
 export function limitKeys(route: Declared): Hook | undefined {
-  const { acceptedKeys = 'full' } = route.config
-  // A read-only key may also call a route that identifies the caller, but with GET only.
-  const accepted = acceptedKeys === 'identify' && readsOnly(route) ? EVERY_ACCESS : ACCEPTED[acceptedKeys]
-  if (accepted === EVERY_ACCESS) return undefined
+  const acceptedKeys = acceptedKeysOf(route) ?? 'full'
+  if (acceptedKeys === 'any') return undefined
   if (!(403 in route.schema.response)) throw new Error(`${route.method} ${route.url} refuses some API keys, but does not declare 403`)
-  return permit(({ caller }) => caller.key === undefined || accepted.includes(caller.key.access))
+  return permit(({ caller }) => caller.key === undefined || ACCEPTED[acceptedKeys].includes(caller.key.access))
 }
 
 /**

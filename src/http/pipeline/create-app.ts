@@ -1,26 +1,23 @@
 import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
-import type { Authentication } from '../../domain/identity/authentication.service.ts'
-import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Counters } from '../../metrics/counters.ts'
-import type { Blocklist } from '../../security/blocklist.ts'
 import { type ErrorPage, sendError } from '../answers/errors.ts'
 import { compileSerializer } from '../answers/serialize.ts'
 import { createHttpServer, type ServerLimits } from '../server.ts'
-import { compileParser, type PartSchema } from '../validation/parsing.ts'
+import { compileParser, type RequestSchema } from '../validation/parsing.ts'
 import type { Location } from '../validation/validation-error.ts'
-import { type App, type Declared, type PageSteps, routedMethod } from './declarations.ts'
+import { type App, type Declared, routedMethod } from './declarations.ts'
 import { createHeaders } from './headers.ts'
 import { BODY_LIMIT_BYTES, JSON_TYPE, parseQuery } from './input.ts'
-import { installPipeline } from './pipeline.ts'
+import { installPipeline, type PipelineOptions } from './pipeline.ts'
 import { refuseOtherMethods, supportMethods, TARGET_ORIGIN } from './reachability.ts'
 import { createOutageLog, createProxyNotice, installRequestLog } from './request-log.ts'
 import { createRequestMetrics } from './request-metrics.ts'
 
-type HttpOptions = {
+type HttpOptions = PipelineOptions & {
   readonly logger: FastifyBaseLogger
-  readonly authentication: Authentication
   readonly corsOrigins: '*' | readonly string[]
   readonly trustProxy: boolean
   /** Undefined where nobody sees the counts. */
@@ -28,15 +25,6 @@ type HttpOptions = {
   /** The page that a browser gets for an error. Without it, browsers get JSON as well. */
   readonly errorPage?: ErrorPage
   readonly limits?: Partial<ServerLimits>
-  /** The limits of the settings. */
-  readonly limiter?: Limiter | undefined
-  /** The limits of the sign-in pages, which are always on. */
-  readonly pageLimiter?: Limiter | undefined
-  readonly pageSteps?: PageSteps | undefined
-  /** Passwords that nobody may choose. */
-  readonly blocklist?: Blocklist | undefined
-  /** The deadline of a request. */
-  readonly answerWithinMs?: number | undefined
 }
 
 const VERSION_PREFIX = '/api/v1'
@@ -46,7 +34,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** Sets up Fastify with the pipeline, then calls `addRoutes` once. The list of routes passed to it is complete once it has returned. */
 export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes: readonly Declared[]) => void): App {
-  const { logger, authentication, corsOrigins, trustProxy, counters, errorPage, limits, blocklist, answerWithinMs } = options
+  const { logger, corsOrigins, trustProxy, counters, errorPage, limits } = options
   const setHeaders = createHeaders(corsOrigins)
   const app = fastify({
     serverFactory: (handle) => createHttpServer(handle, limits),
@@ -60,7 +48,7 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
       request.method = routedMethod(request.method)
       return withoutVersion(request.url ?? '/')
     },
-    genReqId: createRequestIds(trustProxy),
+    genReqId: createRequestIds({ trustProxy }),
     // One hop: the proxy appends the address that it sees. The entries before it come from the client and cannot be trusted.
     trustProxy: trustProxy && ((_address, hop) => hop === 0),
     // A path that cannot be decoded runs no hook and reaches no error handler.
@@ -78,24 +66,15 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
   app.decorate('errorPage', errorPage)
   app.decorateReply('streamedBytes', 0)
   supportMethods(app)
-  const routes = installPipeline(app, {
-    setHeaders,
-    authentication,
-    metrics: counters && createRequestMetrics(counters),
-    limitMs: answerWithinMs,
-    limiter: options.limiter,
-    pageLimiter: options.pageLimiter,
-    pageSteps: options.pageSteps,
-    blocklist,
-    noticeProxy: createProxyNotice(logger, { trustProxy }, counters),
-  })
+  const metrics = counters && createRequestMetrics(counters)
+  const routes = installPipeline(app, { ...options, setHeaders, metrics, noticeProxy: createProxyNotice(options) })
   if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
   addRoutes(app, routes)
   refuseOtherMethods(app, routes)
   return app
 }
 
-type SchemaOfPart = { readonly schema: PartSchema; readonly httpPart?: string; readonly contentType?: string }
+type SchemaOfPart = { readonly schema: RequestSchema; readonly httpPart?: string; readonly contentType?: string }
 
 function compileRequestPart({ schema, httpPart = 'body', contentType = JSON_TYPE }: SchemaOfPart) {
   const location = LOCATIONS[httpPart] ?? 'body'
@@ -126,7 +105,7 @@ function withoutVersion(target: string): string {
 }
 
 /** Request ids that are unique across processes. Behind a trusted proxy, the id that the proxy sends. */
-function createRequestIds(trustProxy: boolean): (request: { headers: Record<string, string | string[] | undefined> }) => string {
+function createRequestIds({ trustProxy }: Pick<HttpOptions, 'trustProxy'>): (request: Pick<IncomingMessage, 'headers'>) => string {
   const processPart = randomBytes(6).toString('base64url')
   let count = 0
   return ({ headers }) => {

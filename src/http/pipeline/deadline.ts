@@ -1,6 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { RouteHandlerMethod } from 'fastify'
 import { Refusal } from '../../model/refusal.ts'
-import type { Declared } from './declarations.ts'
+import type { AsyncStep, Declared } from './declarations.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -10,7 +10,7 @@ declare module 'fastify' {
     deadlineMs?: number
   }
   interface FastifyRequest {
-    /** How long it took to identify the caller. */
+    /** How long it took to identify the caller and to count the request. */
     guardedMs: number
   }
 }
@@ -24,23 +24,18 @@ const LIMIT_MS = 2400
  * has two parts: the clock runs while the caller is identified, and the handler gets the remaining time.
  */
 
-export function decorateDeadline(app: FastifyInstance): void {
-  app.decorateRequest('guardedMs', 0)
-}
-
 /** A route that may wait for the database or the password queue declares 503. Other routes need no deadline. */
 export function isLimited({ config, schema }: Declared, { hasOtherStatements = false } = {}): boolean {
   return (!config.skipsDeadline || hasOtherStatements) && 503 in schema.response
 }
 
-export function startClock(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  request.guardedMs = -performance.now()
-  done()
-}
-
-export function stopClock(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  request.guardedMs += performance.now()
-  done()
+/** Counts the time of a step for the deadline. */
+export function timed(step: AsyncStep): AsyncStep {
+  return async (request) => {
+    const startedAtMs = performance.now()
+    await step(request)
+    request.guardedMs += performance.now() - startedAtMs
+  }
 }
 
 /** Answers 503 and cancels the work when the handler takes too long. */

@@ -56,6 +56,8 @@ declare module 'fastify' {
     writes?: boolean
     /** The settings have disabled the path: it answers 404. */
     isDisabled?: boolean
+    /** The route waits for neither the database nor the password queue, so that it never answers 503. */
+    isStatic?: boolean
     /**
      * A page for people. Callers are identified by the cookie, never by a token or an API key, and requests of other sites change nothing.
      * A route below /console or /account that does not declare this stops the start.
@@ -110,13 +112,24 @@ function requirePage(route: RouteOptions): void {
     throw new Error(`${method} ${url} does not declare whether it asks for the password`)
 }
 
+type RouteParts = Pick<RouteOptions, 'method' | 'config'>
+
 /** Whether the route accepts GET and HEAD only. */
-export function readsOnly({ method }: RouteOptions): boolean {
+export function readsOnly({ method }: RouteParts): boolean {
   return [method].flat().every((name) => READING_METHODS.has(name))
+}
+
+/** The API keys that a route accepts. A read-only key may also call a route that identifies the caller, but with GET only. */
+export function acceptedKeysOf(route: RouteParts): AcceptedKeys | undefined {
+  const acceptedKeys = route.config?.acceptedKeys
+  return acceptedKeys === 'identify' && readsOnly(route) ? 'any' : acceptedKeys
 }
 
 /** One step of the pipeline. It calls `done`, returns a promise, sends the response itself, or throws. */
 export type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void | Promise<void>
+
+/** A step that waits for something. */
+export type AsyncStep = (request: FastifyRequest) => Promise<void>
 
 /** The steps that apply to a route. A step that does not apply is `false`, empty or undefined. */
 export function present<Step>(...steps: readonly (Step | false | '' | undefined)[]): Step[] {

@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Place } from '../../domain/limits/places.ts'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { AccountLimit, AddressLimit } from '../../domain/values/rate-limits.ts'
 import { TooManyRequests } from '../../model/refusal.ts'
-import type { Declared, Hook } from './declarations.ts'
+import { timed } from './deadline.ts'
+import type { AsyncStep, Declared } from './declarations.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,13 +23,9 @@ declare module 'fastify' {
 
 type LimitSteps = {
   /** Counts by address (429), before the body is read. */
-  readonly byAddress: Hook | undefined
+  readonly byAddress: AsyncStep | undefined
   /** Counts by account (429), after the body is validated and before anything is looked up or hashed. */
-  readonly byAccount: Hook | undefined
-}
-
-export function decorateLimits(app: FastifyInstance): void {
-  app.decorateRequest('places')
+  readonly byAccount: AsyncStep | undefined
 }
 
 /** Without a limit in the settings, a route has no such step. Pages have limits of their own, which are always on. */
@@ -47,12 +44,11 @@ export function createLimitSteps(apiLimiter: Limiter | undefined, pageLimiter: L
 }
 
 /**
- * The time that a step takes counts for the deadline. A request that the limit of an account refuses still counts for its address: a flood
- * of them has to end there, without a statement. A request that fails counts for nothing.
+ * A request that the limit of an account refuses still counts for its address: a flood of them has to end there, without a statement.
+ * A request that fails counts for nothing.
  */
-function counting(count: (request: FastifyRequest) => Promise<Place>): Hook {
-  return async (request) => {
-    const startedAtMs = performance.now()
+function counting(count: (request: FastifyRequest) => Promise<Place>): AsyncStep {
+  return timed(async (request) => {
     const { places = [] } = request
     try {
       request.places = [...places, await count(request)]
@@ -60,8 +56,7 @@ function counting(count: (request: FastifyRequest) => Promise<Place>): Hook {
       if (!(error instanceof TooManyRequests)) await Promise.all(places.map((place) => place.giveBack()))
       throw error
     }
-    request.guardedMs += performance.now() - startedAtMs
-  }
+  })
 }
 
 /** A route that counts by account has a body with this field. It is validated by now. */

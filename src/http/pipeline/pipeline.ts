@@ -1,31 +1,37 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Authentication } from '../../domain/identity/authentication.service.ts'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { isSameToken } from '../../security/start-token.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import { createGuards, limitKeys, requireSameOrigin } from './access.ts'
-import { decorateDeadline, isLimited, startClock, stopClock, withDeadline } from './deadline.ts'
+import { isLimited, timed, withDeadline } from './deadline.ts'
 import { type Declared, type Hook, type PageSteps, present, readsOnly, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
 import { checkBody, checkQuery, decorateBody, ignoreBody, ignoreContentType, refuseListedPasswords, takesBody } from './input.ts'
-import { createLimitSteps, decorateLimits } from './limits.ts'
+import { createLimitSteps } from './limits.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
 import { isLocalClient, refuseAliases, refuseMethod } from './reachability.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
-type PipelineParts = {
-  readonly setHeaders: SetHeaders
+export type PipelineOptions = {
   readonly authentication: Authentication
+  /** The deadline of a request. */
+  readonly answerWithinMs?: number | undefined
+  /** The limits of the settings. */
+  readonly limiter?: Limiter | undefined
+  /** The limits of the sign-in pages, which are always on. */
+  readonly pageLimiter?: Limiter | undefined
+  readonly pageSteps?: PageSteps | undefined
+  /** Passwords that nobody may choose. */
+  readonly blocklist?: Blocklist | undefined
+}
+
+type PipelineParts = PipelineOptions & {
+  readonly setHeaders: SetHeaders
   readonly metrics: RequestMetrics | undefined
-  readonly limitMs: number | undefined
-  readonly limiter: Limiter | undefined
-  /** The limits of pages. */
-  readonly pageLimiter: Limiter | undefined
-  readonly pageSteps: PageSteps | undefined
-  readonly blocklist: Blocklist | undefined
   /** Notices requests whose client address the settings ignore. */
-  readonly noticeProxy: ((request: FastifyRequest) => void) | undefined
+  readonly noticeProxy: Hook | undefined
 }
 
 /**
@@ -35,9 +41,9 @@ type PipelineParts = {
 export function installPipeline(app: FastifyInstance, parts: PipelineParts): readonly Declared[] {
   const routes: Declared[] = []
   decorateOrigin(app)
-  decorateDeadline(app)
   decorateBody(app)
-  decorateLimits(app)
+  app.decorateRequest('guardedMs', 0)
+  app.decorateRequest('places')
 
   // 1. Headers and CORS, then a path that does not exist (404). One hook for both, because each hook costs every request.
   app.addHook('onRequest', (request, reply, done) => {
@@ -62,23 +68,25 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
 }
 
 /** Builds the steps of a route from its declarations. */
-function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, pageSteps, blocklist, noticeProxy }: PipelineParts) {
+function createSteps(parts: PipelineParts) {
+  const { authentication, metrics, answerWithinMs, limiter, pageLimiter, pageSteps, blocklist, noticeProxy } = parts
   const { identify, identifyByCookie, permissions } = createGuards(authentication, pageSteps?.readCookie)
   const sameOrigin = requireSameOrigin({ isSecure: pageSteps?.isSecure ?? true })
   const limitsOf = createLimitSteps(limiter, pageLimiter)
 
-  /** By token or API key, or by the cookie of a page. */
-  function accessOf(route: Declared): readonly (Hook | undefined)[] {
+  /** By token or API key, or by the cookie of a page. The time that it takes to identify the caller counts for the deadline. */
+  function accessOf(route: Declared, { hasDeadline }: { readonly hasDeadline: boolean }): readonly (Hook | undefined)[] {
     const { access, page } = route.config
     if (access === 'public') return []
-    if (page !== undefined) return [identifyByCookie, permissions[access]]
-    return [identify, permissions[access], limitKeys(route)]
+    const identifyCaller = page === undefined ? identify : identifyByCookie
+    return [hasDeadline ? timed(identifyCaller) : identifyCaller, permissions[access], page === undefined ? limitKeys(route) : undefined]
   }
 
   return (route: Declared): Partial<RouteOptions> => {
-    const { access, writes, page, asksForPassword } = route.config
-    const isGuarded = access !== 'public'
+    const { writes, page, asksForPassword } = route.config
     const isPage = page !== undefined
+    // Fastify reads no body of GET and HEAD, whatever the client sends.
+    const ignoresBody = !takesBody(route) && !readsOnly(route)
     const { byAddress, byAccount } = limitsOf(route)
     const hasDeadline = isLimited(route, { hasOtherStatements: byAddress !== undefined })
     return {
@@ -89,22 +97,20 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
         ...reachability(route, byAddress),
         // Cancellation: the origin of a write, and the signal that stops it.
         writes && noteArrival,
-        writes && noticeProxy && notice(noticeProxy),
+        writes && noticeProxy,
         // A form of a page that another site has sent (403).
         isPage && !readsOnly(route) && sameOrigin,
         // The limit of the client's network (429).
         byAddress,
-        // Deadline: the time that it takes to identify the caller counts.
-        hasDeadline && isGuarded && startClock,
         // Who is calling (401), and what they may do (403).
-        ...accessOf(route),
-        hasDeadline && isGuarded && stopClock,
-        !takesBody(route) && ignoreContentType,
+        ...accessOf(route, { hasDeadline }),
+        ignoresBody && ignoreContentType,
       ),
       // Fastify reads the body here (413).
       preValidation: present<Hook>(
         // The path, then the syntax of the body (422).
-        takesBody(route) ? checkBody(route) : ignoreBody,
+        takesBody(route) && checkBody(route),
+        ignoresBody && ignoreBody,
         // The query of a route that declares none (422).
         !route.schema.querystring && checkQuery,
       ),
@@ -117,7 +123,7 @@ function createSteps({ authentication, metrics, limitMs, limiter, pageLimiter, p
         // A new password that is on a list of breached ones (422).
         refuseListedPasswords(blocklist, route),
       ),
-      handler: hasDeadline ? withDeadline(route.handler, route.config.deadlineMs ?? limitMs) : route.handler,
+      handler: hasDeadline ? withDeadline(route.handler, route.config.deadlineMs ?? answerWithinMs) : route.handler,
     }
   }
 }
@@ -148,12 +154,5 @@ function refuseWithoutToken(token: string, count: Hook | undefined): Hook {
     if (typeof given === 'string' && isSameToken(given, token)) return done()
     const counted = Promise.try(async () => count?.(request, reply, done))
     void counted.catch(() => undefined).then(() => void sendNotFound(request, reply))
-  }
-}
-
-function notice(look: (request: FastifyRequest) => void): Hook {
-  return (request, _reply, done) => {
-    look(request)
-    done()
   }
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Registry } from '../../metrics/registry.ts'
-import { shownMethod } from './declarations.ts'
+import { type Hook, shownMethod } from './declarations.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -78,21 +78,26 @@ export function isForwardedUnseen({ headers }: FastifyRequest, { trustProxy }: {
   return !trustProxy && headers['x-forwarded-for'] !== undefined
 }
 
-/** Counts requests whose client address is ignored, and logs it at most once an hour. Undefined where no address is ignored. */
-export function createProxyNotice(
-  logger: FastifyBaseLogger,
-  { trustProxy, now = Date.now }: { readonly trustProxy: boolean; readonly now?: () => number },
-  metrics?: { readonly registry: Registry; readonly namespace: string } | undefined,
-): ((request: FastifyRequest) => void) | undefined {
-  const name = `${metrics?.namespace}_ignored_client_addresses_total`
-  const ignored = metrics?.registry.counter(name, 'Changes whose X-Forwarded-For was ignored, because TRUST_PROXY is off.', [])()
+type ProxyNoticeParts = {
+  readonly logger: FastifyBaseLogger
+  readonly trustProxy: boolean
+  readonly counters?: { readonly registry: Registry } | undefined
+}
+
+/** A step that counts requests whose client address is ignored, and logs it at most once an hour. Undefined where no address is ignored. */
+export function createProxyNotice({ logger, trustProxy, counters }: ProxyNoticeParts): Hook | undefined {
+  const name = 'ignored_client_addresses_total'
+  const ignored = counters?.registry.counter(name, 'Changes whose X-Forwarded-For was ignored, because TRUST_PROXY is off.', [])()
   if (trustProxy) return undefined
   let loggedAt = Number.NEGATIVE_INFINITY
-  return (request) => {
-    if (!isForwardedUnseen(request, { trustProxy })) return
-    if (ignored) ignored.value++
-    if (now() - loggedAt < INTERVAL_MS) return
-    loggedAt = now()
-    logger.warn({ requestId: request.id, proxy: request.socket.remoteAddress }, MESSAGE)
+  return (request, _reply, done) => {
+    if (isForwardedUnseen(request, { trustProxy })) {
+      if (ignored) ignored.value++
+      if (Date.now() - loggedAt >= INTERVAL_MS) {
+        loggedAt = Date.now()
+        logger.warn({ requestId: request.id, proxy: request.socket.remoteAddress }, MESSAGE)
+      }
+    }
+    done()
   }
 }

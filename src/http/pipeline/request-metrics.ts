@@ -13,15 +13,10 @@ const NO_ROUTE = 'none'
 // The status that nginx uses for a client that disconnects before the response.
 const CLIENT_CLOSED_REQUEST = 499
 
-export type RequestMetrics = {
-  /** Counts a request whose path matches no route. */
-  countUnmatched(request: FastifyRequest, reply: FastifyReply): void
-  /** The step that counts the requests of one route. */
-  stepFor(route: Declared): Hook | undefined
-}
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>
 
 /** Observes each request once, from its arrival to the end of its response. */
-export function createRequestMetrics({ ofRoute }: Pick<Counters, 'ofRoute'>): RequestMetrics {
+export function createRequestMetrics({ ofRoute }: Pick<Counters, 'ofRoute'>) {
   const unmatched = ofRoute(NO_ROUTE)
 
   function track(counters: RouteCounters, request: FastifyRequest, reply: FastifyReply): void {
@@ -41,8 +36,10 @@ export function createRequestMetrics({ ofRoute }: Pick<Counters, 'ofRoute'>): Re
   }
 
   return {
-    countUnmatched: (request, reply) => track(unmatched, request, reply),
-    stepFor(route) {
+    /** Counts a request whose path matches no route. */
+    countUnmatched: (request: FastifyRequest, reply: FastifyReply) => track(unmatched, request, reply),
+    /** The step that counts the requests of one route. */
+    stepFor(route: Declared): Hook | undefined {
       if (route.config.isUncounted) return undefined
       const counters = route.config.allow === undefined ? ofRoute(templateOf(route)) : unmatched
       return (request, reply, done) => {

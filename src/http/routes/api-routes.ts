@@ -1,6 +1,8 @@
-import type { FastifyContextConfig, FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify'
+import type { RefusalCode } from '../../model/refusal.ts'
+import { type CommonStatus, refusals } from '../answers/replies.ts'
 import type { Tag } from '../openapi/document.ts'
-import type { Access, App } from '../pipeline/declarations.ts'
+import { type App, acceptedKeysOf, type Declared, present } from '../pipeline/declarations.ts'
 import type { Static, TSchema } from '../validation/schema.ts'
 
 type ApiRequest<Params extends TSchema, Query extends TSchema, Body extends TSchema> = FastifyRequest & {
@@ -9,9 +11,11 @@ type ApiRequest<Params extends TSchema, Query extends TSchema, Body extends TSch
   readonly body: Static<Body>
 }
 
+type ApiConfig = Declared['config']
+
 /** A route of the API: what the pipeline needs, what the documentation says, what it accepts and returns, and what it does. */
 type ApiRoute<Params extends TSchema, Query extends TSchema, Body extends TSchema, View extends TSchema> = {
-  readonly config: FastifyContextConfig & { readonly access: Access; readonly writes: boolean }
+  readonly config: ApiConfig
   /** The name of the operation in generated clients. It never changes. */
   readonly operationId: string
   readonly summary: string
@@ -21,8 +25,10 @@ type ApiRoute<Params extends TSchema, Query extends TSchema, Body extends TSchem
   readonly params?: Params
   readonly querystring?: Query
   readonly body?: Body
-  /** Every status that the route may answer with. */
-  readonly response: { readonly 200?: View; readonly 201?: View } & { readonly [Status in 204 | 302 | 304]?: TSchema }
+  /** Every status that the route may answer with, except for the errors that follow from its other declarations. */
+  readonly response: { readonly 200?: View; readonly 201?: View; readonly refuses?: readonly (RefusalCode | CommonStatus)[] } & {
+    readonly [Status in 204 | 302 | 304]?: TSchema
+  }
   readonly errorHandler?: RouteOptions['errorHandler']
   /** For a link in a mail: a scanner that sends HEAD must not use up its code. */
   readonly exposeHeadRoute?: false
@@ -38,21 +44,35 @@ type AddRoute = <Params extends TSchema, Query extends TSchema, Body extends TSc
 /** Declares routes under one heading of the documentation. */
 export function createApiRoutes(app: App, tag: Tag): Readonly<Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute>> {
   function adder(method: HTTPMethods): AddRoute {
-    return (url, { config, errorHandler, exposeHeadRoute, handle, ...schema }) => {
+    return (url, { config, errorHandler, exposeHeadRoute, handle, response: { refuses = [], ...views }, ...documented }) => {
       // The type of the request follows from the schemas that validate it.
       const work = handle as (request: FastifyRequest, reply: FastifyReply) => unknown
       app.route({
         method,
         url,
         config,
-        schema: { ...schema, tags: [tag] },
+        schema: { ...documented, response: { ...views, ...refusals(...refuses, ...commonErrors(method, config)) }, tags: [tag] },
         ...(errorHandler && { errorHandler }),
         ...(exposeHeadRoute === false && { exposeHeadRoute }),
-        handler: schema.response[204] ? answerEmpty(work) : work,
+        handler: views[204] ? answerEmpty(work) : work,
       })
     }
   }
   return { get: adder('GET'), post: adder('POST'), put: adder('PUT'), patch: adder('PATCH'), delete: adder('DELETE') }
+}
+
+/** The errors that every route with these declarations may answer with. */
+function commonErrors(method: HTTPMethods, config: ApiConfig): CommonStatus[] {
+  const { access, isDisabled, limits, isStatic } = config
+  const isProtected = access !== 'public'
+  return present<CommonStatus>(
+    isProtected && 401,
+    isProtected && (access !== 'user' || acceptedKeysOf({ method, config }) !== 'any') && 403,
+    isDisabled !== undefined && 404,
+    method !== 'GET' && 413,
+    limits !== undefined && 429,
+    !isStatic && 503,
+  )
 }
 
 function answerEmpty(work: (request: FastifyRequest, reply: FastifyReply) => unknown) {

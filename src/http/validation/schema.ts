@@ -35,6 +35,11 @@ const builders: Readonly<Record<Names, (...args: never[]) => object>> = {
  */
 export const Type = builders as unknown as Pick<typeof TypeBox, Names>
 
+/** A field that may be left out: the parser fills in its default, so that a handler always has a value. */
+export function defaulted<Schema extends TSchema>(schema: Schema): Schema {
+  return Type.Optional(schema) as unknown as Schema
+}
+
 /** The value, or null. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<Schema> | null>({ ...schema, nullable: true })
@@ -49,6 +54,11 @@ export function text(description: string, example: string, rules: Rules = {}) {
 
 export function integer(description: string, example: number, rules: Rules = {}) {
   return Type.Integer({ ...rules, description, examples: [example] })
+}
+
+/** A time. It arrives as text with an offset, and is a number inside. */
+export function instant<Empty = never>(description: string, example: string, rules: Rules = {}) {
+  return Type.Unsafe<number | Empty>(text(description, example, { ...rules, format: 'date-time' }))
 }
 
 export function flag(description: string, example: boolean) {

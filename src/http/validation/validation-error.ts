@@ -47,36 +47,19 @@ export const MESSAGES = {
   repeated: { type: 'value_error', msg: 'Value error, the parameter should be given once' },
 } as const satisfies Record<string, IssueMessage>
 
-export function tooShort(length: number): IssueMessage {
-  return { type: 'string_too_short', msg: `String should have at least ${counted(length, 'character')}` }
-}
+/** The messages about a rule with a value. */
+export const RULE_MESSAGES = {
+  tooShort: (length: number) => ({ type: 'string_too_short', msg: `String should have at least ${counted(length, 'character')}` }),
+  tooLong: (length: number) => ({ type: 'string_too_long', msg: `String should have at most ${counted(length, 'character')}` }),
+  tooManyItems: (length: number) => ({ type: 'too_long', msg: `List should have at most ${counted(length, 'item')}` }),
+  tooFewItems: (length: number) => ({ type: 'too_short', msg: `List should have at least ${counted(length, 'item')}` }),
+  below: (minimum: number) => ({ type: 'greater_than_equal', msg: `Input should be greater than or equal to ${minimum}` }),
+  above: (maximum: number) => ({ type: 'less_than_equal', msg: `Input should be less than or equal to ${maximum}` }),
+  notOneOf: (words: readonly string[]) => ({ type: 'enum', msg: `Input should be ${alternatives(words)}` }),
+  noneOf: (names: readonly string[]) => ({ type: 'value_error', msg: `Value error, at least one of ${names.join(', ')} is required` }),
+} as const satisfies Record<string, (limit: never) => IssueMessage>
 
-export function tooLong(length: number): IssueMessage {
-  return { type: 'string_too_long', msg: `String should have at most ${counted(length, 'character')}` }
-}
-
-export function tooManyItems(length: number): IssueMessage {
-  return { type: 'too_long', msg: `List should have at most ${counted(length, 'item')}` }
-}
-
-export function tooFewItems(length: number): IssueMessage {
-  return { type: 'too_short', msg: `List should have at least ${counted(length, 'item')}` }
-}
-
-export function below(minimum: number): IssueMessage {
-  return { type: 'greater_than_equal', msg: `Input should be greater than or equal to ${minimum}` }
-}
-
-export function above(maximum: number): IssueMessage {
-  return { type: 'less_than_equal', msg: `Input should be less than or equal to ${maximum}` }
-}
-
-export function notOneOf(words: readonly string[]): IssueMessage {
+function alternatives(words: readonly string[]): string {
   const quoted = words.map((word) => `'${word}'`)
-  const last = quoted.pop()
-  return { type: 'enum', msg: `Input should be ${quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`}` }
-}
-
-export function noneOf(names: readonly string[]): IssueMessage {
-  return { type: 'value_error', msg: `Value error, at least one of ${names.join(', ')} is required` }
+  return [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter(Boolean).join(' or ')
 }

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../shared/html.ts'
 import { wantsHtml } from '../answers/errors.ts'
-import { described, refusals } from '../answers/replies.ts'
+import { described } from '../answers/replies.ts'
 import type { App } from '../pipeline/declarations.ts'
 import { createApiRoutes } from '../routes/api-routes.ts'
 import { type Static, Type, text } from '../validation/schema.ts'
@@ -33,12 +33,12 @@ export function landingRoutes(app: App, about: () => LandingOptions, site: Site)
   const page = landingPage(site, about().version)
 
   api.get('/', {
-    config: { access: 'public', writes: false },
+    config: { access: 'public', writes: false, isStatic: true },
     operationId: 'landing',
     summary: 'Get the name, the version and the links of the service',
     description: 'Browsers get a page.',
     page: true,
-    response: { 200: described(LandingView, 'The name, the version and the links of the service.'), ...refusals() },
+    response: { 200: described(LandingView, 'The name, the version and the links of the service.') },
     handle: async (request, reply) => {
       reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '))
       return wantsHtml(request) ? sendPage(reply, 200, page) : landingView(about())

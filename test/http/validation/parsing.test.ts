@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Type } from 'typebox'
-import { compileParser, type ObjectSchema } from '../../../src/http/validation/parsing.ts'
+import { compileParser, type RequestSchema } from '../../../src/http/validation/parsing.ts'
 import { InvalidRequest, type Location } from '../../../src/http/validation/validation-error.ts'
 
 type Case = readonly [input: unknown, expected: unknown]
@@ -11,7 +11,7 @@ const LONE_SURROGATE = 'a\ud800b'
 
 /** The value of one field, or the type of its validation issue. */
 function parseField(field: object, location: Location, input: unknown): unknown {
-  const parse = compileParser({ properties: { field }, required: ['field'] } as ObjectSchema, location)
+  const parse = compileParser({ properties: { field }, required: ['field'] } as RequestSchema, location)
   try {
     return { value: (parse({ field: input }) as { field: unknown }).field }
   } catch (error) {
@@ -145,7 +145,7 @@ table('issues of a list contain the index of the item', Type.Array(Type.String({
 
 test('all issues are reported at once, in the order of the schema, with the messages of Pydantic', () => {
   const parse = compileParser(
-    Type.Object({ email: Type.String({ format: 'email' }), password: Type.String({ minLength: 8 }), name: Type.String() }) as ObjectSchema,
+    Type.Object({ email: Type.String({ format: 'email' }), password: Type.String({ minLength: 8 }), name: Type.String() }) as RequestSchema,
     'body',
   )
   assert.throws(() => parse({ email: 'x', password: 'short' }), {
@@ -159,7 +159,7 @@ test('all issues are reported at once, in the order of the schema, with the mess
 
 test('a default replaces an omitted field, and null counts as omitted if the field is nullable', () => {
   const parse = compileParser(
-    { properties: { size: { type: 'boolean', default: true }, scopes: { type: 'boolean', nullable: true } } } as ObjectSchema,
+    { properties: { size: { type: 'boolean', default: true }, scopes: { type: 'boolean', nullable: true } } } as RequestSchema,
     'body',
   )
   assert.deepEqual(parse({}), { size: true })
@@ -170,7 +170,7 @@ test('a default replaces an omitted field, and null counts as omitted if the fie
 })
 
 test('if at least one field is required, an empty object and unknown fields are refused', () => {
-  const parse = compileParser({ properties: { a: Type.String(), b: Type.String() }, atLeastOne: true } as ObjectSchema, 'body')
+  const parse = compileParser({ properties: { a: Type.String(), b: Type.String() }, atLeastOne: true } as RequestSchema, 'body')
   assert.deepEqual(parse({ b: 'x', c: 'y' }), { b: 'x' })
   for (const input of [{}, { c: 'y' }]) {
     assert.throws(() => parse(input), {
@@ -181,9 +181,9 @@ test('if at least one field is required, an empty object and unknown fields are 
 
 test('a keyword that the parser does not implement stops the start', () => {
   for (const field of [Type.String({ pattern: '^a' }), Type.Integer({ multipleOf: 2 }), Type.Array(Type.String(), { uniqueItems: true })]) {
-    assert.throws(() => compileParser({ properties: { field } } as ObjectSchema, 'query'), /request schemas do not support/)
+    assert.throws(() => compileParser({ properties: { field } } as RequestSchema, 'query'), /request schemas do not support/)
   }
-  assert.throws(() => compileParser({ properties: {}, additionalProperties: false } as ObjectSchema, 'body'), /additionalProperties/)
+  assert.throws(() => compileParser({ properties: {}, additionalProperties: false } as RequestSchema, 'body'), /additionalProperties/)
   assert.throws(() => compileParser({ properties: { field: { type: 'string', format: 'ipv4' } } }, 'body'), /format ipv4/)
 })
 
@@ -192,7 +192,7 @@ test('for any input, the outcome is a value of the schema or validation issues t
     properties: { name: Type.String({ maxLength: 5 }), tags: Type.Array(Type.String()), on: Type.Boolean() },
     required: ['name'],
   }
-  const parse = compileParser(schema as ObjectSchema, 'body')
+  const parse = compileParser(schema as RequestSchema, 'body')
   const marker = 'q7Zx'
   const name = fc.oneof(fc.string(), fc.constant(marker), fc.anything())
   const hostile = fc.oneof(

@@ -1,11 +1,13 @@
 import type { ActiveCredential, Introspection } from '../../../domain/identity/introspection.service.ts'
+import type { OfflineTokens } from '../../../domain/identity/offline-tokens.service.ts'
 import { parseScopeString, type Requirements, requireIdentity, scopeString } from '../../../domain/identity/requirements.ts'
+import { KEY_SET_MAX_AGE_SECONDS, type SigningKeys, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-keys.ts'
 import type { Caller } from '../../../model/caller.ts'
-import { described, refusals } from '../../answers/replies.ts'
+import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { flag, integer, nullable, type Static, TOKEN_EXAMPLE, Type, text } from '../../validation/schema.ts'
+import { defaulted, flag, integer, nullable, type Static, TOKEN_EXAMPLE, Type, text } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
-import { UserId } from '../users/user.schemas.ts'
+import { PROFILE_FIELDS, UserId } from '../users/user.schemas.ts'
 
 const CheckQuery = Type.Object({
   role: Type.Optional(Type.Enum(['admin'], { description: 'The role that the caller must have.' })),
@@ -21,9 +23,7 @@ const CheckQuery = Type.Object({
 const IdentityView = Type.Object(
   {
     user_id: UserId,
-    email: text('The e-mail address.', 'mia@example.com'),
-    first_name: text('The first name.', 'Mia'),
-    last_name: text('The last name.', 'Muster'),
+    ...PROFILE_FIELDS,
     role: Type.Enum(['user', 'admin'], { type: 'string', description: 'The role of the user.', examples: ['user'] }),
     method: Type.Enum(['session', 'api_key'], { type: 'string', description: 'The kind of credential.', examples: ['api_key'] }),
     session_id: nullable(Type.String({ description: 'The id of the session; null for an API key.', examples: [null] })),
@@ -143,7 +143,7 @@ export function identityRoutes(app: App, introspection: Introspection): void {
       'For a service that received a credential, and for forward authentication by a proxy. The response also has the headers ' +
       '`LatchkeyUser`, `LatchkeyEmail`, `LatchkeyRole`, `LatchkeyMethod`, `LatchkeyScopes` and `LatchkeyKey`. A body is ignored.',
     querystring: CheckQuery,
-    response: { 200: described(IdentityView, 'Who is calling.'), ...refusals(401, 403, 503) },
+    response: { 200: described(IdentityView, 'Who is calling.'), refuses: [403] },
     handle: async ({ caller, query }, reply) => {
       requireIdentity(caller, toRequirements(query))
       reply.headers(identityHeaders(caller))
@@ -159,7 +159,85 @@ export function identityRoutes(app: App, introspection: Introspection): void {
       'As in RFC 7662. For a service that received a credential and has its own. It does not count as a use of the credential. ' +
       '`token_type_hint` is accepted and ignored.',
     body: IntrospectionBody,
-    response: { 200: described(IntrospectionView, 'What is known about the credential.'), ...refusals(401, 403, 413, 503) },
+    response: { 200: described(IntrospectionView, 'What is known about the credential.') },
     handle: async ({ caller, body }) => introspectionView(await introspection.introspect(caller, body.token)),
+  })
+}
+
+const OfflineTokenBody = Type.Object(
+  {
+    audience: text('The service that the token is for. It refuses tokens for other services.', 'reports', { minLength: 1, maxLength: 200 }),
+    lifetime_seconds: defaulted(
+      integer('How long the token is valid; 300 seconds if it is left out.', 300, {
+        minimum: TOKEN_LIFETIME_SECONDS.min,
+        maximum: TOKEN_LIFETIME_SECONDS.max,
+        default: TOKEN_LIFETIME_SECONDS.default,
+      }),
+    ),
+  },
+  { title: 'OfflineTokenRequest', description: 'A request for a token that other services verify without asking.' },
+)
+
+const OfflineTokenView = Type.Object(
+  {
+    token: text('The token, a JWT signed with ES256.', TOKEN_EXAMPLE),
+    token_type: Type.Literal('Bearer', { description: 'How services expect it: `Authorization: Bearer …`.' }),
+    expires_in: integer('How long it is valid, in seconds. Less than was requested if the session or the key behind it ends before.', 300),
+  },
+  { title: 'OfflineToken', description: 'A token that other services verify without asking.' },
+)
+
+const PublicKeyView = Type.Object(
+  {
+    kty: text('The type of the key.', 'EC'),
+    crv: text('The curve.', 'P-256'),
+    x: text('A coordinate.', 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'),
+    y: text('A coordinate.', 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'),
+    kid: text('The id of the key, which a token names.', '0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41'),
+    alg: text('The algorithm.', 'ES256'),
+    use: text('What the key is for.', 'sig'),
+  },
+  { title: 'PublicKey', description: 'A public key (RFC 7517).' },
+)
+const KeySetView = Type.Object(
+  {
+    keys: Type.Array(PublicKeyView, {
+      description: 'The keys that have signed tokens which may still be valid, and those that sign next.',
+    }),
+  },
+  { title: 'KeySet', description: 'A set of public keys (RFC 7517).' },
+)
+
+/** Tokens that other services verify without asking. `issuer` returns the URL of this service. */
+export function offlineTokenRoutes(app: App, offlineTokens: OfflineTokens, signingKeys: SigningKeys, issuer: () => string): void {
+  const api = createApiRoutes(app, 'Identity')
+  api.post('/auth/token', {
+    config: { access: 'user', acceptedKeys: 'identify', writes: true },
+    operationId: 'issueOfflineToken',
+    summary: 'Get a token that other services verify',
+    description:
+      'Services verify it with the public keys of `/.well-known/jwks.json`, without asking. A ban or a logout is therefore noticed only ' +
+      'when it expires. This service itself does not accept it.',
+    body: OfflineTokenBody,
+    response: { 200: described(OfflineTokenView, 'The token.') },
+    handle: async ({ actor, body }) => {
+      const { audience, lifetime_seconds: lifetimeSeconds } = body
+      const { token, expiresInSeconds } = await offlineTokens.issue(actor, { issuer: issuer(), audience, lifetimeSeconds })
+      return { token, token_type: 'Bearer' as const, expires_in: expiresInSeconds }
+    },
+  })
+
+  api.get('/.well-known/jwks.json', {
+    config: { access: 'public', writes: false },
+    operationId: 'getKeySet',
+    summary: 'Get the public keys of tokens',
+    description: 'A new key is in the set for longer than caches keep the set before a token is signed with it.',
+    response: { 200: described(KeySetView, 'The public keys.') },
+    handle: async (_request, reply) => {
+      const published = await signingKeys.published()
+      // A set without a key must not be kept: the first key signs as soon as it exists.
+      if (published.length > 0) reply.header('cache-control', `public, max-age=${KEY_SET_MAX_AGE_SECONDS}`)
+      return { keys: published.map((text) => JSON.parse(text)) }
+    },
   })
 }

@@ -1,6 +1,6 @@
 import { MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { type ApiKey, type ApiKeyChanges, KEY, KEY_VIEW, type KeyAccess } from '../../../model/api-key.ts'
-import { flag, integer, nameField, type Static, Type, text } from '../../validation/schema.ts'
+import { defaulted, flag, instant, integer, nameField, type Static, Type, text } from '../../validation/schema.ts'
 import { UserId } from '../users/user.schemas.ts'
 
 export const KEY_EXAMPLE = 'lk_9Jf3mZq0sVb7TnXw2RkLh5YcUe8Gd1AoPi6Nt4MvQxE0a1B2c'
@@ -20,17 +20,9 @@ const KeyAccessName = Type.Enum([...ACCESS], {
 })
 const EXPIRY_EXAMPLE = '2027-01-31T09:30:00.000Z'
 
-/** A date in a body arrives as text with an offset, and is a number inside. */
-function instantField(options: Readonly<Record<string, unknown>>) {
-  return Type.Unsafe<number | null>(Type.String({ format: 'date-time', ...options }))
-}
-
 export const DetailsQuery = Type.Object({
-  details: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'Whether to add `prefix`, `access`, `expires_at`, `last_used_at` and `retiring_until`.',
-    }),
+  details: defaulted(
+    Type.Boolean({ default: false, description: 'Whether to add `prefix`, `access`, `expires_at`, `last_used_at` and `retiring_until`.' }),
   ),
 })
 
@@ -46,13 +38,13 @@ export const NewKeyBody = Type.Object(
         examples: [['reports']],
       }),
     ),
-    access: Type.Optional(KeyAccessName),
+    access: defaulted(KeyAccessName),
     expires_at: Type.Optional(
-      instantField({
-        nullable: true,
-        description: 'When the key expires: ISO 8601 with an offset, in the future. Without this field, or with null, it does not expire.',
-        examples: [EXPIRY_EXAMPLE],
-      }),
+      instant<null>(
+        'When the key expires: ISO 8601 with an offset, in the future. Without this field, or with null, it does not expire.',
+        EXPIRY_EXAMPLE,
+        { nullable: true },
+      ),
     ),
   },
   { title: 'NewApiKey', description: 'A new key.' },
@@ -62,10 +54,8 @@ export const KeyChangesBody = Type.Object(
     name: Type.Optional(KeyName),
     is_active: Type.Optional(IsActive),
     expires_at: Type.Optional(
-      instantField({
+      instant<null>('When the key expires: ISO 8601 with an offset, in the future. With null, it does not expire.', EXPIRY_EXAMPLE, {
         clearable: true,
-        description: 'When the key expires: ISO 8601 with an offset, in the future. With null, it does not expire.',
-        examples: [EXPIRY_EXAMPLE],
       }),
     ),
   },
@@ -74,7 +64,7 @@ export const KeyChangesBody = Type.Object(
 
 export const RotationBody = Type.Object(
   {
-    overlap_seconds: Type.Optional(
+    overlap_seconds: defaulted(
       integer('How long the former secret continues to work. With 0, all former secrets end at once.', 3600, {
         minimum: 0,
         maximum: MAX_OVERLAP_SECONDS,

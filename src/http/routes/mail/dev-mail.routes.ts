@@ -1,5 +1,5 @@
 import type { KeptMail, KeptMails } from '../../../model/mail.ts'
-import { described, refusals } from '../../answers/replies.ts'
+import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { Email, type Static, Type, text } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
@@ -34,13 +34,20 @@ type DevMail = { readonly mails: KeptMails; readonly token: string }
 export function devMailRoutes(app: App, devMail: DevMail | undefined): void {
   const api = createApiRoutes(app, 'Service')
   api.get('/dev/mail', {
-    config: { access: 'public', writes: false, isDisabled: devMail === undefined, isLocal: true, queryToken: devMail?.token },
+    config: {
+      access: 'public',
+      writes: false,
+      isStatic: true,
+      isDisabled: devMail === undefined,
+      isLocal: true,
+      queryToken: devMail?.token,
+    },
     operationId: 'devMail',
     summary: 'Read the mails that were kept as files',
     description:
       'For end-to-end tests during development: the newest 100 mails, newest first. Available while HOST and BASE_URL are loopback addresses and SMTP_URL is not set, to programs on the same machine that use a loopback name in the URL and have the token that the start prints.',
     querystring: DevMailQuery,
-    response: { 200: described(DevMailsView, 'The mails, newest first.'), ...refusals(404) },
+    response: { 200: described(DevMailsView, 'The mails, newest first.') },
     handle: async (request) => devMailsView((await devMail?.mails.list(request.query.to)) ?? []),
   })
 }

@@ -1,6 +1,6 @@
 import type { Metrics } from '../../../metrics/metrics.ts'
 import { FORWARDED_HEADER, INSTANCE_HEADER } from '../../../shared/program.ts'
-import { described, MetricsView, refusals } from '../../answers/replies.ts'
+import { described, MetricsView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { isForwardedUnseen } from '../../pipeline/request-log.ts'
 import { Type } from '../../validation/schema.ts'
@@ -22,11 +22,11 @@ type HealthParts = {
 export function healthRoutes(app: App, { isReady, instanceId, trustProxy }: HealthParts): void {
   const api = createApiRoutes(app, 'Service')
   api.get('/heartbeat', {
-    config: { access: 'public', writes: false, isUncounted: true },
+    config: { access: 'public', writes: false, isStatic: true, isUncounted: true },
     operationId: 'heartbeat',
     summary: 'Check that the process is running',
     description: 'Returns 200 even while the database is unavailable.',
-    response: { 200: described(HealthView, 'The process is running.'), ...refusals() },
+    response: { 200: described(HealthView, 'The process is running.') },
     handle: async (request, reply) => {
       // The doctor compares this id with its own database, because another service may be listening on the port.
       reply.header(INSTANCE_HEADER, instanceId)
@@ -41,7 +41,7 @@ export function healthRoutes(app: App, { isReady, instanceId, trustProxy }: Heal
     operationId: 'ready',
     summary: 'Check that the service can serve requests',
     description: 'Queries the database.',
-    response: { 200: described(HealthView, 'The service can serve requests.'), ...refusals(503) },
+    response: { 200: described(HealthView, 'The service can serve requests.') },
     handle: async () => {
       await isReady()
       return { status: 'ok' as const }
@@ -55,11 +55,11 @@ const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
   const api = createApiRoutes(app, 'Service')
   api.get('/metrics', {
-    config: { access: 'public', writes: false, isUncounted: true, isDisabled: metrics === undefined },
+    config: { access: 'public', writes: false, isStatic: true, isUncounted: true, isDisabled: metrics === undefined },
     operationId: 'metrics',
     summary: 'Get the metrics',
     description: 'Available if METRICS_ENABLED is true.',
-    response: { 200: MetricsView, ...refusals(404) },
+    response: { 200: MetricsView },
     handle: async (_request, reply) => reply.type(EXPOSITION_TYPE).send((await metrics?.expose()) ?? ''),
   })
 }

@@ -1,6 +1,6 @@
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { type ListedSession, SESSION } from '../../../model/session.ts'
-import { described, Empty, refusals } from '../../answers/replies.ts'
+import { described, Empty } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { flag, nullable, type Static, Type, text } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
@@ -31,19 +31,13 @@ function sessionsView(sessions: readonly ListedSession[], currentId: string | un
 }
 
 export function sessionRoutes(app: App, sessions: Sessions): void {
-  ownSessionRoutes(app, sessions)
-  sessionsOfUserRoutes(app, sessions)
-}
-
-/** The caller's own sessions. */
-function ownSessionRoutes(app: App, sessions: Sessions): void {
   const api = createApiRoutes(app, 'Sessions')
   api.get('/users/me/sessions', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
     operationId: 'listOwnSessions',
     summary: 'List your sessions',
     description: 'Newest first. `current` marks the session of this request; with an API key, none is marked.',
-    response: { 200: described(SessionsView, 'Your sessions.'), ...refusals(401, 403, 'user_not_found', 503) },
+    response: { 200: described(SessionsView, 'Your sessions.'), refuses: ['user_not_found'] },
     handle: async ({ caller }) => sessionsView(await sessions.list(caller.user.id), caller.sessionId),
   })
 
@@ -52,7 +46,7 @@ function ownSessionRoutes(app: App, sessions: Sessions): void {
     operationId: 'revokeOtherSessions',
     summary: 'End your other sessions',
     description: 'Ends every session except the one of this request. With an API key, ends all of them.',
-    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+    response: { 204: Empty, refuses: ['user_not_found'] },
     handle: ({ actor, caller }) => sessions.revokeAll(actor, caller.user.id),
   })
 
@@ -62,41 +56,39 @@ function ownSessionRoutes(app: App, sessions: Sessions): void {
     summary: 'End one of your sessions',
     description: 'Its tokens stop working with the next request.',
     params: SessionPath,
-    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'session_not_found', 413, 503) },
+    response: { 204: Empty, refuses: ['user_not_found', 'session_not_found'] },
     handle: ({ actor, caller, params }) => sessions.revoke(actor, caller.user.id, params.session_id),
   })
-}
 
-/** Any user's sessions, for an admin. */
-function sessionsOfUserRoutes(app: App, sessions: Sessions): void {
-  const api = createApiRoutes(app, 'Sessions of users')
-  api.get('/users/:user_id/sessions', {
+  // Any user's sessions, for an admin.
+  const ofUsers = createApiRoutes(app, 'Sessions of users')
+  ofUsers.get('/users/:user_id/sessions', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
     operationId: 'listSessionsOfUser',
     summary: 'List the sessions of a user',
     description: 'Newest first.',
     params: UserPath,
-    response: { 200: described(SessionsView, 'The sessions of the user.'), ...refusals(401, 403, 'user_not_found', 503) },
+    response: { 200: described(SessionsView, 'The sessions of the user.'), refuses: ['user_not_found'] },
     handle: async ({ caller, params }) => sessionsView(await sessions.list(params.user_id), caller.sessionId),
   })
 
-  api.delete('/users/:user_id/sessions', {
+  ofUsers.delete('/users/:user_id/sessions', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
     operationId: 'revokeSessionsOfUser',
     summary: 'End the sessions of a user',
     description: 'Ends every session of the user. Admins who end their own sessions keep the one of this request.',
     params: UserPath,
-    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 413, 503) },
+    response: { 204: Empty, refuses: ['user_not_found'] },
     handle: ({ actor, params }) => sessions.revokeAll(actor, params.user_id),
   })
 
-  api.delete('/users/:user_id/sessions/:session_id', {
+  ofUsers.delete('/users/:user_id/sessions/:session_id', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
     operationId: 'revokeSessionOfUser',
     summary: 'End one session of a user',
     description: 'Its tokens stop working with the next request.',
     params: UserSessionPath,
-    response: { 204: Empty, ...refusals(401, 403, 'user_not_found', 'session_not_found', 413, 503) },
+    response: { 204: Empty, refuses: ['user_not_found', 'session_not_found'] },
     handle: ({ actor, params }) => sessions.revoke(actor, params.user_id, params.session_id),
   })
 }

@@ -6,7 +6,7 @@ import { isTokenShaped } from '../../../security/token.ts'
 import type { Html } from '../../../shared/html.ts'
 import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { answerError, wantsHtml } from '../../answers/errors.ts'
-import { described, HtmlView, refusals } from '../../answers/replies.ts'
+import { described, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { isForm } from '../../pipeline/input.ts'
 import { GivenPassword, NewPassword, ResetCode, Type } from '../../validation/schema.ts'
@@ -66,7 +66,7 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
     summary: 'Request a password reset mail',
     description: 'The response is the same for every address, so that it does not reveal who has an account.',
     body: EmailBody,
-    response: { 200: described(MessageView, 'The request is accepted.', { message: REQUESTED }), ...refusals(413, 429, 503) },
+    response: { 200: described(MessageView, 'The request is accepted.', { message: REQUESTED }) },
     handle: async (request) => {
       await passwordReset.request(request.origin, request.body.email)
       return { message: REQUESTED }
@@ -85,7 +85,6 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
     response: {
       200: described(HtmlView, 'The form, or a page that says what is wrong with the code.'),
       302: described(HtmlView, '`{FRONTEND_URL}/reset-password?code=…`'),
-      ...refusals(503),
     },
     handle: async (request, reply) => {
       const code = request.query.code ?? ''
@@ -106,7 +105,7 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
     body: ResetContent,
     response: {
       200: described(MessageView, 'The new password is set.', { message: RESET }),
-      ...refusals('token_invalid', 'token_expired', 'user_not_found', 413, 429, 503),
+      refuses: ['token_invalid', 'token_expired', 'user_not_found'],
     },
     handle: async (request, reply) => {
       // Each accepted content type has its own schema, and both parse to this type.

@@ -1,7 +1,8 @@
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Login } from '../../../domain/sign-in/login.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
-import { described, Empty, refusals } from '../../answers/replies.ts'
+import { wantsHtml } from '../../answers/errors.ts'
+import { described, Empty } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import {
   ConfirmationCode,
@@ -16,6 +17,7 @@ import {
   text,
   VerificationCode,
 } from '../../validation/schema.ts'
+import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
 
 const RegisterBody = Type.Object(
@@ -25,7 +27,7 @@ const RegisterBody = Type.Object(
 const LoginBody = Type.Object({ email: Email, password: GivenPassword }, { title: 'Login', description: 'The credentials of an account.' })
 const RefreshBody = Type.Object({ refresh: RefreshToken }, { title: 'Refresh', description: 'A refresh token.' })
 export const EmailBody = Type.Object({ email: Email }, { title: 'EmailAddress', description: 'The address that a mail is sent to.' })
-export const VerifyQuery = Type.Object({ code: VerificationCode })
+const VerifyQuery = Type.Object({ code: VerificationCode })
 export const ConfirmQuery = Type.Object({ code: ConfirmationCode })
 
 const AccessToken = text('The access token: send it as `Authorization: Bearer …`. It is valid for 120 minutes.', TOKEN_EXAMPLE)
@@ -58,10 +60,7 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     description:
       'Creates an account and mails a link that verifies its address. The tokens work on protected endpoints once the address is verified.',
     body: RegisterBody,
-    response: {
-      201: described(TokenPairView, 'The account is created, and the verification mail is queued.'),
-      ...refusals('email_taken', 413, 429, 503),
-    },
+    response: { 201: described(TokenPairView, 'The account is created, and the verification mail is queued.'), refuses: ['email_taken'] },
     handle: async ({ origin, body }, reply) => {
       const { email, password, first_name, last_name } = body
       const pair = await registration.register(origin, { email, password, firstName: first_name, lastName: last_name })
@@ -77,7 +76,7 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     body: LoginBody,
     response: {
       200: described(TokenPairView, 'The tokens of a new session.'),
-      ...refusals('wrong_credentials', 'login_banned', 'login_unverified', 413, 429, 503),
+      refuses: ['wrong_credentials', 'login_banned', 'login_unverified'],
     },
     handle: async ({ origin, places, body: { email, password } }) => {
       const result = await limiter.settle(places, email, origin, () => login.login(origin, email, password))
@@ -94,7 +93,7 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     summary: 'Get a new access token',
     description: 'The refresh token stays the same.',
     body: RefreshBody,
-    response: { 200: described(TokenView, 'A new access token.'), ...refusals('token_invalid', 'token_expired', 413, 429, 503) },
+    response: { 200: described(TokenView, 'A new access token.'), refuses: ['token_invalid', 'token_expired'] },
     handle: async (request) => ({ token: await login.refresh(request.body.refresh) }),
   })
 
@@ -103,7 +102,53 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     operationId: 'logout',
     summary: 'Log out',
     description: 'Ends the session: its access tokens and its refresh token stop working. An API key has no session to end.',
-    response: { 204: Empty, ...refusals('no_session', 401, 403, 413, 503) },
+    response: { 204: Empty, refuses: ['no_session'] },
     handle: (request) => login.logout(request.actor),
+  })
+}
+
+const VERIFIED = 'User successfully Verified'
+const RESENT = 'Verification email sent if user exists and is not verified'
+
+const LINK: LinkTexts = {
+  done: ['Your address is already verified', 'You can sign in.'],
+  expired: 'Verification links work for 24 hours. Request a new verification email, and open the link in it.',
+  invalid: 'Open the complete link from your latest verification email, or request a new one.',
+  helpPage: 'resend-verification',
+}
+
+export function verificationRoutes(app: App, registration: Registration, pages: Pages): void {
+  const api = createApiRoutes(app, 'Accounts')
+  api.get('/verify/', {
+    config: { access: 'public', writes: true },
+    exposeHeadRoute: false,
+    errorHandler: pageErrors(wantsHtml, (answer) => failedLinkPage(pages, answer, LINK)),
+    operationId: 'verify',
+    summary: 'Verify an address',
+    description: 'The target of the link in the verification mail. The code works once, within 24 hours. Browsers get a page.',
+    page: true,
+    querystring: VerifyQuery,
+    response: {
+      200: described(DetailView, 'The address is verified.', { detail: VERIFIED }),
+      refuses: ['token_invalid', 'token_expired', 'already_verified', 'user_not_found'],
+    },
+    handle: async (request, reply) => {
+      await registration.verify(request.origin, request.query.code)
+      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can now sign in.'))
+      return { detail: VERIFIED }
+    },
+  })
+
+  api.post('/verify/resend/', {
+    config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' } },
+    operationId: 'resendVerification',
+    summary: 'Request a new verification mail',
+    description: 'The response is the same for every address, so that it does not reveal who has an account.',
+    body: EmailBody,
+    response: { 200: described(MessageView, 'The request is accepted.', { message: RESENT }) },
+    handle: async (request) => {
+      await registration.resendVerification(request.origin, request.body.email)
+      return { message: RESENT }
+    },
   })
 }

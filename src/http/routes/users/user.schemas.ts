@@ -1,6 +1,18 @@
 import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
 import { type FoundUsers, PROFILE, USER, type User, type UserSearch } from '../../../model/user.ts'
-import { Email, FirstName, flag, GivenPassword, integer, LastName, NewPassword, type Static, Type, text } from '../../validation/schema.ts'
+import {
+  defaulted,
+  Email,
+  FirstName,
+  flag,
+  GivenPassword,
+  integer,
+  LastName,
+  NewPassword,
+  type Static,
+  Type,
+  text,
+} from '../../validation/schema.ts'
 
 export const UserId = integer('The id of a user.', 7)
 
@@ -19,11 +31,9 @@ export const SearchQuery = Type.Object({
   search_term: text('The text to search for. Case does not matter. An empty term matches every user.', 'mia', {
     maxLength: SEARCH_TERM_MAX_LENGTH,
   }),
-  field: Type.Optional(Type.Enum(FIELD_NAMES, { default: SEARCH_DEFAULTS.field, description: 'The field to search.' })),
-  exact_match: Type.Optional(
-    Type.Boolean({ default: SEARCH_DEFAULTS.isExact, description: 'Whether the term has to match the whole field.' }),
-  ),
-  page: Type.Optional(
+  field: defaulted(Type.Enum(FIELD_NAMES, { default: SEARCH_DEFAULTS.field, description: 'The field to search.' })),
+  exact_match: defaulted(Type.Boolean({ default: SEARCH_DEFAULTS.isExact, description: 'Whether the term has to match the whole field.' })),
+  page: defaulted(
     pageNumber({
       minimum: 1,
       default: SEARCH_DEFAULTS.page,
@@ -31,7 +41,7 @@ export const SearchQuery = Type.Object({
       description: 'The number of the page, from 1. A page past the end is empty.',
     }),
   ),
-  size: Type.Optional(
+  size: defaulted(
     Type.Integer({
       minimum: 1,
       maximum: SEARCH_MAX_SIZE,
@@ -56,7 +66,7 @@ export const OwnPasswordBody = Type.Object(
   { title: 'OwnPassword', description: 'The password of the caller, which shows that the request is meant.' },
 )
 
-const PROFILE_FIELDS = {
+export const PROFILE_FIELDS = {
   email: text('The e-mail address.', 'mia@example.com'),
   first_name: text('The first name.', 'Mia'),
   last_name: text('The last name.', 'Muster'),
@@ -91,15 +101,8 @@ export const UserOrUsersView = Type.Union([Type.Array(UserView), UserView])
 export const profileView = PROFILE.toJson satisfies (user: User) => Static<typeof ProfileView>
 export const userView = USER.toJson satisfies (user: User) => Static<typeof UserView>
 
-export function toUserSearch(query: Static<typeof SearchQuery>): UserSearch {
-  const { field, isExact, page, size } = SEARCH_DEFAULTS
-  return {
-    term: query.search_term,
-    field: SEARCH_FIELDS[query.field ?? field],
-    isExact: query.exact_match ?? isExact,
-    page: query.page ?? page,
-    size: query.size ?? size,
-  }
+export function toUserSearch({ search_term, field, exact_match, page, size }: Static<typeof SearchQuery>): UserSearch {
+  return { term: search_term, field: SEARCH_FIELDS[field], isExact: exact_match, page, size }
 }
 
 export function foundUsersView({ users, total }: FoundUsers, { page, size }: UserSearch): Static<typeof FoundUsersView> {

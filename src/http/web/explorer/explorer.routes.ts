@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type Html, html, renderHtml } from '../../../shared/html.ts'
-import { described, Empty, HtmlView, refusals } from '../../answers/replies.ts'
+import { described, Empty, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { createApiRoutes } from '../../routes/api-routes.ts'
 import { Type } from '../../validation/schema.ts'
@@ -104,11 +104,11 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
     const pageAt = (root: './' | '../') => renderHtml(explorerPage(page, assets.icon, root))
     const pages = { './': pageAt('./'), '../': pageAt('../') }
     api.get(url, {
-      config: { access: 'public', writes: false },
+      config: { access: 'public', writes: false, isStatic: true },
       operationId,
       summary,
       description,
-      response: { 200: described(HtmlView, 'The explorer.'), ...refusals() },
+      response: { 200: described(HtmlView, 'The explorer.') },
       handle: async (request, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(pages[rootOf(request)]),
     })
   }
@@ -123,11 +123,11 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
   // The document contains the address of the service, whose port may only be known once the service listens.
   app.addHook('onListen', writeDocument)
   api.get('/openapi.json', {
-    config: { access: 'public', writes: false },
+    config: { access: 'public', writes: false, isStatic: true },
     operationId: 'openApi',
     summary: 'Get this description of the API',
     description: 'An OpenAPI 3.1 document, for tools that generate clients or documentation.',
-    response: { 200: DocumentView, 304: Empty, ...refusals() },
+    response: { 200: DocumentView, 304: Empty },
     handle: (request, reply) => {
       reply.header('etag', apiDocument.etag)
       if (request.headers['if-none-match'] !== apiDocument.etag) return sendAsset(request, reply, apiDocument.asset)

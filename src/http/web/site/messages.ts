@@ -1,7 +1,7 @@
 import { REFUSALS } from '../../../model/refusal.ts'
 import { counted } from '../../../shared/text.ts'
 import type { Answer, ErrorCode } from '../../answers/answers.ts'
-import { MESSAGES, tooShort, type ValidationIssue } from '../../validation/validation-error.ts'
+import { MESSAGES, RULE_MESSAGES, type ValidationIssue } from '../../validation/validation-error.ts'
 
 /** What a page says about errors that no rule refuses. */
 const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = { ...REFUSALS, body_too_large: 'The form is too large to be sent.' }
@@ -21,7 +21,7 @@ function waitText(seconds: number): string {
   return seconds > 90 ? counted(Math.ceil(seconds / 60), 'minute') : counted(seconds, 'second')
 }
 
-const EMPTY = tooShort(1).msg
+const EMPTY = RULE_MESSAGES.tooShort(1).msg
 
 /** What is wrong with a field, by the name that the form gives it. */
 export function fieldMessage({ type, msg }: ValidationIssue, label = 'This'): string {
