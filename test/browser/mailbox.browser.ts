@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { boundPort } from '../../src/shared/addresses.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { PASSWORD } from '../support/http/requests.ts'
 import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, signIn } from '../support/servers/browser.ts'
+import { serve } from '../support/servers/listen.ts'
 
 const BOSS = { email: 'boss@example.com', password: 'correct horse battery staple' }
 const MIA = { email: 'mia@example.com', password: PASSWORD }
@@ -69,14 +67,11 @@ test('a kept mail runs no script, loads nothing and sends no form, and its links
   const { service, page, frame } = await openMailbox(t, {}, folder)
   mkdirSync(mails, { recursive: true })
   const reached: string[] = []
-  const other = createServer((request, response) => {
+  const other = await serve(t, (request, response) => {
     reached.push(`${request.method} ${request.url}`)
     response.end()
   })
-  other.listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  t.after(() => other.close())
-  const html = HOSTILE.replace('OWN', service.url).replaceAll('OTHER', `http://127.0.0.1:${boundPort(other)}`)
+  const html = HOSTILE.replace('OWN', service.url).replaceAll('OTHER', other.url)
   const mail = `To: mia@example.com\r\nSubject: Hostile\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${html}`
   writeFileSync(join(mails, '2026-01-01T00-00-00.000Z-000001-mia@example.com-00000000.eml'), mail)
   await page.reload()

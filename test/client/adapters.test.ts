@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer, type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import express from 'express'
@@ -12,16 +12,15 @@ import type { GuardOptions } from '../../packages/client/src/middleware/guard.ts
 import { latchkey as forHono } from '../../packages/client/src/middleware/hono.ts'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
+import { serve } from '../support/servers/listen.ts'
 import { issueToken } from '../support/servers/offline-verifier.ts'
 
 /** Sends a GET request. Returns the status, the text and the headers that matter. */
 type Get = (headers: Readonly<Record<string, string>>) => Promise<{ status: number; text: string; headers: Headers }>
 
 async function listen(t: TestContext, listener: RequestListener): Promise<Get> {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return get((headers) => fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/notes`, { headers }))
+  const { url } = await serve(t, listener)
+  return get((headers) => fetch(`${url}/notes`, { headers }))
 }
 
 function get(send: (headers: Readonly<Record<string, string>>) => Response | Promise<Response>): Get {

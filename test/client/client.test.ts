@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type Client, createClient, LatchkeyError } from '../../packages/client/src/index.ts'
 import { member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
 import { freePort } from '../support/servers/free-port.ts'
+import { serve } from '../support/servers/listen.ts'
 
 const MIA = { email: 'mia@example.com', password: 'correct horse battery', firstName: 'Mia', lastName: 'Muster' }
 
@@ -135,10 +134,7 @@ test('a refused call throws its code, status, message and request id, and with 4
 
 /** Something that answers in place of Latchkey. */
 async function impostor(t: TestContext, status: number, headers: Record<string, string>, body: string): Promise<Client> {
-  const server = createServer((_request, response) => response.writeHead(status, headers).end(body))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return createClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+  return createClient(await serve(t, (_request, response) => response.writeHead(status, headers).end(body)))
 }
 
 test('a response that is not one of Latchkey is an error with its status', async (t) => {

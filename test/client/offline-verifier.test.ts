@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { createOfflineVerifier, LatchkeyError, type OfflineIdentity, type Verifier } from '../../packages/client/src/index.ts'
@@ -10,6 +8,7 @@ import { startListening } from '../support/client/listening.ts'
 import { watchedFetch } from '../support/client/watched-fetch.ts'
 import { ORIGIN } from '../support/http/origins.ts'
 import { freePort } from '../support/servers/free-port.ts'
+import { serve } from '../support/servers/listen.ts'
 import { issueToken } from '../support/servers/offline-verifier.ts'
 
 type Requirement = Parameters<Verifier['verify']>[1]
@@ -78,13 +77,11 @@ test('a ban is felt when the token expires, and not before', async (t) => {
 /** A key set that the test serves, so that it can sign what the service never signs. */
 async function keySetServer(t: TestContext, keys: () => object[]) {
   let requests = 0
-  const server = createServer((_request, response) => {
+  const { url } = await serve(t, (_request, response) => {
     requests++
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: keys() }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests }
+  return { url, requests: () => requests }
 }
 
 const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url')

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -11,6 +9,7 @@ import { startListening } from '../support/client/listening.ts'
 import { ROOT } from '../support/documents.ts'
 import { finished } from '../support/processes/processes.ts'
 import { freePort } from '../support/servers/free-port.ts'
+import { serve } from '../support/servers/listen.ts'
 
 const FOLDER = join(ROOT, 'clients/python')
 // The packages of Debian belong to its own Python, which may not be the first in the path.
@@ -154,14 +153,12 @@ test('latchkey.py lets nobody in while Latchkey is down, hangs or is replaced by
     [200, 'hang'],
   ]
   for (const [status, body] of answers) {
-    const server = createServer(async (request, response) => {
+    const { url, stop } = await serve(t, async (request, response) => {
       await text(request)
       if (body !== 'hang') response.writeHead(status, { location: '/auth/other' }).end(body)
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    assert.equal(await ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), '503 unavailable', `${status} ${body}`)
-    server.closeAllConnections()
-    server.close()
+    assert.equal(await ask(url), '503 unavailable', `${status} ${body}`)
+    await stop()
   }
   return undefined
 })

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { createClient, type TokenStorage, type Tokens } from '../../packages/client/src/index.ts'
 import { admin, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
-import { startProductApi } from '../support/client/product-api.ts'
 import { watchedFetch } from '../support/client/watched-fetch.ts'
+import { serve } from '../support/servers/listen.ts'
 
 /** A storage that two clients share, as two tabs do. */
 function sharedStorage(): TokenStorage & { kept: Tokens | null } {
@@ -31,6 +33,16 @@ async function start(t: TestContext, { skewHours = 0 } = {}) {
   await client.login({ email: mia.email, password: mia.password })
   watched.calls.length = 0
   return { service, mia, storage, watched, client, device }
+}
+
+/** A service of a product, and what it received. The test decides its statuses. */
+async function startProductApi(t: TestContext, statusOf: (request: IncomingMessage) => number) {
+  const received: { method: string | undefined; authorization: string | undefined; body: string }[] = []
+  const { url } = await serve(t, async (request, response) => {
+    received.push({ method: request.method, authorization: request.headers.authorization, body: await text(request) })
+    response.writeHead(statusOf(request)).end('of the product')
+  })
+  return { url: `${url}/notes`, received }
 }
 
 /** Makes the token one that the service refuses, although the device takes it for a valid one. */

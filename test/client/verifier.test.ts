@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createVerifier, LatchkeyError, type Verifier } from '../../packages/client/src/index.ts'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
 import { watchedFetch } from '../support/client/watched-fetch.ts'
 import { freePort } from '../support/servers/free-port.ts'
+import { serve } from '../support/servers/listen.ts'
 
 type Verify = Parameters<Verifier['verify']>
 
@@ -92,14 +91,11 @@ test('503: nobody passes while Latchkey is down, hangs or is replaced by somethi
     [200, 'hang'],
   ]
   for (const [status, body] of bodies) {
-    const server = createServer((_request, response) => {
+    const { url, stop } = await serve(t, (_request, response) => {
       if (body !== 'hang') response.writeHead(status, { location: '/' }).end(body)
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     assert.equal(await refusalOf(createVerifier({ url, timeoutMs: 200 }), reader.headers), '503 unavailable', `${status} ${body}`)
-    server.closeAllConnections()
-    server.close()
+    await stop()
   }
 })
 

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { jsonReply, startMutatingProxy } from '../../packages/conformance/defects/mutating-proxy.ts'
 import { type Check, check, choice } from '../../packages/conformance/src/check.ts'
@@ -10,6 +8,7 @@ import { createMasking } from '../../packages/conformance/src/masking.ts'
 import { reportJson, reportText } from '../../packages/conformance/src/report.ts'
 import type { Result, Run } from '../../packages/conformance/src/run.ts'
 import { render } from '../../src/cli/terminal/output.ts'
+import { serve } from '../support/servers/listen.ts'
 
 const nothing = async () => undefined
 const exchange = { request: 'POST /login/ {"password":"<password>"}', response: '500 text/plain <b>"broken" & \u0000\u001b[31m</b>' }
@@ -133,16 +132,11 @@ async function startServer(
   ...answers: readonly (readonly [status: number, retryAfter?: string])[]
 ): Promise<{ url: string; count(): number }> {
   let count = 0
-  const server = createServer((_, response) => {
+  const { url } = await serve(t, (_, response) => {
     const [status, retryAfter] = answers[count++] ?? [200]
     response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end('{}')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => count }
+  return { url, count: () => count }
 }
 
 const checkpoint = () => undefined

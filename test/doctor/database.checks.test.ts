@@ -16,7 +16,7 @@ import { emptyDatabase } from '../support/databases/later-schema.ts'
 import { problems, validSettings } from '../support/processes/doctor.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { freePort } from '../support/servers/free-port.ts'
-import { startRawPeer } from '../support/servers/smtp-peer.ts'
+import { startRawPeer } from '../support/servers/listen.ts'
 
 plainTest('doctor reports a path where no database can be created, and one that this user cannot write', async (t) => {
   const folder = temporaryFolder(t)
@@ -101,9 +101,9 @@ plainTest('doctor reports a database that is damaged, unreachable or read-only',
 })
 
 test('doctor reports a trigger that was planted in the database', async (t) => {
-  const target = t.database === 'sqlite' ? await freshDatabase(t, 'sqlite') : { kind: 'postgres' as const, url: await emptyPostgres(t) }
+  const target = await emptyDatabase(t, t.database)
   await migrate(target)
-  const env = { SECRET_KEY: TEST_SECRET, PORT: '0', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const env = { SECRET_KEY: TEST_SECRET, PORT: '0', DATABASE_URL: target.setting }
   assert.deepEqual(problems(await examine(env), 'schema'), [])
   if (target.kind === 'sqlite') {
     const connection = new DatabaseSync(target.file)
@@ -155,7 +155,7 @@ test('doctor reports a planted trigger also in a schema that claims to be newer'
 test('doctor reports a missing admin, admins who cannot log in, and pending and failed mails', async (t) => {
   const target = await freshDatabase(t, t.database)
   await migrate(target)
-  const env = { SECRET_KEY: TEST_SECRET, PORT: '0', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const env = { SECRET_KEY: TEST_SECRET, PORT: '0', DATABASE_URL: target.setting }
   const db = await openDatabase(target)
   t.after(() => db.close())
   const empty = await examine(env)
@@ -180,7 +180,7 @@ test('doctor reports a missing admin, admins who cannot log in, and pending and 
 test('doctor reports a clock that differs from the clock of the database server', async (t) => {
   const target = await freshDatabase(t, t.database)
   await migrate(target)
-  const env = { SECRET_KEY: TEST_SECRET, PORT: '0', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const env = { SECRET_KEY: TEST_SECRET, PORT: '0', DATABASE_URL: target.setting }
   const found = problems(await examine(env, { now: () => Date.now() - 3_600_000 }), 'clock')
   // SQLite has the clock of this machine.
   assert.deepEqual(

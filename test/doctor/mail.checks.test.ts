@@ -10,7 +10,8 @@ import { runLatchkey } from '../support/processes/command-line.ts'
 import { problems, validSettings } from '../support/processes/doctor.ts'
 import { makeCertificate } from '../support/servers/certificates.ts'
 import { freePort } from '../support/servers/free-port.ts'
-import { startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { startRawPeer } from '../support/servers/listen.ts'
+import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 plainTest('doctor warns about a DEV_MAIL_TOKEN that has no effect, and never prints it', async (t) => {
   const { env } = await validSettings(t)

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test as plainTest } from 'node:test'
 import { examine } from '../../src/doctor/examine.ts'
-import { problems, validSettings, webServer } from '../support/processes/doctor.ts'
+import { problems, validSettings } from '../support/processes/doctor.ts'
 import { freePort } from '../support/servers/free-port.ts'
+import { serve } from '../support/servers/listen.ts'
 
 plainTest('doctor reports a port that another program uses, and addresses that lead nowhere or elsewhere', async (t) => {
   const { env } = await validSettings(t)
-  const other = await webServer(t, (_request, response) => response.writeHead(404).end('not here'))
+  const other = await serve(t, (_request, response) => response.writeHead(404).end('not here'))
   const closed = await freePort()
   const taken = await examine({ ...env, PORT: String(other.port), BASE_URL: other.url })
   assert.deepEqual(problems(taken, 'port'), [`error: another program listens on 127.0.0.1, port ${other.port}`])
@@ -20,7 +21,7 @@ plainTest('doctor reports a port that another program uses, and addresses that l
   assert.match(plain[1] ?? '', /^error: http:\/\/accounts\.invalid cannot be reached from here: /)
   const unencrypted = problems(await examine({ ...env, BASE_URL: other.url.replace('http:', 'https:') }), 'base url')
   assert.match(unencrypted[0] ?? '', /^error: https:\S+ cannot be reached from here: the server does not use TLS on this port$/)
-  const early = await webServer(t, (_request, response) =>
+  const early = await serve(t, (_request, response) =>
     response.writeHead(200, { date: new Date(Date.now() + 3_600_000).toUTCString() }).end('{"status":"ok"}'),
   )
   assert.match(problems(await examine({ ...env, BASE_URL: early.url }), 'clock')[0] ?? '', /^error: 3\d{3} seconds behind http/)
@@ -28,7 +29,7 @@ plainTest('doctor reports a port that another program uses, and addresses that l
 
 plainTest('doctor reports a frontend that is down or has no page for a new password', async (t) => {
   const { env } = await validSettings(t)
-  const page = await webServer(t, (request, response) => response.writeHead(request.url === '/app/reset-password' ? 200 : 404).end())
+  const page = await serve(t, (request, response) => response.writeHead(request.url === '/app/reset-password' ? 200 : 404).end())
   const frontend = async (url: string) => problems(await examine({ ...env, FRONTEND_URL: url }), 'frontend')
   assert.deepEqual(await frontend(`${page.url}/app`), [])
   assert.deepEqual(await frontend(page.url), [`error: ${page.url}/reset-password was answered with 404`])
@@ -41,7 +42,7 @@ plainTest('doctor reports a frontend that is down or has no page for a new passw
 plainTest('doctor does not vouch for another Latchkey service on the port or behind BASE_URL', async (t) => {
   const { env, file } = await validSettings(t)
   const answering = (headers: Readonly<Record<string, string>>) =>
-    webServer(t, (_request, response) => response.writeHead(200, headers).end('{"status":"ok"}'))
+    serve(t, (_request, response) => response.writeHead(200, headers).end('{"status":"ok"}'))
   const place = ({ port }: { readonly port: number }) => `127.0.0.1, port ${port}`
   const inspect = async (service: { readonly url: string; readonly port: number }) => {
     const findings = await examine({ ...env, PORT: String(service.port), BASE_URL: service.url })
@@ -63,10 +64,10 @@ plainTest('doctor does not vouch for another Latchkey service on the port or beh
 
 plainTest('doctor warns if a proxy names the client and the service ignores it', async (t) => {
   const { env } = await validSettings(t)
-  const forwarded = await webServer(t, (_request, response) =>
+  const forwarded = await serve(t, (_request, response) =>
     response.writeHead(200, { 'latchkey-forwarded': 'ignored' }).end('{"status":"ok"}'),
   )
   assert.match(problems(await examine({ ...env, BASE_URL: forwarded.url }), 'proxy')[0] ?? '', /^warning: a proxy sends X-Forwarded-For/)
-  const direct = await webServer(t, (_request, response) => response.writeHead(200).end('{"status":"ok"}'))
+  const direct = await serve(t, (_request, response) => response.writeHead(200).end('{"status":"ok"}'))
   assert.deepEqual(problems(await examine({ ...env, BASE_URL: direct.url }), 'proxy'), [])
 })

@@ -8,7 +8,7 @@ import { checkBlocklist, checkForeignHashes } from '../../src/doctor/password.ch
 import type { MeasureFamilies } from '../../src/security/foreign/equal-work.ts'
 import { OWN_FAMILY } from '../../src/security/foreign/login-work.ts'
 import { migrate, openDatabase } from '../../src/storage/open.ts'
-import { importUser } from '../support/app/imported.ts'
+import { importUser } from '../support/app/accounts.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { test as databaseTest, freshDatabase, temporaryFolder } from '../support/databases/databases.ts'
 import { problems } from '../support/processes/doctor.ts'
@@ -75,7 +75,7 @@ databaseTest('doctor reads the kinds of hashes that accounts have', async (t) =>
   const db = await openDatabase(target)
   t.after(() => db.close())
   await importUser(db, { email: 'ada@example.com', password_hash: `$2b$14$${'X'.repeat(53)}` })
-  const env = { DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url, SECRET_KEY: TEST_SECRET, PORT: '0' }
+  const env = { DATABASE_URL: target.setting, SECRET_KEY: TEST_SECRET, PORT: '0' }
   const findings = await checkDatabase(loadConfig(env), Date.now)
   const [found = ''] = problems(findings, 'password')
   assert.match(found, /^warning: the imported hashes cost each login \d+ ms of one core on this machine, .* bcrypt 14 takes \d+ ms/)

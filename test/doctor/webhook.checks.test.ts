@@ -20,7 +20,7 @@ async function withReceiver(t: ContractContext, url = 'https://hooks.example.com
   const env = {
     SECRET_KEY: TEST_SECRET,
     PORT: '0',
-    DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url,
+    DATABASE_URL: target.setting,
     WEBHOOK_URL: url,
     WEBHOOK_SECRET,
   }

@@ -5,15 +5,14 @@ import type { DatabaseTarget } from '../../src/storage/database.ts'
 import { statement } from '../../src/storage/database.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { until } from '../support/app/eventually.ts'
-import { freshDatabase, test } from '../support/databases/databases.ts'
+import { type FreshDatabase, freshDatabase, test } from '../support/databases/databases.ts'
 import { type ServiceProcess, startProcess } from '../support/processes/service-process.ts'
 
 const REQUESTS = 20
 const SUM = statement<{ requests: number }>('select cast(sum(requests) as bigint) as requests from activity')
 
-async function startCounting(t: TestContext, target: DatabaseTarget, workers: number): Promise<ServiceProcess> {
-  const databaseUrl = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
-  const service = await startProcess(t, { DATABASE_URL: databaseUrl, WORKERS: String(workers) })
+async function startCounting(t: TestContext, target: FreshDatabase, workers: number): Promise<ServiceProcess> {
+  const service = await startProcess(t, { DATABASE_URL: target.setting, WORKERS: String(workers) })
   await until('every worker listens', () => service.output().split('"msg":"listening"').length === workers + 1)
   // Each on its own connection, so that the workers take turns.
   for (let n = 0; n < REQUESTS; n++) assert.equal((await fetch(`${service.url}/ready`, { headers: { connection: 'close' } })).status, 200)

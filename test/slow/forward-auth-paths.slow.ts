@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { posix } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import express from 'express'
 import { boundPort } from '../../src/shared/addresses.ts'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { startApp } from '../support/app/start-app.ts'
-import { PROXIES, request, type StartProxy } from '../support/servers/forward-auth-proxies.ts'
+import { PROXIES, request, type StartProxy } from '../support/servers/front-proxies.ts'
+import { serve } from '../support/servers/listen.ts'
 import { ORDINARY_PATHS, REFUSED_PATHS, type Rule } from '../support/servers/path-tables.ts'
 
 type Arrived = { readonly url: string; readonly role: string | undefined; readonly isAdminPage: boolean }
@@ -43,13 +42,7 @@ async function startProduct(t: TestContext): Promise<{ port: number; arrived: Ar
     }
   app.use('/admin', note(true))
   app.use(note(false))
-  const server = app.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { port: (server.address() as AddressInfo).port, arrived }
+  return { ...(await serve(t, app)), arrived }
 }
 
 async function stage(t: TestContext, start: StartProxy) {
@@ -98,12 +91,12 @@ for (const [name, start] of Object.entries(PROXIES)) {
   test(`200: behind ${name} an ordinary path reaches the product unchanged, under its own rule, whatever its query`, async (t) => {
     const { arrived, status } = await stage(t, start)
     const failed: string[] = []
-    for (const [path, rule] of Object.entries(ORDINARY_PATHS)) {
+    const rows = Object.entries(ORDINARY_PATHS).flatMap(([rule, paths]) => paths.map((path) => [path, EXPECTED[rule as Rule]] as const))
+    for (const [path, expected] of rows) {
       arrived.splice(0)
       const got = []
       for (const caller of [undefined, 'mia', 'boss', 'plain', 'scoped'] as const) got.push(await status(path, caller))
       const passed = arrived.map(({ url }) => url)
-      const expected = EXPECTED[rule]
       if (got.join() !== expected.join()) failed.push(`${path}: ${got}, not ${expected}`)
       else if (passed.some((url) => url !== path)) failed.push(`${path}: the product received ${passed}`)
     }
@@ -114,7 +107,7 @@ for (const [name, start] of Object.entries(PROXIES)) {
 
   test(`403: behind ${name} nobody but an admin reaches the pages of admins, in any spelling of their path`, async (t) => {
     const { arrived, status } = await stage(t, start)
-    const tried = [...REFUSED_PATHS, ...Object.keys(ORDINARY_PATHS), ...combinations()]
+    const tried = [...REFUSED_PATHS, ...Object.values(ORDINARY_PATHS).flat(), ...combinations()]
     for (const path of tried) await status(path, 'mia')
     const reached = arrived.filter(({ isAdminPage, role }) => isAdminPage && role !== 'admin')
     assert.deepEqual(reached, [])

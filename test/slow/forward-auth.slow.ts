@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { generateApiKey } from '../../src/security/api-key-secret.ts'
@@ -15,24 +13,15 @@ import { signIn, WITH_MEMBER } from '../support/load/outage.ts'
 import { ask } from '../support/load/traffic.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { startBrokenProxy } from '../support/servers/broken-proxy.ts'
-import { PROXIES, request, type StartProxy } from '../support/servers/forward-auth-proxies.ts'
+import { PROXIES, request, type StartProxy } from '../support/servers/front-proxies.ts'
+import { listen, serve } from '../support/servers/listen.ts'
 
 type Received = { readonly method: string; readonly path: string; readonly identity: Record<string, string>; readonly body: string }
-
-async function serve(t: TestContext, handle: RequestListener): Promise<number> {
-  const server = createServer(handle).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 /** A product that notes every request that reaches it, with every header that looks like an identity in some spelling. */
 async function startProduct(t: TestContext): Promise<{ port: number; received: Received[] }> {
   const received: Received[] = []
-  const port = await serve(t, async (incoming, response) => {
+  const { port } = await serve(t, async (incoming, response) => {
     const { method = '', url = '', rawHeaders } = incoming
     const pairs = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : []))
     const looksLike = pairs.filter(([name]) => /latchkey/i.test(name.replace(/[^a-z]/gi, '')))
@@ -142,7 +131,7 @@ for (const [name, start] of Object.entries(PROXIES)) {
 
   test(`${name}: nobody gets in while the database of Latchkey is down, and everybody does when it is back`, async (t) => {
     const target = await freshDatabase(t, 'postgres')
-    const url = new URL(target.kind === 'postgres' ? target.url : assert.fail())
+    const url = new URL(target.setting)
     const database = await startBrokenProxy(t, Number(url.port))
     url.port = String(database.port)
     const service = await startProcess(t, {
@@ -188,7 +177,7 @@ for (const [name, start] of Object.entries(PROXIES)) {
   test(`${name}: nobody gets in while Latchkey is down, slow or failing`, async (t) => {
     const product = await startProduct(t)
     let answer: RequestListener = (_request, response) => void response.end()
-    const check = await serve(t, (incoming, response) => answer(incoming, response))
+    const { port: check } = await serve(t, (incoming, response) => answer(incoming, response))
     const port = await start(t, { check, product: product.port })
     const credential = ['X-API-Key: any', ...SPOOFED]
     assert.equal((await request(port, '/', credential)).status, 200, 'the stand-in lets everybody in')
@@ -218,10 +207,9 @@ test('Caddy: a connection can be upgraded, and the product still learns who is c
     upgraded.push(headers)
     socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
   })
-  await once(product.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => product.close())
+  const { port: productPort } = await listen(t, product)
   const start = PROXIES['Caddy'] ?? assert.fail('there is no Caddy')
-  const port = await start(t, { check: boundPort(service.app.server), product: (product.address() as AddressInfo).port })
+  const port = await start(t, { check: boundPort(service.app.server), product: productPort })
   const upgrade = ['Connection: LatchkeyRole, upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: eA==']
   assert.equal((await request(port, '/', upgrade)).status, 401)
   assert.equal((await request(port, '/', [...upgrade, ...lines(mia.headers)])).status, 101)

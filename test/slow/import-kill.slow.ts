@@ -36,7 +36,7 @@ test('an import that is killed again and again ends with every user and every ke
   await migrate(target)
   const db = await openDatabase(target)
   t.after(() => db.close())
-  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.setting }
   const args = ['user', 'import', file, '--from', 'latchkey', '--keep-ids']
   const count = async () => (await db.first(COUNT)) ?? { users: 0, addresses: 0, keys: 0 }
   for (let kills = 1; kills <= 3; kills++) {

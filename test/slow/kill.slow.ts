@@ -3,22 +3,282 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import postgres from 'postgres'
+import { createTokens } from '../../src/security/token.ts'
 import { until } from '../support/app/eventually.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
+import { payloadOf } from '../support/http/forged-tokens.ts'
+import { newEmail, PASSWORD } from '../support/http/requests.ts'
 import { missing } from '../support/load/outage.ts'
 import { assertRecorded, assertReported, assertSealed, type Rows } from '../support/load/reported-events.ts'
-import { candidates } from '../support/load/steady-account.ts'
-import { createSteadyClient, type SteadyClient } from '../support/load/steady-client.ts'
-import { askPatiently } from '../support/load/traffic.ts'
-import { EVERYTHING_ON } from '../support/processes/all-settings.ts'
+import { ask, askPatiently, registration, type TimedResponse } from '../support/load/traffic.ts'
+import { EVERYTHING_ON, fromAnywhere } from '../support/processes/all-settings.ts'
 import { json } from '../support/processes/command-line.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { IS_LONG, scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
 import { startReceiver, WEBHOOK_SECRET } from '../support/servers/webhook-receiver.ts'
+
+/** The possible states of a value: the last acknowledged one, and those requested since without a response. */
+type Known<Value> = { acknowledged: Value; readonly possible: Set<Value> }
+
+/** An account as its client knows it: acknowledged states, and states left open by a lost response. */
+type Account = {
+  readonly id: number
+  readonly email: Known<string>
+  readonly isGone: Known<boolean>
+  /** By their refresh tokens. */
+  readonly sessions: { readonly refresh: string; readonly isAlive: Known<boolean> }[]
+  /** Whether a reset mail has to be sent: one was requested, and no ban prevents it. */
+  isResetMailed: boolean
+  readonly password: Known<string>
+  readonly firstName: Known<string>
+  readonly verified: Known<boolean>
+  readonly banned: Known<boolean>
+  /** By their secrets: a key that is rotated has several. */
+  readonly keys: { readonly key: string; readonly id: string; readonly state: Known<'active' | 'inactive' | 'gone'> }[]
+  /** Tokens that other services verify with the key set. */
+  readonly offlineTokens: string[]
+}
+
+function known<Value>(value: Value): Known<Value> {
+  return { acknowledged: value, possible: new Set() }
+}
+
+function candidates<Value>({ acknowledged, possible }: Known<Value>): Value[] {
+  return [acknowledged, ...possible]
+}
+
+/** Throws if an acknowledged write is missing. */
+async function checkAccount(url: string, account: Account): Promise<void> {
+  const { password, firstName, verified, banned, sessions, keys } = account
+  const email = account.email.acknowledged
+  const attempts = candidates(account.email).flatMap((name) => candidates(password).map((given) => ({ email: name, password: given })))
+  const logins = await Promise.all(attempts.map((attempt) => askPatiently(url, 'POST', '/login/', attempt, fromAnywhere())))
+  const good = logins.filter(({ status }) => status !== 400)
+  const isGone = good.length === 0 && candidates(account.isGone).includes(true)
+  if (isGone) return
+  assert.equal(good.length, 1, `exactly one address and one password of ${email} are correct`)
+  assert.ok(candidates(account.isGone).includes(false), `${email} is deleted, as acknowledged`)
+  const isBanned = JSON.stringify(good[0]?.body).includes('banned')
+  const isUnverified = JSON.stringify(good[0]?.body).includes('verify')
+  assert.ok(candidates(banned).includes(isBanned), 'banned or not, as acknowledged')
+  // The login of a banned account reveals neither verification nor sessions and keys.
+  if (isBanned) return
+  assert.ok(candidates(verified).includes(!isUnverified), 'verified or not, as acknowledged')
+  const keySet = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`))
+  const unexpired = account.offlineTokens.filter((token) => Number(decodeJwt(token).exp) * 1000 > Date.now())
+  for (const token of unexpired) await jwtVerify(token, keySet, { audience: 'reports' })
+  for (const { refresh, isAlive } of sessions) {
+    const { status } = await askPatiently(url, 'POST', '/refresh/', { refresh })
+    assert.ok(candidates(isAlive).includes(status === 200), `a session of ${email}: ${status}, expected alive: ${candidates(isAlive)}`)
+  }
+  for (const { key, state } of keys) {
+    const { status, body } = await askPatiently(url, 'GET', '/users/me', undefined, { 'x-api-key': key })
+    const inactive = JSON.stringify(body).includes('inactive')
+    const found = status === 200 ? 'active' : inactive ? 'inactive' : 'gone'
+    assert.ok(candidates(state).includes(found), `a key of ${email} is ${found}, not ${candidates(state)}`)
+    const name = (body as { first_name?: string }).first_name
+    if (name !== undefined) assert.ok(candidates(firstName).includes(name), 'the name is as acknowledged')
+  }
+}
+
+type SteadyClient = {
+  /** The accounts whose registration was acknowledged. */
+  readonly accounts: Account[]
+  /** The number of acknowledged writes. */
+  acknowledged(): number
+  /** Sends requests until a response is missing. After a 503, which a busy machine may cause, it continues with another account. */
+  run(url: string, admin: Readonly<Record<string, string>>): Promise<void>
+  /** Throws if an acknowledged write is missing. */
+  check(url: string): Promise<void>
+}
+
+const tokens = createTokens([new TextEncoder().encode(TEST_SECRET)], Date.now)
+
+const NEW_PASSWORD = 'a brand new password'
+
+class LostResponse extends Error {}
+class Unavailable extends Error {}
+
+/** Reads the versions that the mailed tokens of an account contain. */
+type VersionsOf = (id: number) => Promise<{ readonly emailVersion: number; readonly resetVersion: number; readonly changeVersion: number }>
+
+/** Creates a client that registers and uses accounts, one request at a time, and records every acknowledged write. */
+function createSteadyClient(versionsOf: VersionsOf): SteadyClient {
+  const accounts: Account[] = []
+  let acknowledged = 0
+  let turn = 0
+
+  async function write(url: string, wanted: number, method: string, path: string, body?: unknown, headers = {}): Promise<TimedResponse> {
+    const answer = await ask(url, method, path, body, { ...fromAnywhere(), ...headers })
+    if (answer.status === 0) throw new LostResponse(answer.what)
+    if (answer.status === 503) throw new Unavailable(answer.what)
+    assert.equal(answer.status, wanted, `${answer.what}: ${JSON.stringify(answer.body)}`)
+    acknowledged++
+    return answer
+  }
+
+  /** Until the response arrives, both the old and the new value are possible. */
+  async function changing<Value>(known: Known<Value>, next: Value, request: () => Promise<unknown>): Promise<void> {
+    known.possible.add(next)
+    await request()
+    acknowledge(known, next)
+  }
+
+  function acknowledge<Value>(known: Known<Value>, value: Value): void {
+    known.acknowledged = value
+    known.possible.clear()
+  }
+
+  async function requestReset(url: string, account: Account): Promise<void> {
+    await write(url, 200, 'POST', '/forgot-password/', { email: account.email.acknowledged })
+    account.isResetMailed = true
+  }
+
+  async function logIn(url: string, { email, password, sessions }: Account): Promise<{ authorization: string }> {
+    const { body } = await write(url, 200, 'POST', '/login/', { email: email.acknowledged, password: password.acknowledged })
+    const { token, refresh } = body as { token: string; refresh: string }
+    sessions.push({ refresh, isAlive: known(true) })
+    return { authorization: `Bearer ${token}` }
+  }
+
+  /** Sets a new password, which ends all sessions. */
+  async function reset(url: string, { id, password, sessions }: Account, version: number): Promise<void> {
+    const body = { code: tokens.forMail('reset', id, version), new_password: NEW_PASSWORD }
+    for (const { isAlive } of sessions) isAlive.possible.add(false)
+    await changing(password, NEW_PASSWORD, () => write(url, 200, 'POST', '/reset-password/', body))
+    for (const { isAlive } of sessions) acknowledge(isAlive, false)
+  }
+
+  async function register(url: string): Promise<Account> {
+    const email = newEmail()
+    const { body } = await write(url, 201, 'POST', '/register/', registration(email))
+    const { token, refresh } = body as { token: string; refresh: string }
+    const account: Account = {
+      id: Number(payloadOf(token)['sub']),
+      email: known(email),
+      isGone: known(false),
+      sessions: [{ refresh, isAlive: known(true) }],
+      isResetMailed: false,
+      password: known(PASSWORD),
+      firstName: known('Mia'),
+      verified: known(false),
+      banned: known(false),
+      keys: [],
+      offlineTokens: [],
+    }
+    accounts.push(account)
+    return account
+  }
+
+  async function makeKey(url: string, { keys }: Account, bearer: Record<string, string>): Promise<Account['keys'][number]> {
+    return addKey(keys, await write(url, 200, 'POST', '/users/keys', { name: 'one', scopes: [] }, bearer))
+  }
+
+  function addKey(keys: Account['keys'], { body }: TimedResponse): Account['keys'][number] {
+    const { id, key } = body as { id: string; key: string }
+    const added = { id, key, state: known<'active' | 'inactive' | 'gone'>('active') }
+    keys.push(added)
+    return added
+  }
+
+  /** Rotates a key with an overlap, which keeps its former secret, and then without one, which ends all former secrets. */
+  async function rotate(url: string, account: Account, bearer: Record<string, string>): Promise<void> {
+    const { keys } = account
+    const first = await makeKey(url, account, bearer)
+    const path = `/users/keys/${first.id}/rotate`
+    const second = addKey(keys, await write(url, 200, 'POST', path, { overlap_seconds: 3600 }, bearer))
+    for (const { state } of [first, second]) state.possible.add('gone')
+    addKey(keys, await write(url, 200, 'POST', path, undefined, bearer))
+    for (const { state } of [first, second]) acknowledge(state, 'gone')
+  }
+
+  /** Gives keys up in both ways that need no session, ends a session, and gets a token for other services. */
+  async function revoke(url: string, account: Account, bearer: Record<string, string>): Promise<void> {
+    const [leaked, found] = [await makeKey(url, account, bearer), await makeKey(url, account, bearer)]
+    const report = [{ token: leaked.key, type: 'key', url: 'https://example.com/leak' }]
+    await changing(leaked.state, 'inactive', () => write(url, 200, 'POST', '/auth/leaked', report))
+    await changing(found.state, 'inactive', () => write(url, 204, 'DELETE', '/auth/key', undefined, { 'x-api-key': found.key }))
+    const { authorization } = await logIn(url, account)
+    const { isAlive } = account.sessions.at(-1) ?? assert.fail('the login is not recorded')
+    const path = `/users/me/sessions/${payloadOf(authorization.split(' ')[1] ?? '')['sid']}`
+    await changing(isAlive, false, () => write(url, 204, 'DELETE', path, undefined, bearer))
+    const { body } = await write(url, 200, 'POST', '/auth/token', { audience: 'reports', lifetime_seconds: 900 }, bearer)
+    account.offlineTokens.push((body as { token: string }).token)
+  }
+
+  async function verify(url: string, { id, verified }: Account): Promise<void> {
+    const code = tokens.forMail('verify', id, (await versionsOf(id)).emailVersion)
+    await changing(verified, true, () => write(url, 200, 'GET', `/verify/?code=${code}`))
+  }
+
+  /** Asks for a new address, which takes effect when the mailed link is opened. */
+  async function move(url: string, account: Account): Promise<void> {
+    const { id, email } = account
+    await verify(url, account)
+    const bearer = await logIn(url, account)
+    const next = newEmail()
+    await write(url, 200, 'PUT', `/users/${id}`, { email: next }, bearer)
+    const code = tokens.forMail('email_change', id, (await versionsOf(id)).changeVersion)
+    await changing(email, next, () => write(url, 200, 'GET', `/confirm-email/?code=${code}`))
+  }
+
+  async function leave(url: string, account: Account): Promise<void> {
+    await verify(url, account)
+    const bearer = await logIn(url, account)
+    const body = { password: account.password.acknowledged }
+    await changing(account.isGone, true, () => write(url, 204, 'DELETE', '/users/me', body, bearer))
+  }
+
+  async function use(url: string, account: Account, admin: Readonly<Record<string, string>>): Promise<void> {
+    const { id, firstName, banned, keys } = account
+    const { resetVersion } = await versionsOf(id)
+    await verify(url, account)
+    const bearer = await logIn(url, account)
+    await makeKey(url, account, bearer)
+    await makeKey(url, account, bearer)
+    const [first, second] = keys
+    assert.ok(first && second)
+    await changing(first.state, 'inactive', () => write(url, 200, 'PATCH', `/users/keys/${first.id}`, { is_active: false }, bearer))
+    await changing(second.state, 'gone', () => write(url, 204, 'DELETE', `/users/keys/${second.id}`, undefined, bearer))
+    await makeKey(url, account, bearer)
+    await rotate(url, account, bearer)
+    await revoke(url, account, bearer)
+    await changing(firstName, 'Maria', () => write(url, 200, 'PUT', `/users/${id}`, { first_name: 'Maria' }, bearer))
+    await requestReset(url, account)
+    await reset(url, account, resetVersion)
+    await logIn(url, account)
+    // A banned user gets no mail.
+    account.isResetMailed = false
+    await changing(banned, true, () => write(url, 204, 'POST', `/users/${id}/ban`, undefined, admin))
+    await changing(banned, false, () => write(url, 204, 'POST', `/users/${id}/unban`, undefined, admin))
+  }
+
+  return {
+    accounts,
+    acknowledged: () => acknowledged,
+    async run(url, admin) {
+      for (;;) {
+        try {
+          // Every other account only waits for its mails.
+          await requestReset(url, await register(url))
+          const live = [use, move, leave][turn++ % 3] ?? use
+          await live(url, await register(url), admin)
+        } catch (error) {
+          if (error instanceof LostResponse) return
+          if (!(error instanceof Unavailable)) throw error
+        }
+      }
+    },
+    async check(url) {
+      for (const account of accounts) await checkAccount(url, account)
+    },
+  }
+}
 
 const KILLS = scaled(4, 50)
 const CLIENTS = 4
@@ -161,8 +421,7 @@ async function openDatabaseDirectly(t: ContractContext, folder: string): Promise
     return { url: 'sqlite:data/latchkey.db', rows }
   }
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
-  const client = postgres(target.url, { max: 1, onnotice: () => undefined })
+  const client = postgres(target.setting, { max: 1, onnotice: () => undefined })
   t.after(() => client.end({ timeout: 1 }))
-  return { url: target.url, rows: async (sql) => [...(await client.unsafe(sql))] }
+  return { url: target.setting, rows: async (sql) => [...(await client.unsafe(sql))] }
 }

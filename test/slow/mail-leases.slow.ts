@@ -8,7 +8,8 @@ import { freshDatabase } from '../support/databases/databases.ts'
 import { newEmail } from '../support/http/requests.ts'
 import { askPatiently, registration } from '../support/load/traffic.ts'
 import { startProcess } from '../support/processes/service-process.ts'
-import { startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { startRawPeer } from '../support/servers/listen.ts'
+import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 // Longer than a lease and the time until the next poll; each of the two delays is two seconds shorter than the timeout for silence.
 const SENDING_MS = 16_000
@@ -20,9 +21,7 @@ async function register(url: string): Promise<string> {
 }
 
 async function postgresUrl(t: TestContext): Promise<string> {
-  const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
-  return target.url
+  return (await freshDatabase(t, 'postgres')).setting
 }
 
 test('mails that take longer than a lease to send are sent once by two processes', async (t) => {

@@ -5,7 +5,8 @@ import { until } from '../support/app/eventually.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { newEmail, PASSWORD } from '../support/http/requests.ts'
 import { startProcess } from '../support/processes/service-process.ts'
-import { startRawPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { startRawPeer } from '../support/servers/listen.ts'
+import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const COUNT = 8
 // Less than the 30 seconds after which the service gives up a sending.

@@ -37,9 +37,8 @@ function disguises(name: string, authority: string): string[] {
 
 async function startServices(t: TestContext, count: number): Promise<ServiceProcess[]> {
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
   const peer = await startSmtpPeer(t)
-  const env = { DATABASE_URL: target.url, SMTP_URL: peer.url, TRUST_PROXY: 'true', METRICS_ENABLED: 'true' }
+  const env = { DATABASE_URL: target.setting, SMTP_URL: peer.url, TRUST_PROXY: 'true', METRICS_ENABLED: 'true' }
   return Promise.all(Array.from({ length: count }, () => startProcess(t, env)))
 }
 

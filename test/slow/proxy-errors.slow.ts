@@ -5,9 +5,9 @@ import { startApp } from '../support/app/start-app.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { openBrowser, PATIENCE_MS } from '../support/servers/browser.ts'
 import { type Certificate, makeCertificate } from '../support/servers/certificates.ts'
-import { startFailingUpstream } from '../support/servers/failing-upstream.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { type FrontProxy, type ProxyResponse, send, sendBytes, startHaproxy, startNginx } from '../support/servers/front-proxies.ts'
+import { serve } from '../support/servers/listen.ts'
 
 const ORIGIN = 'https://app.example.com'
 const FROM_BROWSER = { origin: ORIGIN }
@@ -39,6 +39,15 @@ function certificateFor(t: TestContext, command: string): Certificate | undefine
   const certificate = spawnSync(command, ['-v'], { stdio: 'ignore' }).status === 0 ? makeCertificate(t) : undefined
   if (certificate === undefined) t.skip(`NOT RUN: ${command} or openssl is not installed`)
   return certificate
+}
+
+/** The port of a server that is ready, never answers `/hangs`, and closes the connection on `/breaks`. */
+async function startFailingUpstream(t: TestContext): Promise<number> {
+  const { port } = await serve(t, ({ url, socket }, response) => {
+    if (url === '/breaks') socket.destroy()
+    else if (url !== '/hangs') response.end()
+  })
+  return port
 }
 
 type Expected = readonly [status: number, code: string, detail: string, retryAfter?: string]

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import postgres from 'postgres'
 import { type Database, declaredStatements } from '../../src/storage/database.ts'
@@ -11,6 +10,7 @@ import { insertUser, listUsersAfter } from '../../src/storage/repositories/users
 import { until } from '../support/app/eventually.ts'
 import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
 import '../../src/services.ts'
+import { startRawPeer } from '../support/servers/listen.ts'
 
 const DEADLINE_MS = 60_000
 
@@ -86,25 +86,14 @@ test('a replica with writes that were lost in a failover is not used', async (t)
 /** A pooler that leads each new connection to the chosen server. */
 async function startPooler(t: TestContext, port: number): Promise<{ readonly url: string; pointTo(port: number): void }> {
   let target = port
-  const sockets = new Set<Socket>()
-  const listener = createServer((client) => {
+  const { port: own } = await startRawPeer(t, (client) => {
     const server = connect(target, '127.0.0.1')
     client.pipe(server).pipe(client)
-    for (const socket of [client, server]) {
-      sockets.add(socket)
-      socket.on('error', () => undefined)
-      socket.on('close', () => sockets.delete(socket))
-    }
-  }).listen(0, '127.0.0.1')
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    listener.close()
+    server.on('error', () => undefined)
+    client.on('close', () => server.destroy())
   })
-  await once(listener, 'listening')
-  const address = listener.address()
-  assert.ok(typeof address === 'object' && address !== null)
   return {
-    url: `postgres://postgres@127.0.0.1:${address.port}/postgres?pooler=transaction`,
+    url: `postgres://postgres@127.0.0.1:${own}/postgres?pooler=transaction`,
     pointTo(next) {
       target = next
     },

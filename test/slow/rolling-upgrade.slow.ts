@@ -1,17 +1,201 @@
 import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { test as plainTest } from 'node:test'
-import { until } from '../support/app/eventually.ts'
+import { test as plainTest, type TestContext } from 'node:test'
+import { eventually, until } from '../support/app/eventually.ts'
 import { TEST_SECRET } from '../support/app/start-app.ts'
 import { type ContractContext, temporaryFolder, test } from '../support/databases/databases.ts'
 import { emptyDatabase, migrateAsLater, newestNumber } from '../support/databases/later-schema.ts'
-import { PASSWORD } from '../support/http/requests.ts'
-import { bearer, codeFor, expectStatus, liveBetween, NEW_PASSWORD, registered, userId } from '../support/load/account-life.ts'
+import { ROOT, read } from '../support/documents.ts'
+import { newEmail, PASSWORD } from '../support/http/requests.ts'
+import { ask, registration, type TimedResponse } from '../support/load/traffic.ts'
 import { startMain } from '../support/processes/main-process.ts'
-import { previousRelease } from '../support/processes/previous-release.ts'
 import { LATCHKEY, MAIN, runNode } from '../support/processes/processes.ts'
 import { freePort } from '../support/servers/free-port.ts'
-import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { codeFor, type SmtpPeer, startSmtpPeer } from '../support/servers/smtp-peer.ts'
+
+type PreviousRelease = {
+  readonly version: string
+  /** Its script that starts the service. */
+  readonly main: string
+  readonly latchkey: string
+}
+
+type Manifest = { readonly version: string; readonly dependencies: Readonly<Record<string, string>> }
+
+/**
+ * The sources of the previous release, in a temporary folder. Node.js runs them as they are. Returns undefined, and skips the test, in a
+ * folder without the history of the project whose origin cannot be reached.
+ */
+function previousRelease(t: TestContext): PreviousRelease | undefined {
+  const { version, commit } = JSON.parse(read('test/fixtures/previous-release.json')) as { version: string; commit: string }
+  const found = findCommit(version, commit)
+  if (found === undefined) {
+    assert.ok(!hasHistory(), `this clone has neither the tag v${version} nor the commit ${commit}`)
+    t.skip(`the commit of ${version} is neither in this clone nor at its origin: run \`git fetch --unshallow --tags\``)
+    return undefined
+  }
+  const folder = temporaryFolder(t)
+  const archive = join(folder, 'release.tar')
+  const packed = git('archive', `--output=${archive}`, found, 'src', 'migrations', 'package.json', 'package-lock.json')
+  assert.equal(packed.status, 0, packed.stderr)
+  execFileSync('tar', ['-x', '-f', archive, '-C', folder])
+  const manifest = readManifest(folder)
+  assert.equal(manifest.version, version, `${found} is not ${version}`)
+  installDependencies(folder, manifest)
+  return { version, main: join(folder, 'src', 'main.ts'), latchkey: join(folder, 'src', 'cli', 'latchkey.ts') }
+}
+
+/** A clone may lack tags, or the history; then the tag and the commit are fetched. */
+function findCommit(version: string, commit: string): string | undefined {
+  const tag = `v${version}`
+  const inClone = () => resolveCommit(`refs/tags/${tag}`) ?? resolveCommit(commit)
+  const fetched = () => {
+    for (const what of [['tag', tag], [commit]]) git('fetch', '--quiet', '--no-tags', '--depth=1', 'origin', ...what)
+    return inClone()
+  }
+  const found = inClone() ?? fetched()
+  if (found !== undefined) assert.equal(found, commit, `the tag ${tag} and test/fixtures/previous-release.json name different commits`)
+  return found
+}
+
+/** False in a shallow clone, and in a folder that is no clone. */
+function hasHistory(): boolean {
+  return git('rev-parse', '--is-shallow-repository').stdout.trim() === 'false'
+}
+
+function resolveCommit(name: string): string | undefined {
+  const { status, stdout } = git('rev-parse', '--verify', '--quiet', `${name}^{commit}`)
+  return status === 0 ? stdout.trim() : undefined
+}
+
+function git(...args: string[]) {
+  // The clone may belong to another user than the one who runs the tests.
+  return spawnSync('git', ['-c', 'safe.directory=*', ...args], { cwd: ROOT, encoding: 'utf8' })
+}
+
+/** Links the packages of this version if they satisfy the previous one, and installs its own otherwise. */
+function installDependencies(folder: string, { dependencies }: Manifest): void {
+  const own = join(ROOT, 'node_modules')
+  const isSatisfied = Object.entries(dependencies).every(([name, range]) => satisfies(join(own, name), range))
+  if (isSatisfied) symlinkSync(own, join(folder, 'node_modules'))
+  else execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' })
+}
+
+function satisfies(packageFolder: string, range: string): boolean {
+  if (!existsSync(packageFolder)) return false
+  const [found, wanted] = [readManifest(packageFolder).version, range.replace(/^[\^~]/, '')].map((version) =>
+    version.split('.').map(Number),
+  )
+  const [major, minor = 0, patch = 0] = found ?? []
+  const [wantedMajor, wantedMinor = 0, wantedPatch = 0] = wanted ?? []
+  return major === wantedMajor && (minor > wantedMinor || (minor === wantedMinor && patch >= wantedPatch))
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+const NEW_PASSWORD = 'a brand new password'
+const ANSWER_DEADLINE_MS = 120_000
+
+type Fields = Record<string, string>
+type Request = readonly [method: string, path: string, body?: unknown, headers?: Fields]
+
+const bearer = (token: string | undefined): Fields => ({ authorization: `Bearer ${token}` })
+
+/**
+ * Sends a request until it is answered by something other than 503, which a busy machine may cause, and asserts the status. A request
+ * that was sent again may find that the first one had been carried out: then `again` is right too.
+ */
+async function expectStatus(url: string, status: number, [method, path, body, headers]: Request, again = status): Promise<Fields> {
+  const deadline = performance.now() + ANSWER_DEADLINE_MS
+  for (let attempt = 1; ; attempt++) {
+    const answer = await ask(url, method, path, body, headers)
+    if (isUnavailable(answer) && performance.now() < deadline) continue
+    const isExpected = answer.status === status || (attempt > 1 && answer.status === again)
+    assert.ok(isExpected, `${url} ${answer.what}: ${answer.status}, expected ${status}: ${JSON.stringify(answer.body)}`)
+    return answer.body as Fields
+  }
+}
+
+async function registered(url: string): Promise<{ email: string; token: string; refresh: string }> {
+  return eventually(
+    `a registration at ${url} is answered`,
+    async () => {
+      const email = newEmail()
+      const answer = await ask(url, 'POST', '/register/', registration(email))
+      if (isUnavailable(answer)) return undefined
+      assert.equal(answer.status, 201, JSON.stringify(answer.body))
+      return { email, ...(answer.body as { token: string; refresh: string }) }
+    },
+    ANSWER_DEADLINE_MS,
+  )
+}
+
+function isUnavailable({ status }: TimedResponse): boolean {
+  return status === 503 || status === 0
+}
+
+async function userId(url: string, email: string, admin: Fields): Promise<string> {
+  const found = await expectStatus(url, 200, ['GET', `/users/search?search_term=${email}&field=email`, undefined, admin])
+  const [user] = (found as unknown as { items: { id: number }[] }).items
+  return String(user?.id ?? assert.fail(`no user has the address ${email}`))
+}
+
+/** Everything that an account does, each step at one service and its effect at the other. Ends with the deletion of the account. */
+async function liveBetween(one: string, other: string, peer: SmtpPeer, admin: { email: string; password: string }): Promise<void> {
+  const { email, token, refresh } = await registered(one)
+  await expectStatus(other, 401, ['POST', '/login/', { email, password: PASSWORD }])
+  await expectStatus(other, 200, ['GET', `/verify/?code=${await codeFor(peer, email, '/verify')}`])
+  await expectStatus(other, 200, ['GET', '/users/me', undefined, bearer(token)])
+  const again = await expectStatus(other, 200, ['POST', '/login/', { email, password: PASSWORD }])
+  await expectStatus(one, 200, ['GET', '/users/me', undefined, bearer(again['token'])])
+  const refreshed = await expectStatus(other, 200, ['POST', '/refresh/', { refresh }])
+  await expectStatus(one, 200, ['GET', '/users/me', undefined, bearer(refreshed['token'])])
+
+  const key = await expectStatus(one, 200, ['POST', '/users/keys', { name: 'robot', scopes: ['read'] }, bearer(token)])
+  const withKey = { 'x-api-key': key['key'] ?? '' }
+  await expectStatus(other, 200, ['GET', '/users/me', undefined, withKey])
+  const listed = await expectStatus(other, 200, ['GET', '/users/keys', undefined, bearer(token)])
+  assert.ok(JSON.stringify(listed).includes(`"${key['id']}"`), 'the key is listed')
+  await expectStatus(other, 200, ['PATCH', `/users/keys/${key['id']}`, { is_active: false }, bearer(token)])
+  await expectStatus(one, 401, ['GET', '/users/me', undefined, withKey])
+  await expectStatus(other, 204, ['DELETE', `/users/keys/${key['id']}`, undefined, bearer(token)], 404)
+
+  const boss = await expectStatus(one, 200, ['POST', '/login/', admin])
+  const asBoss = bearer(boss['token'])
+  const id = await userId(other, email, asBoss)
+  const name = `Äda${id}`
+  await expectStatus(one, 200, ['PUT', `/users/${id}`, { email, first_name: name, last_name: 'Muster' }, bearer(token)])
+  const found = await expectStatus(other, 200, [
+    'GET',
+    `/users/search?search_term=${encodeURIComponent(name.slice(1))}&field=first_name`,
+    undefined,
+    asBoss,
+  ])
+  assert.ok(
+    JSON.stringify(found).includes(email),
+    `the search finds a name that was changed by the other service: ${JSON.stringify(found)}`,
+  )
+  assert.ok(JSON.stringify(await expectStatus(other, 200, ['GET', '/users/', undefined, asBoss])).includes(email), 'the user is listed')
+  await expectStatus(one, 204, ['POST', `/users/${id}/ban`, undefined, asBoss])
+  await expectStatus(other, 401, ['GET', '/users/me', undefined, bearer(token)])
+  await expectStatus(one, 204, ['POST', `/users/${id}/unban`, undefined, asBoss])
+
+  await expectStatus(other, 200, ['POST', '/forgot-password/', { email }])
+  const code = await codeFor(peer, email, '/reset-password')
+  await expectStatus(one, 200, ['POST', '/reset-password/', { code, new_password: NEW_PASSWORD }], 401)
+  await expectStatus(other, 401, ['GET', '/users/me', undefined, bearer(token)])
+  await expectStatus(other, 400, ['POST', '/login/', { email, password: PASSWORD }])
+  const last = await expectStatus(other, 200, ['POST', '/login/', { email, password: NEW_PASSWORD }])
+  await expectStatus(one, 204, ['POST', '/logout/', undefined, bearer(last['token'])], 401)
+  await expectStatus(other, 401, ['GET', '/users/me', undefined, bearer(last['token'])])
+  await expectStatus(other, 204, ['DELETE', `/users/${id}`, undefined, asBoss], 404)
+  await expectStatus(one, 400, ['POST', '/login/', { email, password: NEW_PASSWORD }])
+}
 
 const ADMIN = { email: 'boss@example.com', password: 'the password of the boss' }
 

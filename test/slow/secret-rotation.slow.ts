@@ -5,11 +5,10 @@ import { generateSecretKey } from '../../src/security/secret-key.ts'
 import { eventually, until } from '../support/app/eventually.ts'
 import { freshDatabase, temporaryFolder } from '../support/databases/databases.ts'
 import { newEmail, PASSWORD } from '../support/http/requests.ts'
-import { codeFor } from '../support/load/account-life.ts'
 import { ask, registration } from '../support/load/traffic.ts'
 import { type MainProcess, startMain } from '../support/processes/main-process.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
-import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
+import { codeFor, startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 const CLIENTS = 4
 /** How long the load meets each state of the two processes. */
@@ -21,9 +20,8 @@ type Counts = Record<string, number>
 /** Two processes on one PostgreSQL. A process that restarts gets no requests meanwhile, as behind a proxy. */
 async function startPair(t: TestContext, settings: Settings) {
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
   const peer = await startSmtpPeer(t)
-  const env = { DATABASE_URL: target.url, SMTP_URL: peer.url, LOG_LEVEL: 'error' }
+  const env = { DATABASE_URL: target.setting, SMTP_URL: peer.url, LOG_LEVEL: 'error' }
   const folder = temporaryFolder(t)
   const start = (given: Settings) => startMain(t, { cwd: folder, env: { ...env, ...given } })
   const running: MainProcess[] = [await start(settings), await start(settings)]

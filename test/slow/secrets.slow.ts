@@ -235,15 +235,14 @@ async function openStore(t: ContractContext, folder: string): Promise<Store> {
     }
   }
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
-  const client = postgres(target.url, { max: 1, onnotice: () => undefined })
+  const client = postgres(target.setting, { max: 1, onnotice: () => undefined })
   t.after(async () => {
     await client.unsafe('alter table outbox_away rename to outbox').catch(() => undefined)
     for (const table of ['users', 'api_keys']) await client.unsafe(`alter table ${table} drop constraint house_rule`).catch(() => undefined)
     await client.end({ timeout: 1 })
   })
   return {
-    url: target.url.replace('postgres@', `postgres:${CANARIES['database password']}@`),
+    url: target.setting.replace('postgres@', `postgres:${CANARIES['database password']}@`),
     async dump() {
       const tables = await client<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public'`
       const texts = tables.map(async ({ name }) => {

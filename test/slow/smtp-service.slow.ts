@@ -83,8 +83,7 @@ function recipients({ deliveries }: SmtpPeer): string[] {
 /** Two processes on one PostgreSQL database. */
 async function startTwo(t: TestContext, smtpUrl: string): Promise<ServiceProcess[]> {
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
-  const env = { DATABASE_URL: target.url, SMTP_URL: smtpUrl, LOG_LEVEL: 'error' }
+  const env = { DATABASE_URL: target.setting, SMTP_URL: smtpUrl, LOG_LEVEL: 'error' }
   return [await startProcess(t, env), await startProcess(t, env)]
 }
 

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { Agent, createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { secretsOf } from '../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../src/security/password.ts'
 import { createServices } from '../../src/services.ts'
 import type { Database, Queries } from '../../src/storage/database.ts'
+import { importUser } from '../support/app/accounts.ts'
 import { member } from '../support/app/actors.ts'
-import { importUser } from '../support/app/imported.ts'
 import { startApp, TEST_SECRET, type TestApp } from '../support/app/start-app.ts'
 import { temporaryFolder, test } from '../support/databases/databases.ts'
 import { ORIGIN } from '../support/http/origins.ts'
@@ -20,6 +18,7 @@ import { ask, registration } from '../support/load/traffic.ts'
 import { LATCHKEY, runNode } from '../support/processes/processes.ts'
 import { IS_LONG } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
+import { serve } from '../support/servers/listen.ts'
 import { startSmtpPeer } from '../support/servers/smtp-peer.ts'
 
 // A hash of cost 10 that no password of these tests has.
@@ -118,7 +117,7 @@ type Leak = { readonly email: string; readonly ms: number }
 /** A proxy that delays requests for one address, which the method has to detect. Without a leak it delays nothing. */
 async function startLeaky(t: TestContext, port: number, leak: () => Leak | undefined): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const server = createServer((incoming, outgoing) => {
+  const { port: own } = await serve(t, (incoming, outgoing) => {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', () => {
@@ -132,14 +131,9 @@ async function startLeaky(t: TestContext, port: number, leak: () => Leak | undef
         response.pipe(outgoing)
       }).end(body)
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    agent.destroy()
-    server.closeAllConnections()
-    server.close()
   })
-  return (server.address() as AddressInfo).port
+  t.after(() => agent.destroy())
+  return own
 }
 
 async function measure(

@@ -1,32 +1,14 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { type Database, statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres/driver.ts'
+import { test } from 'node:test'
+import { statement } from '../../src/storage/database.ts'
 import { until } from '../support/app/eventually.ts'
-import { SERVER_ACCOUNT, startPostgres } from '../support/databases/postgres-server.ts'
 import { missing, untilServing } from '../support/load/outage.ts'
 import { startTraffic } from '../support/load/traffic.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { startBrokenProxy } from '../support/servers/broken-proxy.ts'
-import { type Certificate, handOver, makeCertificate } from '../support/servers/certificates.ts'
+import { openSecured, startSecured } from '../support/servers/certificates.ts'
 
 const EMAILS = statement<{ email: string }>('select email from users')
-
-/** A PostgreSQL server with TLS. Its certificate is for its address and for another name, but not for localhost. */
-async function startSecured(t: TestContext): Promise<{ port: number; certificate: Certificate } | undefined> {
-  const certificate = makeCertificate(t, 'IP:127.0.0.1,DNS:db.example.com')
-  if (certificate === undefined) return undefined
-  handOver(certificate, SERVER_ACCOUNT)
-  const server = await startPostgres(['ssl=on', `ssl_cert_file=${certificate.certFile}`, `ssl_key_file=${certificate.keyFile}`])
-  t.after(() => server.stop())
-  return { port: server.port, certificate }
-}
-
-function open(t: TestContext, address: string): Database {
-  const db = openPostgres({ url: `postgres://postgres@${address}` })
-  t.after(() => db.close())
-  return db
-}
 
 test('503: a TLS connection that is cut or stops responding is replaced, and nothing is lost', async (t) => {
   const secured = await startSecured(t)
@@ -52,7 +34,7 @@ test('503: a TLS connection that is cut or stops responding is replaced, and not
     traffic.answers.filter(({ status }) => ![200, 201, 401, 503].includes(status)),
     [],
   )
-  const found = await open(t, `127.0.0.1:${secured.port}/postgres?${query}`).all(EMAILS)
+  const found = await openSecured(t, `127.0.0.1:${secured.port}/postgres?${query}`).all(EMAILS)
   assert.deepEqual(
     missing(
       found.map(({ email }) => email),

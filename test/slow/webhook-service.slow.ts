@@ -1,32 +1,19 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Webhook } from 'standardwebhooks'
-import { type ContractContext, freshDatabase, test } from '../support/databases/databases.ts'
-import { fetchPatiently } from '../support/http/patience.ts'
-import { newEmail, PASSWORD } from '../support/http/requests.ts'
+import { test } from '../support/databases/databases.ts'
+import { registerAt } from '../support/load/traffic.ts'
 import { type ServiceProcess, startProcess } from '../support/processes/service-process.ts'
-import { answering, type Receiver, startReceiver, untilReceived, WEBHOOK_SECRET } from '../support/servers/webhook-receiver.ts'
+import {
+  answering,
+  type Receiver,
+  startReceiver,
+  untilReceived,
+  WEBHOOK_SECRET,
+  webhookSettings,
+} from '../support/servers/webhook-receiver.ts'
 
 const DELIVERY_DEADLINE_MS = 120_000
-
-async function settingsFor(t: ContractContext, receiver: Receiver): Promise<Record<string, string>> {
-  const target = await freshDatabase(t, t.database)
-  return {
-    DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url,
-    WEBHOOK_URL: receiver.url,
-    WEBHOOK_SECRET,
-    LOG_LEVEL: 'trace',
-    SMTP_URL: 'smtp://127.0.0.1:9',
-  }
-}
-
-async function register(service: ServiceProcess, email: string): Promise<void> {
-  const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
-  const headers = { 'content-type': 'application/json' }
-  const signal = AbortSignal.timeout(60_000)
-  const response = await fetchPatiently(`${service.url}/register/`, { method: 'POST', headers, body, signal })
-  assert.equal(response.status, 201)
-}
 
 async function kill({ process: child }: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
   const exited = once(child, 'exit', { signal: AbortSignal.timeout(60_000) })
@@ -43,9 +30,9 @@ test('a process that is killed while it delivers loses nothing: the next one del
   const receiver = await startReceiver(t)
   const answer = receiver.answer
   receiver.answer = () => undefined
-  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
+  const settings = { ...(await webhookSettings(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
   const first = await startProcess(t, settings)
-  await register(first, newEmail())
+  await registerAt(first.url)
   await untilReceived(receiver, 1)
   await kill(first, 'SIGKILL')
   receiver.answer = answer
@@ -62,9 +49,9 @@ test('a receiver that hangs delays neither requests nor a stop, and the next pro
   const receiver = await startReceiver(t)
   const answer = receiver.answer
   receiver.answer = () => undefined
-  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
+  const settings = { ...(await webhookSettings(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
   const first = await startProcess(t, settings)
-  for (let count = 0; count < 8; count++) await register(first, newEmail())
+  for (let count = 0; count < 8; count++) await registerAt(first.url)
   // Four at a time are in flight, and hang.
   await untilReceived(receiver, 4)
   await kill(first, 'SIGTERM')
@@ -81,11 +68,11 @@ test('a receiver that hangs delays neither requests nor a stop, and the next pro
 
 test('two processes deliver each event once', async (t) => {
   const receiver = await startReceiver(t)
-  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
+  const settings = { ...(await webhookSettings(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
   const services = [await startProcess(t, settings), await startProcess(t, settings)]
   const count = 30
   const registerSome = async (service: ServiceProcess) => {
-    for (let done = 0; done < count / 2; done++) await register(service, newEmail())
+    for (let done = 0; done < count / 2; done++) await registerAt(service.url)
   }
   await Promise.all(services.map(registerSome))
   await untilReceived(receiver, count, DELIVERY_DEADLINE_MS)
@@ -96,7 +83,7 @@ test('two processes deliver each event once', async (t) => {
 
 test('webhooks that wait while WEBHOOK_URL is not set arrive when it is set again, those of the time between are not queued', async (t) => {
   const receiver = await startReceiver(t)
-  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
+  const settings = { ...(await webhookSettings(t, receiver)), WEBHOOK_EVENTS: 'user.registered' }
   const without = Object.fromEntries(Object.entries(settings).filter(([name]) => !name.startsWith('WEBHOOK_')))
   const runWith = async (env: Record<string, string>, work: (service: ServiceProcess) => Promise<void>) => {
     const service = await startProcess(t, env)
@@ -105,16 +92,16 @@ test('webhooks that wait while WEBHOOK_URL is not set arrive when it is set agai
   }
   receiver.answer = answering(503)
   await runWith(settings, async (service) => {
-    await register(service, newEmail())
+    await registerAt(service.url)
     await untilReceived(receiver, 1)
   })
   const [first] = receiver.received
   receiver.received.length = 0
   receiver.answer = answering(204)
-  await runWith(without, (service) => register(service, newEmail()))
+  await runWith(without, (service) => registerAt(service.url))
   assert.equal(receiver.received.length, 0)
   await runWith(settings, async (service) => {
-    await register(service, newEmail())
+    await registerAt(service.url)
     await untilReceived(receiver, 2, DELIVERY_DEADLINE_MS)
   })
   const arrived = receiver.received.map(({ body }) => body.data['user_id'])

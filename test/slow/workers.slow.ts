@@ -58,13 +58,12 @@ nodeTest('a worker that hangs is killed after the shutdown deadline, and the ser
 
 nodeTest('a worker that is stopped right after it began to listen stops gracefully', async (t) => {
   const target = await freshDatabase(t, 'postgres')
-  assert.ok(target.kind === 'postgres')
-  const env = { WORKERS: '2', DATABASE_URL: target.url }
+  const env = { WORKERS: '2', DATABASE_URL: target.setting }
   const first = await startProcess(t, env)
   first.process.kill('SIGTERM')
   await once(first.process, 'exit')
   // The first write of a worker after it listens waits for this lock.
-  const sql = postgres(target.url, { max: 1, onnotice: () => undefined })
+  const sql = postgres(target.setting, { max: 1, onnotice: () => undefined })
   t.after(() => sql.end({ timeout: 0 }))
   const lock = await sql.reserve()
   await lock`begin`

@@ -7,8 +7,7 @@ import { openDatabase } from '../../src/storage/open.ts'
 import { findKeyOwner } from '../../src/storage/repositories/keys/key.repository.ts'
 import { findSessionUser, insertSession } from '../../src/storage/repositories/sessions/session.repository.ts'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
-import { secondApp } from '../support/app/second-app.ts'
-import { startApp, type TestApp } from '../support/app/start-app.ts'
+import { secondApp, startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 
 const BAN = statement('update users set banned = true where id = $1')

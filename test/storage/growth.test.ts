@@ -85,8 +85,7 @@ test('no statement of the main thread reads a whole table that grows [sqlite]', 
 
 test('no statement reads a whole table that grows [postgres]', async (t) => {
   const target = await freshDatabase(t, 'postgres')
-  assert.ok(target.kind === 'postgres')
-  const sql = postgres(target.url, { max: 1, onnotice: () => undefined })
+  const sql = postgres(target.setting, { max: 1, onnotice: () => undefined })
   t.after(() => sql.end())
   await sql.unsafe(FILL).simple()
   const scans: Scan[] = []

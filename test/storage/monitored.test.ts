@@ -42,8 +42,7 @@ test('work that was given up because its client disconnected is not an error of 
 
 plainTest('PostgreSQL: an outage and its end are observed once each, however many statements fail', async (t) => {
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
-  const url = new URL(target.url)
+  const url = new URL(target.setting)
   const proxy = await startBrokenProxy(t, Number(url.port))
   const observed: string[] = []
   const db = await openDatabase(

@@ -24,17 +24,13 @@ export function rows(document: string, heading: string): string[][] {
 
 /** Compares the rows of a table with those of the code. `npm run docs` writes them. */
 export function listsExactly(document: string, heading: string, expected: readonly string[]): void {
-  const [before = '', section = ''] = splitAt(read(document), `\n## ${heading}\n`)
-  const lines = section.split('\n')
+  const text = read(document)
+  const place = text.indexOf(`\n## ${heading}\n`)
+  assert.ok(place >= 0, `${heading} is missing`)
+  const lines = text.slice(place).split('\n')
   const first = lines.findIndex((line) => line.startsWith('|---')) + 1
   const count = lines.slice(first).findIndex((line) => !line.startsWith('|'))
   if (process.env['UPDATE_DOCS'] === 'true')
-    writeFileSync(join(ROOT, document), [before, ...lines.toSpliced(first, count, ...expected)].join('\n'))
+    writeFileSync(join(ROOT, document), text.slice(0, place) + lines.toSpliced(first, count, ...expected).join('\n'))
   else assert.deepEqual(lines.slice(first, first + count), expected, `${document}, ${heading}: run \`npm run docs\` to write it again`)
-}
-
-function splitAt(text: string, heading: string): [before: string, section: string] {
-  const place = text.indexOf(heading)
-  assert.ok(place >= 0, `${heading.trim()} is missing`)
-  return [text.slice(0, place), text.slice(place + 1)]
 }

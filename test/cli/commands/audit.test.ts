@@ -75,7 +75,7 @@ test('the trail verifies after migrate-data to the other kind of database, with 
   assert.equal((await run(['user', 'unban', '2'])).code, 0)
   const before = await storedEvents(db)
   const target = await freshDatabase(t, t.database === 'sqlite' ? 'postgres' : 'sqlite')
-  const url = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
+  const url = target.setting
   await db.close()
   assert.equal((await run(['migrate-data', '--from', 'env:DATABASE_URL', '--to', 'env:TARGET'], '', { TARGET: url })).code, 0)
   const moved = await openDatabase(target)

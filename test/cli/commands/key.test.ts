@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { listApiKeysAfter } from '../../../src/storage/repositories/keys/key.repository.ts'
-import { threeAccounts } from '../../support/app/accounts.ts'
-import { servicesOn } from '../../support/app/services.ts'
+import { servicesOn, threeAccounts } from '../../support/app/accounts.ts'
 import { test } from '../../support/databases/databases.ts'
 import { commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 

@@ -1,17 +1,41 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createPasswords } from '../../../src/security/password.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { findUserByEmail, findUserById, insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
+import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { runLatchkey } from '../../support/processes/command-line.ts'
-import { atTerminal, NO_TERMINAL } from '../../support/processes/terminal.ts'
+import { LATCHKEY } from '../../support/processes/processes.ts'
+import { NO_TERMINAL } from '../../support/processes/shell-page.ts'
 
 const CREATE = ['user', 'create', '--email', 'ada@example.com', '--first-name', 'Ada', '--last-name', 'Admin']
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 const QUESTION = 'Delete user 1 (bob@example.com) with all sessions and API keys? This cannot be undone. [y/N] '
+
+/** Runs latchkey on a terminal, on which a person responds to prompts, and which `script` of util-linux simulates. `shown` is everything that the terminal shows. */
+async function atTerminal(
+  cwd: string,
+  args: readonly string[],
+  dialogue: readonly (readonly [prompt: string, typed: string])[],
+): Promise<{ readonly code: unknown; readonly shown: string }> {
+  const command = [process.execPath, LATCHKEY, ...args].map((part) => `'${part}'`).join(' ')
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], { cwd, env: { PATH: process.env['PATH'] } })
+  const closed = once(child, 'close')
+  let shown = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
+  for (const [prompt, typed] of dialogue) {
+    const from = shown.length
+    await until(`the terminal shows ${prompt}`, () => shown.slice(Math.max(0, from - prompt.length)).includes(prompt))
+    child.stdin.write(typed)
+  }
+  const [code] = await closed
+  return { code, shown }
+}
 
 /** A folder with a database that has the users bob and cem. */
 async function twoUsers(t: TestContext) {

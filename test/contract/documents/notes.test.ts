@@ -8,7 +8,7 @@ import { member } from '../../support/app/actors.ts'
 import { startListening } from '../../support/client/listening.ts'
 import { productFolder } from '../../support/client/product-folder.ts'
 import { ROOT } from '../../support/documents.ts'
-import { statusBeforeEndlessBody, statusBeforeLargeBody, statusOfLargeBody } from '../../support/http/large-bodies.ts'
+import { statusBeforeBody, statusOfLargeBody } from '../../support/http/large-bodies.ts'
 
 // Less than the body. What is discarded is garbage for a while.
 const MAX_GROWTH_KB = 128 * 1024
@@ -47,8 +47,8 @@ test('413: the notes example refuses a large body and one without a length, with
   const growth = (await peakKb()) - before
   assert.ok(growth < MAX_GROWTH_KB, `the body took ${growth} KB`)
   assert.equal(status, 413)
-  assert.equal(await statusBeforeLargeBody(notes, mia.headers), 413)
-  assert.equal(await statusBeforeEndlessBody(notes, mia.headers), 413)
+  assert.equal(await statusBeforeBody(notes, undefined, mia.headers), 413)
+  assert.equal(await statusBeforeBody(notes, 'endless', mia.headers), 413)
 
   const refused = await write('x'.repeat(100_000))
   assert.deepEqual([refused.status, await refused.json()], [413, { detail: 'The note is too large' }])

@@ -39,7 +39,7 @@ test('a mail is written to a file that only its owner can read, and its link is 
   assert.deepEqual(others, [], 'no draft is left')
   assert.match(name, /^2026-01-02T03-04-05\.000Z-000001-mia@example\.com-[0-9a-f]{8}\.eml$/)
   assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600)
-  assert.equal(readMail(readFileSync(join(folder, name), 'utf8')).link, LINK)
+  assert.equal((await readMail(readFileSync(join(folder, name)))).link, LINK)
   assert.deepEqual(printed, [`Mail to mia@example.com: verify your address: ${LINK}`])
 })
 

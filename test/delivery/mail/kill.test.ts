@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
 import { type ContractContext, test } from '../../support/databases/databases.ts'
+import { startRawPeer } from '../../support/servers/listen.ts'
 import { outboxRows } from '../../support/servers/post-office.ts'
-import { startRawPeer } from '../../support/servers/smtp-peer.ts'
 
 const DOOMED = fileURLToPath(new URL('../../support/processes/killed-process.ts', import.meta.url))
 const EMAIL = 'mia@example.com'

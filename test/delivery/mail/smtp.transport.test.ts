@@ -10,8 +10,9 @@ import { until } from '../../support/app/eventually.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { makeCertificate } from '../../support/servers/certificates.ts'
 import { freePort } from '../../support/servers/free-port.ts'
+import { startRawPeer } from '../../support/servers/listen.ts'
 import { openPostOffice, outboxRows } from '../../support/servers/post-office.ts'
-import { startRawPeer, startSmtpPeer } from '../../support/servers/smtp-peer.ts'
+import { startSmtpPeer } from '../../support/servers/smtp-peer.ts'
 
 const SHORT = { silenceMs: 150, totalMs: 600 }
 // Only the whole mail takes too long, also on a busy machine.

@@ -5,41 +5,22 @@ import { openDatabase } from '../../../src/storage/open.ts'
 import { member } from '../../support/app/actors.ts'
 import { until } from '../../support/app/eventually.ts'
 import { startApp, TEST_SECRET } from '../../support/app/start-app.ts'
-import { type ContractContext, freshDatabase, temporaryFolder, test } from '../../support/databases/databases.ts'
-import { fetchPatiently } from '../../support/http/patience.ts'
-import { newEmail, PASSWORD } from '../../support/http/requests.ts'
+import { temporaryFolder, test } from '../../support/databases/databases.ts'
+import { PASSWORD } from '../../support/http/requests.ts'
+import { registerAt } from '../../support/load/traffic.ts'
 import { runLatchkey } from '../../support/processes/command-line.ts'
-import { type ServiceProcess, startProcess } from '../../support/processes/service-process.ts'
+import { startProcess } from '../../support/processes/service-process.ts'
 import {
   answering,
   openWebhooks,
-  type Receiver,
   startReceiver,
   untilReceived,
   WEBHOOK_SECRET,
   webhookRows,
+  webhookSettings,
 } from '../../support/servers/webhook-receiver.ts'
 
 const MAKE_OLD = statement('update webhook_deliveries set requested_at = 0, due_at = 0')
-
-async function settingsFor(t: ContractContext, receiver: Receiver): Promise<Record<string, string>> {
-  const target = await freshDatabase(t, t.database)
-  return {
-    DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url,
-    WEBHOOK_URL: receiver.url,
-    WEBHOOK_SECRET,
-    LOG_LEVEL: 'trace',
-    SMTP_URL: 'smtp://127.0.0.1:9',
-  }
-}
-
-async function register(service: ServiceProcess, email: string): Promise<void> {
-  const body = JSON.stringify({ email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' })
-  const headers = { 'content-type': 'application/json' }
-  const signal = AbortSignal.timeout(60_000)
-  const response = await fetchPatiently(`${service.url}/register/`, { method: 'POST', headers, body, signal })
-  assert.equal(response.status, 201)
-}
 
 /** The values of the metrics of webhooks: the attempts by outcome, and the others by name. */
 function webhookMetrics(text: string): Record<string, number> {
@@ -49,7 +30,7 @@ function webhookMetrics(text: string): Record<string, number> {
 
 test('metrics count attempts by outcome, and webhooks that wait or were given up', async (t) => {
   const receiver = await startReceiver(t)
-  const settings = { ...(await settingsFor(t, receiver)), WEBHOOK_EVENTS: 'user.registered', METRICS_ENABLED: 'true' }
+  const settings = { ...(await webhookSettings(t, receiver)), WEBHOOK_EVENTS: 'user.registered', METRICS_ENABLED: 'true' }
   const service = await startProcess(t, settings)
   const db = await openDatabase(loadConfig({ ...settings, SECRET_KEY: TEST_SECRET }).database)
   t.after(() => db.close())
@@ -62,7 +43,7 @@ test('metrics count attempts by outcome, and webhooks that wait or were given up
     await until(JSON.stringify(expected), hasExpected).catch((error) => assert.fail(`${error}: ${JSON.stringify(found)}`))
   }
   receiver.answer = answering(503)
-  await register(service, newEmail())
+  await registerAt(service.url)
   await untilReceived(receiver, 1)
   await untilMeasured({ delivered: 0, failed: 0, webhooks_pending: 1, webhooks_failed: 0, webhooks_stopped: 0 })
   await until('an attempt is counted', async () => {
@@ -75,16 +56,16 @@ test('metrics count attempts by outcome, and webhooks that wait or were given up
   // A busy machine may have tried more than once by then.
   const retried = Number(found['retried'])
   receiver.answer = answering(204)
-  for (let count = 0; count < 2; count++) await register(service, newEmail())
+  for (let count = 0; count < 2; count++) await registerAt(service.url)
   await untilMeasured({ delivered: 2, retried, failed: 1, webhooks_pending: 0, webhooks_failed: 1, webhooks_oldest_age_seconds: 0 })
   receiver.answer = answering(410)
-  await register(service, newEmail())
+  await registerAt(service.url)
   await untilMeasured({ delivered: 2, retried: retried + 1, webhooks_pending: 1, webhooks_stopped: 1 })
 })
 
 test('changes on the command line and at start are delivered too, and no secret is printed', async (t) => {
   const receiver = await startReceiver(t)
-  const settings = await settingsFor(t, receiver)
+  const settings = await webhookSettings(t, receiver)
   const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: PASSWORD }
   const service = await startProcess(t, { ...settings, ...admin })
   await untilReceived(receiver, 2)

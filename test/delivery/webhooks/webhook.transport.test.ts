@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createWebhookTransport, WebhookError } from '../../../src/delivery/webhooks/webhook.transport.ts'
 import { until } from '../../support/app/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
-import { startRawPeer } from '../../support/servers/smtp-peer.ts'
+import { startRawPeer } from '../../support/servers/listen.ts'
 import { answering, startReceiver } from '../../support/servers/webhook-receiver.ts'
 
 const MESSAGE = { headers: { 'content-type': 'application/json', 'webhook-id': 'msg_1' }, body: '{"type":"ü"}' }
@@ -129,25 +128,18 @@ test('connections are kept, and one that the receiver closed meanwhile is replac
   assert.equal(receiver.connections(), 1)
 
   // Answers the first request of each connection, and closes the connection when the second one arrives.
-  const sockets: Socket[] = []
-  const server = createServer((socket) => {
-    sockets.push(socket)
+  let connections = 0
+  const { port } = await startRawPeer(t, (socket) => {
+    connections++
     let requests = 0
-    socket.on('error', () => undefined)
     socket.on('data', () => {
       if (++requests === 1) socket.write('HTTP/1.1 204 No Content\r\nconnection: keep-alive\r\n\r\n')
       else socket.resetAndDestroy()
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
   })
-  const { port } = server.address() as { port: number }
   const stale = transportTo(t, `http://127.0.0.1:${port}/`)
   for (let count = 0; count < 3; count++) assert.equal(await stale.post(MESSAGE), 204)
-  assert.equal(sockets.length, 3)
+  assert.equal(connections, 3)
 })
 
 test('proxies of the environment are not used', async (t) => {

@@ -13,8 +13,7 @@ import { findMark, listLinks, setMark } from '../../../src/storage/repositories/
 import { admin, member } from '../../support/app/actors.ts'
 import { sealerOf } from '../../support/app/audit.ts'
 import { until } from '../../support/app/eventually.ts'
-import { secondApp } from '../../support/app/second-app.ts'
-import { startApp, type TestApp } from '../../support/app/start-app.ts'
+import { secondApp, startApp, type TestApp } from '../../support/app/start-app.ts'
 import { type ContractContext, test } from '../../support/databases/databases.ts'
 
 const OTHER_SECRET = new TextEncoder().encode('fK5pX8wQ2vB7nM4jH1tR6yU3eG9sD0aL')

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test as plainTest, type TestContext } from 'node:test'
+import { createActivityLog } from '../../../src/domain/operations/activity.ts'
 import { createHousekeeping } from '../../../src/domain/operations/housekeeping.ts'
+import { createCounters } from '../../../src/metrics/counters.ts'
 import { createPasswordQueue } from '../../../src/security/password-queue.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { createClock } from '../../support/app/clock.ts'
-import { createCountedActivity } from '../../support/app/counted-activity.ts'
+import { countedActivity } from '../../support/app/counted-activity.ts'
 import { until } from '../../support/app/eventually.ts'
 import { type DatabaseKind, freshDatabase, test } from '../../support/databases/databases.ts'
 import { startBrokenProxy } from '../../support/servers/broken-proxy.ts'
@@ -14,6 +16,12 @@ const QUARTER_MS = 15 * 60_000
 const DEADLINE_MS = 30_000
 const SUM_REQUESTS = statement<{ requests: number }>('select cast(sum(requests) as bigint) as requests from activity')
 const COUNT_ROWS = statement<{ count: number }>('select count(*) as count from activity')
+
+/** The activity log with the counters of a process. */
+function createCountedActivity(parts: Omit<Parameters<typeof createActivityLog>[0], 'counts'>) {
+  const counters = createCounters('Latchkey')
+  return countedActivity(createActivityLog({ ...parts, counts: counters.activity }), counters)
+}
 
 /** A database with a clock at the start of a quarter of an hour, and processes that count. */
 async function start(t: TestContext & { database: DatabaseKind }) {

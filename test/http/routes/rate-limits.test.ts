@@ -4,8 +4,7 @@ import { LIMIT_NAMES } from '../../../src/domain/values/rate-limits.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
-import { secondApp } from '../../support/app/second-app.ts'
-import { startApp, type TestApp } from '../../support/app/start-app.ts'
+import { secondApp, startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 import {
   forgotPassword,

@@ -28,7 +28,7 @@ async function get(url: string, deadlineMs = DEADLINE_MS): Promise<number> {
 
 test('several workers share one port, one database and one set of metrics, and stop together', async (t) => {
   const target = await freshDatabase(t, t.database)
-  const env = { WORKERS: '3', METRICS_ENABLED: 'true', DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const env = { WORKERS: '3', METRICS_ENABLED: 'true', DATABASE_URL: target.setting }
   const service = await startProcess(t, env)
   await until('three workers listen', () => service.output().split('"msg":"listening"').length === 4, DEADLINE_MS)
   const ready = () => fetchPatiently(`${service.url}/ready`, { headers: { connection: 'close' } })
@@ -62,7 +62,7 @@ test('several workers share one port, one database and one set of metrics, and s
 
 test('429: workers count the requests of one network together', async (t) => {
   const target = await freshDatabase(t, t.database)
-  const databaseUrl = target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url
+  const databaseUrl = target.setting
   const service = await startProcess(t, { WORKERS: '2', DATABASE_URL: databaseUrl, RATE_LIMITS: 'login:ip=7/h' })
   await until('two workers listen', () => service.output().split('"msg":"listening"').length === 3, DEADLINE_MS)
   const { payload } = login({ email: newEmail() })

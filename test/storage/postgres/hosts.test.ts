@@ -11,13 +11,12 @@ import { ping } from '../../../src/storage/repositories/operations/instance.repo
 import { freshDatabase } from '../../support/databases/databases.ts'
 import { startBrokenProxy } from '../../support/servers/broken-proxy.ts'
 import { freePort } from '../../support/servers/free-port.ts'
-import { startRawPeer } from '../../support/servers/smtp-peer.ts'
+import { startRawPeer } from '../../support/servers/listen.ts'
 
 /** Opens a fresh database through a list of hosts in which it comes last. */
 async function behind(t: TestContext, ...ports: number[]): Promise<Database> {
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
-  const url = new URL(target.url)
+  const url = new URL(target.setting)
   const db = openPostgres({
     url: `postgres://postgres@${[...ports.map((port) => `127.0.0.1:${port}`), url.host].join(',')}${url.pathname}`,
   })
@@ -81,8 +80,7 @@ test('a host that is switched off is reported as unavailable in time, and skippe
 
 test('a network that drops all packets is reported as unavailable in time, and used again after it recovers', async (t) => {
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
-  const url = new URL(target.url)
+  const url = new URL(target.setting)
   const proxy = await startBrokenProxy(t, Number(url.port))
   const db = openPostgres({ url: `postgres://postgres@127.0.0.1:${proxy.port}${url.pathname}` })
   t.after(() => db.close())

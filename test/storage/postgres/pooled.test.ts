@@ -14,8 +14,7 @@ import { problems } from '../../support/processes/doctor.ts'
 import '../../../src/services.ts'
 
 async function postgresUrl(t: TestContext): Promise<string> {
-  const target = await freshDatabase(t, 'postgres')
-  return target.kind === 'postgres' ? target.url : assert.fail()
+  return (await freshDatabase(t, 'postgres')).setting
 }
 
 function open(t: TestContext, url: string): Database {

@@ -1,37 +1,19 @@
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../../src/model/refusal.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { openPostgres } from '../../../src/storage/postgres/driver.ts'
 import { ping } from '../../../src/storage/repositories/operations/instance.repository.ts'
 import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { freshDatabase, temporaryFolder } from '../../support/databases/databases.ts'
-import { SERVER_ACCOUNT, startPostgres } from '../../support/databases/postgres-server.ts'
 import { MAIN, runNode } from '../../support/processes/processes.ts'
-import { type Certificate, handOver, makeCertificate } from '../../support/servers/certificates.ts'
+import { makeCertificate, openSecured, startSecured } from '../../support/servers/certificates.ts'
 import { freePort } from '../../support/servers/free-port.ts'
-import { startRawPeer } from '../../support/servers/smtp-peer.ts'
+import { startRawPeer } from '../../support/servers/listen.ts'
 
 const IS_ENCRYPTED = statement<{ ssl: boolean }>('select ssl from pg_stat_ssl where pid = pg_backend_pid()')
-/** A PostgreSQL server with TLS. Its certificate is for its address and for another name, but not for localhost. */
-async function startSecured(t: TestContext): Promise<{ port: number; certificate: Certificate } | undefined> {
-  const certificate = makeCertificate(t, 'IP:127.0.0.1,DNS:db.example.com')
-  if (certificate === undefined) return undefined
-  handOver(certificate, SERVER_ACCOUNT)
-  const server = await startPostgres(['ssl=on', `ssl_cert_file=${certificate.certFile}`, `ssl_key_file=${certificate.keyFile}`])
-  t.after(() => server.stop())
-  return { port: server.port, certificate }
-}
-
-function open(t: TestContext, address: string): Database {
-  const db = openPostgres({ url: `postgres://postgres@${address}` })
-  t.after(() => db.close())
-  return db
-}
-
 async function refusal(db: Database): Promise<string> {
   const error = await ping(db).catch((reason: unknown) => reason)
   assert.ok(error instanceof Refusal && error.code === 'unavailable', String(error))
@@ -42,7 +24,7 @@ test('sslmode decides whether a connection is encrypted and which certificates a
   const secured = await startSecured(t)
   if (secured === undefined) return t.skip('openssl is not installed')
   const { port, certificate } = secured
-  const at = (host: string, query: string) => open(t, `${host}:${port}/postgres?${query}`)
+  const at = (host: string, query: string) => openSecured(t, `${host}:${port}/postgres?${query}`)
   const trusted = `sslrootcert=${encodeURIComponent(certificate.certFile)}`
   const strange = makeCertificate(t, 'IP:127.0.0.1')?.certFile ?? ''
   for (const [host, query, isEncrypted] of [
@@ -68,10 +50,9 @@ test('sslmode decides whether a connection is encrypted and which certificates a
 
 test('if TLS is required, nothing is sent in clear text: neither to a server without TLS nor to one that does not respond', async (t) => {
   const target = await freshDatabase(t, 'postgres')
-  if (target.kind !== 'postgres') throw new Error('not PostgreSQL')
-  const { host, pathname } = new URL(target.url)
-  assert.match(await refusal(open(t, `${host}${pathname}?sslmode=require`)), /the server offers no TLS/)
-  assert.deepEqual(await open(t, `${host}${pathname}?sslmode=prefer`).first(IS_ENCRYPTED), { ssl: false })
+  const { host, pathname } = new URL(target.setting)
+  assert.match(await refusal(openSecured(t, `${host}${pathname}?sslmode=require`)), /the server offers no TLS/)
+  assert.deepEqual(await openSecured(t, `${host}${pathname}?sslmode=prefer`).first(IS_ENCRYPTED), { ssl: false })
   const heard: Buffer[] = []
   const behave = { silent: 'S', eager: 'Sand more', foreign: 'HTTP/1.1 400' }
   for (const answer of Object.values(behave)) {
@@ -83,7 +64,7 @@ test('if TLS is required, nothing is sent in clear text: neither to a server wit
       })
     })
     const before = performance.now()
-    await refusal(open(t, `127.0.0.1:${peer.port}/accounts?sslmode=require`))
+    await refusal(openSecured(t, `127.0.0.1:${peer.port}/accounts?sslmode=require`))
     assert.ok(performance.now() - before < 30_000)
   }
   assert.ok(heard.length >= 3)
@@ -105,7 +86,7 @@ test('unavailable: if the root certificate disappears during an outage of the da
   const file = join(temporaryFolder(t), 'root.pem')
   writeFileSync(file, 'a certificate')
   const port = await freePort()
-  const db = open(t, `127.0.0.1:${port}/accounts?sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`)
+  const db = openSecured(t, `127.0.0.1:${port}/accounts?sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`)
   rmSync(file)
   // New connections are not replaced.
   await sleep(600)

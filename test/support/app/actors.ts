@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { createChanges } from '../../../src/domain/changes/changes.ts'
-import { createFollowUps } from '../../../src/domain/changes/follow-ups.ts'
 import type { NewApiKey } from '../../../src/domain/keys/keys.service.ts'
 import { openSession } from '../../../src/domain/sessions/sessions.service.ts'
-import { createUser } from '../../../src/domain/users/user-creation.ts'
+import type { Registrant } from '../../../src/domain/users/user-creation.ts'
 import type { Role } from '../../../src/model/user.ts'
-import { secretsOf } from '../../../src/process/secrets.ts'
 import { statement } from '../../../src/storage/database.ts'
+import { findEmailChange } from '../../../src/storage/repositories/users/email-change.repository.ts'
 import { findUserById } from '../../../src/storage/repositories/users/user.repository.ts'
 import { OPERATOR, ORIGIN } from '../http/origins.ts'
+import { newEmail } from '../http/requests.ts'
 import type { TestApp } from './start-app.ts'
 
-export type Actor = {
+export type Actor = Registrant & {
   readonly id: number
-  readonly email: string
-  readonly password: string
-  readonly firstName: string
-  readonly lastName: string
   readonly token: string
   readonly refresh: string
   /** The versions that mailed tokens of the account contain. */
@@ -27,13 +22,7 @@ export type Actor = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export type ActorOptions = {
-  readonly email?: string
-  readonly password?: string
-  readonly firstName?: string
-  readonly lastName?: string
-  readonly verified?: boolean
-}
+type ActorOptions = Partial<Registrant> & { readonly verified?: boolean }
 
 const MAKE_ADMIN = statement("update users set role = 'admin' where id = $1")
 const UNVERIFY = statement('update users set verified = false where id = $1')
@@ -58,21 +47,10 @@ export async function keyHolder({ services }: TestApp, owner: Actor, options: Pa
 /** A caller without credentials. */
 export const visitor = { headers: {} } as const
 
-async function actor({ db, config, clock, services, passwords }: TestApp, role: Role, options: ActorOptions): Promise<Actor> {
-  const {
-    email = `${role}-${randomBytes(6).toString('hex')}@example.com`,
-    password = 'correct horse battery',
-    firstName = 'Mia',
-    lastName = 'Muster',
-    verified = true,
-  } = options
-  const changes = createChanges({
-    db,
-    now: clock.now,
-    followUps: () => createFollowUps({ secrets: secretsOf(config), webhooks: config.webhook }),
-    onEvent: () => undefined,
-  })
-  const id = await createUser({ changes, passwords, now: clock.now }, OPERATOR, { email, password, firstName, lastName }, 'user')
+async function actor({ db, clock, services }: TestApp, role: Role, { verified = true, ...given }: ActorOptions): Promise<Actor> {
+  const email = `${role}-${randomBytes(6).toString('hex')}@example.com`
+  const registrant = { email, password: 'correct horse battery', firstName: 'Mia', lastName: 'Muster', ...given }
+  const id = await services.registration.create(OPERATOR, registrant, 'user')
   // Without an event, so that the trail of a test has one for each actor.
   if (role === 'admin') await db.run(MAKE_ADMIN, id)
   if (!verified) await db.run(UNVERIFY, id)
@@ -80,16 +58,12 @@ async function actor({ db, config, clock, services, passwords }: TestApp, role: 
     openSession({ ...tx, record: () => undefined }, services.tokens, id, ORIGIN, clock.now()),
   )
   const { emailVersion, resetVersion } = (await findUserById(db, id)) ?? assert.fail('the account was not created')
-  return {
-    id,
-    email,
-    password,
-    firstName,
-    lastName,
-    token,
-    refresh,
-    emailVersion,
-    resetVersion,
-    headers: { authorization: `Bearer ${token}` },
-  }
+  return { ...registrant, id, token, refresh, emailVersion, resetVersion, headers: { authorization: `Bearer ${token}` } }
+}
+
+/** Asks for a new address of an account, and returns the code that is mailed to it. */
+export async function emailChangeCode({ services, db }: TestApp, { id }: Pick<Actor, 'id'>, email = newEmail()): Promise<string> {
+  await services.users.editAndConfirm(OPERATOR, id, { email })
+  const { version } = (await findEmailChange(db, id)) ?? assert.fail('no change of the address was requested')
+  return services.tokens.forMail('email_change', id, version)
 }

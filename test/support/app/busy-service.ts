@@ -23,7 +23,7 @@ Finn Larsen, Greta Lind, Hamid Rahimi, Isla Reid, Jonas Weber, Katya Popova, Lia
     .split(',')
     .map((name) => name.trim())
 
-export const BROWSERS: readonly string[] = [
+const BROWSERS: readonly string[] = [
   'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
   'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1',
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0',
@@ -62,12 +62,8 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
   // Registered by themselves, so that there are mails to read.
   for (const name of ['Nils Nyberg', 'Rosa Pohl']) {
     const [firstName = '', lastName = ''] = name.split(' ')
-    await services.registration.register(origin(1), {
-      email: `${firstName.toLowerCase()}@example.net`,
-      password: boss.password,
-      firstName,
-      lastName,
-    })
+    const email = `${firstName.toLowerCase()}@example.net`
+    await services.registration.register(origin(1), { email, password: boss.password, firstName, lastName })
     await mailbox.messages()
   }
   await addMails(service)
@@ -80,12 +76,9 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
 function person(place: number) {
   const [firstName = '', ...rest] = (PEOPLE[place] ?? '').split(' ')
   const lastName = rest.join(' ')
-  const local = `${firstName}.${lastName}`
-    .normalize('NFD')
-    .replace(/[^\w.-]/g, '')
-    .toLowerCase()
+  const local = `${firstName}.${lastName}`.normalize('NFD').replace(/[^\w.-]/g, '')
   const domain = place % 5 === 3 ? 'accounting.emea.very-long-company-name.example.com' : 'example.com'
-  return { email: `${local}@${domain}`, password: 'correct horse battery', firstName, lastName }
+  return { email: `${local.toLowerCase()}@${domain}`, password: 'correct horse battery', firstName, lastName }
 }
 
 function origin(place: number) {
@@ -122,17 +115,8 @@ async function addDeliveries({ db }: TestApp, ids: readonly number[]): Promise<v
   const now = Date.now()
   for (const [place, type] of ['user.created', 'user.verified', 'user.banned', 'api_key.created', 'session.created'].entries()) {
     const failedAt = place < 2 ? now - 5 * 60 * 60_000 : null
-    await db.run(
-      ADD_WEBHOOK,
-      `m${place}`,
-      type,
-      ids[place] ?? 0,
-      now - place * 3_600_000,
-      now + 20 * 60_000,
-      place < 4 ? 7 : 0,
-      place < 4 ? refused : null,
-      failedAt,
-    )
+    const outcome = place < 4 ? [7, refused] : [0, null]
+    await db.run(ADD_WEBHOOK, `m${place}`, type, ids[place] ?? 0, now - place * 3_600_000, now + 20 * 60_000, ...outcome, failedAt)
   }
 }
 
@@ -145,13 +129,8 @@ async function addMails({ db, mailbox }: TestApp): Promise<void> {
     'bo.li@example.com',
   ]
   for (const recipient of [...failed, 'ines.castro@example.com', 'yuki.tanaka@example.com']) await enqueueMail(db, 'reset', recipient, now)
-  for (const recipient of failed)
-    await db.run(
-      GIVE_UP,
-      recipient,
-      now - 3 * 60 * 60_000,
-      '550 5.1.1 <mailbox>: Recipient address rejected: User unknown in virtual mailbox table',
-    )
+  const rejection = '550 5.1.1 <mailbox>: Recipient address rejected: User unknown in virtual mailbox table'
+  for (const recipient of failed) await db.run(GIVE_UP, recipient, now - 3 * 60 * 60_000, rejection)
   await db.run(WAIT, 'ines.castro@example.com', now + 12 * 60_000, 'connect ECONNREFUSED 10.0.3.7:587')
 }
 

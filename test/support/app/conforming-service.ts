@@ -5,16 +5,8 @@ import type { TableName } from '../../../src/storage/tables.ts'
 import { startListening } from '../client/listening.ts'
 import type { DatabaseKind } from '../databases/databases.ts'
 import { admin, keyHolder } from './actors.ts'
-import type { TestApp } from './start-app.ts'
 
-export type ConformingService = TestApp & {
-  readonly url: string
-  readonly adminKey: string
-  /** The arguments of the command for this service. */
-  readonly args: readonly string[]
-  /** The number of rows of each table, except those of the audit trail. */
-  countRows(): Promise<Readonly<Partial<Record<TableName, number>>>>
-}
+export type ConformingService = Awaited<ReturnType<typeof startConforming>>
 
 const AUDIT_TABLES: readonly TableName[] = ['events', 'event_seals', 'audit_marks']
 const COUNTS = TABLE_NAMES.filter((name) => !AUDIT_TABLES.includes(name)).map(
@@ -22,7 +14,7 @@ const COUNTS = TABLE_NAMES.filter((name) => !AUDIT_TABLES.includes(name)).map(
 )
 
 /** Latchkey with an admin, as the conformance checks need it: it listens, sends mails at once, and publishes metrics. */
-export async function startConforming(t: TestContext & { database?: DatabaseKind }): Promise<ConformingService> {
+export async function startConforming(t: TestContext & { database?: DatabaseKind }) {
   const service = await startListening(t, {
     ...(t.database && { database: t.database }),
     sendsMails: true,
@@ -32,8 +24,10 @@ export async function startConforming(t: TestContext & { database?: DatabaseKind
   return {
     ...service,
     adminKey,
+    /** The arguments of the command for this service. */
     args: ['conformance', service.url, '--admin-key', adminKey],
-    async countRows() {
+    /** The number of rows of each table, except those of the audit trail. */
+    async countRows(): Promise<Readonly<Partial<Record<TableName, number>>>> {
       const rows = await Promise.all(COUNTS.map(async ([name, count]) => [name, Number((await service.db.first(count))?.count)] as const))
       return Object.fromEntries(rows)
     },

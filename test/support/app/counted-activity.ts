@@ -1,23 +1,5 @@
-import { type ActivityLog, createActivityLog } from '../../../src/domain/operations/activity.ts'
-import { type Counters, createCounters, type RouteCounters } from '../../../src/metrics/counters.ts'
-import type { Database } from '../../../src/storage/database.ts'
-
-type Parts = {
-  readonly db: Database
-  readonly now: () => number
-  readonly takeLongestQueue: () => number
-  readonly apiTitle?: string
-  /** Whether the counts are written. Without the console they are not. */
-  readonly isWritten?: boolean
-}
-
-export type CountedActivity = ReturnType<typeof countedActivity>
-
-/** The activity log with the counters of a process, and functions that count without a request. */
-export function createCountedActivity({ apiTitle = 'Latchkey', isWritten = true, ...parts }: Parts) {
-  const counters = createCounters(apiTitle)
-  return countedActivity(createActivityLog({ ...parts, counts: isWritten ? counters.activity : undefined }), counters)
-}
+import type { ActivityLog } from '../../../src/domain/operations/activity.ts'
+import type { Counters, RouteCounters } from '../../../src/metrics/counters.ts'
 
 /** An activity log, and functions that count without a request. */
 export function countedActivity(log: ActivityLog, counters: Counters) {

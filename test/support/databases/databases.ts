@@ -21,10 +21,18 @@ export function test(title: string, body: (t: ContractContext) => Promise<void>)
   }
 }
 
+/** `setting` is its DATABASE_URL. */
+export type FreshDatabase = DatabaseTarget & { readonly setting: string }
+
 /** A fresh database, removed when the test ends. */
-export async function freshDatabase(t: TestContext, kind: DatabaseKind): Promise<DatabaseTarget> {
-  if (kind === 'sqlite') return { kind, file: join(temporaryFolder(t), 'latchkey.db') }
-  return { kind, url: await borrowPostgres(t) }
+export async function freshDatabase(t: TestContext, kind: DatabaseKind): Promise<FreshDatabase> {
+  if (kind === 'postgres') return postgresAt(await borrowPostgres(t))
+  const file = join(temporaryFolder(t), 'latchkey.db')
+  return { kind, file, setting: `sqlite:${file}` }
+}
+
+export function postgresAt(url: string): FreshDatabase {
+  return { kind: 'postgres', url, setting: url }
 }
 
 /** A PostgreSQL database without tables. */

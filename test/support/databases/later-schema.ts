@@ -5,16 +5,11 @@ import type { DatabaseTarget } from '../../../src/storage/database.ts'
 import { MIGRATIONS_FOLDER, readMigrations } from '../../../src/storage/migrations.ts'
 import { migratePostgres } from '../../../src/storage/postgres/migrations.ts'
 import { migrateSqlite } from '../../../src/storage/sqlite/migrations.ts'
-import { type DatabaseKind, emptyPostgres, temporaryFolder } from './databases.ts'
+import { type DatabaseKind, emptyPostgres, type FreshDatabase, freshDatabase, postgresAt, temporaryFolder } from './databases.ts'
 
 /** A database without tables, whose schema the test may change. */
-export async function emptyDatabase(t: TestContext, kind: DatabaseKind): Promise<DatabaseTarget & { readonly setting: string }> {
-  if (kind === 'postgres') {
-    const url = await emptyPostgres(t)
-    return { kind, url, setting: url }
-  }
-  const file = join(temporaryFolder(t), 'latchkey.db')
-  return { kind, file, setting: `sqlite:${file}` }
+export async function emptyDatabase(t: TestContext, kind: DatabaseKind): Promise<FreshDatabase> {
+  return kind === 'sqlite' ? freshDatabase(t, kind) : postgresAt(await emptyPostgres(t))
 }
 
 /** The number of the newest migration of this version, such as `0012`. */
@@ -30,23 +25,18 @@ export function furtherMigrations(t: TestContext, kind: DatabaseKind, further: R
   return folder
 }
 
-/** A folder with the migrations of this version up to a number. */
-function earlierMigrations(t: TestContext, kind: DatabaseKind, newest: string): string {
-  const folder = furtherMigrations(t, kind, {})
-  for (const name of readdirSync(folder)) if (name.slice(0, 4) > newest) rmSync(join(folder, name))
-  return folder
-}
-
 /** Migrates a database as an earlier version would, which has only the migrations up to a number. */
-export async function migrateAsEarlier(t: TestContext, target: DatabaseTarget, newest: string): Promise<void> {
-  const folder = earlierMigrations(t, target.kind, newest)
-  if (target.kind === 'sqlite') await migrateSqlite(target.file, { folder })
-  else await migratePostgres(target.url, { folder })
+export function migrateAsEarlier(t: TestContext, target: DatabaseTarget, newest: string): Promise<unknown> {
+  const folder = furtherMigrations(t, target.kind, {})
+  for (const name of readdirSync(folder)) if (name.slice(0, 4) > newest) rmSync(join(folder, name))
+  return migrateWith(folder, target)
 }
 
 /** Migrates a database as a later version would, which has further migrations. */
-export async function migrateAsLater(t: TestContext, target: DatabaseTarget, further: Readonly<Record<string, string>>): Promise<void> {
-  const folder = furtherMigrations(t, target.kind, further)
-  if (target.kind === 'sqlite') await migrateSqlite(target.file, { folder })
-  else await migratePostgres(target.url, { folder })
+export function migrateAsLater(t: TestContext, target: DatabaseTarget, further: Readonly<Record<string, string>>): Promise<unknown> {
+  return migrateWith(furtherMigrations(t, target.kind, further), target)
+}
+
+function migrateWith(folder: string, target: DatabaseTarget): Promise<unknown> {
+  return target.kind === 'sqlite' ? migrateSqlite(target.file, { folder }) : migratePostgres(target.url, { folder })
 }

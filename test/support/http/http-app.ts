@@ -1,23 +1,12 @@
 import type { TestContext } from 'node:test'
-import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
 import type { Authentication } from '../../../src/domain/identity/authentication.service.ts'
-import type { ErrorPage } from '../../../src/http/answers/errors.ts'
 import { createHttpApp } from '../../../src/http/pipeline/create-app.ts'
 import type { App } from '../../../src/http/pipeline/declarations.ts'
-import type { ServerLimits } from '../../../src/http/server.ts'
 import { Refusal } from '../../../src/model/refusal.ts'
 import { requireCodes } from './declared-errors.ts'
 
-export type SkeletonOptions = {
-  readonly corsOrigins?: '*' | readonly string[]
-  readonly trustProxy?: boolean
-  readonly logger?: FastifyBaseLogger
-  readonly limits?: Partial<ServerLimits>
-  readonly authentication?: Authentication
-  readonly answerWithinMs?: number
-  readonly errorPage?: ErrorPage
-}
+export type SkeletonOptions = Partial<Parameters<typeof createHttpApp>[0]>
 
 // A busy machine may stop for seconds. The deadline of requests has its own tests.
 const PATIENCE_MS = 60_000
@@ -31,19 +20,8 @@ const NO_CALLERS: Authentication = {
 
 /** The HTTP application with routes of the test, for behaviour that no route of the service has. */
 export function startSkeleton(t: TestContext, addRoutes: Parameters<typeof createHttpApp>[1], options: SkeletonOptions = {}): App {
-  const {
-    corsOrigins = '*',
-    trustProxy = false,
-    logger = pino({ level: 'silent' }),
-    limits,
-    authentication = NO_CALLERS,
-    answerWithinMs = PATIENCE_MS,
-    errorPage,
-  } = options
-  const app = createHttpApp(
-    { logger, authentication, corsOrigins, trustProxy, answerWithinMs, ...(limits && { limits }), ...(errorPage && { errorPage }) },
-    addRoutes,
-  )
+  const usual = { authentication: NO_CALLERS, corsOrigins: '*', trustProxy: false, answerWithinMs: PATIENCE_MS } as const
+  const app = createHttpApp({ logger: pino({ level: 'silent' }), ...usual, ...options }, addRoutes)
   t.after(() => app.close())
   requireCodes(t, app)
   return app

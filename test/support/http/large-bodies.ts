@@ -24,18 +24,10 @@ async function statusOf(url: string, headers: Headers, sendBody: (socket: Socket
   }
 }
 
-/** The status of the answer to a body with this length, of which nothing has been sent yet. */
-export function statusBeforeBody(url: string, length: string, headers: Headers = {}): Promise<number> {
-  return statusOf(url, { ...headers, 'content-length': length }, async () => undefined)
-}
-
-export function statusBeforeLargeBody(url: string, headers: Headers = {}): Promise<number> {
-  return statusBeforeBody(url, String(LARGE_BYTES), headers)
-}
-
-/** The status of the answer to a body that has no length, of which nothing has been sent yet. */
-export function statusBeforeEndlessBody(url: string, headers: Headers = {}): Promise<number> {
-  return statusOf(url, { ...headers, 'transfer-encoding': 'chunked' }, async () => undefined)
+/** The status of the answer to a body of which nothing has been sent yet; one that is endless has no length. */
+export function statusBeforeBody(url: string, length = String(LARGE_BYTES), headers: Headers = {}): Promise<number> {
+  const announced = length === 'endless' ? { 'transfer-encoding': 'chunked' } : { 'content-length': length }
+  return statusOf(url, { ...headers, ...announced }, async () => undefined)
 }
 
 /** The status of the answer to a large body that is sent to its end, whatever is answered meanwhile. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { App } from '../../../src/http/pipeline/declarations.ts'
 import type { Actor } from '../app/actors.ts'
+import { postForm } from './requests.ts'
 
 /** What a browser sends with a form of the same site. */
 export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' }
@@ -13,12 +14,7 @@ export function visit(url: string, cookie?: string): InjectOptions {
 
 /** A form, as a browser sends it from a page of the same site. */
 export function submit(url: string, fields: Readonly<Record<string, string>> = {}, cookie?: string): InjectOptions {
-  const headers = {
-    ...SAME_ORIGIN,
-    'content-type': 'application/x-www-form-urlencoded',
-    ...(cookie !== undefined && { cookie }),
-  }
-  return { method: 'POST', url, headers, payload: new URLSearchParams(fields).toString() }
+  return postForm(url, fields, { ...SAME_ORIGIN, ...(cookie !== undefined && { cookie }) })
 }
 
 /** The fields of a sign-in form. */
@@ -35,21 +31,15 @@ export async function signIn(app: App, actor: Pick<Actor, 'email' | 'password'>)
 
 /** The cookie of the session that a response sets. */
 export function sessionCookie({ headers }: LightMyRequestResponse): string {
-  const cookies = [headers['set-cookie'] ?? []].flat()
-  return (
-    cookies.map((cookie) => cookie.split(';')[0] ?? '').find((cookie) => /^(?:__Host-)?latchkey=/.test(cookie)) ?? assert.fail('no cookie')
-  )
+  const cookies = [headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';')[0] ?? '')
+  return cookies.find((cookie) => /^(?:__Host-)?latchkey=/.test(cookie)) ?? assert.fail('no cookie')
 }
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }
 
 /** The text of a page, without tags and with entities decoded. */
 export function textOf({ body }: LightMyRequestResponse): string {
   const text = body.replace(/<(?:head|script|style)[\s\S]*?<\/(?:head|script|style)>/g, ' ').replace(/<[^>]*>/g, ' ')
-  return text
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&')
-    .replace(/\s+/g, ' ')
-    .trim()
+  const decoded = text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => ENTITIES[name] ?? '')
+  return decoded.replace(/\s+/g, ' ').trim()
 }

@@ -88,11 +88,7 @@ export async function runOutage(t: TestContext, { service, member, emails }: Ser
   const limitMs = RECOVERY_MS + machineMs
   assert.ok(recoveryMs <= limitMs, `it recovers within ${limitMs} ms: ${recoveryMs}`)
   const after = since()
-  assert.deepEqual(
-    after.filter((answer) => !isServed(answer) && isConclusive(answer)),
-    [],
-    'after the recovery every request is served',
-  )
+  assertNo(after, (answer) => !isServed(answer) && isConclusive(answer), 'after the recovery every request is served')
   const lost = missing(await emails(), traffic.registered)
   assert.deepEqual(lost, [], 'acknowledged registrations are stored')
   t.diagnostic(
@@ -101,31 +97,25 @@ export async function runOutage(t: TestContext, { service, member, emails }: Ser
   )
 }
 
-export type ControlService = {
-  /** Stops the traffic and returns the time of the slowest response. */
-  slowestMs(): Promise<number>
-  /** Whether the machine was too busy for a request that got 503: meanwhile the control service was slow, or refused a request too. */
-  isRefusedByMachine(answer: TimedResponse): boolean
-}
-
 /**
  * Starts a healthy service on the same machine with the same traffic. Its response times are caused by the machine and not by the outage,
  * so they are added to every time limit. On an idle machine they are close to zero.
  */
-export async function startControlService(t: TestContext): Promise<ControlService> {
+export async function startControlService(t: TestContext) {
   const peer = await startSmtpPeer(t)
   const { url } = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'warn' })
   const traffic = startTraffic(t, url, CONTROL_EVERY_MS)
   return {
-    async slowestMs() {
+    /** Stops the traffic and returns the time of the slowest response. */
+    async slowestMs(): Promise<number> {
       await traffic.stop()
-      const wrong = traffic.answers.filter((answer) => answer.status !== 503 && !isServed(answer))
-      assert.deepEqual(wrong, [], 'the control service serves every request, or is too busy')
+      assertNo(traffic.answers, isWrong, 'the control service serves every request, or is too busy')
       assert.ok(traffic.answers.some(isServed), 'the control service serves')
       assertInTime(traffic.answers, CONTROL_MS)
       return slowestOf(traffic.answers)
     },
-    isRefusedByMachine(answer) {
+    /** Whether the machine was too busy for a request that got 503: meanwhile the control service was slow, or refused a request too. */
+    isRefusedByMachine(answer: TimedResponse): boolean {
       const atTheSameTime = traffic.answers.filter(({ atMs, tookMs }) => atMs < answer.atMs + answer.tookMs && answer.atMs < atMs + tookMs)
       return answer.status === 503 && atTheSameTime.some(({ status, tookMs }) => status === 503 || tookMs > PROMPT_MS)
     },
@@ -134,27 +124,19 @@ export async function startControlService(t: TestContext): Promise<ControlServic
 
 /** Asserts what holds for every response during any outage: it is correct or 503 with Retry-After, and it arrives in time. */
 export function assertResponses(answers: readonly TimedResponse[], machineMs: number): void {
-  assert.deepEqual(
-    answers.filter((answer) => answer.status !== 503 && !isServed(answer)),
-    [],
-    'every response is 503 or correct',
-  )
-  assert.deepEqual(
-    answers.filter(({ status, retryAfter }) => status === 503 && retryAfter === null),
-    [],
-    '503 has Retry-After',
-  )
+  assertNo(answers, isWrong, 'every response is 503 or correct')
+  assertNo(answers, ({ status, retryAfter }) => status === 503 && retryAfter === null, '503 has Retry-After')
   // The limit also holds for requests that succeed: none is held until the outage is over.
   assertInTime(answers, RESPONSE_MS + machineMs)
   assertServed(answers, ['GET /heartbeat'], machineMs)
 }
 
 function assertInTime(answers: readonly TimedResponse[], limitMs: number): void {
-  assert.deepEqual(
-    answers.filter(({ tookMs }) => tookMs > limitMs),
-    [],
-    `a response arrives within ${limitMs} ms`,
-  )
+  assertNo(answers, ({ tookMs }) => tookMs > limitMs, `a response arrives within ${limitMs} ms`)
+}
+
+function assertNo(answers: readonly TimedResponse[], isBad: (answer: TimedResponse) => boolean, rule: string): void {
+  assert.deepEqual(answers.filter(isBad), [], rule)
 }
 
 /** Asserts that requests which the outage must not affect were sent, and that all of them were served without delay. */
@@ -162,17 +144,17 @@ function assertServed(answers: readonly TimedResponse[], kinds: readonly string[
   for (const kind of kinds) {
     const ofKind = answers.filter(({ what }) => what === kind)
     assert.ok(ofKind.length > 0, `${kind} was sent`)
-    assert.deepEqual(
-      ofKind.filter((answer) => !isServed(answer)),
-      [],
-      `${kind} is served`,
-    )
+    assertNo(ofKind, (answer) => !isServed(answer), `${kind} is served`)
     assertInTime(ofKind, PROMPT_MS + machineMs)
   }
 }
 
 function isServed({ what, status }: TimedResponse): boolean {
   return status === EXPECTED_STATUSES[what]
+}
+
+function isWrong(answer: TimedResponse): boolean {
+  return answer.status !== 503 && !isServed(answer)
 }
 
 function servedAll(answers: readonly TimedResponse[]): boolean {
@@ -185,7 +167,7 @@ function assertNothingServed(during: readonly TimedResponse[], { mustPass = [], 
   const untouched = ['GET /heartbeat', ...mustPass, ...mayPass]
   const needsDatabase = during.filter(({ what, atMs }) => !untouched.includes(what) && atMs > begins)
   assert.ok(needsDatabase.length > 0)
-  assert.deepEqual(needsDatabase.filter(isServed), [], 'no request that needs the database is served')
+  assertNo(needsDatabase, isServed, 'no request that needs the database is served')
 }
 
 /** "slowest 503 after 2100 ms, heartbeat after 12 ms" */

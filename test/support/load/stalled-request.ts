@@ -2,15 +2,8 @@ import { Readable } from 'node:stream'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { App } from '../../../src/http/pipeline/declarations.ts'
 
-export type StalledRequest = {
-  /** Resolves when the service has accepted the headers and waits for the body. */
-  readonly accepted: Promise<void>
-  /** Sends the body, and returns the response. */
-  finish(): Promise<LightMyRequestResponse>
-}
-
 /** A request whose headers arrive at once and whose body, JSON or the fields of a form, arrives when the test says so. */
-export function stall(app: App, { payload = {}, headers, ...request }: InjectOptions & { payload?: object | string }): StalledRequest {
+export function stall(app: App, { payload = {}, headers, ...request }: InjectOptions & { payload?: object | string }) {
   const isText = typeof payload === 'string'
   const body = isText ? payload : JSON.stringify(payload)
   const { promise: accepted, resolve: accept } = Promise.withResolvers<void>()
@@ -20,8 +13,10 @@ export function stall(app: App, { payload = {}, headers, ...request }: InjectOpt
   // The service does not read the body of a request that it refuses for its headers.
   void response.then(() => accept())
   return {
+    /** Resolves when the service has accepted the headers and waits for the body. */
     accepted,
-    finish() {
+    /** Sends the body, and returns the response. */
+    finish(): Promise<LightMyRequestResponse> {
       stream.push(body)
       stream.push(null)
       return response

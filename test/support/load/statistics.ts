@@ -1,25 +1,19 @@
 import { quantile } from './traffic.ts'
 
-export type Comparison = {
-  readonly pairs: number
-  /** The median of the differences within pairs, in milliseconds, with its 95 % confidence interval (bootstrap). */
-  readonly medianMs: number
-  readonly lowMs: number
-  readonly highMs: number
-  /** How often the first of a pair was slower. */
-  readonly shareSlower: number
-}
+export type Comparison = ReturnType<typeof comparePairs>
 
 const RESAMPLINGS = 2000
 
 /** Compares measurements taken in pairs, so that other work on the machine affects both. */
-export function comparePairs(differencesMs: readonly number[]): Comparison {
+export function comparePairs(differencesMs: readonly number[]) {
   const medians = Array.from({ length: RESAMPLINGS }, () => quantile(resample(differencesMs), 0.5))
   return {
     pairs: differencesMs.length,
+    /** The median of the differences within pairs, in milliseconds, with its 95 % confidence interval (bootstrap). */
     medianMs: quantile(differencesMs, 0.5),
     lowMs: quantile(medians, 0.025),
     highMs: quantile(medians, 0.975),
+    /** How often the first of a pair was slower. */
     shareSlower: differencesMs.filter((difference) => difference > 0).length / differencesMs.length,
   }
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { eventually } from '../app/eventually.ts'
 import { newEmail, PASSWORD } from '../http/requests.ts'
@@ -10,14 +11,6 @@ export type TimedResponse = {
   readonly tookMs: number
   readonly retryAfter: string | null
   readonly body: unknown
-}
-
-export type Traffic = {
-  readonly answers: TimedResponse[]
-  /** The addresses of registrations with 201. */
-  readonly registered: string[]
-  /** Stops sending and waits for running requests. */
-  stop(): Promise<void>
 }
 
 const GIVE_UP_MS = 15_000
@@ -71,12 +64,18 @@ export function registration(email: string): object {
   return { email, password: PASSWORD, first_name: 'Mia', last_name: 'Muster' }
 }
 
+/** Registers an account, however busy the machine is. */
+export async function registerAt(url: string, email = newEmail()): Promise<void> {
+  assert.equal((await askPatiently(url, 'POST', '/register/', registration(email))).status, 201)
+}
+
 /**
  * Sends requests at a constant rate, whether or not earlier ones have been answered: writes in a transaction, single writes, reads and both
  * health checks; with the headers of a member also GET /users/me. Stops when the test ends.
  */
-export function startTraffic(t: TestContext, url: string, everyMs = 40, member?: Readonly<Record<string, string>>): Traffic {
+export function startTraffic(t: TestContext, url: string, everyMs = 40, member?: Readonly<Record<string, string>>) {
   const answers: TimedResponse[] = []
+  /** The addresses of registrations with 201. */
   const registered: string[] = []
   const underWay = new Set<Promise<void>>()
   let refresh: string | undefined
@@ -117,7 +116,8 @@ export function startTraffic(t: TestContext, url: string, everyMs = 40, member?:
   return {
     answers,
     registered,
-    async stop() {
+    /** Stops sending and waits for running requests. */
+    async stop(): Promise<void> {
       clearInterval(timer)
       await Promise.all(underWay)
     },
@@ -126,11 +126,9 @@ export function startTraffic(t: TestContext, url: string, everyMs = 40, member?:
 
 /** "503: 12, 201: 4" */
 export function tally(answers: readonly TimedResponse[]): string {
-  const counts = new Map<number, number>()
-  for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1)
-  return [...counts]
-    .sort(([a], [b]) => a - b)
-    .map(([status, count]) => `${status}: ${count}`)
+  const byStatus = Object.groupBy(answers, ({ status }) => status)
+  return Object.entries(byStatus)
+    .map(([status, all]) => `${status}: ${all?.length}`)
     .join(', ')
 }
 

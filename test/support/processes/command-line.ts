@@ -9,25 +9,22 @@ import { TEST_SECRET } from '../app/start-app.ts'
 import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/databases.ts'
 import { type Finished, LATCHKEY, type ProcessOptions, runNode } from './processes.ts'
 
-export type CommandLine = {
-  run(args: readonly string[], input?: string, settings?: Readonly<Record<string, string>>): Promise<Finished>
-  database(): Promise<Database>
-}
+export type CommandLine = Awaited<ReturnType<typeof commandLine>>
 
 /** The latchkey command on a fresh database. A command that occupies its event loop for seconds needs its own process. */
 export async function commandLine(
   t: TestContext & { database: DatabaseKind },
   { isOwnProcess = false }: { readonly isOwnProcess?: boolean } = {},
-): Promise<CommandLine> {
+) {
   const target = await freshDatabase(t, t.database)
-  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.kind === 'sqlite' ? `sqlite:${target.file}` : target.url }
+  const env = { SECRET_KEY: TEST_SECRET, DATABASE_URL: target.setting }
   const cwd = temporaryFolder(t)
   return {
-    run(args, input = '', settings = {}) {
+    run(args: readonly string[], input = '', settings: Readonly<Record<string, string>> = {}): Promise<Finished> {
       const options = { cwd, env: { ...env, ...settings }, input }
       return isOwnProcess ? runNode(t, LATCHKEY, args, options) : runLatchkey(args, options)
     },
-    async database() {
+    async database(): Promise<Database> {
       await migrate(target)
       const db = await openDatabase(target)
       t.after(() => db.close())
@@ -56,7 +53,7 @@ export async function runLatchkey(args: readonly string[], { cwd, env = {}, inpu
   const into = (name: 'stdout' | 'stderr') =>
     new Writable({
       decodeStrings: false,
-      write(text, _encoding, wrote) {
+      write: (text, _encoding, wrote) => {
         written[name] += text
         wrote()
       },

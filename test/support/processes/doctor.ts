@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Finding } from '../../../src/doctor/finding.ts'
@@ -14,14 +12,6 @@ export function problems(findings: readonly Finding[], check: string): string[] 
   return findings
     .filter((finding) => finding.check === check && finding.verdict !== 'ok')
     .map(({ verdict, message }) => `${verdict}: ${message}`)
-}
-
-export async function webServer(t: TestContext, answer: RequestListener): Promise<{ url: string; port: number }> {
-  const server = createServer(answer).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const { port } = server.address() as { port: number }
-  return { url: `http://127.0.0.1:${port}`, port }
 }
 
 /** Settings for a SQLite service without problems, in its own folder. */

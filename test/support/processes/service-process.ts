@@ -1,24 +1,15 @@
-import type { ChildProcess } from 'node:child_process'
 import type { TestContext } from 'node:test'
 import { eventually } from '../app/eventually.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
 import { temporaryFolder } from '../databases/databases.ts'
 import { startMain } from './main-process.ts'
 
-export type ServiceProcess = {
-  readonly url: string
-  readonly process: ChildProcess
-  /** The output of both streams so far. */
-  output(): string
-}
+export type ServiceProcess = Awaited<ReturnType<typeof startProcess>>
 
 /** Starts the real service in its own process, in a temporary folder, on a free port. It is killed when the test ends. */
-export async function startProcess(
-  t: TestContext,
-  env: Readonly<Record<string, string>> = {},
-  folder = temporaryFolder(t),
-): Promise<ServiceProcess> {
+export async function startProcess(t: TestContext, env: Readonly<Record<string, string>> = {}, folder = temporaryFolder(t)) {
   const { url, child, stdout, stderr } = await startMain(t, { cwd: folder, env: { SECRET_KEY: TEST_SECRET, ...env } })
+  /** The output of both streams so far. */
   return { url, process: child, output: () => stdout() + stderr() }
 }
 

@@ -1,29 +1,19 @@
-import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listen } from './listen.ts'
 
 /** `open` forwards everything, `blackhole` drops all data, `closed` rejects new connections and closes open ones. */
 export type Passage = 'open' | 'blackhole' | 'closed'
 
-export type BrokenProxy = {
-  readonly port: number
-  /** Applies to open and new connections. */
-  set(passage: Passage): void
-  /** Delays all data by this time. */
-  delay(ms: number): void
-  cutAll(): void
-  /** Closes a connection when the client sends this text; `after` forwards the text to the server first. */
-  cutAt(text: string, when: 'before' | 'after'): void
-  /** The number of connections closed by `cutAt`. */
-  cuts(): number
-}
+export type BrokenProxy = Awaited<ReturnType<typeof startBrokenProxy>>
+type Pair = { readonly client: Socket; readonly server: Socket }
 
 // Time for the server to act on the forwarded text; its response is then lost.
 const LOST_ANSWER_MS = 100
 
 /** Starts a proxy to a TCP server whose connections can be broken. It stops when the test ends. */
-export async function startBrokenProxy(t: TestContext, targetPort: number): Promise<BrokenProxy> {
-  const pairs = new Set<{ client: Socket; server: Socket }>()
+export async function startBrokenProxy(t: TestContext, targetPort: number) {
+  const pairs = new Set<Pair>()
   let passage: Passage = 'open'
   let delayMs = 0
   let cutting: { text: string; when: 'before' | 'after' } | undefined
@@ -40,8 +30,8 @@ export async function startBrokenProxy(t: TestContext, targetPort: number): Prom
       socket.on('error', () => undefined)
       socket.on('close', () => leave(pair))
     }
-  }).listen(0, '127.0.0.1')
-  await once(listener, 'listening')
+  })
+  const { port } = await listen(t, listener)
 
   function forward(from: Socket, to: Socket, isCutHere: (chunk: Buffer) => boolean): void {
     from.on('data', (chunk: Buffer) => {
@@ -51,7 +41,7 @@ export async function startBrokenProxy(t: TestContext, targetPort: number): Prom
     })
   }
 
-  function isCut(chunk: Buffer, pair: { client: Socket; server: Socket }): boolean {
+  function isCut(chunk: Buffer, pair: Pair): boolean {
     if (cutting === undefined || !chunk.includes(cutting.text)) return false
     const { when } = cutting
     cutting = undefined
@@ -63,14 +53,14 @@ export async function startBrokenProxy(t: TestContext, targetPort: number): Prom
     return true
   }
 
-  function cut({ client, server }: { client: Socket; server: Socket }): true {
+  function cut({ client, server }: Pair): true {
     client.resetAndDestroy()
     server.destroy()
     return true
   }
 
   /** Closes the other side too, unless the network drops everything. */
-  function leave(pair: { client: Socket; server: Socket }): void {
+  function leave(pair: Pair): void {
     if (passage === 'blackhole') return
     pairs.delete(pair)
     pair.client.destroy()
@@ -85,25 +75,26 @@ export async function startBrokenProxy(t: TestContext, targetPort: number): Prom
   t.after(() => {
     passage = 'closed'
     cutAll()
-    listener.close()
   })
-  const address = listener.address()
-  if (typeof address !== 'object' || address === null) throw new Error('the proxy does not listen')
   return {
-    port: address.port,
-    set(next) {
+    port,
+    /** Applies to open and new connections. */
+    set(next: Passage): void {
       passage = next
       if (next === 'closed') cutAll()
       // Close the other side of connections that ended meanwhile.
       if (next === 'open') for (const pair of pairs) if (pair.client.destroyed || pair.server.destroyed) leave(pair)
     },
-    delay(ms) {
+    /** Delays all data by this time. */
+    delay(ms: number): void {
       delayMs = ms
     },
     cutAll,
-    cutAt(text, when) {
+    /** Closes a connection when the client sends this text; `after` forwards the text to the server first. */
+    cutAt(text: string, when: 'before' | 'after'): void {
       cutting = { text, when }
     },
+    /** The number of connections closed by `cutAt`. */
     cuts: () => cuts,
   }
 }

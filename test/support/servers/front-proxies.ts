@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
-import { type RequestOptions, request } from 'node:https'
+import { type RequestOptions, request as requestTls } from 'node:https'
 import { connect as connectTcp } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { fileURLToPath } from 'node:url'
 import { until } from '../app/eventually.ts'
 import { temporaryFolder } from '../databases/databases.ts'
+import { read } from '../documents.ts'
 import type { Certificate } from './certificates.ts'
 import { freePort } from './free-port.ts'
 
@@ -24,10 +24,17 @@ export type ProxyResponse = { readonly status: number; readonly headers: Incomin
 
 export const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === '::1'))
 
-const DEPLOY = fileURLToPath(new URL('../../../deploy', import.meta.url))
+type Replacements = Readonly<Record<string, string>>
 
-/** Replaces texts of a configuration file in deploy/, such as a timeout that is too long for a test. */
-export type Replacements = Readonly<Record<string, string>>
+/** The text of a file in deploy/ with some texts replaced, such as a timeout that is too long for a test. */
+export function adapted(name: string, replacements: Replacements): string {
+  let text = read(`deploy/${name}`)
+  for (const [from, to] of Object.entries(replacements)) {
+    if (!text.includes(from)) throw new Error(`deploy/${name} does not have "${from}"`)
+    text = text.replaceAll(from, to)
+  }
+  return text
+}
 
 /** Starts nginx with deploy/nginx.conf; only addresses, paths and `replacements` differ. It stops when the test ends. */
 export async function startNginx(
@@ -36,9 +43,8 @@ export async function startNginx(
   { certFile, keyFile }: Certificate,
   replacements: Replacements = {},
 ): Promise<FrontProxy> {
-  const folder = temporaryFolder(t)
-  chmodSync(folder, 0o755)
-  const [port, file, logFile] = [await freePort(), join(folder, 'nginx.conf'), join(folder, 'access.log')]
+  const [folder, port] = [temporaryFolder(t), await freePort()]
+  const logFile = join(folder, 'access.log')
   const server = adapted('nginx.conf', {
     'server 127.0.0.1:8000;': `server 127.0.0.1:${upstreamPort};`,
     'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
@@ -50,9 +56,7 @@ export async function startNginx(
     '/var/log/nginx/latchkey-error.log': join(folder, 'error.log'),
     ...replacements,
   })
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`)
-  writeFileSync(file, `pid ${folder}/pid; error_log stderr; events {}\nhttp {\n${temporary.join('\n')}\n${server}\n}\n`)
-  await start(t, port, 'nginx', ['-p', folder, '-c', file, '-g', 'daemon off;'])
+  await runNginx(t, folder, port, server)
   return { port, log: () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : '') }
 }
 
@@ -75,32 +79,61 @@ export async function startHaproxy(
     ...replacements,
   })
   writeFileSync(file, text)
-  return { port, log: await start(t, port, 'haproxy', ['-db', '-f', file]) }
+  return { port, log: await run(t, port, 'haproxy', ['-db', '-f', file]) }
 }
 
-/** The text of a file in deploy/ with some texts replaced. */
-export function adapted(name: string, replacements: Replacements): string {
-  let text = readFileSync(join(DEPLOY, name), 'utf8')
-  for (const [from, to] of Object.entries(replacements)) {
-    if (!text.includes(from)) throw new Error(`deploy/${name} does not have "${from}"`)
-    text = text.replaceAll(from, to)
-  }
-  return text
+/** Starts a proxy that asks Latchkey about each request, with its example in deploy/ but without TLS. Returns its port. */
+export type StartProxy = (t: TestContext, ports: { readonly check: number; readonly product: number }) => Promise<number>
+
+function forwardAuthExample(name: string, { check, product }: Parameters<StartProxy>[1], replacements: Replacements): string {
+  return adapted(name, { '127.0.0.1:8000': `127.0.0.1:${check}`, '127.0.0.1:3000': `127.0.0.1:${product}`, ...replacements })
 }
 
-async function start(t: TestContext, port: number, command: string, args: readonly string[]): Promise<() => string> {
-  const child = spawn(command, args)
+export const PROXIES: Readonly<Record<string, StartProxy>> = {
+  async nginx(t, ports) {
+    const port = await freePort()
+    const server = forwardAuthExample('forward-auth.nginx.conf', ports, {
+      'listen 443 ssl;': `listen 127.0.0.1:${port};`,
+      'ssl_certificate /etc/ssl/app.example.com.pem;': '',
+      'ssl_certificate_key /etc/ssl/app.example.com.key;': '',
+    })
+    await runNginx(t, temporaryFolder(t), port, `access_log off;\n${server}`)
+    return port
+  },
+  async Caddy(t, ports) {
+    const folder = temporaryFolder(t)
+    const [port, file] = [await freePort(), join(folder, 'Caddyfile')]
+    const site = forwardAuthExample('forward-auth.Caddyfile', ports, {
+      'app.example.com {': `http://127.0.0.1:${port}, http://app.example.com:${port} {`,
+    })
+    writeFileSync(file, `{\n\tadmin off\n}\n${site}`)
+    await run(t, port, 'caddy', ['run', '--adapter', 'caddyfile', '--config', file], { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder })
+    return port
+  },
+}
+
+async function runNginx(t: TestContext, folder: string, port: number, server: string): Promise<void> {
+  chmodSync(folder, 0o755)
+  const file = join(folder, 'nginx.conf')
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`)
+  writeFileSync(file, `pid ${folder}/pid; error_log stderr; events {}\nhttp {\n${temporary.join('\n')}\n${server}\n}\n`)
+  await run(t, port, 'nginx', ['-p', folder, '-c', file, '-g', 'daemon off;'])
+}
+
+async function run(t: TestContext, port: number, command: string, args: readonly string[], env = {}): Promise<() => string> {
+  const child = spawn(command, args, { env: { ...process.env, ...env } })
   t.after(() => child.kill('SIGTERM'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   await until(`${command} answers`, async () => {
     if (child.exitCode !== null) throw new Error(`${command} exited: ${output}`)
-    return (await send(port, 'GET', '/heartbeat').catch(() => undefined)) !== undefined
+    // A proxy that expects TLS answers this too, with an error or by closing the connection.
+    return request(port, '/heartbeat').then(Boolean, () => false)
   })
   return () => output
 }
 
-/** Sends one request on a new connection. The path is sent unchanged. */
+/** Sends one request on a new connection with TLS. The path is sent unchanged. */
 export function send(port: number, method: string, path: string, headers: Record<string, string> = {}, body = ''): Promise<ProxyResponse> {
   return receive({ port, host: '127.0.0.1', method, path, headers, rejectUnauthorized: false, agent: false }, body)
 }
@@ -120,11 +153,18 @@ export function sendFrom(
 
 function receive(options: RequestOptions, body: string): Promise<ProxyResponse> {
   return new Promise((resolve, reject) => {
-    const sent = request(options, async (response) => {
+    const sent = requestTls(options, async (response) => {
       resolve({ status: response.statusCode ?? 0, headers: response.headers, body: await readAll(response) })
     })
     sent.on('error', reject).end(body)
   })
+}
+
+/** Sends a request without TLS, with header lines in any spelling and any number. */
+export function request(port: number, path: string, headerLines: readonly string[] = [], method = 'GET', body = '') {
+  const length = body === '' ? [] : [`Content-Length: ${body.length}`]
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: app.example.com', 'Connection: close', ...length, ...headerLines]
+  return sendBytes(port, `${lines.join('\r\n')}\r\n\r\n${body}`, false)
 }
 
 /** Sends bytes that need not be HTTP, and reads the response until the proxy closes the connection. */

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { pino } from 'pino'
-import type { Dispatcher } from '../../../src/delivery/dispatcher.ts'
 import { createMailDispatcher, type MailDispatcherParts } from '../../../src/delivery/mail/mail.delivery.ts'
 import { MailError, type MailMessage, type MailTransport } from '../../../src/delivery/mail/transport.ts'
 import { statement } from '../../../src/storage/database.ts'
+import { until } from '../app/eventually.ts'
 import type { TestApp } from '../app/start-app.ts'
 
 const OUTBOX = statement<{
@@ -22,22 +21,14 @@ export function outboxRows({ db }: TestApp) {
 }
 
 /** A transport whose deliveries the test completes. */
-export type HeldTransport = MailTransport & {
-  readonly sent: MailMessage[]
-  /** The running deliveries, oldest first. */
-  readonly pending: { accept(): void; refuse(error: MailError): void }[]
-  /** Resolves when that many deliveries are running. */
-  untilPending(count: number): Promise<void>
-}
-
-export function createHeldTransport(): HeldTransport {
+export function createHeldTransport() {
   const sent: MailMessage[] = []
-  const pending: HeldTransport['pending'] = []
-  const changes = new EventTarget()
+  /** The running deliveries, oldest first. */
+  const pending: { accept(): void; refuse(error: MailError): void }[] = []
   return {
     sent,
     pending,
-    send(message) {
+    send(message: MailMessage): Promise<void> {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const leave = () => pending.splice(pending.indexOf(held), 1)
       const held = {
@@ -52,17 +43,14 @@ export function createHeldTransport(): HeldTransport {
         },
       }
       pending.push(held)
-      changes.dispatchEvent(new Event('change'))
       return promise
     },
     check: async () => undefined,
     async close() {
       for (const held of [...pending]) held.refuse(new MailError('server', 'closed'))
     },
-    async untilPending(count) {
-      const signal = AbortSignal.timeout(60_000)
-      while (pending.length < count) await once(changes, 'change', { signal })
-    },
+    /** Resolves when that many deliveries are running. */
+    untilPending: (count: number) => until(`${count} deliveries are running`, () => pending.length >= count),
   }
 }
 
@@ -89,7 +77,7 @@ export function openPostOffice(
   { db, services, config, clock }: TestApp,
   transport: MailTransport,
   options: Partial<MailDispatcherParts> = {},
-): { dispatcher: Dispatcher; logged: string[] } {
+) {
   const logged: string[] = []
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
   const parts = { db, tokens: services.tokens, transport, letterhead: () => config, now: clock.now, logger, ...options }

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { boundPort } from '../../../src/shared/addresses.ts'
+import { eventually } from '../app/eventually.ts'
 import { type ReceivedMail, readMail } from '../app/mailbox.ts'
 
-export type Delivery = {
+type Delivery = {
   readonly from: string
   readonly to: string[]
   readonly user: string | undefined
@@ -12,16 +14,9 @@ export type Delivery = {
   readonly mail: ReceivedMail
 }
 
-export type SmtpPeer = {
-  readonly port: number
-  readonly url: string
-  readonly deliveries: Delivery[]
-  /** The number of connections to it. */
-  connections(): number
-  stop(): Promise<void>
-}
+export type SmtpPeer = Awaited<ReturnType<typeof startSmtpPeer>>
 
-export type SmtpPeerOptions = {
+type SmtpPeerOptions = {
   readonly port?: number
   /** The reply that rejects RCPT TO. */
   readonly refuseRecipient?: (address: string) => string | undefined
@@ -34,7 +29,7 @@ export type SmtpPeerOptions = {
 }
 
 /** A real SMTP server on a real socket. */
-export async function startSmtpPeer(t: TestContext, options: SmtpPeerOptions = {}): Promise<SmtpPeer> {
+export async function startSmtpPeer(t: TestContext, options: SmtpPeerOptions = {}) {
   const deliveries: Delivery[] = []
   const sockets = new Set<Socket>()
   let connections = 0
@@ -50,10 +45,10 @@ export async function startSmtpPeer(t: TestContext, options: SmtpPeerOptions = {
         chunks.push(chunk)
         if (reply === 'drop') for (const socket of sockets) socket.destroy()
       })
-      stream.on('end', () => {
+      stream.on('end', async () => {
         if (reply !== undefined) return callback(toReply(reply))
         const { mailFrom, rcptTo } = session.envelope
-        const mail = readMail(Buffer.concat(chunks).toString('utf8'))
+        const mail = await readMail(Buffer.concat(chunks))
         const from = mailFrom === false ? '' : mailFrom.address
         deliveries.push({ from, to: rcptTo.map(({ address }) => address), user: session.user, secure: session.secure, mail })
         later(callback)
@@ -67,7 +62,7 @@ export async function startSmtpPeer(t: TestContext, options: SmtpPeerOptions = {
     sockets.add(socket)
   })
   await once(listener, 'listening')
-  const port = portOf(listener.address())
+  const port = boundPort(listener)
   const stop = async () => {
     // Node.js crashes if the socket below a TLS connection is destroyed after a handshake that failed. The server closes those itself.
     if (!options.tls?.fromTheStart) for (const socket of sockets) socket.destroy()
@@ -97,28 +92,10 @@ function toReply(reply: string | undefined): Error | null {
   return reply === undefined ? null : Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
 }
 
-/** A server that accepts connections and hands them to the test. */
-export async function startRawPeer(
-  t: TestContext,
-  onConnection: (socket: Socket) => void,
-): Promise<{ port: number; url: string; stop(): Promise<void> }> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    onConnection(socket)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const stop = async () => {
-    for (const socket of sockets) socket.destroy()
-    if (server.listening) await new Promise((done) => server.close(done))
-  }
-  t.after(stop)
-  const port = portOf(server.address())
-  return { port, url: `smtp://localhost:${port}`, stop }
-}
-
-function portOf(address: ReturnType<Socket['address']> | string | null): number {
-  if (address === null || typeof address === 'string' || !('port' in address)) throw new Error('not listening')
-  return address.port
+/** The code in the newest mail with a link to this path, as soon as it has arrived. */
+export function codeFor({ deliveries }: SmtpPeer, email: string, path: string): Promise<string> {
+  return eventually(
+    `a mail with ${path} for ${email}`,
+    async () => deliveries.findLast(({ to, mail }) => String(to) === email && mail.link.includes(path))?.mail.code,
+  )
 }

@@ -1,10 +1,8 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { text as readAll } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
-import type { Dispatcher } from '../../../src/delivery/dispatcher.ts'
 import {
   type AttemptOutcome,
   createWebhookDispatcher,
@@ -15,7 +13,8 @@ import { type Queries, statement } from '../../../src/storage/database.ts'
 import { insertWebhook } from '../../../src/storage/repositories/webhooks/webhook.repository.ts'
 import { until } from '../app/eventually.ts'
 import { startApp, type TestApp } from '../app/start-app.ts'
-import type { DatabaseKind } from '../databases/databases.ts'
+import { type ContractContext, type DatabaseKind, freshDatabase } from '../databases/databases.ts'
+import { listen } from './listen.ts'
 
 export const WEBHOOK_SECRET = 'whsec_kL7aPz0nT2wVbXq5Jc8dRfYgHs3uMe1o'
 
@@ -45,14 +44,7 @@ export async function startReceiver(t: TestContext, { port = 0, tls }: ReceiverO
   const listener: RequestListener = (request, response) => void read(request).then((webhook) => accept(webhook, response))
   const server = tls ? createTlsServer(tls, listener) : createServer(listener)
   server.on('connection', () => connections++)
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  const stop = async () => {
-    server.closeAllConnections()
-    if (server.listening) await new Promise((done) => server.close(done))
-  }
-  t.after(stop)
-  const bound = (server.address() as AddressInfo).port
+  const { port: bound, stop } = await listen(t, server, port)
   const receiver: Receiver = {
     url: tls ? `https://localhost:${bound}/hooks` : `http://127.0.0.1:${bound}/hooks?team=7`,
     port: bound,
@@ -69,8 +61,7 @@ export async function startReceiver(t: TestContext, { port = 0, tls }: ReceiverO
 }
 
 async function read(request: IncomingMessage): Promise<ReceivedWebhook> {
-  let text = ''
-  for await (const chunk of request.setEncoding('utf8')) text += chunk
+  const text = await readAll(request)
   return { headers: request.headers, text, body: JSON.parse(text) }
 }
 
@@ -100,35 +91,20 @@ export async function enqueueWebhook(db: Queries, event: WebhookEvent): Promise<
   await db.run(insert, ...values)
 }
 
-export type WebhookApp = TestApp & {
-  readonly receiver: Receiver
-  readonly webhooks: Dispatcher
-  /** The lines that the dispatcher logs. */
-  readonly webhookLog: string[]
-  readonly attempts: AttemptOutcome[]
-}
+export type WebhookApp = Awaited<ReturnType<typeof startWebhookApp>>
 
-export type WebhookAppOptions = {
-  readonly env?: Readonly<Record<string, string>>
-  readonly dispatcher?: Partial<WebhookDispatcherParts>
-}
+type WebhookAppOptions = { readonly env?: Readonly<Record<string, string>>; readonly dispatcher?: Partial<WebhookDispatcherParts> }
 
 /** A service that sends webhooks to a receiver, when the test drains its dispatcher. */
-export async function startWebhookApp(
-  t: TestContext & { database?: DatabaseKind },
-  { env = {}, dispatcher = {} }: WebhookAppOptions = {},
-): Promise<WebhookApp> {
+export async function startWebhookApp(t: TestContext & { database?: DatabaseKind }, { env = {}, dispatcher = {} }: WebhookAppOptions = {}) {
   const receiver = await startReceiver(t)
   const testApp = await startApp(t, { env: { WEBHOOK_URL: receiver.url, WEBHOOK_SECRET, ...env } })
   return { ...testApp, receiver, ...openWebhooks(t, testApp, dispatcher) }
 }
 
 /** A dispatcher on the database of the service, like that of another process. */
-export function openWebhooks(
-  t: TestContext,
-  { db, config, clock }: TestApp,
-  options: Partial<WebhookDispatcherParts> = {},
-): Pick<WebhookApp, 'webhooks' | 'webhookLog' | 'attempts'> {
+export function openWebhooks(t: TestContext, { db, config, clock }: TestApp, options: Partial<WebhookDispatcherParts> = {}) {
+  /** The lines that the dispatcher logs. */
   const webhookLog: string[] = []
   const attempts: AttemptOutcome[] = []
   const logger = pino({ level: 'info' }, { write: (line: string) => void webhookLog.push(line) })
@@ -149,4 +125,10 @@ export function openWebhooks(
 /** Waits until the receiver has so many webhooks. */
 export async function untilReceived({ received }: Receiver, count: number, deadlineMs?: number): Promise<void> {
   await until(`${count} webhooks arrive`, () => received.length >= count, deadlineMs)
+}
+
+/** The settings of a service in its own process that sends webhooks to a receiver. */
+export async function webhookSettings(t: ContractContext, receiver: Receiver): Promise<Record<string, string>> {
+  const { setting } = await freshDatabase(t, t.database)
+  return { DATABASE_URL: setting, WEBHOOK_URL: receiver.url, WEBHOOK_SECRET, LOG_LEVEL: 'trace', SMTP_URL: 'smtp://127.0.0.1:9' }
 }

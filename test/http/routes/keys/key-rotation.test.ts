@@ -8,8 +8,7 @@ import { isWellFormedApiKey } from '../../../../src/security/api-key-secret.ts'
 import { statement } from '../../../../src/storage/database.ts'
 import { type Actor, admin, type KeyHolder, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
-import { secondApp } from '../../../support/app/second-app.ts'
-import { startApp, type TestApp } from '../../../support/app/start-app.ts'
+import { secondApp, startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 
 const RETIRING = statement<{ count: number }>('select count(*) as count from retiring_secrets')

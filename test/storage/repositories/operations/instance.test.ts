@@ -2,17 +2,19 @@ import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as plainTest } from 'node:test'
+import type { DatabaseTarget } from '../../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../../src/storage/open.ts'
 import { readInstanceId } from '../../../../src/storage/repositories/operations/instance.repository.ts'
-import { type ContractContext, emptyPostgres, freshDatabase, temporaryFolder, test } from '../../../support/databases/databases.ts'
+import { type ContractContext, freshDatabase, temporaryFolder, test } from '../../../support/databases/databases.ts'
+import { emptyDatabase } from '../../../support/databases/later-schema.ts'
 
 async function newDatabase(t: ContractContext) {
-  const target = t.database === 'sqlite' ? await freshDatabase(t, 'sqlite') : { kind: 'postgres' as const, url: await emptyPostgres(t) }
+  const target = await emptyDatabase(t, t.database)
   await migrate(target)
   return target
 }
 
-async function idOf(target: Awaited<ReturnType<typeof newDatabase>>): Promise<string> {
+async function idOf(target: DatabaseTarget): Promise<string> {
   const db = await openDatabase(target)
   try {
     return await readInstanceId(db)

@@ -109,8 +109,7 @@ const LARGE_TABLE = 'set enable_seqscan = off; set enable_indexscan = off'
 
 plainTest('PostgreSQL finds an address by its local part, because many users may share all parts of it', async (t) => {
   const target = await freshDatabase(t, 'postgres')
-  assert.ok(target.kind === 'postgres')
-  const sql = postgres(target.url, { max: 1, onnotice: () => undefined })
+  const sql = postgres(target.setting, { max: 1, onnotice: () => undefined })
   t.after(() => sql.end())
   await sql.unsafe(NAMESAKES).simple()
   // As in a database that is upgraded: nothing but the migration analyses the table.
