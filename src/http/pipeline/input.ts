@@ -120,7 +120,7 @@ export function isForm({ mediaType }: FastifyRequest): boolean {
 
 type BodyParser = (body: Buffer, contentType: string) => unknown
 
-/** By content type: a function that throws if it cannot read the body, and what the client is told then. */
+/** How the body of each content type is read, and the message if it cannot be. */
 const PARSERS: Readonly<Record<string, readonly [parse: BodyParser, message: IssueMessage]>> = {
   [JSON_TYPE]: [(body) => JSON.parse(utf8.decode(body)), MESSAGES.jsonInvalid],
   [URLENCODED_TYPE]: [parseForm, MESSAGES.formInvalid],
