@@ -3,7 +3,7 @@ import { Refusal } from '../../model/refusal.ts'
 import type { User } from '../../model/user.ts'
 import type { Claims, TokenKind, Tokens } from '../../security/token.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
+import { findSecretOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 import type { AuthFailureReason, AuthMethod, Observer } from '../operations/observer.ts'
 
@@ -24,7 +24,7 @@ async function requireSession(db: Reads, { user, sessionId }: Caller, now: numbe
 
 /** Like requireCaller(), for a key. Its expiry may have changed since authentication too. */
 export async function requireKey(db: Reads, { hash }: KeyCredential, now: number): Promise<KeyOwner> {
-  const found = (await findKeyOwner(db, hash)) ?? (await findRetiringKeyOwner(db, hash, now))
+  const found = await findSecretOwner(db, hash, now)
   if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted or rotated since authentication')
   if (found.user.banned) throw new Refusal('key_invalid', 'banned since authentication')
   if (!found.isActive) throw new Refusal('key_inactive', 'the key was disabled since authentication')

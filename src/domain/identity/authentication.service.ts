@@ -1,7 +1,7 @@
 import type { Caller } from '../../model/caller.ts'
 import { Refusal, type RefusalCode } from '../../model/refusal.ts'
 import { hashApiKey, isWellFormedApiKey } from '../../security/api-key-secret.ts'
-import { findKeyOwner, findRetiringKeyOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
+import { findSecretOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
 import { findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { readToken } from '../changes/callers.ts'
 import type { DomainParts } from '../changes/changes.ts'
@@ -52,7 +52,7 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
     async byKey(secret: string): Promise<Caller> {
       if (!isWellFormedApiKey(secret)) throw keyRefused('invalid_format')
       const hash = hashApiKey(secret)
-      const owner = (await findKeyOwner(reads, hash)) ?? (await findRetiringKeyOwner(reads, hash, now()))
+      const owner = await findSecretOwner(reads, hash, now())
       if (owner === undefined) throw keyRefused('not_found')
       const { user, keyId: id, access, scopes, expiresAt } = owner
       if (user.banned) throw keyRefused('user_banned')

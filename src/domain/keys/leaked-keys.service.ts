@@ -1,14 +1,7 @@
 import type { Origin } from '../../model/caller.ts'
 import type { User } from '../../model/user.ts'
 import { hashApiKey, hideApiKeys, isWellFormedApiKey } from '../../security/api-key-secret.ts'
-import type { Reads } from '../../storage/database.ts'
-import {
-  deleteRetiringSecrets,
-  disableApiKey,
-  findKeyOwner,
-  findRetiringKeyOwner,
-  type KeyOwner,
-} from '../../storage/repositories/keys/key.repository.ts'
+import { deleteRetiringSecrets, disableApiKey, findSecretOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
 import { lockAccounts } from '../../storage/repositories/users/user.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import { hasExpired } from './keys.service.ts'
@@ -25,15 +18,11 @@ export type FoundKey = { readonly keyId: string; readonly owner: User; readonly 
 export type LeakedKeys = ReturnType<typeof createLeakedKeys>
 
 export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>) {
-  async function findOwner(db: Reads, hash: string): Promise<KeyOwner | undefined> {
-    return (await findKeyOwner(db, hash)) ?? (await findRetiringKeyOwner(db, hash, now()))
-  }
-
   async function disable(origin: Origin, hash: string, userId: number, url: string | undefined): Promise<void> {
     await changes.withoutCaller(origin, async (tx) => {
       await lockAccounts(tx, userId, userId)
       // Since it was found, the key may have been deleted, or the secret may have ended with a rotation.
-      const owner = await findOwner(tx, hash)
+      const owner = await findSecretOwner(tx, hash, now())
       if (owner === undefined) return
       await deleteRetiringSecrets(tx, owner.keyId)
       if (await disableApiKey(tx, owner.keyId))
@@ -44,7 +33,7 @@ export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'rea
   async function check(origin: Origin, { token, url }: FoundToken): Promise<boolean> {
     if (!isWellFormedApiKey(token)) return false
     const hash = hashApiKey(token)
-    const owner = await findOwner(reads, hash)
+    const owner = await findSecretOwner(reads, hash, now())
     if (owner?.isActive) await disable(origin, hash, owner.user.id, url)
     return owner !== undefined
   }
@@ -58,7 +47,7 @@ export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'rea
   return {
     /** The key that has this secret, current or retiring; undefined if no key of this service has it. */
     async find(token: string): Promise<FoundKey | undefined> {
-      const owner = isWellFormedApiKey(token) ? await findOwner(reads, hashApiKey(token)) : undefined
+      const owner = isWellFormedApiKey(token) ? await findSecretOwner(reads, hashApiKey(token), now()) : undefined
       return owner && { keyId: owner.keyId, owner: owner.user, state: stateOf(owner) }
     },
     /** Disables every key among the findings. Says for each finding whether it is a key of this service, disabled before or not. */

@@ -83,6 +83,11 @@ export function findRetiringKeyOwner(db: Reads, keyHash: string, now: number): P
   return db.first(FIND_RETIRING_OWNER, keyHash, now)
 }
 
+/** The owner of a key by its current secret or, if it has not ended yet, a former one. */
+export async function findSecretOwner(db: Reads, keyHash: string, now: number): Promise<KeyOwner | undefined> {
+  return (await findKeyOwner(db, keyHash)) ?? (await findRetiringKeyOwner(db, keyHash, now))
+}
+
 export const countApiKeys = counts<Reads, [userId: number]>('select count(*) as count from api_keys where user_id = $1')
 
 /** Records a use, unless one after `unlessUsedAfter` is recorded already. */
