@@ -33,7 +33,7 @@ import { readVersion } from './shared/program.ts'
 import type { MonitoredDatabase } from './storage/open.ts'
 import { findOldestUnsealed } from './storage/repositories/audit/event-seal.repository.ts'
 import { measureOutbox as measureMails } from './storage/repositories/mail/mail.repository.ts'
-import { ping, readInstanceId } from './storage/repositories/operations/instance.repository.ts'
+import { ping, readInstanceId } from './storage/repositories/operations/operations.repository.ts'
 import { measureWebhooks } from './storage/repositories/webhooks/webhook.repository.ts'
 
 type ObservationParts = {

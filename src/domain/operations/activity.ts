@@ -1,6 +1,6 @@
 import { ACTIVITY_MERGES, ACTIVITY_NAMES, type Activity, type ActivityPeriod } from '../../model/activity.ts'
 import type { Database } from '../../storage/database.ts'
-import { addActivity, MINUTE_MS, QUARTER_MS, readActivity } from '../../storage/repositories/operations/activity.repository.ts'
+import { addActivity, MINUTE_MS, QUARTER_MS, readActivity } from '../../storage/repositories/operations/operations.repository.ts'
 
 /** What the process has counted since its start. */
 export type ActivityTotals = Omit<Activity, 'slowestUs' | 'longestQueue'>

@@ -11,7 +11,7 @@ import {
   holdSecrets,
   recordSecretUse,
   releaseSecrets,
-} from '../../storage/repositories/operations/secret-use.repository.ts'
+} from '../../storage/repositories/operations/operations.repository.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 
 export type SecretUse = ReturnType<typeof createSecretUse>

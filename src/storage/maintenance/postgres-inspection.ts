@@ -1,7 +1,7 @@
 import type { DatabaseTarget } from '../database.ts'
 import { openDatabase } from '../open.ts'
 import { parseAddress, withConnection } from '../postgres/connections.ts'
-import { readInstanceId } from '../repositories/operations/instance.repository.ts'
+import { readInstanceId } from '../repositories/operations/operations.repository.ts'
 
 export type PoolerState = {
   /** Whether the URL says that there is a pooler. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readInstanceId } from '../../../../src/storage/repositories/operations/instance.repository.ts'
+import { readInstanceId } from '../../../../src/storage/repositories/operations/operations.repository.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test as plainTest } from 'node:test'
 import type { DatabaseTarget } from '../../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../../src/storage/open.ts'
-import { readInstanceId } from '../../../../src/storage/repositories/operations/instance.repository.ts'
+import { readInstanceId } from '../../../../src/storage/repositories/operations/operations.repository.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../../../support/databases/databases.ts'
 import { emptyDatabase } from '../../../support/databases/later-schema.ts'
 
