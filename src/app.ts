@@ -12,7 +12,9 @@ import { apiKeyRoutes, keyLifecycleRoutes } from './http/routes/keys/key.routes.
 import { devMailRoutes } from './http/routes/mail/dev-mail.routes.ts'
 import { healthRoutes, metricsRoutes } from './http/routes/operations/operations.routes.ts'
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
+import { passkeyRoutes } from './http/routes/sign-in/passkey.routes.ts'
 import { passwordResetRoutes } from './http/routes/sign-in/password-reset.routes.ts'
+import { secondFactorRoutes } from './http/routes/sign-in/second-factor.routes.ts'
 import { accountRoutes, verificationRoutes } from './http/routes/sign-in/sign-in.routes.ts'
 import { emailChangeRoutes, selfDeletionRoutes, userAdministrationRoutes, userRoutes } from './http/routes/users/user.routes.ts'
 import { explorerRoutes } from './http/web/explorer/explorer.routes.ts'
@@ -91,6 +93,8 @@ export async function buildApp(config: Config, services: Services, parts: AppPar
     pageSteps: website.steps,
     blocklist,
     errorPage: pages.error,
+    secondFactorRule: config.secondFactor,
+    now: parts.now,
   }
   return createHttpApp(pipeline, (app, routes) => {
     app.addHook('onClose', async () => blocklist?.close())
@@ -144,10 +148,12 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }
   // Without it, the path answers as it does to any method that it does not have (405).
   if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)
   sessionRoutes(app, services.sessions)
+  secondFactorRoutes(app, { ...services, rule: config.secondFactor })
+  passkeyRoutes(app, services)
   userAdministrationRoutes(app, services.userAdministration)
   apiKeyRoutes(app, apiKeys)
   keyLifecycleRoutes(app, apiKeys, services.leakedKeys)
-  identityRoutes(app, services.introspection)
+  identityRoutes(app, services.introspection, config.secondFactor)
   offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, publicUrl.get)
   auditRoutes(app, services.audit)
 }

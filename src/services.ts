@@ -13,23 +13,27 @@ import { createLeakedKeys } from './domain/keys/leaked-keys.service.ts'
 import { createKnownNetworks } from './domain/limits/known-networks.ts'
 import { createLimiter } from './domain/limits/rate-limits.service.ts'
 import { createMailAdministration } from './domain/mail/mail-administration.service.ts'
-import { isNoticed } from './domain/mail/security-notices.ts'
+import { isNoticed, noticeRecoveryCode } from './domain/mail/security-notices.ts'
 import { NO_OBSERVER, type Observer } from './domain/operations/observer.ts'
 import { createSessionUse } from './domain/sessions/session-use.ts'
 import { createSessions } from './domain/sessions/sessions.service.ts'
 import { createFirstAdmin } from './domain/sign-in/first-admin.service.ts'
 import { createLogin } from './domain/sign-in/login.service.ts'
+import { createPasskeys } from './domain/sign-in/passkeys.service.ts'
 import { createPasswordProof } from './domain/sign-in/password-proof.ts'
 import { createPasswordReset } from './domain/sign-in/password-reset.service.ts'
 import { createRegistration } from './domain/sign-in/registration.service.ts'
+import { createSecondFactor } from './domain/sign-in/second-factor.service.ts'
 import { createSelfDeletion } from './domain/sign-in/self-deletion.service.ts'
 import { createEmailChanges } from './domain/users/email-changes.service.ts'
 import { createUserAdministration } from './domain/users/user-administration.service.ts'
 import { createUserDirectory } from './domain/users/user-directory.service.ts'
 import { createUsers } from './domain/users/users.service.ts'
-import { PAGE_LIMITS } from './domain/values/rate-limits.ts'
+import { CODE_LIMITS, PAGE_LIMITS } from './domain/values/rate-limits.ts'
 import { createWebhookAdministration } from './domain/webhooks/webhook-administration.service.ts'
+import type { Origin } from './model/caller.ts'
 import type { Event } from './model/event.ts'
+import { createChallenges } from './security/challenges.ts'
 import { createLimitKeys, type Secrets } from './security/derived-keys.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens } from './security/token.ts'
@@ -39,7 +43,7 @@ import { type Database, readsOf } from './storage/database.ts'
 
 export type ServiceSettings = Pick<
   Config,
-  'keyPrefix' | 'rateLimits' | 'securityNotices' | 'webhook' | 'consoleEnabled' | 'accountPagesEnabled' | 'host' | 'baseUrl'
+  'keyPrefix' | 'rateLimits' | 'securityNotices' | 'webhook' | 'consoleEnabled' | 'host' | 'baseUrl' | 'apiTitle' | 'relyingParty'
 >
 
 /** The dependencies of the services. Tests pass a clock that they control. */
@@ -67,7 +71,7 @@ export type Services = ReturnType<typeof createServices>
  */
 export function createServices(settings: ServiceSettings, parts: Parts) {
   const { db, now, secrets, firstAdminToken, observer = NO_OBSERVER, onMailQueued = () => undefined, onEvent = () => undefined } = parts
-  const { keyPrefix, rateLimits: limits, securityNotices, webhook: webhooks, consoleEnabled, accountPagesEnabled } = settings
+  const { keyPrefix, rateLimits: limits, securityNotices, webhook: webhooks, consoleEnabled } = settings
   const reads = readsOf(db)
   const lists = readsOf(db.lists)
   const changes = createChanges({
@@ -88,14 +92,18 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
   const sessionUse = once(() => createSessionUse(db, now))
   const failedLogins = once(() => createFailedLogins(changes, now))
   const proof = once(() => createPasswordProof({ ...common, passwords: passwords(), noteFailedLogin: failedLogins().note }))
-  const keyOf = once(() => createLimitKeys(secrets()))
-  const known = once(() => {
-    const isUsed = consoleEnabled || accountPagesEnabled || limits['login:account'] !== undefined
-    return createKnownNetworks({ db, keyOf: keyOf(), now, isUsed })
+  const secondFactor = once(() => createSecondFactor({ ...common, secrets: secrets(), issuer: settings.apiTitle }))
+  const passkeys = once(() => {
+    const { relyingParty } = settings
+    const noteFailure = (userId: number, origin: Origin) => failedLogins().note(userId, origin, 'factor.failed')
+    return relyingParty && createPasskeys({ ...common, challenges: createChallenges(secrets(), now), relyingParty, noteFailure })
   })
+  const keyOf = once(() => createLimitKeys(secrets()))
+  const known = once(() => createKnownNetworks({ db, keyOf: keyOf(), now }))
   const rule = once(() => ({ limits, keyOf: keyOf() }))
   const pageRule = { limits: PAGE_LIMITS, keyOf: (...names: readonly string[]) => keyOf()('pages', ...names) }
   const limiter = once(() => createLimiter({ db, rules: [rule()], known: known(), observer, now }))
+  const codeLimiter = once(() => createLimiter({ db, rules: [{ limits: CODE_LIMITS, keyOf: keyOf() }], known: known(), observer, now }))
   // Guesses on the pages count for the limits of the settings too: those could otherwise be avoided by signing in there.
   const pageLimiter = once(() => createLimiter({ db, rules: [pageRule, rule()], known: known(), observer, now }))
 
@@ -117,7 +125,21 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
         passwords: passwords(),
         token: consoleEnabled && isLocalService(settings) ? firstAdminToken : undefined,
       }),
-    login: () => createLogin({ ...signing(), proof: proof(), noteFailedLogin: failedLogins().note }),
+    login: () =>
+      createLogin({
+        ...signing(),
+        proof: proof(),
+        secondFactor: secondFactor(),
+        passkeys: passkeys(),
+        codeLimiter: codeLimiter(),
+        noteFailure: failedLogins().note,
+        noticeRecovery: async (tx, userId) => {
+          if (securityNotices) await noticeRecoveryCode(tx, userId, now())
+        },
+      }),
+    secondFactor,
+    /** Undefined where browsers accept none: see relyingParty. */
+    passkeys,
     passwordReset: () => createPasswordReset(signing()),
     users: () => createUsers({ ...signing(), limiter: limiter() }),
     emailChanges: () => createEmailChanges({ ...common, tokens: tokens() }),

@@ -5,6 +5,7 @@ import { rateLimitsText } from '../domain/values/rate-limits.ts'
 import { codeOf } from '../shared/errors.ts'
 import { COMMAND } from '../shared/program.ts'
 import type { DatabaseTarget } from '../storage/database.ts'
+import { relyingPartyOf } from './relying-party.ts'
 import { FIELDS, nameOf, readSettings, type SettingValues } from './settings.ts'
 import type { Environment } from './values.ts'
 import { ALL_EVENTS, type WebhookSettings } from './webhook.ts'
@@ -27,7 +28,10 @@ export class ConfigError extends Error {
 export function loadConfig(env: Environment) {
   const errors: string[] = []
   const values = readSettings(env, errors)
-  const { databaseUrl, databaseReadUrl, adminEmail, adminPassword, webhookUrl, webhookSecret, webhookEvents, ...others } = values
+  const { databaseUrl, databaseReadUrl, adminEmail, adminPassword, webhookUrl, webhookSecret, webhookEvents, ...rest } = values
+  const { passkeyRpId, passkeyOrigins = [], ...others } = rest
+  const baseUrl = others.baseUrl ?? `http://localhost:${others.port}`
+  const relyingParty = relyingPartyOf({ ...others, baseUrl, id: passkeyRpId, origins: passkeyOrigins }, errors)
   errors.push(...findContradictions(env, values))
   const placeOf = (error: string) => FIELDS.findIndex((field) => error.startsWith(`${nameOf(field)}:`))
   if (errors.length > 0) throw new ConfigError(errors.toSorted((one, other) => placeOf(one) - placeOf(other)))
@@ -37,7 +41,9 @@ export function loadConfig(env: Environment) {
       databaseUrl.kind === 'sqlite' || databaseReadUrl === undefined ? databaseUrl : { ...databaseUrl, replicaUrl: databaseReadUrl },
     ),
     secretKeyFallbacks: Object.freeze(others.secretKeyFallbacks ?? []),
-    baseUrl: others.baseUrl ?? `http://localhost:${others.port}`,
+    baseUrl,
+    // Where passkeys work; undefined where browsers accept none.
+    relyingParty,
     corsOrigins: Object.freeze(others.corsOrigins),
     admin: adminEmail && adminPassword ? Object.freeze({ email: adminEmail, password: adminPassword }) : undefined,
     webhook: webhookUrl && webhookSecret ? webhookOf(webhookUrl, webhookSecret, webhookEvents) : undefined,
@@ -89,12 +95,14 @@ const SECRET_NAME = /SECRET|PASSWORD|TOKEN|_KEY$|^(?:DATABASE|DATABASE_READ|SMTP
 const WITH_CREDENTIALS = /:\/\/[^/]*@/
 
 /** The settings that a service runs with, by their names in the environment. Whatever looks like a secret has no value here. */
-export function describeSettings({ database, admin, webhook, ...config }: Config) {
+export function describeSettings({ database, admin, webhook, relyingParty, ...config }: Config) {
   const values: Readonly<Record<keyof SettingValues, unknown>> = {
     ...config,
     databaseUrl: database.kind === 'sqlite' ? `sqlite:${database.file}` : database.url,
     databaseReadUrl: database.kind === 'postgres' ? database.replicaUrl : undefined,
     rateLimits: rateLimitsText(config.rateLimits),
+    passkeyRpId: relyingParty?.id,
+    passkeyOrigins: relyingParty?.origins,
     adminEmail: admin?.email,
     adminPassword: admin?.password,
     webhookUrl: webhook?.url,

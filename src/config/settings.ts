@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { SecondFactorRule } from '../domain/identity/requirements.ts'
 import { parseEmail } from '../domain/values/email.ts'
 import { DEFAULT_KEY_PREFIX, isKeyPrefix, isPassword } from '../domain/values/limits.ts'
 import { parseRateLimits } from '../domain/values/rate-limits.ts'
@@ -87,6 +88,18 @@ export const SETTINGS = {
   rateLimits: setting(parseRateLimits, 'off', '`standard`, or a list such as `login:ip=30/m`; see [rate limits](#rate-limits)'),
   passwordBlocklist: setting(parseBlocklist, 'none', '`common`, or a file; see [breached passwords](#breached-passwords)'),
   securityNotices: setting(parseBoolean, 'false', 'mails users about changes of the security of their accounts; see [notices](#notices)'),
+  secondFactor: setting(
+    oneOf<SecondFactorRule>('optional', 'admins', 'everybody'),
+    'optional',
+    'who needs a second factor: `optional`, `admins` or `everybody`; see [second factor](#second-factor)',
+  ),
+  passkeyRpId: setting(
+    parseDomain,
+    undefined,
+    'the domain that passkeys belong to: the host of `BASE_URL` or a parent domain; see [passkeys](#passkeys)',
+    'the host of `BASE_URL`',
+  ),
+  passkeyOrigins: setting(parseOriginList, undefined, 'further origins whose pages may ask for passkeys, separated by commas'),
   confirmEmailChanges: setting(
     parseBoolean,
     'false',
@@ -106,7 +119,11 @@ export const SETTINGS = {
     '365',
     'days that [the audit trail](running.md#audit-trail) is kept; 0 keeps everything',
   ),
-  logLevel: setting(parseLogLevel, 'info', '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`'),
+  logLevel: setting(
+    oneOf<LogLevel>('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    'info',
+    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+  ),
   workers: setting(wholeNumber(1, 128), '1', 'the number of processes that share the port; one for each core that the service may use'),
 }
 
@@ -138,7 +155,6 @@ function readSetting(row: Setting<unknown>, name: string, env: Environment, erro
   return readSetting(row, name, {}, errors)
 }
 
-const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] satisfies LogLevel[]
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
 
 // An unquoted name must not contain a character that could end it or begin another address.
@@ -232,11 +248,23 @@ function originOf(text: string): string | undefined {
   return url !== null && /^https?:\/\/[^/\\?#@\s*]+\/?$/i.test(text) ? url.origin : undefined
 }
 
-function parseLogLevel(text: string): Parsed<LogLevel> {
-  const level = text.toLowerCase()
-  // The list contains exactly the members of LogLevel.
-  if (LOG_LEVELS.includes(level)) return { value: level as LogLevel }
-  return { error: `should be one of ${LOG_LEVELS.join(', ')}, is "${text}"` }
+function oneOf<Word extends string>(...words: readonly Word[]): Parse<Word> {
+  return (text) => {
+    const word = words.find((one) => one === text.toLowerCase())
+    return word === undefined ? { error: `should be one of ${words.join(', ')}, is "${text}"` } : { value: word }
+  }
+}
+
+function parseOriginList(text: string): Parsed<readonly string[]> {
+  const parsed = parseOrigins(text)
+  if ('error' in parsed) return { error: parsed.error.replace('* or ', '') }
+  return parsed.value === '*' ? { error: 'should be a comma list of origins, is "*"' } : { value: parsed.value }
+}
+
+function parseDomain(text: string): Parsed<string> {
+  const domain = text.toLowerCase()
+  if (HOST_NAME.test(domain) && isIP(domain) === 0) return { value: domain }
+  return { error: `should be a domain such as example.com, is "${text}"` }
 }
 
 function parseKeyPrefix(text: string): Parsed<string> {

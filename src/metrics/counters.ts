@@ -2,6 +2,7 @@ import type { ActivityCounts } from '../domain/operations/activity.ts'
 import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/operations/observer.ts'
 import { LIMIT_NAMES } from '../domain/values/rate-limits.ts'
 import { AUDITED_KINDS } from '../model/event.ts'
+import type { FactorMethod } from '../model/factor.ts'
 import { createRegistry, type Registry, type Series } from './registry.ts'
 
 const AUTH_METHODS: readonly AuthMethod[] = ['jwt', 'refresh_token', 'verify_email', 'password_reset', 'email_change']
@@ -25,8 +26,11 @@ const KEY_STATUSES: Readonly<Record<KeyValidationStatus, true>> = {
 }
 const LOGIN_STATUSES: readonly LoginStatus[] = ['success', 'invalid_password', 'banned', 'not_verified']
 
+const FACTOR_METHODS: readonly FactorMethod[] = ['totp', 'recovery_code', 'passkey']
+const FACTOR_STATUSES = ['success', 'invalid'] as const
+
 // The metrics are public: only accounts that exist have failed logins.
-const PUBLIC_KINDS = AUDITED_KINDS.filter((kind) => kind !== 'login.failed')
+const PUBLIC_KINDS = AUDITED_KINDS.filter((kind) => kind !== 'login.failed' && kind !== 'factor.failed')
 
 /** The prefix of every name (spec 4.5, rule 1). */
 export function metricNamespace(apiTitle: string): string {
@@ -41,12 +45,14 @@ function createObserver(registry: Registry, beforeCount: () => void) {
   const authFailures = registry.counter('auth_failures_total', 'Refused credentials, by kind and reason.', ['method', 'reason'])
   const keyValidations = registry.counter('api_key_validations_total', 'Presented API keys, by outcome.', ['status'])
   const loginAttempts = registry.counter('login_attempts_total', 'Login attempts, by outcome.', ['status'])
+  const factorAttempts = registry.counter('second_factor_attempts_total', 'Second factors, by method and outcome.', ['method', 'status'])
   const rateLimited = registry.counter('rate_limited_requests_total', 'Requests that exceeded a limit, by limit.', ['limit'])
   const auditEvents = registry.counter('audit_events_total', 'Recorded events of the audit trail, by kind.', ['kind'])
   const failures = byName(AUTH_METHODS, (method) => byName(AUTH_FAILURES, (reason) => authFailures(method, reason)))
   const keys = byName(Object.keys(KEY_STATUSES), keyValidations)
   const logins = byName(LOGIN_STATUSES, loginAttempts)
-  const limits = byName(LIMIT_NAMES, rateLimited)
+  const factors = byName(FACTOR_METHODS, (method) => byName(FACTOR_STATUSES, (status) => factorAttempts(method, status)))
+  const limits = byName([...LIMIT_NAMES, 'code:account'], rateLimited)
   const kinds = byName(PUBLIC_KINDS, auditEvents)
   const observer: Observer = {
     authFailure: (method, reason) => count(failures[method]?.[reason]),
@@ -55,6 +61,7 @@ function createObserver(registry: Registry, beforeCount: () => void) {
       beforeCount()
       count(logins[status])
     },
+    secondFactorAttempt: (method, status) => count(factors[method]?.[status]),
     limited: (limit) => count(limits[limit]),
     recorded: (kind) => count(kinds[kind]),
   }

@@ -17,6 +17,10 @@ export type Caller = {
   readonly key: KeyCredential | undefined
   /** When the access token or the key expires; for a former secret of a key, at the latest when its overlap ends. */
   readonly expiresAt: number | undefined
+  /** Whether the session has a second factor or, for a key, its owner. */
+  readonly secondFactor: boolean
+  /** When the session was opened or confirmed; never for a key. */
+  readonly confirmedAt: number | undefined
 }
 
 /** Where a change comes from. Recorded with the event of the change. */

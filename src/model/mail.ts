@@ -3,7 +3,18 @@ import { choice, computed, entity, flag, instant, integer, optional, text, type 
 /** Mails with a link that carries a token. `email_change` goes to the new address of an account, the others to its present one. */
 export const LINK_MAIL_KINDS = ['verify', 'reset', 'email_change'] as const
 /** Mails about a change of an account, to the address that the account had then. */
-export const NOTICE_KINDS = ['password_changed', 'email_changed', 'admin_role', 'key_leaked'] as const
+export const NOTICE_KINDS = [
+  'password_changed',
+  'email_changed',
+  'admin_role',
+  'key_leaked',
+  'factor_added',
+  'factor_removed',
+  'factor_reset',
+  'passkey_added',
+  'passkey_removed',
+  'recovery_code_used',
+] as const
 /**
  * Every mail that the service sends. A kind also has its texts (delivery/mail/messages.ts or notices.ts) and its placeholders
  * (delivery/mail/template.ts).

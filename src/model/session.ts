@@ -1,4 +1,7 @@
-import { computed, entity, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+import { computed, entity, type Field, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+import type { SignInMethod } from './factor.ts'
+
+const method: Field<SignInMethod> = text
 
 /** One login or registration. Its tokens work while its row exists and has not expired. */
 export const SESSION_ROW = entity('sessions', {
@@ -9,9 +12,12 @@ export const SESSION_ROW = entity('sessions', {
   // The address and the user agent of the login, so that people can recognise it. No rule depends on them.
   ip: optional(text),
   userAgent: optional(text),
+  method,
+  // Whether it was opened with a second factor, or confirmed with one later.
+  secondFactor: flag,
 })
 
-const { id, createdAt, expiresAt, ip, userAgent } = SESSION_ROW.fields
+const { id, createdAt, expiresAt, ip, userAgent, secondFactor } = SESSION_ROW.fields
 /** A session as its owner sees it. */
 export const SESSION = entity('sessions', {
   id,
@@ -21,7 +27,17 @@ export const SESSION = entity('sessions', {
   expiresAt,
   ip,
   userAgent,
+  method,
+  secondFactor,
+})
+
+/** What every request reads of its session. */
+export const SESSION_PROOF = entity('sessions', {
+  secondFactor,
+  // When its owner last showed who they are.
+  confirmedAt: computed(instant, 'coalesce(sessions.confirmed_at, sessions.created_at)'),
 })
 
 export type Session = ValuesOf<typeof SESSION_ROW.fields>
+export type SessionProof = ValuesOf<typeof SESSION_PROOF.fields>
 export type ListedSession = ValuesOf<typeof SESSION.fields>

@@ -1,4 +1,4 @@
-import { choice, entity, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+import { choice, computed, entity, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
 
 export type Role = 'user' | 'admin'
 
@@ -9,7 +9,16 @@ export const USER = entity('users', { id: integer, ...PROFILE.fields, role: choi
 /** What only lists, exports and the pages of an account read. An optional field of an account belongs here. */
 export const USER_DETAILS = entity('users', { createdAt: instant, lastLoginAt: optional(instant) })
 /** What only signing in and the use of mailed tokens may read. */
-export const USER_SECRETS = entity('users', { passwordHash: text, emailVersion: integer, resetVersion: integer })
+export const USER_SECRETS = entity('users', {
+  passwordHash: text,
+  emailVersion: integer,
+  resetVersion: integer,
+  // Whether a login asks for a code of an app, and the number of passkeys.
+  totp: flag,
+  passkeys: integer,
+})
+/** Whether the owner of an account has anything besides a password. */
+export const USER_FACTOR = entity('users', { secondFactor: computed(flag, '(users.totp or users.passkeys > 0)') })
 /** What derives from other fields: the key and the copies that searches read, and the kind of a hash that another system made. */
 export const USER_COPIES = entity('users', {
   emailKey: text,

@@ -77,9 +77,10 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
 
 /** The work of the service that no request waits for, besides mails and webhooks. */
 function createBackgroundWork({ auditRetentionDays }: Config, services: Services, { db, secrets, logger }: ServeParts) {
-  const { changes, signingKeys, now } = services
+  const { changes, signingKeys, secondFactor, now } = services
   const maintain = async () => {
     await signingKeys.maintain({ via: 'start' })
+    await secondFactor.reseal()
     await pruneEvents(db, secrets, auditRetentionDays, now)
   }
   return {

@@ -1,6 +1,7 @@
 import { KEY_ROW, RETIRING_SECRET } from '../model/api-key.ts'
 import { AUDIT_MARK, EVENT_SEAL, WRITTEN_EVENT } from '../model/audit.ts'
 import { snakeCase } from '../model/entity.ts'
+import { PASSKEY_ROW, TOTP_SECRET } from '../model/factor.ts'
 import { DELIVERY_FIELDS, QUEUED_MAIL } from '../model/mail.ts'
 import { SESSION_ROW } from '../model/session.ts'
 import { SECRET_USE, SIGNING_KEY } from '../model/signing-key.ts'
@@ -16,7 +17,10 @@ const DELIVERY_COLUMNS = Object.keys(DELIVERY_FIELDS).map(snakeCase)
  */
 export const TABLES = {
   users: USER_ROW.columnNames,
-  sessions: [...SESSION_ROW.columnNames, 'last_seen_at'],
+  sessions: [...SESSION_ROW.columnNames, 'last_seen_at', 'confirmed_at'],
+  totp_secrets: TOTP_SECRET.columnNames,
+  recovery_codes: ['user_id', 'code_hash'],
+  passkeys: PASSKEY_ROW.columnNames,
   api_keys: ['seq', ...KEY_ROW.columnNames],
   retiring_secrets: RETIRING_SECRET.columnNames,
   signing_keys: SIGNING_KEY.columnNames,

@@ -71,7 +71,10 @@ test('every error of the OpenAPI document has a code of its status, and every co
       }
       assert.ok(codes !== undefined && codes.length > 0, place)
       for (const code of codes) {
-        assert.equal(TABLE.get(code)?.status, Number(status), `${place} ${code}`)
+        assert.ok(
+          Object.values(ANSWERS).some((answer) => answer.code === code && answer.status === Number(status)),
+          `${place} ${code}`,
+        )
         seen.add(code)
       }
       // The examples of a 422 are named after what is wrong.

@@ -98,7 +98,7 @@ test('lists come from the replica, and who is calling from the primary; a replic
   const { db, notices, onStandby } = cluster
   const bob = await stopReplicaAtAda(cluster)
   await db.transaction((tx) => banUser(tx, bob))
-  assert.equal((await findSessionUser(db, 'bob', bob, 0))?.banned, true)
+  assert.equal((await findSessionUser(db, 'bob', bob, 0))?.user.banned, true)
   await until('the primary answers', async () => (await listed(db)).length === 2, DEADLINE_MS)
   await until('the lag is reported', async () => (await listed(db)).length === 2 && notices.length > 0, DEADLINE_MS)
   assertReason(notices, AWAY)

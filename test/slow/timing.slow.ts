@@ -56,7 +56,7 @@ test('a login and a password reset execute the same statements and hashes with a
   const { heard, services } = overheard(testApp)
   const work = async (email: string) => {
     heard.length = 0
-    await services.login.login(ORIGIN, email, 'a wrong password').catch(() => undefined)
+    await services.login.api.byPassword(ORIGIN, email, 'a wrong password').catch(() => undefined)
     await services.passwordReset.request(ORIGIN, email)
     await services.registration.resendVerification(ORIGIN, email)
     return [...heard]
@@ -105,7 +105,7 @@ test('with accounts of another system, a login executes the same statements and 
   const { heard, services } = overheard(testApp)
   const work = async (email: string) => {
     heard.length = 0
-    await services.login.login(ORIGIN, email, 'a wrong password').catch(() => undefined)
+    await services.login.api.byPassword(ORIGIN, email, 'a wrong password').catch(() => undefined)
     return [...heard]
   }
   const unknown = await work(newEmail())

@@ -7,10 +7,9 @@ import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import { emailKey } from '../../src/domain/values/email.ts'
 import { Refusal } from '../../src/model/refusal.ts'
-import type { Session } from '../../src/model/session.ts'
 import { type Database, declaredStatements, statement, UniqueViolation } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/open.ts'
-import { findSessionUser, insertSession } from '../../src/storage/repositories/sessions/session.repository.ts'
+import { findSessionUser, insertSession, type NewSession } from '../../src/storage/repositories/sessions/session.repository.ts'
 import { eventually, until } from '../support/app/eventually.ts'
 import { freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
 import { addUser, countUsers, migrated, open } from '../support/databases/opened.ts'
@@ -22,7 +21,7 @@ const AS_NUMBER = statement('select cast($1 as bigint) as number')
 const HOLD_LOCK = fileURLToPath(new URL('../support/processes/lock-process.ts', import.meta.url))
 const STORAGE = new URL('../../src/storage/repositories/', import.meta.url)
 
-function addSession(db: Database, session: Session): Promise<void> {
+function addSession(db: Database, session: NewSession): Promise<void> {
   return db.transaction((tx) => insertSession(tx, session))
 }
 
@@ -102,7 +101,7 @@ test('concurrent session lookups each find their own user, and an unknown sessio
   for (const { id, session } of people) await addSession(db, { id: session, userId: id, createdAt: 0, expiresAt: 1000 + id })
   const found = await Promise.all(people.map(({ id, session }) => findSessionUser(db, session, id, 1100)))
   assert.deepEqual(
-    found.map((user) => user?.email),
+    found.map((session) => session?.user.email),
     people.map(({ id, session }) => (id > 100 ? `${session}@x.io` : undefined)),
   )
   const others = await Promise.all(people.map(({ id, session }) => findSessionUser(db, session, id + 1, 0)))

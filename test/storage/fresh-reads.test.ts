@@ -72,7 +72,7 @@ plainTest(
     const before = findSessionUser(db, 'session', mia.id, 0)
     other.exec(`update users set banned = true where id = ${mia.id}`)
     const after = findSessionUser(db, 'session', mia.id, 0)
-    assert.deepEqual([(await before)?.banned, (await after)?.banned], [false, true])
+    assert.deepEqual([(await before)?.user.banned, (await after)?.user.banned], [false, true])
   },
 )
 
@@ -88,7 +88,7 @@ plainTest('PostgreSQL: look-ups that share one statement run after the last of t
       findSessionUser(db, 'session', mia.id, 0),
       elsewhere.run(BAN, mia.id).then(() => findSessionUser(db, 'session', mia.id, 0)),
     ])
-    assert.equal(found?.banned, true, `round ${round}`)
+    assert.equal(found?.user.banned, true, `round ${round}`)
     await elsewhere.run(UNBAN, mia.id)
   }
 })

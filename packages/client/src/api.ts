@@ -152,6 +152,8 @@ export interface components {
       key_id: string | null;
       /** @description The scopes of the API key. Null for a session, which is not restricted. */
       scopes: string[] | null;
+      /** @description Whether the session has a second factor. Null for an API key. */
+      second_factor: boolean | null;
       /**
        * Format: date-time
        * @description When the access token or the API key expires, in UTC. Null for a key that does not expire.
@@ -175,6 +177,15 @@ export interface components {
        * @description The password of the account.
        */
       password: string;
+    };
+    /** @description With `second_factor_required`, it also has what the second step needs. */
+    LoginRefused: {
+      /** @description What went wrong, for people. */
+      detail: string;
+      /** @description For `POST /login/second-factor`, within five minutes. */
+      challenge?: string;
+      /** @description What the second step accepts. */
+      methods?: ("totp" | "recovery_code" | "passkey")[];
     };
     /** @description The result of the request. */
     Message: {
@@ -294,6 +305,10 @@ export interface components {
       ip: string | null;
       /** @description The User-Agent header of the login, cut to 200 characters. */
       user_agent: string | null;
+      /** @description How the session was opened: `password`, `passkey`, `email` or the name of a provider. */
+      method: string;
+      /** @description Whether it was opened with a second factor, or confirmed with one later. */
+      second_factor: boolean;
       /** @description Whether this request was made with the session. */
       current: boolean;
     };
@@ -354,6 +369,7 @@ export type ServiceErrorCode =
   | 'not_permitted'
   | 'path_not_found'
   | 'request_timeout'
+  | 'second_factor_required'
   | 'session_not_found'
   | 'token_expired'
   | 'token_invalid'

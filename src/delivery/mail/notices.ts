@@ -59,8 +59,49 @@ export function noticeTexts(notice: ClaimedNotice, apiTitle: string, email: stri
           'Check what was done with the key. If you do not know it, delete it and change your password.',
         ],
       }
+    case 'factor_added':
+    case 'factor_removed':
+    case 'factor_reset':
+    case 'passkey_added':
+    case 'passkey_removed':
+    case 'recovery_code_used': {
+      const { heading, what, otherwise } = FACTOR_TEXTS[notice.kind]
+      return {
+        purpose: heading.toLowerCase(),
+        subject: `${heading}: your ${apiTitle} account`,
+        heading,
+        intro: `${what} of the ${apiTitle} account with the address ${email} on ${time}.`,
+        notes: [fine, otherwise],
+      }
+    }
   }
 }
+
+const INTRUDER =
+  'If it was not you: change your password at once, which ends all other sessions, and check what your account can be opened with.'
+const RESET_BY_OTHERS = 'If you did not ask for it: change your password at once, and tell the operator of the service.'
+
+/** What has changed about the ways into an account. */
+const FACTOR_TEXTS = {
+  factor_added: {
+    heading: 'Codes from an app were set up',
+    what: 'Codes from an app, or new recovery codes, were set up for the sign-in',
+    otherwise: INTRUDER,
+  },
+  factor_removed: {
+    heading: 'Codes from an app were turned off',
+    what: 'The codes from an app were turned off for the sign-in',
+    otherwise: INTRUDER,
+  },
+  factor_reset: {
+    heading: 'Your second factor was reset',
+    what: 'An admin has removed the codes from an app, the recovery codes and the passkeys',
+    otherwise: RESET_BY_OTHERS,
+  },
+  passkey_added: { heading: 'A passkey was added', what: 'A passkey was added to the sign-in', otherwise: INTRUDER },
+  passkey_removed: { heading: 'A passkey was removed', what: 'A passkey was removed from the sign-in', otherwise: INTRUDER },
+  recovery_code_used: { heading: 'A recovery code was used', what: 'A recovery code was used for the sign-in', otherwise: INTRUDER },
+} as const satisfies Partial<Record<NoticeKind, unknown>>
 
 // Anyone can register someone else's address, or name a key of an account that they broke into. A name that looks like a link or a message
 // is left out of mails.

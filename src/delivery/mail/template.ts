@@ -25,6 +25,12 @@ const OF_KIND: Readonly<Record<MailKind, readonly Placeholder[]>> = {
   email_changed: OF_NOTICE,
   admin_role: OF_NOTICE,
   key_leaked: OF_LEAK,
+  factor_added: OF_NOTICE,
+  factor_removed: OF_NOTICE,
+  factor_reset: OF_NOTICE,
+  passkey_added: OF_NOTICE,
+  passkey_removed: OF_NOTICE,
+  recovery_code_used: OF_NOTICE,
 }
 
 /** The values of one mail, as plain text. */

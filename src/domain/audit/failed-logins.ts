@@ -1,7 +1,8 @@
 import type { Origin } from '../../model/caller.ts'
 import type { Changes } from '../changes/changes.ts'
 
-type Failures = { count: number; origin: Origin; writtenAt: number | undefined }
+type FailureKind = 'login.failed' | 'factor.failed'
+type Failures = { readonly userId: number; readonly kind: FailureKind; count: number; origin: Origin; writtenAt: number | undefined }
 
 const WINDOW_MS = 10 * 60_000
 // Fixed, and not counted from the attempt: what a client could measure does not depend on whether the account exists.
@@ -13,17 +14,17 @@ const MAX_ACCOUNTS = 100_000
  * ten minutes. So an account that is attacked without a break has one event in ten minutes from each process.
  */
 export function createFailedLogins(changes: Pick<Changes, 'withoutCaller'>, now: () => number) {
-  const accounts = new Map<number, Failures>()
+  const accounts = new Map<string, Failures>()
   let timer: NodeJS.Timeout | undefined
 
-  async function write(userId: number, failures: Failures): Promise<void> {
-    const { count, writtenAt } = failures
+  async function write(failures: Failures): Promise<void> {
+    const { userId, kind, count, writtenAt } = failures
     const { via, ip } = failures.origin
     // Taken before the write: what fails meanwhile counts for the next event.
     failures.count = 0
     failures.writtenAt = now()
     try {
-      await changes.withoutCaller({ via, ip }, async (tx) => tx.record({ kind: 'login.failed', target: userId, count }))
+      await changes.withoutCaller({ via, ip }, async (tx) => tx.record({ kind, target: userId, count }))
     } catch (error) {
       failures.count += count
       failures.writtenAt = writtenAt
@@ -35,10 +36,10 @@ export function createFailedLogins(changes: Pick<Changes, 'withoutCaller'>, now:
   async function flush({ isLast } = { isLast: false }): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    for (const [userId, failures] of accounts) {
+    for (const [name, failures] of accounts) {
       const isDue = isLast || failures.writtenAt === undefined || now() - failures.writtenAt >= WINDOW_MS
-      if (isDue && failures.count > 0) await write(userId, failures)
-      else if (isDue) accounts.delete(userId)
+      if (isDue && failures.count > 0) await write(failures)
+      else if (isDue) accounts.delete(name)
     }
     if (accounts.size > 0 && !isLast) schedule()
   }
@@ -49,13 +50,14 @@ export function createFailedLogins(changes: Pick<Changes, 'withoutCaller'>, now:
   }
 
   return {
-    /** Counts a failed login of an account. Returns at once. */
-    note(userId: number, origin: Origin): void {
-      if (!accounts.has(userId) && accounts.size >= MAX_ACCOUNTS) return
-      const failures = accounts.get(userId) ?? { count: 0, origin, writtenAt: undefined }
+    /** Counts a failed login of an account, or a wrong second factor. Returns at once. */
+    note(userId: number, origin: Origin, kind: FailureKind = 'login.failed'): void {
+      const name = `${kind} ${userId}`
+      if (!accounts.has(name) && accounts.size >= MAX_ACCOUNTS) return
+      const failures = accounts.get(name) ?? { userId, kind, count: 0, origin, writtenAt: undefined }
       failures.count++
       failures.origin = origin
-      accounts.set(userId, failures)
+      accounts.set(name, failures)
       schedule()
     },
     flush,

@@ -18,8 +18,8 @@ export async function requireCaller(db: Reads, caller: Caller, now: number): Pro
 async function requireSession(db: Reads, { user, sessionId }: Caller, now: number): Promise<User> {
   const found = sessionId === undefined ? undefined : await findSessionUser(db, sessionId, user.id, now)
   if (found === undefined) throw new Refusal('token_invalid', 'the session has ended since authentication')
-  if (found.banned) throw new Refusal('token_invalid', 'banned since authentication')
-  return found
+  if (found.user.banned) throw new Refusal('token_invalid', 'banned since authentication')
+  return found.user
 }
 
 /** Like requireCaller(), for a key. Its expiry may have changed since authentication too. */

@@ -32,36 +32,37 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
     async byToken(token: string): Promise<Caller> {
       const { userId, sessionId, expiresAt } = readToken(tokens, observer, token, 'access', 'jwt')
       if (sessionId === undefined) throw tokenRefused('invalid_token')
-      const user = await findSessionUser(reads, sessionId, userId, now())
+      const found = await findSessionUser(reads, sessionId, userId, now())
       // The session was revoked or the user was deleted.
-      if (user === undefined) throw tokenRefused('user_not_found')
+      if (found === undefined) throw tokenRefused('user_not_found')
+      const { user, secondFactor, confirmedAt } = found
       if (user.banned) throw tokenRefused('banned_user')
       if (!user.verified) throw tokenRefused('unverified_user')
       noteSessionUse(sessionId)
-      return { user, sessionId, key: undefined, expiresAt }
+      return { user, sessionId, key: undefined, expiresAt, secondFactor, confirmedAt }
     },
-    /** By the token in the cookie of the web pages. Also returns when the caller last gave their password. */
-    async byPageToken(token: string): Promise<{ readonly caller: Caller; readonly passwordAt: number }> {
-      const { userId, sessionId, expiresAt, issuedAt } = tokens.read(token, 'page')
-      const user = sessionId === undefined ? undefined : await findSessionUser(reads, sessionId, userId, now())
-      if (sessionId === undefined || user === undefined || user.banned || !user.verified)
+    /** By the token in the cookie of the web pages. */
+    async byPageToken(token: string): Promise<Caller> {
+      const { userId, sessionId, expiresAt } = tokens.read(token, 'page')
+      const found = sessionId === undefined ? undefined : await findSessionUser(reads, sessionId, userId, now())
+      if (sessionId === undefined || found === undefined || found.user.banned || !found.user.verified)
         throw new Refusal('token_invalid', 'the session has ended')
       noteSessionUse(sessionId)
-      return { caller: { user, sessionId, key: undefined, expiresAt }, passwordAt: issuedAt ?? 0 }
+      return { ...found, sessionId, key: undefined, expiresAt }
     },
     async byKey(secret: string): Promise<Caller> {
       if (!isWellFormedApiKey(secret)) throw keyRefused('invalid_format')
       const hash = hashApiKey(secret)
       const owner = await findSecretOwner(reads, hash, now())
       if (owner === undefined) throw keyRefused('not_found')
-      const { user, keyId: id, access, scopes, expiresAt } = owner
+      const { user, secondFactor, keyId: id, access, scopes, expiresAt } = owner
       if (user.banned) throw keyRefused('user_banned')
       if (!user.verified) throw keyRefused('user_unverified')
       if (!owner.isActive) throw keyRefused('inactive')
       if (expiresAt !== undefined && expiresAt <= now()) throw keyRefused('expired')
       observer.keyValidation('valid')
       recordKeyUse(owner)
-      return { user, sessionId: undefined, key: { id, hash, access, scopes }, expiresAt }
+      return { user, sessionId: undefined, key: { id, hash, access, scopes }, expiresAt, secondFactor, confirmedAt: undefined }
     },
   }
 }

@@ -3,18 +3,37 @@ import { Refusal } from '../../model/refusal.ts'
 import type { Role } from '../../model/user.ts'
 
 /** What another service requires of a caller. */
-export type Requirements = { readonly role?: Role | undefined; readonly scopes?: readonly string[] | undefined }
+export type Requirements = {
+  readonly role?: Role | undefined
+  readonly scopes?: readonly string[] | undefined
+  readonly secondFactor?: boolean | undefined
+}
 
 /** Refuses a caller who does not meet the requirements. A session satisfies every scope; a key only those that it carries. */
-export function requireIdentity({ user, key }: Caller, { role, scopes = [] }: Requirements): void {
+export function requireIdentity(
+  { user, key, secondFactor: hasFactor }: Caller,
+  { role, scopes = [], secondFactor = false }: Requirements,
+): void {
   if (role !== undefined && user.role !== role) throw new Refusal('not_permitted', `the role is not ${role}`)
-  if (key === undefined) return
+  if (key === undefined) {
+    if (secondFactor && !hasFactor) throw new Refusal('second_factor_required')
+    return
+  }
   const missing = scopes.filter((scope) => !key.scopes.includes(scope)).length
   if (missing > 0) throw new Refusal('not_permitted', `the key lacks ${missing} of ${scopes.length} scopes`)
 }
 
 // A scope-token of RFC 6749, 3.3. A scope may be any text; only tokens can be listed in a string without ambiguity.
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+
+/** Who needs a second factor. */
+export type SecondFactorRule = 'optional' | 'admins' | 'everybody'
+
+/** Refuses a session without a second factor, and a key whose owner has none, where one is required. */
+export function requireFactor(rule: SecondFactorRule, { secondFactor }: Caller, { asAdmin }: { readonly asAdmin: boolean }): void {
+  const isRequired = rule === 'everybody' || (rule === 'admins' && asAdmin)
+  if (isRequired && !secondFactor) throw new Refusal('second_factor_required')
+}
 
 /** The scopes as one string, separated by spaces. A scope that is not a scope-token of RFC 6749 is left out. */
 export function scopeString(scopes: readonly string[]): string {

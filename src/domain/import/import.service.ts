@@ -21,6 +21,7 @@ import {
   type UserState,
   updateUsers,
 } from '../../storage/repositories/import/import.repository.ts'
+import { NO_FACTORS } from '../../storage/repositories/users/user.repository.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { NO_NAME } from './check-user.ts'
 import type { ImportedUser } from './imported-user.ts'
@@ -181,6 +182,7 @@ function toNewRow(user: ImportedUser, now: number): GivenUser {
     banned: user.banned ?? false,
     passwordHash: user.passwordHash ?? NO_PASSWORD,
     createdAt: user.createdAt ?? now,
+    ...NO_FACTORS,
   }
 }
 

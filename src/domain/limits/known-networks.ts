@@ -10,8 +10,6 @@ type KnownNetworksParts = {
   readonly db: Database
   readonly keyOf: LimitKeys
   readonly now: () => number
-  /** False where nothing limits logins by account: then no login pays for it. */
-  readonly isUsed: boolean
 }
 
 const MICROSECONDS = 1000
@@ -20,7 +18,7 @@ const KNOWN_FOR_MS = 30 * DAY_MS
 const MAX_REMEMBERED = 10_000
 
 /** The networks that an account was used from. The limits of the API and of the pages share them. */
-export function createKnownNetworks({ db, keyOf, now, isUsed }: KnownNetworksParts) {
+export function createKnownNetworks({ db, keyOf, now }: KnownNetworksParts) {
   /** Until when networks are known, by key. Most logins come from a network that became known on the same day: they need no statement. */
   const remembered = new Map<string, number>()
   const keyFor = (email: string, ip: string | undefined) => keyOf('known', emailKey(email), networkOf(ip))
@@ -47,10 +45,10 @@ export function createKnownNetworks({ db, keyOf, now, isUsed }: KnownNetworksPar
 
   return {
     // Always reads, so that the time of a guess does not depend on what this process remembers.
-    has: async (email: string, ip: string | undefined) => isUsed && (await readUntil(keyFor(email, ip))) > now(),
+    has: async (email: string, ip: string | undefined) => (await readUntil(keyFor(email, ip))) > now(),
     /** Makes the network of a client known to an account, for 30 days. Never fails: the request itself has succeeded by now. */
     async add(email: string, ip: string | undefined): Promise<void> {
-      if (isUsed) await renew(keyFor(email, ip)).catch(() => undefined)
+      await renew(keyFor(email, ip)).catch(() => undefined)
     },
   }
 }

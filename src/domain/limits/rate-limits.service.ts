@@ -37,18 +37,18 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
    */
   async function accountCounters(name: AccountLimit, email: string, ip: string | undefined): Promise<readonly Counter[]> {
     if (!has(name)) return []
-    const isApart = name === 'login:account' && (await known.has(email, ip))
+    const isApart = name !== 'mail:account' && (await known.has(email, ip))
     return countersOf(name, emailKey(email), ...(isApart ? [networkOf(ip)] : []))
   }
 
   /**
    * Runs a login that has counted already. The places are given back if it succeeds, or if it fails before a password was hashed for a client
-   * that is still connected. The right password makes the network of the client known to the account.
+   * that is still connected.
    */
-  async function settle<Result>(places: readonly Place[] = [], email: string, { ip, signal }: Origin, work: () => Promise<Result>) {
+  async function settle<Result>(places: readonly Place[] = [], { signal }: Origin, work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work()
-      await Promise.all([...places.map((place) => place.giveBack()), known.add(email, ip)])
+      await Promise.all(places.map((place) => place.giveBack()))
       return result
     } catch (error) {
       if (!isCounted(error, signal)) await Promise.all(places.map((place) => place.giveBack()))
@@ -70,16 +70,22 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
     async attempt<Result>(email: string, origin: Origin, work: () => Promise<Result>): Promise<Result> {
       const { ip } = origin
       const place = await takeAll([...countersOf('login:ip', networkOf(ip)), ...(await accountCounters('login:account', email, ip))])
-      return settle([place], email, origin, work)
+      return settle([place], origin, work)
     },
     settle,
-    /** Makes the network of a client known to an account: a password reset shows who owns it. */
+    /** Makes the network of a client known to an account: its owner has signed in there, or has reset the password. */
     recognise: known.add,
   }
 }
 
 /** Refusals of a password, also of one that needs no comparison: it is longer than any. */
-const GUESSES: ReadonlySet<RefusalCode> = new Set(['wrong_credentials', 'login_banned', 'login_unverified'] as const)
+const GUESSES: ReadonlySet<RefusalCode> = new Set([
+  'wrong_credentials',
+  'login_banned',
+  'login_unverified',
+  'invalid_code',
+  'code_refused',
+] as const)
 
 /**
  * Whether a login that failed counts: it may have been a guess, or a password was hashed for it, whatever happened then. Otherwise any

@@ -1,6 +1,7 @@
-import type { Event } from '../../model/event.ts'
+import type { Event, EventKind } from '../../model/event.ts'
+import type { NoticeKind } from '../../model/mail.ts'
 import type { User } from '../../model/user.ts'
-import type { FinalStatement } from '../../storage/database.ts'
+import type { FinalStatement, Transaction } from '../../storage/database.ts'
 import { queueNotice, queueNoticeOfKey, queueNoticeOfNewAddress } from '../../storage/repositories/mail/mail.repository.ts'
 import type { FollowUp } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
@@ -10,17 +11,24 @@ export const queueNotices: FollowUp = (events, before) => events.flatMap((event)
 
 /** Whether the owner of the account gets a mail about the event. An edit may have left the address as it is. */
 export function isNoticed({ kind, changed }: Event): boolean {
-  switch (kind) {
-    case 'user.password_changed':
-    case 'user.password_reset':
-    case 'user.promoted':
-    case 'key.leaked':
-      return true
-    case 'user.edited':
-      return changed?.includes('email') === true
-    default:
-      return false
-  }
+  return kind === 'user.edited' ? changed?.includes('email') === true : kind === 'key.leaked' || NOTICES[kind] !== undefined
+}
+
+const NOTICES: Partial<Record<EventKind, NoticeKind>> = {
+  'user.password_changed': 'password_changed',
+  'user.password_reset': 'password_changed',
+  'user.promoted': 'admin_role',
+  'factor.added': 'factor_added',
+  'factor.removed': 'factor_removed',
+  'factor.reset': 'factor_reset',
+  'passkey.added': 'passkey_added',
+  'passkey.removed': 'passkey_removed',
+}
+
+/** The use of a recovery code is part of a login, and no event of its own. */
+export async function noticeRecoveryCode(tx: Transaction, userId: number, now: number): Promise<void> {
+  const { statement, values } = queueNotice('recovery_code_used', userId, now)
+  await tx.run(statement, ...values)
 }
 
 function noticesOf(event: Event, before: User | undefined): readonly FinalStatement[] {
@@ -30,5 +38,6 @@ function noticesOf(event: Event, before: User | undefined): readonly FinalStatem
   const former = before?.id === target ? { email: before.email, emailKey: emailKey(before.email) } : undefined
   if (kind === 'user.edited') return former ? [queueNoticeOfNewAddress(target, at, former)] : []
   if (kind === 'key.leaked') return keyId === undefined ? [] : [queueNoticeOfKey(keyId, at)]
-  return [queueNotice(kind === 'user.promoted' ? 'admin_role' : 'password_changed', target, at, former)]
+  const notice = NOTICES[kind]
+  return notice === undefined ? [] : [queueNotice(notice, target, at, former)]
 }

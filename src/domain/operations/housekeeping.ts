@@ -6,6 +6,7 @@ import { deleteEndedSecrets } from '../../storage/repositories/keys/key.reposito
 import { deleteFreeLimits } from '../../storage/repositories/limits/rate-limit.repository.ts'
 import { deleteActivityBefore } from '../../storage/repositories/operations/operations.repository.ts'
 import { deleteExpiredSessions } from '../../storage/repositories/sessions/session.repository.ts'
+import { deleteExpiredLoginChallenges, deleteExpiredUses } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { deleteOldEmailChanges } from '../../storage/repositories/users/email-change.repository.ts'
 import { ACTIVITY_KEPT_MS } from './activity.ts'
 
@@ -18,7 +19,7 @@ const BATCH_SIZE = 500
 const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
 
 /**
- * Deletes expired sessions, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
+ * Deletes expired sessions and challenges, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
  * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
  * error, the next run does what is left.
  */
@@ -33,7 +34,7 @@ export function createHousekeeping(
 
   async function run(): Promise<void> {
     // Small batches keep other writes from waiting long.
-    for (const deleteBatch of [deleteExpiredSessions, deleteEndedSecrets])
+    for (const deleteBatch of [deleteExpiredSessions, deleteEndedSecrets, deleteExpiredLoginChallenges, deleteExpiredUses])
       while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteOldEmailChanges(db, now() - EMAIL_CHANGES_KEPT_MS, BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);

@@ -1,4 +1,5 @@
 import type { EventKind } from '../../model/event.ts'
+import type { FactorMethod } from '../../model/factor.ts'
 import type { LimitName } from '../values/rate-limits.ts'
 
 /** Receives what the services count. The values are label values of the metrics (spec 4.5). */
@@ -6,6 +7,7 @@ export type Observer = {
   authFailure(method: AuthMethod, reason: AuthFailureReason): void
   keyValidation(status: KeyValidationStatus): void
   loginAttempt(status: LoginStatus): void
+  secondFactorAttempt(method: FactorMethod, status: 'success' | 'invalid'): void
   /** A request exceeded a limit. */
   limited(limit: LimitName): void
   /** An event was committed. */
@@ -27,6 +29,7 @@ export const NO_OBSERVER: Observer = {
   authFailure: () => undefined,
   keyValidation: () => undefined,
   loginAttempt: () => undefined,
+  secondFactorAttempt: () => undefined,
   limited: () => undefined,
   recorded: () => undefined,
 }

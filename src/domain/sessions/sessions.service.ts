@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Actor, Operator, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { ListedSession } from '../../model/session.ts'
+import type { ListedSession, Session } from '../../model/session.ts'
 import { LIFETIME_MINUTES, type Tokens } from '../../security/token.ts'
 import type { Reads } from '../../storage/database.ts'
 import {
@@ -62,37 +62,37 @@ const ID_BYTES = 16
 export const MAX_SESSIONS = 100
 const DELETE_BATCH_SIZE = 500
 
+/** Whose session it is, where and how it was opened, and when. */
+export type Opening = Pick<Session, 'userId' | 'method' | 'secondFactor'> & { readonly origin: Origin; readonly now: number }
+
 /** Opens a session in a transaction, and returns what its owner keeps of it. */
-export type OpenSession<Kept> = (tx: ChangeTransaction, tokens: Tokens, userId: number, origin: Origin, now: number) => Promise<Kept>
+export type OpenSession<Kept> = (tx: ChangeTransaction, tokens: Tokens, opening: Opening) => Promise<Kept>
 
 /** Opens a session and returns its two tokens. It ends when its refresh token expires, unless it is revoked earlier. */
-export const openSession: OpenSession<TokenPair> = async (tx, tokens, userId, origin, now) => {
-  const id = await addSession(tx, userId, origin, now, LIFETIME_MINUTES.refresh)
+export const openSession: OpenSession<TokenPair> = async (tx, tokens, opening) => {
+  const id = await addSession(tx, opening, LIFETIME_MINUTES.refresh)
+  const { userId } = opening
   return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
 }
 
 /** Opens a session for the web pages and returns the token for its cookie, with which it ends. */
-export const openPageSession: OpenSession<string> = async (tx, tokens, userId, origin, now) => {
-  return tokens.forSession('page', userId, await addSession(tx, userId, origin, now, LIFETIME_MINUTES.page))
+export const openPageSession: OpenSession<string> = async (tx, tokens, opening) => {
+  return tokens.forSession('page', opening.userId, await addSession(tx, opening, LIFETIME_MINUTES.page))
 }
 
 /** Ends the session of a caller on the web pages, with every copy of its cookie, and opens another one. Returns the token for its cookie. */
 export async function replacePageSession(tx: ChangeTransaction, tokens: Tokens, { caller, origin }: Actor, now: number): Promise<string> {
-  const { user, sessionId } = caller
+  const { user, sessionId, secondFactor } = caller
   if (sessionId === undefined) throw new Refusal('no_session')
   if (await deleteSession(tx, sessionId, user.id, now)) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
-  return openPageSession(tx, tokens, user.id, origin, now)
+  return openPageSession(tx, tokens, { userId: user.id, method: 'password', secondFactor, origin, now })
 }
 
-async function addSession(
-  tx: ChangeTransaction,
-  userId: number,
-  { ip, userAgent }: Origin,
-  now: number,
-  lifetimeMinutes: number,
-): Promise<string> {
+async function addSession(tx: ChangeTransaction, { origin, now, ...opening }: Opening, lifetimeMinutes: number): Promise<string> {
+  const { ip, userAgent } = origin
+  const { userId } = opening
   const id = randomBytes(ID_BYTES).toString('base64url')
-  await insertSession(tx, { id, userId, createdAt: now, expiresAt: now + lifetimeMinutes * 60_000, ip, userAgent })
+  await insertSession(tx, { id, ...opening, createdAt: now, expiresAt: now + lifetimeMinutes * 60_000, ip, userAgent })
   tx.record({ kind: 'session.created', target: userId, sessionId: id })
   await endOldestSessions(tx, userId)
   return id

@@ -1,22 +1,46 @@
 import type { Actor, Origin } from '../../model/caller.ts'
+import type { FactorMethod, SignInMethod } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
-import { deleteSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
-import { recordLogin } from '../../storage/repositories/users/user.repository.ts'
+import type { User, UserSecrets } from '../../model/user.ts'
+import { CHALLENGE_LIFETIME_MS, generateChallenge, hashChallenge } from '../../security/challenges.ts'
+import { confirmSession, deleteSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
+import {
+  countCode,
+  endLoginChallenge,
+  findLoginChallenge,
+  insertLoginChallenge,
+} from '../../storage/repositories/sign-in/factor.repository.ts'
+import { findUserById, lockAccounts, recordLogin, recordSignIn, strengthenHash } from '../../storage/repositories/users/user.repository.ts'
 import { readToken } from '../changes/callers.ts'
-import type { DomainParts } from '../changes/changes.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import type { Limiter } from '../limits/rate-limits.service.ts'
 import type { AuthFailureReason, LoginStatus } from '../operations/observer.ts'
 import { type OpenSession, openPageSession, openSession, type TokenPair } from '../sessions/sessions.service.ts'
+import type { Passkeys, PreparedPasskey } from './passkeys.service.ts'
 import type { PasswordProof } from './password-proof.ts'
+import type { SecondFactor } from './second-factor.service.ts'
 
-/** What a right password leads to. A caller switches over the kind, so that a further step of a login does not compile without it. */
-export type LoginResult<Session> = { readonly kind: 'session'; readonly session: Session }
+/** What the first step of a login leads to. A caller switches over the kind, so that a second step does not compile without it. */
+export type LoginResult<Session> =
+  | { readonly kind: 'session'; readonly session: Session }
+  | { readonly kind: 'second step'; readonly challenge: string; readonly methods: readonly FactorMethod[] }
+
+/** What shows the second time who somebody is. */
+export type FactorAnswer = { readonly code: string } | { readonly passkey: object }
+export type Confirmation = FactorAnswer | { readonly password: string }
+
+/** The ways in. A session is what its owner keeps of it: two tokens, or the cookie of the web pages. */
+export type WaysIn<Session> = {
+  byPassword(origin: Origin, email: string, password: string): Promise<LoginResult<Session>>
+  byPasskey(origin: Origin, credential: object): Promise<Session>
+  bySecondStep(origin: Origin, challenge: string, answer: FactorAnswer): Promise<Session>
+}
 
 export type Login = {
-  login(origin: Origin, email: string, password: string): Promise<LoginResult<TokenPair>>
-  /** A login to the web pages. The session is the token for the cookie. */
-  signIn(origin: Origin, email: string, password: string): Promise<LoginResult<string>>
-  /** Checks the password of a caller once more. Returns a token for the cookie of the same session, which says when that was. */
-  confirmPassword(actor: Actor, password: string): Promise<string>
+  readonly api: WaysIn<TokenPair>
+  readonly pages: WaysIn<string>
+  /** Shows once more who the caller is. A second factor stays with the session. A wrong password or code counts for the limits. */
+  confirm(actor: Actor, confirmation: Confirmation, limiter: Pick<Limiter, 'attempt'>): Promise<void>
   /** Returns a new access token. The refresh token is not replaced. */
   refresh(refreshToken: string): Promise<string>
   logout(actor: Actor): Promise<void>
@@ -24,10 +48,25 @@ export type Login = {
 
 type Parts = Omit<DomainParts, 'lists' | 'onMailQueued'> & {
   readonly proof: PasswordProof
-  readonly noteFailedLogin: (userId: number, origin: Origin) => void
+  readonly secondFactor: Pick<SecondFactor, 'prepare'>
+  readonly passkeys: Pick<Passkeys, 'prepare'> | undefined
+  /** Limits wrong codes, whatever the settings say. */
+  readonly codeLimiter: Pick<Limiter, 'countAccount' | 'settle' | 'recognise'>
+  readonly noteFailure: (userId: number, origin: Origin, kind: 'login.failed' | 'factor.failed') => void
+  /** Tells the owner of an account that a recovery code was used. */
+  readonly noticeRecovery: (tx: ChangeTransaction, userId: number) => Promise<void>
 }
 
-export function createLogin({ reads, changes, tokens, passwords, observer, now, proof, noteFailedLogin }: Parts): Login {
+type Account = User & UserSecrets
+
+/** For how long a session counts as confirmed. */
+export const CONFIRMED_FOR_MS = 10 * 60_000
+const MAX_WRONG_CODES = 5
+
+export function createLogin(parts: Parts): Login {
+  const { reads, changes, tokens, passwords, observer, now, proof, secondFactor, passkeys, codeLimiter, noteFailure, noticeRecovery } =
+    parts
+
   function loginRefused(status: LoginStatus, code: 'wrong_credentials' | 'login_banned' | 'login_unverified', reason: string): Refusal {
     observer.loginAttempt(status)
     return new Refusal(code, reason)
@@ -38,46 +77,179 @@ export function createLogin({ reads, changes, tokens, passwords, observer, now, 
     return new Refusal('token_invalid', reason)
   }
 
+  /** The rules of every way in, once it is clear whose account it is. */
+  function requireUsable(origin: Origin, { id, banned, verified }: Account): void {
+    if (banned || !verified) noteFailure(id, origin, 'login.failed')
+    if (banned) throw loginRefused('banned', 'login_banned', `user ${id} is banned`)
+    if (!verified) throw loginRefused('not_verified', 'login_unverified', `user ${id} is not verified`)
+  }
+
   /** Hashes the password again if the stored hash is weaker than a new one. A full queue must not refuse a correct login. */
   async function strongerHash(password: string, passwordHash: string): Promise<string | undefined> {
     return passwords.needsRehash(passwordHash) ? await passwords.hash(password).catch(() => undefined) : undefined
   }
 
-  async function logIn<Session>(
+  /** Asks for the second step. */
+  async function challenge(tx: ChangeTransaction, { id: userId, resetVersion, passkeys: count }: Account, method: SignInMethod) {
+    const text = generateChallenge()
+    const expiresAt = now() + CHALLENGE_LIFETIME_MS
+    await insertLoginChallenge(tx, { id: hashChallenge(text), userId, method, resetVersion, wrongCodes: 0, expiresAt })
+    const methods: FactorMethod[] = ['totp', 'recovery_code']
+    if (passkeys !== undefined && count > 0) methods.push('passkey')
+    return { kind: 'second step', challenge: text, methods } as const
+  }
+
+  /** Compares a code. The work either uses it and returns, or returns undefined: then the code was wrong. */
+  async function withCode<Result>(
     origin: Origin,
-    email: string,
-    password: string,
-    open: OpenSession<Session>,
-  ): Promise<LoginResult<Session>> {
-    const user = await proof.ofAddress(origin, email, password)
-    if (user.banned || !user.verified) noteFailedLogin(user.id, origin)
-    if (user.banned) throw loginRefused('banned', 'login_banned', `user ${user.id} is banned`)
-    if (!user.verified) throw loginRefused('not_verified', 'login_unverified', `user ${user.id} is not verified`)
-    const newHash = await strongerHash(password, user.passwordHash)
-    const session = await changes.withoutCaller(origin, async (tx) => {
-      if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash)))
-        throw loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
-      return open(tx, tokens, user.id, origin, now())
+    { id, email }: Pick<User, 'id' | 'email'>,
+    code: string,
+    refusal: 'invalid_code' | 'code_refused',
+    work: (use: (tx: ChangeTransaction) => Promise<boolean>) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    const place = await codeLimiter.countAccount('code:account', email, origin.ip)
+    return codeLimiter.settle([place], origin, async () => {
+      const { method, use } = await secondFactor.prepare(id, code)
+      const result = await work(async (tx) => {
+        const isRight = await use(tx)
+        if (isRight && method === 'recovery_code') await noticeRecovery(tx, id)
+        return isRight
+      })
+      observer.secondFactorAttempt(method, result === undefined ? 'invalid' : 'success')
+      if (result !== undefined) return result
+      noteFailure(id, origin, 'factor.failed')
+      throw new Refusal(refusal, `wrong code of user ${id}`)
     })
+  }
+
+  async function requirePasskey(
+    origin: Origin,
+    credential: object,
+    refusal: 'invalid_passkey' | 'passkey_refused',
+    { userId, loginChallenge }: { readonly userId?: number; readonly loginChallenge?: string } = {},
+  ): Promise<PreparedPasskey> {
+    const prepared = await passkeys?.prepare(origin, credential, loginChallenge)
+    if (prepared !== undefined && (userId ?? prepared.userId) === prepared.userId) return prepared
+    observer.secondFactorAttempt('passkey', 'invalid')
+    throw new Refusal(refusal)
+  }
+
+  /** Only a whole login makes a network known to an account: with it, guesses from there count apart from all others. */
+  async function entered({ ip }: Origin, { email }: Account): Promise<void> {
     observer.loginAttempt('success')
-    return { kind: 'session', session }
+    await codeLimiter.recognise(email, ip)
+  }
+
+  function waysIn<Session>(open: OpenSession<Session>): WaysIn<Session> {
+    /** The last step of every login. Locks the account: a change at the same moment ends this session or refuses it. */
+    async function enter(tx: ChangeTransaction, origin: Origin, { id, resetVersion }: Account, method: SignInMethod, hasFactor: boolean) {
+      if (!(await recordSignIn(tx, id, resetVersion, now())))
+        throw new Refusal('invalid_challenge', `the account of user ${id} has changed`)
+      return open(tx, tokens, { userId: id, method, secondFactor: hasFactor, origin, now: now() })
+    }
+
+    async function byPassword(origin: Origin, email: string, password: string): Promise<LoginResult<Session>> {
+      const user = await proof.ofAddress(origin, email, password)
+      requireUsable(origin, user)
+      const newHash = await strongerHash(password, user.passwordHash)
+      const changed = () => loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
+      const result = await changes.withoutCaller<LoginResult<Session>>(origin, async (tx) => {
+        if (user.totp) {
+          if (newHash !== undefined && !(await strengthenHash(tx, user.id, user.passwordHash, newHash))) throw changed()
+          return challenge(tx, user, 'password')
+        }
+        if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash))) throw changed()
+        const session = await open(tx, tokens, { userId: user.id, method: 'password', secondFactor: false, origin, now: now() })
+        return { kind: 'session', session }
+      })
+      if (result.kind === 'session') await entered(origin, user)
+      return result
+    }
+
+    return {
+      byPassword,
+      async byPasskey(origin, credential) {
+        const passkey = await requirePasskey(origin, credential, 'passkey_refused')
+        const user = await findUserById(reads, passkey.userId)
+        if (user === undefined) throw new Refusal('passkey_refused', 'the account was deleted')
+        requireUsable(origin, user)
+        const session = await changes.withoutCaller(origin, async (tx) => {
+          await lockAccounts(tx, user.id, user.id)
+          if (!(await passkey.use(tx))) throw new Refusal('passkey_refused', 'used before')
+          return enter(tx, origin, user, 'passkey', true)
+        })
+        observer.secondFactorAttempt('passkey', 'success')
+        await entered(origin, user)
+        return session
+      },
+      async bySecondStep(origin, text, answer) {
+        const id = hashChallenge(text)
+        const begun = await findLoginChallenge(reads, id, now())
+        const user = begun && (await findUserById(reads, begun.userId))
+        if (begun === undefined || user === undefined || !user.totp || user.resetVersion !== begun.resetVersion)
+          throw new Refusal('invalid_challenge')
+        const complete = async (tx: ChangeTransaction) => {
+          if (!(await endLoginChallenge(tx, id))) throw new Refusal('invalid_challenge', 'used or ended meanwhile')
+          return { session: await enter(tx, origin, user, begun.method, true) }
+        }
+        const { session } =
+          'code' in answer
+            ? await withCode(origin, user, answer.code, 'code_refused', (use) =>
+                changes.withoutCaller(origin, async (tx) => {
+                  await lockAccounts(tx, user.id, user.id)
+                  if (!(await countCode(tx, id, now(), MAX_WRONG_CODES))) throw new Refusal('invalid_challenge', 'too many wrong codes')
+                  // The count of a wrong code is committed.
+                  return (await use(tx)) ? complete(tx) : undefined
+                }),
+              )
+            : await completeByPasskey(answer.passkey)
+        await entered(origin, user)
+        return session
+
+        async function completeByPasskey(credential: object) {
+          const passkey = await requirePasskey(origin, credential, 'passkey_refused', { userId: begun?.userId ?? 0, loginChallenge: text })
+          const completed = await changes.withoutCaller(origin, async (tx) => {
+            await lockAccounts(tx, passkey.userId, passkey.userId)
+            if (!(await passkey.use(tx))) throw new Refusal('passkey_refused', 'used before')
+            return complete(tx)
+          })
+          observer.secondFactorAttempt('passkey', 'success')
+          return completed
+        }
+      },
+    }
   }
 
   return {
-    login: (origin, email, password) => logIn(origin, email, password, openSession),
-    signIn: (origin, email, password) => logIn(origin, email, password, openPageSession),
-    async confirmPassword(actor, password) {
-      const { user, sessionId } = actor.caller
+    api: waysIn(openSession),
+    pages: waysIn(openPageSession),
+    async confirm(actor, confirmation, limiter) {
+      const { origin, caller } = actor
+      const { user, sessionId } = caller
       if (sessionId === undefined) throw new Refusal('no_session')
-      await proof.ofCaller(actor, password)
-      return tokens.forSession('page', user.id, sessionId)
+      const confirmBy = (isFactor: boolean, use: (tx: ChangeTransaction) => Promise<boolean>) =>
+        changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
+          if (!(await use(tx))) return undefined
+          await confirmSession(tx, sessionId, now(), isFactor)
+          return true
+        })
+      if ('password' in confirmation) {
+        await limiter.attempt(user.email, origin, () => proof.ofCaller(actor, confirmation.password))
+        await confirmBy(false, async () => true)
+      } else if ('code' in confirmation) {
+        await withCode(origin, user, confirmation.code, 'invalid_code', (use) => confirmBy(true, use))
+      } else {
+        const passkey = await requirePasskey(origin, confirmation.passkey, 'invalid_passkey', { userId: user.id })
+        if (!(await confirmBy(true, passkey.use))) throw new Refusal('invalid_passkey', 'used before')
+        observer.secondFactorAttempt('passkey', 'success')
+      }
     },
     async refresh(refreshToken) {
       const { userId, sessionId } = readToken(tokens, observer, refreshToken, 'refresh', 'refresh_token')
       if (sessionId === undefined) throw refreshRefused('invalid_token')
-      const user = await findSessionUser(reads, sessionId, userId, now())
-      if (user === undefined) throw refreshRefused('user_not_found')
-      if (user.banned) throw refreshRefused('banned_user')
+      const found = await findSessionUser(reads, sessionId, userId, now())
+      if (found === undefined) throw refreshRefused('user_not_found')
+      if (found.user.banned) throw refreshRefused('banned_user')
       return tokens.forSession('access', userId, sessionId)
     },
     async logout(actor) {

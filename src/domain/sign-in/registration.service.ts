@@ -32,7 +32,9 @@ export function createRegistration(parts: Omit<DomainParts, 'lists'>) {
   return {
     /** Creates an unverified account, queues its verification mail and opens a session that works once the account is verified. */
     register: (origin: Origin, registrant: Registrant) =>
-      add(origin, registrant, (tx, userId) => openSession(tx, tokens, userId, origin, now())),
+      add(origin, registrant, (tx, userId) =>
+        openSession(tx, tokens, { userId, method: 'password', secondFactor: false, origin, now: now() }),
+      ),
     /** The same without a session, for somebody who signs in later. */
     signUp: (origin: Origin, registrant: Registrant) => add(origin, registrant, async () => undefined),
     /** Creates a verified account for an operator or an admin. Returns its id. */

@@ -9,7 +9,8 @@ export const LIMIT_NAMES = [
   'leaked:ip',
 ] as const
 
-export type LimitName = (typeof LIMIT_NAMES)[number]
+/** `code:account` counts wrong second factors. It is always on, and no setting changes it. */
+export type LimitName = (typeof LIMIT_NAMES)[number] | 'code:account'
 /** Counts the requests of one network. */
 export type AddressLimit = Extract<LimitName, `${string}:ip`>
 /** Counts the requests about one e-mail address, whether or not it has an account. */
@@ -33,6 +34,9 @@ export const PAGE_LIMITS: RateLimits = Object.freeze({
   'login:ip': { count: 30, periodMs: 60_000 },
   'login:account': { count: 10, periodMs: 60_000 },
 })
+
+/** Wrong codes of one account, which are always limited. */
+export const CODE_LIMITS: RateLimits = Object.freeze({ 'code:account': { count: 10, periodMs: 10 * 60_000 } })
 
 /** Reads `off`, `standard` or a list such as `login:ip=30/m,login:account=10/m`. Returns one problem for each bad entry. */
 export function parseRateLimits(text: string): { readonly value: RateLimits } | { readonly problems: readonly string[] } {

@@ -57,6 +57,36 @@ const ROWS = {
     'login with the right password to an account that is not verified',
     NO_CREDENTIAL,
   ),
+  second_factor_required: row(
+    403,
+    'Second factor required',
+    'the session has no second factor, or the owner of the key has none, where one is required; at login with status 401, a `challenge` and the `methods` of the second step',
+  ),
+  confirmation_required: row(
+    403,
+    'Confirm that it is you',
+    'the session was opened or confirmed over ten minutes ago; see `POST /users/me/confirm`',
+  ),
+  invalid_code: row(
+    400,
+    'Invalid code',
+    'a code of an app or a recovery code is wrong or was used already; in the second step of a login with status 401',
+  ),
+  invalid_passkey: row(
+    400,
+    'Invalid passkey',
+    'an authenticator did not sign what was asked for, or its passkey is unknown; at login with status 401',
+  ),
+  invalid_challenge: row(
+    401,
+    'Invalid challenge',
+    'the challenge of a login is over five minutes old, was used, had five wrong codes, or the account has changed',
+    NO_CREDENTIAL,
+  ),
+  second_factor_on: row(400, 'Second factor is already on', 'codes of an app are set up a second time'),
+  second_factor_off: row(400, 'Second factor is not on', 'codes of an app are not on'),
+  too_many_passkeys: row(400, 'Too many passkeys', 'the user already has 20 passkeys'),
+  passkey_not_found: row(404, 'Passkey not found', 'there is no such passkey, or it belongs to another user'),
   ban_self: row(400, 'You cannot ban yourself', 'an admin bans their own account'),
   last_admin: row(400, 'Cannot delete the last admin user', 'the account to delete is the only admin'),
   no_session: row(400, 'Only a session can be logged out', 'logout with an API key'),
@@ -104,6 +134,10 @@ export const ANSWERS = {
   ...CODED,
   // The same response as to an invalid token. Only the page that the link opens says more.
   already_verified: { ...CODED.token_invalid },
+  // The same codes and details as elsewhere, with the status of a login that failed.
+  second_step: { ...CODED.second_factor_required, status: 401 },
+  code_refused: { ...CODED.invalid_code, status: 401 },
+  passkey_refused: { ...CODED.invalid_passkey, status: 401 },
   // The field is invalid, although only the clock of the service shows it.
   expiry_in_past: { ...CODED.invalid_request, detail: [{ loc: ['body', 'expires_at'], ...MESSAGES.instantInPast }] },
 } as const satisfies Readonly<Record<RefusalCode | ErrorCode, Answer>>

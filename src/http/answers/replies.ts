@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../../model/refusal.ts'
 import { type Static, type TSchema, Type, text } from '../validation/schema.ts'
-import { ANSWERS, type ErrorCode } from './answers.ts'
+import { ANSWERS, type Answer, type ErrorCode } from './answers.ts'
 
 const RefusalView = Type.Object(
   { detail: text('What went wrong, for people.', 'That token is Invalid') },
@@ -44,7 +44,7 @@ export function described<View extends TSchema>(view: View, description: string,
  */
 export const COMMON_CODES = {
   401: ['not_authenticated', 'token_invalid', 'token_expired', 'key_invalid', 'key_inactive', 'key_expired'],
-  403: ['not_permitted'],
+  403: ['not_permitted', 'second_factor_required'],
   404: ['path_not_found'],
   413: ['body_too_large'],
   422: ['invalid_request'],
@@ -68,11 +68,13 @@ export function refusals<const Declared extends readonly (RefusalCode | CommonSt
   ...declared: Declared
 ): Refusals<StatusOf<Declared[number]>> {
   const items: readonly (RefusalCode | CommonStatus)[] = [...declared, ...ALWAYS]
-  const codes = items.flatMap((item): readonly ErrorCode[] => (typeof item === 'number' ? COMMON_CODES[item] : [ANSWERS[item].code]))
-  const byStatus = Map.groupBy(new Set(codes), (code) => ANSWERS[code].status)
+  const answers = items.flatMap((item): readonly Answer[] =>
+    typeof item === 'number' ? COMMON_CODES[item].map((code) => ANSWERS[code]) : [ANSWERS[item]],
+  )
+  const byStatus = Map.groupBy(answers, ({ status }) => status)
   const views = [...byStatus].map(([status, ofStatus]) => [
     status,
-    { ...(status === 422 ? ValidationErrorView : RefusalView), codes: ofStatus },
+    { ...(status === 422 ? ValidationErrorView : RefusalView), codes: [...new Set(ofStatus.map(({ code }) => code))] },
   ])
   // The entries match the type: one for each declared status, 422 and 500.
   return Object.fromEntries(views) as Refusals<StatusOf<Declared[number]>>

@@ -8,6 +8,8 @@ const TAGS = [
   { name: 'Password reset', description: 'Set a new password with a link that is sent by mail.' },
   { name: 'Users', description: 'Read and change your own account.' },
   { name: 'Sessions', description: 'See where your account is logged in, and end sessions.' },
+  { name: 'Second factor', description: 'Show that it is you, and ask for more than a password.' },
+  { name: 'Passkeys', description: 'Sign in without a password, where the address of the service allows it.' },
   { name: 'User administration', description: 'Read and change all accounts, as an admin.' },
   {
     name: 'API keys',
@@ -55,6 +57,7 @@ const KEYS: Readonly<Record<AcceptedKeys, string>> = {
   read: 'Also accepts API keys with `read` access.',
   identify: 'Also accepts API keys with `identify` access.',
   any: 'Accepts every API key, whatever its access.',
+  none: 'Accepts no API key: it needs a session.',
 }
 
 const WHO: Readonly<Record<Access, string>> = {

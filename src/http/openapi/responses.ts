@@ -74,6 +74,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   304: 'The cached copy of the client is current.',
   400: 'The request is valid, but cannot be carried out.',
   401: 'The token or the account is not accepted.',
+  403: 'The caller does not have permission, or has to show once more who they are.',
   404: 'Not found.',
   422: 'The request is invalid.',
 }

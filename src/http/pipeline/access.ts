@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Authentication } from '../../domain/identity/authentication.service.ts'
+import { requireFactor, type SecondFactorRule } from '../../domain/identity/requirements.ts'
+import { CONFIRMED_FOR_MS } from '../../domain/sign-in/login.service.ts'
 import type { KeyAccess } from '../../model/api-key.ts'
 import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
@@ -9,8 +11,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set on every route that is not public. */
     caller: Caller
-    /** When the caller last gave their password. Set on pages only. */
-    passwordAt: number
   }
 }
 
@@ -48,9 +48,7 @@ export function createGuards(authentication: Authentication, readCookie: ReadCoo
     identifyByCookie: async (request) => {
       const token = readCookie(request)
       if (token === undefined) throw new Refusal('not_authenticated')
-      const { caller, passwordAt } = await authentication.byPageToken(token)
-      request.caller = caller
-      request.passwordAt = passwordAt
+      request.caller = await authentication.byPageToken(token)
     },
     permissions: {
       public: undefined,
@@ -61,10 +59,30 @@ export function createGuards(authentication: Authentication, readCookie: ReadCoo
   }
 }
 
-const ACCEPTED: Readonly<Record<KeyAccess, readonly KeyAccess[]>> = {
+/** Refuses a session that was neither opened nor confirmed lately (403). */
+export function requireConfirmation(now: () => number): Hook {
+  return ({ caller }, _reply, done) => {
+    const isRecent = now() - (caller.confirmedAt ?? 0) < CONFIRMED_FOR_MS
+    done(isRecent ? undefined : new Refusal('confirmation_required'))
+  }
+}
+
+/** Refuses a caller without a second factor where the settings require one (403); undefined where they do not. */
+export function requireFactorOn({ config }: Declared, rule: SecondFactorRule): Hook | undefined {
+  const { access, worksWithoutFactor } = config
+  if (rule === 'optional' || worksWithoutFactor || (rule === 'admins' && access === 'user')) return undefined
+  return (request, _reply, done) => {
+    const asAdmin = access === 'admin' || (access === 'self' && !namesCaller(request))
+    requireFactor(rule, request.caller, { asAdmin })
+    done()
+  }
+}
+
+const ACCEPTED: Readonly<Record<KeyAccess | 'none', readonly KeyAccess[]>> = {
   full: ['full'],
   read: ['full', 'read'],
   identify: ['full', 'identify'],
+  none: [],
 }
 
 /** Refuses an API key that the route does not accept (403). Sessions are not restricted. */

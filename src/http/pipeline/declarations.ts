@@ -27,9 +27,9 @@ export type Access = 'public' | 'user' | 'self' | 'admin'
 
 /**
  * The API keys that a protected route accepts, besides every session: `full` only keys with full access, `read` also keys that may only
- * read, `identify` also keys that may only identify their owner, `any` every key.
+ * read, `identify` also keys that may only identify their owner, `any` every key, `none` no key.
  */
-export type AcceptedKeys = KeyAccess | 'any'
+export type AcceptedKeys = KeyAccess | 'any' | 'none'
 
 /** The pages of admins, and those of every user. */
 export type PageArea = 'console' | 'account'
@@ -52,6 +52,10 @@ declare module 'fastify' {
     access?: Access
     /** Required on every route that is not public. */
     acceptedKeys?: AcceptedKeys
+    /** The session has to be opened or confirmed within the last ten minutes. */
+    needsConfirmation?: boolean
+    /** The route works without a second factor where one is required: without it, nobody could set one up. */
+    worksWithoutFactor?: boolean
     /** Whether the route changes anything. */
     writes?: boolean
     /** The settings have disabled the path: it answers 404. */
@@ -94,6 +98,7 @@ export function requireDeclarations(route: RouteOptions): Declared {
   else if (PAGE_PATH.test(url) && !refusesMethods) throw new Error(`${method} ${url} is not declared as a page`)
   else if (config.access !== 'public' && config.acceptedKeys === undefined)
     throw new Error(`${method} ${url} does not declare acceptedKeys`)
+  if (config.needsConfirmation && config.acceptedKeys !== 'none') throw new Error(`${method} ${url} needs a session that was confirmed`)
   if (config.acceptedKeys === 'read' && !readsOnly(route)) throw new Error(`${method} ${url} accepts keys that may only read`)
   if (config.isLocal && !config.isDisabled && !refusesMethods && config.queryToken === undefined)
     throw new Error(`${method} ${url} is for this machine only, but needs no token`)

@@ -1,10 +1,11 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Authentication } from '../../domain/identity/authentication.service.ts'
+import type { SecondFactorRule } from '../../domain/identity/requirements.ts'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { isSameToken } from '../../security/start-token.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
-import { createGuards, limitKeys, requireSameOrigin } from './access.ts'
+import { createGuards, limitKeys, requireConfirmation, requireFactorOn, requireSameOrigin } from './access.ts'
 import { isLimited, timed, withDeadline } from './deadline.ts'
 import { type Declared, type Hook, type PageSteps, present, readsOnly, requireDeclarations } from './declarations.ts'
 import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
@@ -25,6 +26,9 @@ export type PipelineOptions = {
   readonly pageSteps?: PageSteps | undefined
   /** Passwords that nobody may choose. */
   readonly blocklist?: Blocklist | undefined
+  /** Who needs a second factor. */
+  readonly secondFactorRule?: SecondFactorRule
+  readonly now?: () => number
 }
 
 type PipelineParts = PipelineOptions & {
@@ -70,6 +74,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
 /** Builds the steps of a route from its declarations. */
 function createSteps(parts: PipelineParts) {
   const { authentication, metrics, answerWithinMs, limiter, pageLimiter, pageSteps, blocklist, noticeProxy } = parts
+  const { secondFactorRule = 'optional', now = Date.now } = parts
   const { identify, identifyByCookie, permissions } = createGuards(authentication, pageSteps?.readCookie)
   const sameOrigin = requireSameOrigin({ isSecure: pageSteps?.isSecure ?? true })
   const limitsOf = createLimitSteps(limiter, pageLimiter)
@@ -79,7 +84,10 @@ function createSteps(parts: PipelineParts) {
     const { access, page } = route.config
     if (access === 'public') return []
     const identifyCaller = page === undefined ? identify : identifyByCookie
-    return [hasDeadline ? timed(identifyCaller) : identifyCaller, permissions[access], page === undefined ? limitKeys(route) : undefined]
+    const steps = [hasDeadline ? timed(identifyCaller) : identifyCaller, permissions[access]]
+    if (page !== undefined) return steps
+    const confirmation = route.config.needsConfirmation ? requireConfirmation(now) : undefined
+    return [...steps, limitKeys(route), requireFactorOn(route, secondFactorRule), confirmation]
   }
 
   return (route: Declared): Partial<RouteOptions> => {

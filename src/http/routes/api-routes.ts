@@ -25,8 +25,16 @@ type ApiRoute<Params extends TSchema, Query extends TSchema, Body extends TSchem
   readonly params?: Params
   readonly querystring?: Query
   readonly body?: Body
-  /** Every status that the route may answer with, except for the errors that follow from its other declarations. */
-  readonly response: { readonly 200?: View; readonly 201?: View; readonly refuses?: readonly (RefusalCode | CommonStatus)[] } & {
+  /**
+   * Every status that the route may answer with, except for the errors that follow from its other declarations. `errors` has the views of
+   * errors that say more than others.
+   */
+  readonly response: {
+    readonly 200?: View
+    readonly 201?: View
+    readonly refuses?: readonly (RefusalCode | CommonStatus)[]
+    readonly errors?: Readonly<Record<number, TSchema>>
+  } & {
     readonly [Status in 204 | 302 | 304]?: TSchema
   }
   readonly errorHandler?: RouteOptions['errorHandler']
@@ -44,14 +52,14 @@ type AddRoute = <Params extends TSchema, Query extends TSchema, Body extends TSc
 /** Declares routes under one heading of the documentation. */
 export function createApiRoutes(app: App, tag: Tag): Readonly<Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute>> {
   function adder(method: HTTPMethods): AddRoute {
-    return (url, { config, errorHandler, exposeHeadRoute, handle, response: { refuses = [], ...views }, ...documented }) => {
+    return (url, { config, errorHandler, exposeHeadRoute, handle, response: { refuses = [], errors = {}, ...views }, ...documented }) => {
       // The type of the request follows from the schemas that validate it.
       const work = handle as (request: FastifyRequest, reply: FastifyReply) => unknown
       app.route({
         method,
         url,
         config,
-        schema: { ...documented, response: { ...views, ...refusals(...refuses, ...commonErrors(method, config)) }, tags: [tag] },
+        schema: { ...documented, response: { ...views, ...refusals(...refuses, ...commonErrors(method, config)), ...errors }, tags: [tag] },
         ...(errorHandler && { errorHandler }),
         ...(exposeHeadRoute === false && { exposeHeadRoute }),
         handler: views[204] ? answerEmpty(work) : work,

@@ -6,7 +6,7 @@ import { InvalidRequest, type IssueMessage, type Location, MESSAGES, RULE_MESSAG
 
 /**
  * The subset of JSON Schema that request schemas may use. The service does not start if a schema has any other keyword, so every
- * declared rule is enforced. `trimmed`, `clearable`, `unbounded`, `atLeastOne` and `mayBeAbsent` are our own extensions.
+ * declared rule is enforced. `trimmed`, `clearable`, `unbounded`, `atLeastOne`, `exactlyOne` and `mayBeAbsent` are our own extensions.
  */
 export type RequestSchema = {
   readonly type?: string
@@ -29,6 +29,7 @@ export type RequestSchema = {
   readonly properties?: Readonly<Record<string, RequestSchema>>
   readonly required?: readonly string[]
   readonly atLeastOne?: boolean
+  readonly exactlyOne?: boolean
   /** A body that is not sent counts as an empty object. */
   readonly mayBeAbsent?: boolean
   readonly default?: unknown
@@ -41,7 +42,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   boolean: [],
   integer: ['minimum', 'maximum', 'unbounded'],
   array: ['items', 'minItems', 'maxItems'],
-  object: ['properties', 'required', 'atLeastOne', 'mayBeAbsent'],
+  object: ['properties', 'required', 'atLeastOne', 'exactlyOne', 'mayBeAbsent'],
 }
 
 /** Records an issue of a value, or of the part of it at this place. Returns undefined, in place of the parsed value. */
@@ -82,7 +83,7 @@ function compile(schema: RequestSchema, form: ValueForm): Parser {
   if (type === 'string') return compileString(schema)
   if (type === 'boolean') return form === 'text' ? parseBooleanText : parseBoolean
   if (type === 'integer') return compileInteger(schema, form)
-  if (type === 'object') return compileObject(schema, form)
+  if (type === 'object') return schema.properties ? compileObject(schema, form) : parseAnyObject
   if (type === 'array' && schema.items) return compileList(schema, compile(schema.items, 'json'))
   throw new Error(`request schemas do not support ${JSON.stringify(schema)}`)
 }
@@ -155,7 +156,16 @@ function compileList({ minItems = 0, maxItems = Number.POSITIVE_INFINITY }: Requ
 const MAX_OTHERS_REPORTED = 20
 const MAX_NAME_LENGTH = 64
 
-function compileObject({ properties = {}, required = [], atLeastOne }: RequestSchema, form: ValueForm): Parser {
+/** An object whose fields its reader checks. */
+function parseAnyObject(input: unknown, report: Report): unknown {
+  return isObject(input) ? input : report(MESSAGES.objectType)
+}
+
+function isObject(input: unknown): input is object {
+  return typeof input === 'object' && input !== null && !Array.isArray(input)
+}
+
+function compileObject({ properties = {}, required = [], atLeastOne, exactlyOne }: RequestSchema, form: ValueForm): Parser {
   const fields = Object.entries(properties).map(([name, schema]) => ({
     name,
     isRequired: required.includes(name),
@@ -185,10 +195,12 @@ function compileObject({ properties = {}, required = [], atLeastOne }: RequestSc
   }
 
   return (input, report) => {
-    if (typeof input !== 'object' || input === null || Array.isArray(input)) return report(MESSAGES.objectType)
+    if (!isObject(input)) return report(MESSAGES.objectType)
     const value = parseFields(input, report)
     if (form === 'text') checkOthers(input, report)
-    if (atLeastOne && Object.keys(value).length === 0) report(RULE_MESSAGES.noneOf(Object.keys(properties)))
+    const count = Object.keys(value).length
+    if (atLeastOne && count === 0) report(RULE_MESSAGES.noneOf(Object.keys(properties)))
+    if (exactlyOne && count !== 1) report(RULE_MESSAGES.notExactlyOneOf(Object.keys(properties)))
     return value
   }
 }

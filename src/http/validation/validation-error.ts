@@ -56,6 +56,10 @@ export const RULE_MESSAGES = {
   below: (minimum: number) => ({ type: 'greater_than_equal', msg: `Input should be greater than or equal to ${minimum}` }),
   above: (maximum: number) => ({ type: 'less_than_equal', msg: `Input should be less than or equal to ${maximum}` }),
   notOneOf: (words: readonly string[]) => ({ type: 'enum', msg: `Input should be ${alternatives(words)}` }),
+  notExactlyOneOf: (names: readonly string[]) => ({
+    type: 'value_error',
+    msg: `Value error, exactly one of ${names.join(', ')} is required`,
+  }),
   noneOf: (names: readonly string[]) => ({ type: 'value_error', msg: `Value error, at least one of ${names.join(', ')} is required` }),
 } as const satisfies Record<string, (limit: never) => IssueMessage>
 

@@ -21,11 +21,14 @@ export function firstAdminRoutes({ get, post }: PageRoutes, { site, cookies, fir
     async handle({ body, request }, reply) {
       const isCreated = await firstAdmin.create(request.origin, registrantOf(body))
       if (!isCreated) return CLOSED
-      const result = await login.signIn(request.origin, body.email, body.password)
+      const result = await login.pages.byPassword(request.origin, body.email, body.password)
       switch (result.kind) {
         case 'session':
           cookies.setSession(reply, result.session)
           return { to: '/console/', notice: 'first-admin-created' }
+        case 'second step':
+          // A new account has none.
+          return { to: '/console/sign-in' }
       }
     },
   })

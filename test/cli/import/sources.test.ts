@@ -260,8 +260,8 @@ async function assertLogins(line: CommandLine, logins: Case['logins']): Promise<
   const db = await line.database()
   const { login } = servicesOn(db)
   for (const [email, password] of Object.entries(logins)) {
-    await assert.rejects(login.login(ORIGIN, email, `${password}.`), { code: 'wrong_credentials' })
-    assert.ok((await login.login(ORIGIN, email, password)).session.token)
+    await assert.rejects(login.api.byPassword(ORIGIN, email, `${password}.`), { code: 'wrong_credentials' })
+    assert.equal((await login.api.byPassword(ORIGIN, email, password)).kind, 'session')
   }
 }
 

@@ -64,6 +64,12 @@ const NOTICES: Readonly<Record<NoticeKind, readonly [subject: string, ...texts: 
   email_changed: ['The email address of your Latchkey account was changed', 'If it was not you: contact the operator of Latchkey'],
   admin_role: ['Your Latchkey account is now an admin', 'If you did not expect this: change your password'],
   key_leaked: ['An API key of your Latchkey account was found in public', 'ci (lk_abcdef…)', 'backup of files', 'disabled'],
+  factor_added: ['Codes from an app were set up: your Latchkey account', 'If it was not you: change your password'],
+  factor_removed: ['Codes from an app were turned off: your Latchkey account', 'If it was not you: change your password'],
+  factor_reset: ['Your second factor was reset: your Latchkey account', 'If you did not ask for it: change your password'],
+  passkey_added: ['A passkey was added: your Latchkey account', 'If it was not you: change your password'],
+  passkey_removed: ['A passkey was removed: your Latchkey account', 'If it was not you: change your password'],
+  recovery_code_used: ['A recovery code was used: your Latchkey account', 'If it was not you: change your password'],
 }
 
 test('a notice says what happened, when, and what to do if it was not expected, and has no link', () => {

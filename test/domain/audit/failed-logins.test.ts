@@ -12,7 +12,7 @@ async function failures({ db }: TestApp): Promise<unknown[]> {
 }
 
 async function failToLogIn({ services }: TestApp, email: string, ip: string): Promise<void> {
-  await assert.rejects(services.login.login({ ...ORIGIN, ip }, email, 'wrong password'), { name: 'Refusal' })
+  await assert.rejects(services.login.api.byPassword({ ...ORIGIN, ip }, email, 'wrong password'), { name: 'Refusal' })
 }
 
 test('failed logins of an account are counted together, and written once in ten minutes', async (t) => {
@@ -40,7 +40,7 @@ test('failed logins of an account are counted together, and written once in ten 
 test('a login to a banned or unverified account is a failed login, one without an account leaves no event', async (t) => {
   const service = await startApp(t)
   const unverified = await member(service, { verified: false })
-  await assert.rejects(service.services.login.login(ORIGIN, unverified.email, PASSWORD), { code: 'login_unverified' })
+  await assert.rejects(service.services.login.api.byPassword(ORIGIN, unverified.email, PASSWORD), { code: 'login_unverified' })
   await failToLogIn(service, newEmail(), '192.0.2.1')
   await service.services.failedLogins.flush()
   assert.deepEqual(await failures(service), [{ target: unverified.id, actor: null, via: 'http', ip: null, count: 1 }])

@@ -29,7 +29,7 @@ function limitsOf(text: string): RateLimits {
 
 function limiterOf(db: Database, now: () => number, text: string): Limiter {
   const keyOf = createLimitKeys([new TextEncoder().encode(TEST_SECRET)])
-  const known = createKnownNetworks({ db, keyOf, now, isUsed: true })
+  const known = createKnownNetworks({ db, keyOf, now })
   return createLimiter({ db, rules: [{ limits: limitsOf(text), keyOf }], known, observer: NO_OBSERVER, now })
 }
 
@@ -155,7 +155,7 @@ test('without limits, only the first login of a day from a network needs the dat
   const [limiter, ofOtherProcess] = [limiterOf(counting, clock.now, 'off'), limiterOf(counting, clock.now, 'off')]
   const logIn = async (by: Limiter, email: string, ip: string) => {
     Object.assign(statements, { reads: 0, writes: 0 })
-    await by.settle(undefined, email, from(ip), async () => undefined)
+    await by.recognise(email, ip)
     return { ...statements }
   }
   assert.deepEqual(await logIn(limiter, 'mia@example.com', '192.0.2.1'), { reads: 1, writes: 1 })
@@ -182,7 +182,7 @@ test('a successful login does not count', async (t) => {
       await limiter.countAddress('login:ip', '192.0.2.1'),
       await limiter.countAccount('login:account', 'mia@example.com', '192.0.2.1'),
     ]
-    await limiter.settle(places, 'mia@example.com', from('192.0.2.1'), async () => undefined)
+    await limiter.settle(places, from('192.0.2.1'), async () => undefined)
   }
   assert.equal(await attempt(limiter.countAddress('login:ip', '192.0.2.1')), 0)
 })

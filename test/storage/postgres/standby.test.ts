@@ -78,14 +78,14 @@ test('a standby in a list of hosts is skipped within the same request', async (t
   const { primary, standby, userId } = await startCluster(t)
   const db = openPostgres({ url: `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres` })
   t.after(() => db.close())
-  assert.equal((await findSessionUser(db, 'session', userId, 0))?.email, 'mia@x.io')
+  assert.equal((await findSessionUser(db, 'session', userId, 0))?.user.email, 'mia@x.io')
   await ping(db)
   assert.deepEqual(await migratePostgres(`postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres`), [])
   const pooled = openPostgres({
     url: `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres?pooler=transaction`,
   })
   t.after(() => pooled.close())
-  assert.equal((await findSessionUser(pooled, 'session', userId, 0))?.email, 'mia@x.io')
+  assert.equal((await findSessionUser(pooled, 'session', userId, 0))?.user.email, 'mia@x.io')
 })
 
 test('a service whose DATABASE_URL names a standby or a read-only server does not start, and reports why in one line', async (t) => {
@@ -121,5 +121,5 @@ test('a standby that is promoted is used without a restart of the service', asyn
       () => false,
     ),
   )
-  assert.equal((await findSessionUser(db, 'session', userId, 0))?.email, 'mia@x.io')
+  assert.equal((await findSessionUser(db, 'session', userId, 0))?.user.email, 'mia@x.io')
 })

@@ -55,7 +55,13 @@ async function actor({ db, clock, services }: TestApp, role: Role, { verified = 
   if (role === 'admin') await db.run(MAKE_ADMIN, id)
   if (!verified) await db.run(UNVERIFY, id)
   const { token, refresh } = await db.transaction((tx) =>
-    openSession({ ...tx, record: () => undefined }, services.tokens, id, ORIGIN, clock.now()),
+    openSession({ ...tx, record: () => undefined }, services.tokens, {
+      userId: id,
+      method: 'password',
+      secondFactor: false,
+      origin: ORIGIN,
+      now: clock.now(),
+    }),
   )
   const { emailVersion, resetVersion } = (await findUserById(db, id)) ?? assert.fail('the account was not created')
   return { ...registrant, id, token, refresh, emailVersion, resetVersion, headers: { authorization: `Bearer ${token}` } }

@@ -52,7 +52,7 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
     if (place % 9 === 5) await services.userAdministration.ban(OPERATOR, ids.at(-1) ?? 0)
     if (place % 6 === 3) await db.run(UNVERIFY, ids.at(-1) ?? 0)
     if (place % 3 === 0 && place % 9 !== 3)
-      await services.login.login(origin(place), person(place + 2).email, person(0).password).catch(() => undefined)
+      await services.login.api.byPassword(origin(place), person(place + 2).email, person(0).password).catch(() => undefined)
   }
   await addKeys(service, mia.id)
   await addKeys(service, ids[1] ?? 0)
@@ -104,9 +104,9 @@ async function addKeys({ services, clock, db }: TestApp, userId: number): Promis
 async function addSessions({ services, clock }: TestApp, { email, password }: Actor): Promise<void> {
   for (const [place] of BROWSERS.entries()) {
     clock.advance({ hours: 5 })
-    await services.login.login(origin(place + 40), email, password)
+    await services.login.api.byPassword(origin(place + 40), email, password)
   }
-  for (let n = 0; n < 3; n++) await services.login.login(origin(44), email, 'not the password').catch(() => undefined)
+  for (let n = 0; n < 3; n++) await services.login.api.byPassword(origin(44), email, 'not the password').catch(() => undefined)
   await services.failedLogins.flush({ isLast: true })
 }
 

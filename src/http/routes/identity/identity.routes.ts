@@ -1,6 +1,13 @@
 import type { ActiveCredential, Introspection } from '../../../domain/identity/introspection.service.ts'
 import type { OfflineTokens } from '../../../domain/identity/offline-tokens.service.ts'
-import { parseScopeString, type Requirements, requireIdentity, scopeString } from '../../../domain/identity/requirements.ts'
+import {
+  parseScopeString,
+  type Requirements,
+  requireFactor,
+  requireIdentity,
+  type SecondFactorRule,
+  scopeString,
+} from '../../../domain/identity/requirements.ts'
 import { KEY_SET_MAX_AGE_SECONDS, type SigningKeys, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-keys.ts'
 import type { Caller } from '../../../model/caller.ts'
 import { described } from '../../answers/replies.ts'
@@ -18,6 +25,7 @@ const CheckQuery = Type.Object({
       minLength: 1,
     }),
   ),
+  second_factor: Type.Optional(flag('Whether a session must have a second factor. An API key passes.', true)),
 })
 
 const IdentityView = Type.Object(
@@ -34,6 +42,7 @@ const IdentityView = Type.Object(
         examples: [['reports:read']],
       }),
     ),
+    second_factor: nullable(flag('Whether the session has a second factor. Null for an API key.', true)),
     expires_at: nullable(
       Type.String({
         format: 'date-time',
@@ -45,11 +54,11 @@ const IdentityView = Type.Object(
   { title: 'Identity', description: 'Who is calling, and with which credential.' },
 )
 
-function toRequirements({ role, scope }: Static<typeof CheckQuery>): Requirements {
-  return { role, scopes: scope === undefined ? undefined : parseScopeString(scope) }
+function toRequirements({ role, scope, second_factor: secondFactor }: Static<typeof CheckQuery>): Requirements {
+  return { role, secondFactor, scopes: scope === undefined ? undefined : parseScopeString(scope) }
 }
 
-function identityView({ user, sessionId, key, expiresAt }: Caller): Static<typeof IdentityView> {
+function identityView({ user, sessionId, key, expiresAt, secondFactor }: Caller): Static<typeof IdentityView> {
   return {
     user_id: user.id,
     email: user.email,
@@ -60,6 +69,7 @@ function identityView({ user, sessionId, key, expiresAt }: Caller): Static<typeo
     session_id: sessionId ?? null,
     key_id: key?.id ?? null,
     scopes: key === undefined ? null : [...key.scopes],
+    second_factor: key === undefined ? secondFactor : null,
     expires_at: expiresAt === undefined ? null : timestamp(expiresAt),
   }
 }
@@ -108,6 +118,7 @@ const IntrospectionView = Type.Object(
     token_type: Type.Optional(Type.Enum(['access_token', 'api_key'], { description: 'The kind of credential.', examples: ['api_key'] })),
     role: Type.Optional(Type.Enum(['user', 'admin'], { description: 'The role of the user.', examples: ['user'] })),
     scope: Type.Optional(text('The scopes of an API key, separated by spaces. Absent for a session.', 'reports:read')),
+    second_factor: Type.Optional(nullable(flag('Whether the session has a second factor. Null for an API key.', true))),
     iat: Type.Optional(integer('When the token was issued, in seconds since 1970. Absent for a key.', 1769851800)),
     exp: Type.Optional(integer('When it expires, in seconds since 1970. Absent if it does not.', 1769859000)),
     jti: Type.Optional(text('The id of the session or of the key.', '0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41')),
@@ -118,7 +129,7 @@ const IntrospectionView = Type.Object(
 function introspectionView(found: ActiveCredential | undefined): Static<typeof IntrospectionView> {
   if (found === undefined) return { active: false }
   const { owner, issuedAt } = found
-  const { user, sessionId, key, expiresAt } = owner
+  const { user, sessionId, key, expiresAt, secondFactor } = owner
   return {
     active: true,
     sub: String(user.id),
@@ -126,6 +137,7 @@ function introspectionView(found: ActiveCredential | undefined): Static<typeof I
     token_type: key === undefined ? 'access_token' : 'api_key',
     role: user.role,
     ...(key && { scope: scopeString(key.scopes) }),
+    second_factor: key === undefined ? secondFactor : null,
     ...(issuedAt !== undefined && { iat: Math.floor(issuedAt / 1000) }),
     ...(expiresAt !== undefined && { exp: Math.floor(expiresAt / 1000) }),
     jti: key?.id ?? sessionId ?? '',
@@ -133,7 +145,7 @@ function introspectionView(found: ActiveCredential | undefined): Static<typeof I
 }
 
 /** For services and proxies that ask who is calling. */
-export function identityRoutes(app: App, introspection: Introspection): void {
+export function identityRoutes(app: App, introspection: Introspection, rule: SecondFactorRule): void {
   const api = createApiRoutes(app, 'Identity')
   api.get('/auth/check', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
@@ -146,6 +158,7 @@ export function identityRoutes(app: App, introspection: Introspection): void {
     response: { 200: described(IdentityView, 'Who is calling.'), refuses: [403] },
     handle: async ({ caller, query }, reply) => {
       requireIdentity(caller, toRequirements(query))
+      requireFactor(rule, caller, { asAdmin: query.role === 'admin' })
       reply.headers(identityHeaders(caller))
       return identityView(caller)
     },

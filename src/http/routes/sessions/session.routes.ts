@@ -20,6 +20,8 @@ const SessionView = Type.Object(
     expires_at: Type.String({ ...TIMESTAMP, description: 'When the session ends, in UTC, unless it is revoked earlier.' }),
     ip: nullable(text('The IP address of the login.', '203.0.113.9')),
     user_agent: nullable(text('The User-Agent header of the login, cut to 200 characters.', 'Mozilla/5.0')),
+    method: text('How the session was opened: `password`, `passkey`, `email` or the name of a provider.', 'password'),
+    second_factor: flag('Whether it was opened with a second factor, or confirmed with one later.', false),
     current: flag('Whether this request was made with the session.', true),
   },
   { title: 'Session', description: 'One login or registration.' },

@@ -19,6 +19,7 @@ import {
 } from '../../validation/schema.ts'
 import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
+import { SECOND_STEP, sendSecondStep } from './second-step.ts'
 
 const RegisterBody = Type.Object(
   { email: Email, password: NewPassword, first_name: FirstName, last_name: LastName },
@@ -32,7 +33,7 @@ export const ConfirmQuery = Type.Object({ code: ConfirmationCode })
 
 const AccessToken = text('The access token: send it as `Authorization: Bearer …`. It is valid for 120 minutes.', TOKEN_EXAMPLE)
 
-const TokenPairView = Type.Object(
+export const TokenPairView = Type.Object(
   {
     token: AccessToken,
     refresh: text('The refresh token: exchange it for a new access token at `/refresh/`. It is valid for 30 days.', TOKEN_EXAMPLE),
@@ -72,17 +73,22 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     config: { access: 'public', writes: true, limits: { ip: 'login:ip', account: 'login:account' } },
     operationId: 'login',
     summary: 'Log in',
-    description: 'Starts a session. It ends after 30 days, or when the user logs out.',
+    description:
+      'Starts a session. It ends after 30 days, or when the user logs out. An account with a second factor gets 401 ' +
+      '`second_factor_required` with a `challenge` for `/login/second-factor`.',
     body: LoginBody,
     response: {
       200: described(TokenPairView, 'The tokens of a new session.'),
-      refuses: ['wrong_credentials', 'login_banned', 'login_unverified'],
+      refuses: ['wrong_credentials', 'login_banned', 'login_unverified', 'second_step'],
+      errors: SECOND_STEP,
     },
-    handle: async ({ origin, places, body: { email, password } }) => {
-      const result = await limiter.settle(places, email, origin, () => login.login(origin, email, password))
+    handle: async ({ origin, places, body: { email, password } }, reply) => {
+      const result = await limiter.settle(places, origin, () => login.api.byPassword(origin, email, password))
       switch (result.kind) {
         case 'session':
           return result.session
+        case 'second step':
+          return sendSecondStep(reply, result)
       }
     },
   })
@@ -98,7 +104,7 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
   })
 
   api.post('/logout/', {
-    config: { access: 'user', acceptedKeys: 'full', writes: true },
+    config: { access: 'user', acceptedKeys: 'full', writes: true, worksWithoutFactor: true },
     operationId: 'logout',
     summary: 'Log out',
     description: 'Ends the session: its access tokens and its refresh token stop working. An API key has no session to end.',

@@ -35,7 +35,7 @@ export function userRoutes(app: App, users: Users, { confirmsEmail }: { readonly
   const edit = confirmsEmail ? users.editAndConfirm : users.edit
 
   api.get('/users/me', {
-    config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
+    config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true, worksWithoutFactor: true },
     operationId: 'getOwnProfile',
     summary: 'Get your own account',
     description: 'The account that the token or the API key belongs to.',

@@ -34,8 +34,7 @@ ${field('confirm_password')}
     async submit({ body, actor }, reply) {
       if (body.confirm_password !== body.new_password) throw invalidField('confirm_password', 'The two passwords are not the same')
       // Guesses count like those of signing in.
-      const confirm = () => login.confirmPassword(actor, body.current_password)
-      await pageLimiter.attempt(actor.caller.user.email, actor.origin, confirm).catch(asFieldProblem)
+      await login.confirm(actor, { password: body.current_password }, pageLimiter).catch(asFieldProblem)
       // The session is replaced: a copy of the cookie ends with the password that it was opened with.
       cookies.setSession(reply, await users.changeOwnPassword(actor, body.new_password))
       return { to: '/account/password', notice: 'password-changed' }

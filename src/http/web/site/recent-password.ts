@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Login } from '../../../domain/sign-in/login.service.ts'
+import { CONFIRMED_FOR_MS, type Login } from '../../../domain/sign-in/login.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
 import type { Hook, PasswordQuestion } from '../../pipeline/declarations.ts'
-import type { Cookies } from './cookies.ts'
 import { formProblem, inputField } from './elements/fields.ts'
 import { queryText } from './elements/paging.ts'
 import type { Page } from './shell.ts'
@@ -17,7 +16,6 @@ declare module 'fastify' {
   }
 }
 
-const RECENT_MS = 10 * 60_000
 /** Takes the answer to the question of a page that is only read, and leads back to it. */
 export const CONFIRM_PATH = '/confirm'
 
@@ -28,24 +26,22 @@ export class PasswordRequired extends Refusal {
   }
 }
 
-type RecentPasswordParts = { readonly site: Site; readonly login: Login; readonly pageLimiter: Limiter; readonly cookies: Cookies }
+type RecentPasswordParts = { readonly site: Site; readonly login: Login; readonly pageLimiter: Limiter }
 
 /**
  * Lets a request pass if the password was given in the last ten minutes. Otherwise the answer is the same form with a field for the password,
  * and the right password lets it pass. Attempts count like those of signing in.
  */
-export function createRecentPassword({ site, login, pageLimiter, cookies }: RecentPasswordParts): Hook {
-  return async (request, reply) => {
+export function createRecentPassword({ site, login, pageLimiter }: RecentPasswordParts): Hook {
+  return async (request) => {
     const { asksForPassword } = request.routeOptions.config
-    const isRecent = site.now() - request.passwordAt < RECENT_MS
+    const isRecent = site.now() - (request.caller.confirmedAt ?? 0) < CONFIRMED_FOR_MS
     if (typeof asksForPassword !== 'object' || isRecent || !((await asksForPassword.when?.(request)) ?? true)) return
     request.passwordQuestion = asksForPassword
     const { password } = (request.body ?? {}) as { password?: string }
     if (password === undefined) throw new PasswordRequired()
-    const { user } = request.caller
-    const token = await pageLimiter.attempt(user.email, request.origin, () => login.confirmPassword(request.actor, password))
-    cookies.setSession(reply, token)
-    request.passwordAt = site.now()
+    await login.confirm(request.actor, { password }, pageLimiter)
+    request.caller = { ...request.caller, confirmedAt: site.now() }
     request.passwordQuestion = undefined
   }
 }

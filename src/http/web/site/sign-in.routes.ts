@@ -41,11 +41,13 @@ ${field('password', { hasFocus: isKnown })}
     },
     async submit({ body, request }, reply) {
       const { origin, places } = request
-      const result = await pageLimiter.settle(places, body.email, origin, () => login.signIn(origin, body.email, body.password))
+      const result = await pageLimiter.settle(places, origin, () => login.pages.byPassword(origin, body.email, body.password))
       switch (result.kind) {
         case 'session':
           cookies.setSession(reply, result.session)
           return { to: returnPath(body.next, area) }
+        case 'second step':
+          throw new Error('the second step has no page yet')
       }
     },
   })

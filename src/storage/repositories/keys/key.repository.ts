@@ -9,7 +9,7 @@ import {
   type RetiringSecret,
 } from '../../../model/api-key.ts'
 import { entity } from '../../../model/entity.ts'
-import { USER, type User } from '../../../model/user.ts'
+import { USER, USER_FACTOR, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { changes, counts, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
@@ -17,6 +17,8 @@ import { deleteListed } from '../../tables.ts'
 /** The owner of a key, and what decides whether the key may be used. */
 export type KeyOwner = {
   readonly user: User
+  /** Whether the owner has a second factor. */
+  readonly secondFactor: boolean
   readonly keyId: string
   readonly isActive: boolean
   readonly lastUsedAt?: number | undefined
@@ -28,7 +30,8 @@ export type KeyOwner = {
 
 const { id, isActive, lastUsedAt, access, scopes, expiresAt } = KEY.fields
 const CREDENTIAL = entity('api_keys', { id, isActive, lastUsedAt, access, scopes })
-const OWNER_COLUMNS = `${USER.columns}, ${CREDENTIAL.columns}`
+const OWNER_COLUMNS = `${USER.columns}, ${USER_FACTOR.columns}, ${CREDENTIAL.columns}`
+const KEY_AT = USER.size + USER_FACTOR.size
 // A former secret ends with its overlap, or before that with its key.
 const RETIRING_EXPIRY = `
   case when api_keys.expires_at < retiring_secrets.expires_at then api_keys.expires_at else retiring_secrets.expires_at end`
@@ -65,8 +68,14 @@ const LAST_USE = 'coalesce(api_keys.last_used_at, api_keys.created_at)'
 
 /** The user, the key, and when the secret stops working, in the order of the columns. */
 function readOwner(values: readonly unknown[]): KeyOwner {
-  const { id: keyId, ...key } = CREDENTIAL.fromValues(values, USER.size)
-  return { user: USER.fromValues(values), keyId, ...key, expiresAt: expiresAt.fromColumn(values[USER.size + CREDENTIAL.size]) }
+  const { id: keyId, ...key } = CREDENTIAL.fromValues(values, KEY_AT)
+  return {
+    user: USER.fromValues(values),
+    ...USER_FACTOR.fromValues(values, USER.size),
+    keyId,
+    ...key,
+    expiresAt: expiresAt.fromColumn(values[KEY_AT + CREDENTIAL.size]),
+  }
 }
 
 function toOwned(row: StoredRow): OwnedApiKey {

@@ -1,4 +1,4 @@
-import { type ListedSession, SESSION, SESSION_ROW, type Session } from '../../../model/session.ts'
+import { type ListedSession, SESSION, SESSION_PROOF, SESSION_ROW, type Session, type SessionProof } from '../../../model/session.ts'
 import { USER, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
 import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
@@ -8,9 +8,9 @@ const INSERT = statement(insertInto('sessions', SESSION_ROW))
 // `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
 const FIND_USER = hotRead(
   ['text', 'bigint', 'bigint'],
-  ([sessionId, userId, now]) => `select ${USER.columns} from sessions join users on users.id = sessions.user_id
+  ([sessionId, userId, now]) => `select ${USER.columns}, ${SESSION_PROOF.columns} from sessions join users on users.id = sessions.user_id
   where sessions.id = ${sessionId} and sessions.user_id + 0 = ${userId} and sessions.expires_at > ${now}`,
-  (values) => USER.fromValues(values),
+  (values): SessionUser => ({ user: USER.fromValues(values), ...SESSION_PROOF.fromValues(values, USER.size) }),
 )
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
 const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
@@ -18,12 +18,16 @@ const DELETE_OLDEST = statement(`
   delete from sessions where id in (
     select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 offset $3)`)
 
-export async function insertSession(tx: Transaction, session: Session): Promise<void> {
-  await tx.run(INSERT, ...SESSION_ROW.toValues(session))
+export type NewSession = Omit<Session, 'method' | 'secondFactor'> & Partial<Session>
+
+export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
+  await tx.run(INSERT, ...SESSION_ROW.toValues({ method: 'password', secondFactor: false, ...session }))
 }
 
+export type SessionUser = SessionProof & { readonly user: User }
+
 /** The user of a session that has not expired. Authentication by JWT costs this one statement. */
-export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<User | undefined> {
+export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<SessionUser | undefined> {
   return db.first(FIND_USER, sessionId, userId, now)
 }
 
@@ -50,6 +54,11 @@ export const listSessions = lists<ListedSession, [userId: number, now: number, l
 /** Never moves the time back: another process may have seen the session later. */
 export const recordSessionUse = runs<Queries, [sessionId: string, seenAt: number]>(
   'update sessions set last_seen_at = $2 where id = $1 and (last_seen_at is null or last_seen_at < $2)',
+)
+
+/** Its owner has shown who they are. A second factor stays. */
+export const confirmSession = changes<Transaction, [sessionId: string, now: number, secondFactor: boolean]>(
+  'update sessions set confirmed_at = $2, second_factor = second_factor or $3 where id = $1',
 )
 
 /** Those that expire after a moment: all of them after 0. */

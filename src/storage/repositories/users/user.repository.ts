@@ -8,6 +8,8 @@ const ACCOUNT = entity('users', { ...USER.fields, ...USER_SECRETS.fields })
 // The database assigns the id.
 const { id: _, ...NEW_FIELDS } = USER_ROW.fields
 const NEW_ROW = entity('users', NEW_FIELDS)
+/** An account begins without them. */
+export const NO_FACTORS = { totp: false, passkeys: 0 } as const
 const MAX_FIRST_VERSION = 2 ** 30
 
 const INSERT = statement<{ id: number }>(`${insertInto('users', NEW_ROW)} on conflict (email_key) do nothing returning id`)
@@ -32,11 +34,17 @@ const RECORD_LOGIN = statement(`
   update users set last_login_at = $3, password_hash = $4, foreign_kind = case when password_hash = $4 then foreign_kind end
   where id = $1 and password_hash = $2 and banned = false`)
 
-export type NewUser = Omit<UserRow, 'id' | 'banned' | 'firstNameFolded' | 'lastNameFolded' | 'emailVersion' | 'resetVersion'>
+export type NewUser = Omit<
+  UserRow,
+  'id' | 'banned' | 'firstNameFolded' | 'lastNameFolded' | keyof ReturnType<typeof firstVersions> | keyof typeof NO_FACTORS
+>
 
 /** Returns the id of the new user; undefined if the address is taken. */
 export async function insertUser(tx: Transaction, user: NewUser): Promise<number | undefined> {
-  const row = await tx.first(INSERT, ...NEW_ROW.toValues({ ...user, banned: false, ...foldedNames(user), ...firstVersions() }))
+  const row = await tx.first(
+    INSERT,
+    ...NEW_ROW.toValues({ ...user, banned: false, ...foldedNames(user), ...firstVersions(), ...NO_FACTORS }),
+  )
   return row?.id
 }
 
@@ -106,6 +114,16 @@ export const resetPassword = changes<Transaction, [id: number, passwordHash: str
 export async function recordLogin(tx: Transaction, id: number, checkedHash: string, now: number, newHash = checkedHash): Promise<boolean> {
   return (await tx.run(RECORD_LOGIN, id, checkedHash, now, newHash)) === 1
 }
+
+/** Records a login that compared no password. Locks the row of the user, like recordLogin(). */
+export const recordSignIn = changes<Transaction, [id: number, resetVersion: number, now: number]>(
+  'update users set last_login_at = $3 where id = $1 and reset_version = $2 and banned = false and verified = true',
+)
+
+/** Replaces the hash of a password by a stronger one, if it is still the same password. */
+export const strengthenHash = changes<Transaction, [id: number, checkedHash: string, newHash: string]>(
+  'update users set password_hash = $3, foreign_kind = null where id = $1 and password_hash = $2',
+)
 
 /** Returns false if the user has the role already. Revoking the admin role requires the lock on the admins. */
 export const setRole = changes<Transaction, [id: number, role: Role]>('update users set role = $2 where id = $1 and role <> $2')

@@ -34,7 +34,7 @@ async function comparedKinds({ db, config, clock }: TestApp, ...emails: string[]
     },
   }
   const { login: service } = createServices(config, { db, secrets: () => secretsOf(config), now: clock.now, passwords })
-  for (const email of emails) await assert.rejects(service.login(ORIGIN, email, PASSWORD))
+  for (const email of emails) await assert.rejects(service.api.byPassword(ORIGIN, email, PASSWORD))
   return compared
 }
 
@@ -81,7 +81,7 @@ test('400: a password change during the login wins over the replacement of a for
     },
   }
   const { login: service } = createServices(config, { ...parts, passwords })
-  await assert.rejects(service.login(ORIGIN, 'ada@example.com', PASSWORD), { code: 'wrong_credentials' })
+  await assert.rejects(service.api.byPassword(ORIGIN, 'ada@example.com', PASSWORD), { code: 'wrong_credentials' })
   const row = await db.first(FOREIGN_ROW, 'ada@example.com')
   assert.equal(await cheap.matches('another good password', row?.password_hash), true)
   assert.equal(row?.foreign_kind, null)

@@ -63,8 +63,8 @@ test('400: a password of more than 256 code points is refused without hashing', 
   }
   const parts = { db: service.db, now: service.clock.now, secrets: () => secretsOf(service.config), passwords }
   const services = createServices(service.config, parts)
-  await assert.rejects(services.login.login(ORIGIN, mia.email, 'x'.repeat(257)), { code: 'wrong_credentials' })
-  await services.login.login(ORIGIN, mia.email, '𝒳'.repeat(256))
+  await assert.rejects(services.login.api.byPassword(ORIGIN, mia.email, 'x'.repeat(257)), { code: 'wrong_credentials' })
+  await services.login.api.byPassword(ORIGIN, mia.email, '𝒳'.repeat(256))
   assert.deepEqual(compared, ['𝒳'.repeat(256)])
 })
 
@@ -81,7 +81,7 @@ test('503: while the password queue is full, a login is refused before the datab
   const unread = { ...service.db, first: isRead, all: isRead }
   const parts = { db: unread, now: service.clock.now, secrets: () => secretsOf(service.config), passwords: full }
   const services = createServices(service.config, parts)
-  await assert.rejects(services.login.login(ORIGIN, mia.email, mia.password), { code: 'unavailable' })
+  await assert.rejects(services.login.api.byPassword(ORIGIN, mia.email, mia.password), { code: 'unavailable' })
 })
 
 test('401: after the password, a login checks the ban, then the verification', async (t) => {

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import type { Actor, Origin } from '../../model/caller.ts'
+import type { Passkey, RelyingParty } from '../../model/factor.ts'
+import { Refusal } from '../../model/refusal.ts'
+import { type Challenges, hashChallenge } from '../../security/challenges.ts'
+import { asCredential, challengeOf, creationOptions, requestOptions, verifyNewPasskey, verifyPasskey } from '../../security/passkey.ts'
+import { type Transaction, UniqueViolation } from '../../storage/database.ts'
+import { confirmSession } from '../../storage/repositories/sessions/session.repository.ts'
+import { endLoginChallenges, markUsed } from '../../storage/repositories/sign-in/factor.repository.ts'
+import {
+  countPasskeys,
+  deletePasskey,
+  findPasskey,
+  insertPasskey,
+  listPasskeys,
+  renamePasskey,
+  usePasskey,
+} from '../../storage/repositories/sign-in/passkey.repository.ts'
+import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+
+/** A passkey that has signed what it was asked to. */
+export type PreparedPasskey = {
+  readonly userId: number
+  /** True for exactly one of any number of uses of one answer, in any process. */
+  use(tx: Transaction): Promise<boolean>
+}
+
+export type Passkeys = {
+  list(userId: number): Promise<readonly Passkey[]>
+  /** What a browser needs to create a passkey. */
+  creationOptions(actor: Actor): Promise<ReturnType<typeof creationOptions>>
+  add(actor: Actor, name: string, credential: object): Promise<Passkey>
+  rename(actor: Actor, id: string, name: string): Promise<Passkey>
+  remove(actor: Actor, id: string): Promise<void>
+  /** What a browser needs to ask for any passkey. With the challenge of a login, the answer is its second step, and nothing else. */
+  requestOptions(loginChallenge?: string): ReturnType<typeof requestOptions>
+  /** Verifies an answer to requestOptions(). Undefined if it is not accepted; its owner's trail then says so. */
+  prepare(origin: Origin, credential: object, loginChallenge?: string): Promise<PreparedPasskey | undefined>
+}
+
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
+  readonly challenges: Challenges
+  readonly relyingParty: RelyingParty
+  /** Counts a passkey that was not accepted, without delaying the request. */
+  readonly noteFailure: (userId: number, origin: Origin) => void
+}
+
+export const MAX_PASSKEYS = 20
+
+export function createPasskeys({ reads, changes, now, challenges, relyingParty, noteFailure }: Parts): Passkeys {
+  const subjectOf = (loginChallenge: string | undefined) =>
+    loginChallenge === undefined ? 'sign in' : `second step of ${hashChallenge(loginChallenge)}`
+  const additionBy = ({ caller }: Actor) => `add to ${caller.user.id}`
+  const toOwn = <Result>(actor: Actor, work: (tx: ChangeTransaction, passkeys: number) => Promise<Result>) =>
+    changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, (tx, target) => work(tx, target.passkeys))
+
+  return {
+    list: (userId) => listPasskeys(reads, userId),
+    async creationOptions(actor) {
+      const { id, email, firstName, lastName } = actor.caller.user
+      const existing = await listPasskeys(reads, id)
+      if (existing.length >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
+      const user = { handle: Buffer.from(String(id)).toString('base64url'), email, displayName: `${firstName} ${lastName}` }
+      return creationOptions(relyingParty, challenges.issue(additionBy(actor)), user, existing)
+    },
+    async add(actor, name, given) {
+      const { user, sessionId = '' } = actor.caller
+      const credential = asCredential(given)
+      if (credential === undefined) throw new Refusal('invalid_passkey', 'its shape')
+      const challenge = challengeOf(credential) ?? ''
+      const asked = challenges.read(challenge, additionBy(actor))
+      if (asked === undefined) throw new Refusal('invalid_passkey', 'the challenge')
+      const verified = await verifyNewPasskey(relyingParty, credential, challenge)
+      if (verified === undefined) throw new Refusal('invalid_passkey')
+      const passkey = { id: randomUUID(), name, createdAt: now(), userId: user.id, ...verified }
+      try {
+        await toOwn(actor, async (tx, count) => {
+          if (count >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
+          if (!(await markUsed(tx, asked.id, asked.expiresAt))) throw new Refusal('invalid_passkey', 'the challenge was used')
+          await insertPasskey(tx, passkey)
+          await countPasskeys(tx, user.id)
+          // The authenticator has just verified its user.
+          await confirmSession(tx, sessionId, now(), true)
+          tx.record({ kind: 'passkey.added', target: user.id })
+        })
+      } catch (error) {
+        if (error instanceof UniqueViolation) throw new Refusal('invalid_passkey', 'the passkey is known already', { cause: error })
+        throw error
+      }
+      return passkey
+    },
+    rename: (actor, id, name) =>
+      toOwn(actor, async (tx) => {
+        const renamed = await renamePasskey(tx, actor.caller.user.id, id, name)
+        if (renamed === undefined) throw new Refusal('passkey_not_found')
+        return renamed
+      }),
+    remove: (actor, id) =>
+      toOwn(actor, async (tx) => {
+        const { id: userId } = actor.caller.user
+        if (!(await deletePasskey(tx, userId, id))) throw new Refusal('passkey_not_found')
+        await countPasskeys(tx, userId)
+        await endLoginChallenges(tx, userId)
+        tx.record({ kind: 'passkey.removed', target: userId })
+      }),
+    requestOptions: (loginChallenge) => requestOptions(relyingParty, challenges.issue(subjectOf(loginChallenge))),
+    async prepare(origin, given, loginChallenge) {
+      const credential = asCredential(given)
+      const passkey = credential && (await findPasskey(reads, credential.id))
+      if (credential === undefined || passkey === undefined) return undefined
+      const challenge = challengeOf(credential) ?? ''
+      const asked = challenges.read(challenge, subjectOf(loginChallenge))
+      const verified = asked && (await verifyPasskey(relyingParty, credential, challenge, passkey))
+      if (asked === undefined || verified === undefined) {
+        noteFailure(passkey.userId, origin)
+        return undefined
+      }
+      const { counter, backedUp } = verified
+      return {
+        userId: passkey.userId,
+        async use(tx) {
+          const isUsed = (await markUsed(tx, asked.id, asked.expiresAt)) && (await usePasskey(tx, passkey.id, counter, backedUp, now()))
+          if (!isUsed) noteFailure(passkey.userId, origin)
+          return isUsed
+        },
+      }
+    },
+  }
+}

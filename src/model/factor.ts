@@ -1,0 +1,60 @@
+import { entity, flag, instant, integer, optional, text, texts, type ValuesOf } from './entity.ts'
+
+/** How somebody has shown who they are: with a password, a passkey, a mailed code, or an account at the provider of this name. */
+export type SignInMethod = 'password' | 'passkey' | 'email' | (string & {})
+
+/** A second step of a login. */
+export type FactorMethod = 'totp' | 'recovery_code' | 'passkey'
+
+/** The secret that an account shares with an app. */
+export const TOTP_SECRET = entity('totp_secrets', {
+  userId: integer,
+  // Encrypted, and the fingerprint of the SECRET_KEY that encrypts it.
+  secret: text,
+  sealedWith: text,
+  createdAt: instant,
+  // Unknown until a code of the app was right.
+  confirmedAt: optional(instant),
+  lastStep: integer,
+  salt: text,
+})
+
+/** A passkey as its owner sees it. */
+export const PASSKEY = entity('passkeys', {
+  id: text,
+  name: text,
+  createdAt: instant,
+  lastUsedAt: optional(instant),
+  // Whether its provider keeps a copy, such as for another device.
+  backedUp: flag,
+})
+
+export const PASSKEY_ROW = entity('passkeys', {
+  ...PASSKEY.fields,
+  userId: integer,
+  credentialId: text,
+  publicKey: text,
+  counter: integer,
+  transports: texts,
+})
+
+/** A login whose first step was right. */
+export const LOGIN_CHALLENGE = entity('login_challenges', {
+  id: text,
+  userId: integer,
+  method: text,
+  resetVersion: integer,
+  wrongCodes: integer,
+  expiresAt: instant,
+})
+
+export type TotpSecret = ValuesOf<typeof TOTP_SECRET.fields>
+export type Passkey = ValuesOf<typeof PASSKEY.fields>
+export type PasskeyRow = ValuesOf<typeof PASSKEY_ROW.fields>
+export type LoginChallenge = ValuesOf<typeof LOGIN_CHALLENGE.fields>
+
+/** Where passkeys of this service work: the domain that they belong to, and the pages that may ask for them. */
+export type RelyingParty = { readonly id: string; readonly name: string; readonly origins: readonly string[] }
+
+/** What an account has besides its password. */
+export type Factors = { readonly totp: boolean; readonly passkeys: number; readonly recoveryCodes: number }

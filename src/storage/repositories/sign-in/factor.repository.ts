@@ -1,0 +1,101 @@
+import { LOGIN_CHALLENGE, type LoginChallenge, TOTP_SECRET, type TotpSecret } from '../../../model/factor.ts'
+import { insertInto, type Queries, statement, type Transaction } from '../../database.ts'
+import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
+import { deleteListed } from '../../tables.ts'
+
+const SAVE_SECRET = statement(`${insertInto('totp_secrets', TOTP_SECRET)}
+  on conflict (user_id) do update set secret = excluded.secret, sealed_with = excluded.sealed_with, created_at = excluded.created_at,
+    confirmed_at = excluded.confirmed_at, last_step = excluded.last_step, salt = excluded.salt`)
+const INSERT_CODE = statement('insert into recovery_codes (user_id, code_hash) values ($1, $2)')
+const INSERT_CHALLENGE = statement(insertInto('login_challenges', LOGIN_CHALLENGE))
+
+/** Replaces the secret that an account has. */
+export async function saveTotpSecret(tx: Transaction, secret: TotpSecret): Promise<void> {
+  await tx.run(SAVE_SECRET, ...TOTP_SECRET.toValues(secret))
+}
+
+export const findTotpSecret = finds<TotpSecret, [userId: number]>(
+  `select ${TOTP_SECRET.columns} from totp_secrets where user_id = $1`,
+  TOTP_SECRET.fromRow,
+)
+
+/** Turns codes on. */
+export const confirmTotpSecret = runs<Transaction, [userId: number, now: number, step: number]>(
+  'update totp_secrets set confirmed_at = $2, last_step = $3 where user_id = $1',
+)
+
+/** Returns true for exactly one of any number of parallel uses of a code: no step is used twice, and none after a later one. */
+export const useTotpStep = changes<Transaction, [userId: number, step: number]>(
+  'update totp_secrets set last_step = $2 where user_id = $1 and last_step < $2 and confirmed_at is not null',
+)
+
+export const deleteTotpSecret = runs<Transaction, [userId: number]>('delete from totp_secrets where user_id = $1')
+
+/** Copied to the account, where every request reads it. */
+export const setTotp = runs<Transaction, [userId: number, totp: boolean]>('update users set totp = $2 where id = $1')
+
+export const listFormerlySealed = lists<TotpSecret, [sealedWith: string, limit: number]>(
+  `select ${TOTP_SECRET.columns} from totp_secrets where sealed_with <> $1 limit $2`,
+  TOTP_SECRET.fromRow,
+)
+
+/** Unless it was replaced meanwhile. */
+export const resealTotpSecret = runs<Queries, [userId: number, former: string, secret: string, sealedWith: string]>(
+  'update totp_secrets set secret = $3, sealed_with = $4 where user_id = $1 and secret = $2',
+)
+
+export async function replaceRecoveryCodes(tx: Transaction, userId: number, salt: string, hashes: readonly string[]): Promise<void> {
+  await deleteRecoveryCodes(tx, userId)
+  await setSalt(tx, userId, salt)
+  for (const hash of hashes) await tx.run(INSERT_CODE, userId, hash)
+}
+
+const setSalt = runs<Transaction, [userId: number, salt: string]>('update totp_secrets set salt = $2 where user_id = $1')
+
+export const deleteRecoveryCodes = runs<Transaction, [userId: number]>('delete from recovery_codes where user_id = $1')
+
+/** Returns true for exactly one of any number of parallel uses. */
+export const useRecoveryCode = changes<Transaction, [userId: number, codeHash: string]>(
+  'delete from recovery_codes where user_id = $1 and code_hash = $2',
+)
+
+export const countRecoveryCodes = finds<number, [userId: number]>(
+  'select count(*) as count from recovery_codes where user_id = $1',
+  (row) => Number(row['count']),
+)
+
+export async function insertLoginChallenge(tx: Transaction, challenge: LoginChallenge): Promise<void> {
+  await tx.run(INSERT_CHALLENGE, ...LOGIN_CHALLENGE.toValues(challenge))
+}
+
+export const findLoginChallenge = finds<LoginChallenge, [id: string, now: number]>(
+  `select ${LOGIN_CHALLENGE.columns} from login_challenges where id = $1 and expires_at > $2`,
+  LOGIN_CHALLENGE.fromRow,
+)
+
+/**
+ * Counts an attempt with a code. False once the challenge has ended. Attempts at one challenge wait for each other, until the transaction
+ * ends.
+ */
+export const countCode = changes<Transaction, [id: string, now: number, max: number]>(
+  'update login_challenges set wrong_codes = wrong_codes + 1 where id = $1 and expires_at > $2 and wrong_codes < $3',
+)
+
+/** Returns true for exactly one of any number of parallel uses. */
+export const endLoginChallenge = changes<Transaction, [id: string]>('delete from login_challenges where id = $1')
+
+export const endLoginChallenges = runs<Transaction, [userId: number]>('delete from login_challenges where user_id = $1')
+
+/** Returns true for exactly one of any number of parallel uses of a signed challenge. */
+export const markUsed = changes<Transaction, [id: string, expiresAt: number]>(
+  'insert into used_challenges (id, expires_at) values ($1, $2) on conflict (id) do nothing',
+)
+
+/** Deletes at most `limit` expired rows. Returns how many it deleted. */
+export const deleteExpiredLoginChallenges = countsChanges<Queries, [now: number, limit: number]>(
+  deleteListed('login_challenges', 'id', 'select id from login_challenges where expires_at <= $1 order by expires_at limit $2'),
+)
+
+export const deleteExpiredUses = countsChanges<Queries, [now: number, limit: number]>(
+  deleteListed('used_challenges', 'id', 'select id from used_challenges where expires_at <= $1 order by expires_at limit $2'),
+)
