@@ -108,6 +108,23 @@ export interface components {
       /** @description The secret: send it as `X-API-Key: …`. It is never shown again. */
       key: string;
     };
+    /** @description A code of the app. */
+    Code: {
+      /** @description Six digits from the app, or a recovery code. */
+      code: string;
+    };
+    /** @description Exactly one of them shows who is calling. */
+    Confirmation: {
+      /**
+       * Format: password
+       * @description The password of the account.
+       */
+      password?: string;
+      /** @description Six digits from the app, or a recovery code. */
+      code?: string;
+      /** @description What `PublicKeyCredential.toJSON()` returns in a browser. */
+      passkey?: Record<string, never>;
+    };
     /** @description The result of the request. */
     Detail: {
       /** @description What was done, for people. */
@@ -209,6 +226,47 @@ export interface components {
        */
       expires_at?: string | null;
     };
+    /** @description A passkey that was just created. */
+    NewPasskey: {
+      /** @description What its owner calls it. */
+      name: string;
+      /** @description What `PublicKeyCredential.toJSON()` returns in a browser. */
+      credential: Record<string, never>;
+    };
+    /** @description A passkey of an account. */
+    Passkey: {
+      /** @description The id of a passkey. */
+      id: string;
+      /** @description What its owner calls it. */
+      name: string;
+      /**
+       * Format: date-time
+       * @description When it was added, in UTC.
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description When it was last used, in UTC.
+       */
+      last_used_at: string | null;
+      /** @description Whether its provider keeps a copy. */
+      backed_up: boolean;
+    };
+    /** @description The answer of a passkey. */
+    PasskeyLogin: {
+      /** @description What `PublicKeyCredential.toJSON()` returns in a browser. */
+      credential: Record<string, never>;
+    };
+    /** @description The new name of a passkey. */
+    PasskeyName: {
+      /** @description What its owner calls it. */
+      name: string;
+    };
+    /** @description The challenge of a login, if the passkey is its second step. */
+    PasskeyQuestion: {
+      /** @description The `challenge` of a login that needs a second step. */
+      challenge?: string;
+    };
     /** @description The code of a reset link and the new password. */
     PasswordReset: {
       /** @description The code from the link in the mail. */
@@ -260,6 +318,11 @@ export interface components {
       /** @description What the key is for. */
       use: string;
     };
+    /** @description Codes for the day when the app is lost. */
+    RecoveryCodes: {
+      /** @description Each works once. They are never shown again. */
+      recovery_codes: string[];
+    };
     /** @description A refresh token. */
     Refresh: {
       /** @description The `refresh` token from a login or a registration. */
@@ -281,6 +344,26 @@ export interface components {
       first_name: string;
       /** @description The last name. Leading and trailing white space is removed. */
       last_name: string;
+    };
+    /** @description What an account has besides its password. */
+    SecondFactor: {
+      /** @description Whether a login asks for a code of an app. */
+      totp: boolean;
+      /** @description The number of passkeys. */
+      passkeys: number;
+      /** @description The number of recovery codes that are left. */
+      recovery_codes: number;
+      /** @description Whether the service requires a second factor of this account. */
+      required: boolean;
+    };
+    /** @description The challenge of the first step, and either a code or a passkey. */
+    SecondStepAnswer: {
+      /** @description The `challenge` of a login that needs a second step. */
+      challenge: string;
+      /** @description Six digits from the app, or a recovery code. */
+      code?: string;
+      /** @description What `PublicKeyCredential.toJSON()` returns in a browser. */
+      passkey?: Record<string, never>;
     };
     /** @description One login or registration. */
     Session: {
@@ -319,6 +402,13 @@ export interface components {
       /** @description The refresh token: exchange it for a new access token at `/refresh/`. It is valid for 30 days. */
       refresh: string;
     };
+    /** @description A secret for an app. Nothing changes until a code of it is confirmed, within 15 minutes. */
+    TotpSetup: {
+      /** @description For the app, in base32. */
+      secret: string;
+      /** @description The content of a QR code for the app. */
+      uri: string;
+    };
     /** @description The request is invalid. Submitted values are never repeated. */
     ValidationError: {
       /** @description All validation issues of the body, or of the path or the query. */
@@ -349,12 +439,16 @@ export type ServiceErrorCode =
   | 'bad_gateway'
   | 'bad_request'
   | 'body_too_large'
+  | 'confirmation_required'
   | 'email_taken'
   | 'expectation_failed'
   | 'gateway_timeout'
   | 'headers_too_large'
   | 'http_version_not_supported'
   | 'internal_error'
+  | 'invalid_challenge'
+  | 'invalid_code'
+  | 'invalid_passkey'
   | 'invalid_request'
   | 'key_expired'
   | 'key_inactive'
@@ -367,13 +461,17 @@ export type ServiceErrorCode =
   | 'not_authenticated'
   | 'not_implemented'
   | 'not_permitted'
+  | 'passkey_not_found'
   | 'path_not_found'
   | 'request_timeout'
+  | 'second_factor_off'
+  | 'second_factor_on'
   | 'second_factor_required'
   | 'session_not_found'
   | 'token_expired'
   | 'token_invalid'
   | 'too_many_keys'
+  | 'too_many_passkeys'
   | 'too_many_requests'
   | 'unavailable'
   | 'uri_too_long'

@@ -18,9 +18,9 @@ export async function reach(fetch: Fetch, url: string, init: RequestInit): Promi
   }
 }
 
-/** The body of a successful response; throws for every other response. */
-export async function bodyOf(response: Response, signal?: AbortSignal | null): Promise<unknown> {
-  if (!response.ok) throw await errorOf(response, signal)
+/** The body of a response that is accepted: of a successful one, unless told otherwise. Throws for every other response. */
+export async function bodyOf(response: Response, signal?: AbortSignal | null, isAccepted = response.ok): Promise<unknown> {
+  if (!isAccepted) throw await errorOf(response, signal)
   if (response.status === 204) return undefined
   const body = await parsed(response, signal)
   if (typeof body !== 'object' || body === null) throw unexpected(response)

@@ -1,6 +1,19 @@
 export type { ValidationIssue } from './api.ts'
-export { type Client, type ClientOptions, type Credentials, createClient, type Profile, type Registration } from './client/client.ts'
+export type { Authenticator, Mediation, PasskeyCredential } from './client/authenticator.ts'
+export {
+  type Client,
+  type ClientOptions,
+  type Credentials,
+  createClient,
+  type LoginResult,
+  type Profile,
+  type Proof,
+  type Registration,
+  type SecondStep,
+} from './client/client.ts'
 export type { ApiKey, ApiKeyCalls, ApiKeyChanges, ApiKeyWithSecret, NewApiKey, Rotation } from './client/keys.ts'
+export type { Passkey, PasskeyCalls, PasskeySignIn } from './client/passkeys.ts'
+export type { SecondFactor, SecondFactorCalls, TotpSetup } from './client/second-factor.ts'
 export type { SessionCalls, UserSession } from './client/sessions.ts'
 export type { TokenStorage, Tokens } from './client/tokens.ts'
 export { type ErrorCode, LatchkeyError } from './error.ts'

@@ -2,12 +2,15 @@ import type { Schemas } from '../api.ts'
 import { LatchkeyError } from '../error.ts'
 import { bodyOf, type CallOptions, type Fetch, reach, withoutSlash } from '../http.ts'
 import { type Camel, toCamel, toSnake } from '../names.ts'
-import type { Call } from './call.ts'
+import { type Authenticator, inBrowser, type PasskeyCredential } from './authenticator.ts'
+import type { Begin, Call } from './call.ts'
 import { createFetch } from './fetch.ts'
 import { type ApiKeyCalls, keyCalls } from './keys.ts'
+import { type PasskeyCalls, passkeyCalls } from './passkeys.ts'
+import { type SecondFactorCalls, secondFactorCalls } from './second-factor.ts'
 import { createSession } from './session.ts'
 import { type SessionCalls, sessionCalls } from './sessions.ts'
-import { inMemory, type TokenStorage, tokensFrom } from './tokens.ts'
+import { inMemory, type TokenStorage, type Tokens, tokensFrom } from './tokens.ts'
 
 export type ClientOptions = {
   /** The URL of Latchkey, such as `https://accounts.example.com`. */
@@ -15,6 +18,8 @@ export type ClientOptions = {
   /** Where the tokens are kept; in memory by default, where a reload of the page ends the session. */
   readonly storage?: TokenStorage | undefined
   readonly fetch?: Fetch | undefined
+  /** What asks for passkeys; `navigator.credentials` of the browser by default. */
+  readonly authenticator?: Authenticator | undefined
   /** The time in milliseconds, for tests. */
   readonly now?: (() => number) | undefined
 }
@@ -23,11 +28,24 @@ export type Profile = Camel<Schemas['Profile']>
 export type Registration = Camel<Schemas['Registration']>
 export type Credentials = Schemas['Login']
 
+/**
+ * The result of the first step of a login: a session, or a challenge for the second step, which is due within five minutes. Only the
+ * session has tokens, so that a program which needs them does not compile without the second step.
+ */
+export type LoginResult = { readonly kind: 'session'; readonly tokens: Tokens } | SecondStep
+export type SecondStep = { readonly kind: 'secondStep' } & Readonly<Required<Pick<Schemas['LoginRefused'], 'challenge' | 'methods'>>>
+
+/** What shows who is calling. A code of the app, a recovery code or a passkey also gives the session its second factor. */
+export type Proof = { readonly password: string } | { readonly code: string } | { readonly passkey: PasskeyCredential }
+
 export type Client = {
   /** Creates an account. Its tokens are stored; they work as soon as the address is verified. */
   register(account: Registration, options?: CallOptions): Promise<void>
-  /** Starts a session and stores its tokens. */
-  login(credentials: Credentials, options?: CallOptions): Promise<void>
+  /**
+   * Starts a session and stores its tokens. If the account has a second factor, nothing is started yet: the tokens of an earlier session
+   * are removed from the storage, and `secondFactor.complete` or `passkeys.signIn` takes the challenge.
+   */
+  login(credentials: Credentials, options?: CallOptions): Promise<LoginResult>
   /** Ends the session and removes its tokens from the storage, even if the service is not reachable. Then it throws. */
   logout(options?: CallOptions): Promise<void>
   /** Verifies an address with the `code` of the link in the mail. */
@@ -42,6 +60,10 @@ export type Client = {
   me(options?: CallOptions): Promise<Profile>
   readonly keys: ApiKeyCalls
   readonly sessions: SessionCalls
+  readonly secondFactor: SecondFactorCalls
+  readonly passkeys: PasskeyCalls
+  /** Confirms who is calling. For ten minutes, the session may change how the account is opened. */
+  confirm(proof: Proof, options?: CallOptions): Promise<void>
   /**
    * Like the `fetch` of the platform, with the access token, which is renewed when it has expired. The server that receives the request
    * can act as the user until the token expires: send it to your own services only.
@@ -49,7 +71,8 @@ export type Client = {
   readonly fetch: Fetch
 }
 
-export function createClient({ url, storage = inMemory(), fetch = globalThis.fetch, now = Date.now }: ClientOptions): Client {
+export function createClient(options: ClientOptions): Client {
+  const { url, storage = inMemory(), fetch = globalThis.fetch, authenticator = inBrowser, now = Date.now } = options
   const base = withoutSlash(url)
   // A browser refuses to call its own `fetch` as a method of another object.
   const send: Fetch = (input, init) => fetch(input, init)
@@ -86,16 +109,32 @@ export function createClient({ url, storage = inMemory(), fetch = globalThis.fet
     return body === undefined ? undefined : toCamel(body)
   }
 
-  /** Starts a session with the tokens that a call returns. */
-  async function begin(path: string, fields: object, options?: CallOptions): Promise<void> {
+  const begin: Begin = async (path, fields, options) => {
     const requestedAt = now()
-    const { token, refresh } = (await callPublic('POST', path, fields, options)) as Schemas['TokenPair']
-    await storage.set(tokensFrom(token, refresh, requestedAt))
+    return keep((await callPublic('POST', path, fields, options)) as Schemas['TokenPair'], requestedAt)
+  }
+
+  async function keep({ token, refresh }: Schemas['TokenPair'], requestedAt: number): Promise<Tokens> {
+    const tokens = tokensFrom(token, refresh, requestedAt)
+    await storage.set(tokens)
+    return tokens
   }
 
   return {
-    register: (account, options) => begin('/register/', account, options),
-    login: (credentials, options) => begin('/login/', credentials, options),
+    async register(account, options) {
+      await begin('/register/', account, options)
+    },
+    async login(credentials, options = {}) {
+      const requestedAt = now()
+      const response = await attempt('POST', '/login/', credentials, options)()
+      const isHalfDone = response.status === 401 && response.headers.get('x-error-code') === 'second_factor_required'
+      const body = await bodyOf(response, options.signal, response.ok || isHalfDone)
+      if (!isHalfDone) return { kind: 'session', tokens: await keep(body as Schemas['TokenPair'], requestedAt) }
+      // A program that goes on without the second step must not go on as somebody else.
+      await storage.set(null)
+      const { challenge, methods } = body as SecondStep
+      return { kind: 'secondStep', challenge, methods }
+    },
     async logout(options) {
       if (!(await storage.get())) return
       try {
@@ -122,6 +161,11 @@ export function createClient({ url, storage = inMemory(), fetch = globalThis.fet
     me: async (options) => (await call('GET', '/users/me', undefined, options)) as Profile,
     keys: keyCalls(call),
     sessions: sessionCalls(call),
+    secondFactor: secondFactorCalls(call, begin),
+    passkeys: passkeyCalls(call, callPublic, begin, authenticator),
+    async confirm(proof, options) {
+      await call('POST', '/users/me/confirm', proof, options)
+    },
     fetch: createFetch(session, send),
   }
 }

@@ -14,6 +14,8 @@ export type Requirement = {
   readonly role?: 'admin' | undefined
   /** The scopes that an API key must carry, as a list or separated by spaces. A session satisfies every scope. */
   readonly scope?: string | readonly string[] | undefined
+  /** Requires a session with a second factor, or an API key. */
+  readonly secondFactor?: boolean | undefined
 }
 
 /** The headers of a request: of the Fetch API, or of Node.js. */

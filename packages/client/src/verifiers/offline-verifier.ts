@@ -88,6 +88,8 @@ function identityOf(claims: Readonly<Record<string, unknown>>, exp: number): Off
 
 /** The rules of the service: a session satisfies every scope, a key only those that it carries. */
 function requirePermission({ role, scopes }: OfflineIdentity, requirement: Requirement): void {
+  // No caller passes a rule that cannot be checked here.
+  if (requirement.secondFactor) throw refusal('unavailable', new TypeError('A token does not say whether there is a second factor'))
   const required = wordsOf(scopeText(requirement.scope) ?? '')
   const isPermitted =
     (requirement.role === undefined || role === requirement.role) && (scopes === null || required.every((scope) => scopes.includes(scope)))

@@ -66,9 +66,13 @@ function credentialsOf(headers: HeaderSource): Headers {
   return credentials
 }
 
-function queryOf({ role, scope }: Requirement): string {
+function queryOf({ role, scope, secondFactor }: Requirement): string {
   const scopes = scopeText(scope)
-  const query = new URLSearchParams({ ...(role !== undefined && { role }), ...(scopes !== undefined && { scope: scopes }) })
+  const query = new URLSearchParams({
+    ...(role !== undefined && { role }),
+    ...(scopes !== undefined && { scope: scopes }),
+    ...(secondFactor && { second_factor: 'true' }),
+  })
   return query.size > 0 ? `?${query}` : ''
 }
 
