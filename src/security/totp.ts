@@ -43,5 +43,7 @@ export function fromBase32(text: string): Buffer {
 }
 
 function isEqual(given: string, expected: string): boolean {
-  return given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+  // Six characters that are not digits may be more than six bytes.
+  const bytes = Buffer.from(given)
+  return bytes.length === expected.length && timingSafeEqual(bytes, Buffer.from(expected))
 }
