@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { createClient } from '../../packages/client/src/index.ts'
+import { codeAt } from '../../src/security/totp.ts'
 import { ROOT } from '../support/documents.ts'
 import { untilPrinted } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
@@ -45,7 +46,32 @@ async function logIn(page: Page, password: string): Promise<void> {
   await page.getByRole('button', { name: 'Log in' }).click()
 }
 
-test('the example: sign up, verify, log in, write a note, use it with a key, reset the password, log out', async (t) => {
+/** Runs an expression in the page, with a client of the same session. */
+async function evaluateWithClient<Value>(page: Page, latchkeyUrl: string, expression: string): Promise<Value> {
+  return page.evaluate(`(async () => {
+    const { createClient } = await import('/client/index.js')
+    const get = () => JSON.parse(localStorage.getItem('tokens'))
+    const set = (tokens) => localStorage.setItem('tokens', JSON.stringify(tokens))
+    const client = createClient({ url: '${latchkeyUrl}', storage: { get, set } })
+    return ${expression}
+  })()`) as Promise<Value>
+}
+
+/** An authenticator whose person always agrees. */
+async function addVirtualAuthenticator(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const options = {
+    protocol: 'ctap2',
+    transport: 'internal',
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+  } as const
+  await devtools.send('WebAuthn.addVirtualAuthenticator', { options })
+}
+
+test('the example: sign up, verify, log in, write a note, use it with a key, reset the password, log in with two steps and with a passkey', async (t) => {
   const browser = await openBrowser(t)
   const { url, latchkeyUrl, find } = await startExample(t)
   const { page, problems } = await openPage(browser, url, { viewport: { width: 1280, height: 800 } })
@@ -124,6 +150,36 @@ test('the example: sign up, verify, log in, write a note, use it with a key, res
   assert.ok(!page.url().includes('code='), 'the code has left the address bar')
   await logIn(page, NEW_PASSWORD)
   await page.getByText('Buy milk <b>today</b>').waitFor()
+
+  // The account gets codes of an app; the next login takes two steps. The last code is used up, and the next one is accepted early.
+  const secret: string = await evaluateWithClient(page, latchkeyUrl, '(await client.secondFactor.begin()).secret')
+  const step = () => Math.floor(Date.now() / 30_000)
+  await evaluateWithClient(page, latchkeyUrl, `client.secondFactor.confirm('${codeAt(secret, step())}')`)
+  await page.getByRole('button', { name: 'Log out', exact: true }).click()
+  await logIn(page, NEW_PASSWORD)
+  await page.getByRole('heading', { name: 'Second step' }).waitFor()
+  await photograph('second-step')
+  const code = field(page, 'Code of your app, or a recovery code')
+  await code.fill('not a code')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('status').filter({ hasText: 'Invalid code' }).waitFor()
+  await code.fill(codeAt(secret, step() + 1))
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('Buy milk <b>today</b>').waitFor()
+
+  // A passkey, by the calls of the client and the authenticator of the browser.
+  await addVirtualAuthenticator(page)
+  const passkeys = `[await client.passkeys.add('Laptop'), await client.passkeys.confirm(), await client.logout(), await client.passkeys.signIn()]`
+  const [passkey] = await evaluateWithClient<{ name: string }[]>(page, latchkeyUrl, passkeys)
+  assert.equal(passkey?.name, 'Laptop')
+  const twoSteps = `client.passkeys.signIn(await client.login({ email: '${EMAIL}', password: '${NEW_PASSWORD}' }))`
+  await evaluateWithClient(page, latchkeyUrl, twoSteps)
+  const conditional = `client.logout().then(() => client.passkeys.signIn({ mediation: 'conditional' }))`
+  await evaluateWithClient(page, latchkeyUrl, conditional)
+  const sessions = await evaluateWithClient<{ method: string; current: boolean }[]>(page, latchkeyUrl, 'client.sessions.list()')
+  assert.equal(sessions.find(({ current }) => current)?.method, 'passkey')
+  const aborted = `client.passkeys.signIn({ mediation: 'conditional', signal: AbortSignal.abort(new Error('left')) }).catch(({ message }) => message)`
+  assert.equal(await evaluateWithClient(page, latchkeyUrl, aborted), 'left')
 
   // A URL that cannot be parsed does not stop the product.
   assert.equal((await fetch(`${url}//`)).status, 200)

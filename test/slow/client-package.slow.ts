@@ -63,6 +63,30 @@ export function explain(error: unknown): string {
       return error.requestId ?? ''
   }
 }
+async function logIn(code: () => Promise<string>): Promise<Tokens> {
+  const login = await client.login({ email: 'a@b.io', password: 'long enough' })
+  switch (login.kind) {
+    case 'session':
+      return login.tokens
+    case 'secondStep':
+      return login.methods.includes('passkey') ? client.passkeys.signIn({ challenge: login.challenge }) : client.secondFactor.complete(login.challenge, await code())
+  }
+}
+export const tokens = await logIn(async () => '123456')
+// @ts-expect-error: a function that needs tokens must handle the second step.
+export async function forgetful(): Promise<Tokens> {
+  const login = await client.login({ email: 'a@b.io', password: 'long enough' })
+  if (login.kind === 'session') return login.tokens
+}
+// @ts-expect-error: a login is not always a session.
+;(await client.login({ email: 'a@b.io', password: 'long enough' })).tokens
+await client.confirm({ password: 'long enough' })
+// @ts-expect-error: something has to show who is calling.
+await client.confirm({})
+export const codes: string[] = await client.secondFactor.confirm('123456')
+export const left: number = (await client.secondFactor.status()).recoveryCodes
+export const backedUp: boolean = (await client.passkeys.add('My phone')).backedUp
+await client.passkeys.signIn({ mediation: 'conditional', signal: AbortSignal.timeout(1000) })
 // @ts-expect-error: the last name is required.
 await client.register({ email: 'a@b.io', password: 'long enough', firstName: 'A' })
 // @ts-expect-error: there is no such access.

@@ -99,13 +99,22 @@ onSubmit('resend', async () => {
   await client.resendVerification(mailed)
   say('Sent.')
 })
+let challenge = ''
 onSubmit('log-in', async (fields) => {
   try {
-    await client.login(fields)
+    const login = await client.login(fields)
+    if (login.kind === 'secondStep') {
+      challenge = login.challenge
+      return showVisitor('second-step')
+    }
   } catch (error) {
     if (error instanceof LatchkeyError && error.code === 'login_unverified') return checkMail(fields.email)
     throw error
   }
+  await showUser()
+})
+onSubmit('second-step', async ({ code }) => {
+  await client.secondFactor.complete(challenge, code)
   await showUser()
 })
 onSubmit('forgot', async ({ email }) => {
