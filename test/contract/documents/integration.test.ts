@@ -5,6 +5,8 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createClient } from '../../../packages/client/src/index.ts'
+import { codeAt } from '../../../src/security/totp.ts'
 import { keyHolder, member } from '../../support/app/actors.ts'
 import { until } from '../../support/app/eventually.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
@@ -153,6 +155,14 @@ test('login.mjs of docs/integration.md logs in and calls a service of the page',
   )
   const { stdout, stderr } = await runNode(t, script, [], { cwd: dirname(script) })
   assert.deepEqual([stdout, stderr], [`The notes of user ${mia.id}\n\n`, ''])
+
+  // With codes from an app, the same program asks for the second step.
+  const client = createClient({ url: service.url, now: service.clock.now })
+  await client.login({ email: mia.email, password: mia.password })
+  const { secret } = await client.secondFactor.begin()
+  const [recoveryCode] = await client.secondFactor.confirm(codeAt(secret, Math.floor(service.clock.now() / 30_000)))
+  const again = await runNode(t, script, [], { cwd: dirname(script), input: `${recoveryCode}\n` })
+  assert.deepEqual([again.stdout, again.stderr], [`The notes of user ${mia.id}\n\n`, 'Code: '])
 })
 
 /** Verifies a token with a program of the page, and prints what it returns or the code of its error. */
