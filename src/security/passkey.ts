@@ -12,8 +12,7 @@ export type GivenCredential = {
 /** Undefined for an object of another shape. */
 export function asCredential(given: object): GivenCredential | undefined {
   const { id, rawId, type, response } = given as Partial<Record<keyof GivenCredential, unknown>>
-  const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= MAX_ID_LENGTH
-  if (!isText(id) || !isText(rawId) || !isText(type) || typeof response !== 'object' || response === null) return undefined
+  if (!isId(id) || !isId(rawId) || type !== 'public-key' || typeof response !== 'object' || response === null) return undefined
   return { id, rawId, type, response: { ...response } }
 }
 
@@ -124,6 +123,11 @@ function library() {
 /** The library throws for whatever is wrong with a credential. */
 async function orUndefined<Value>(verified: Promise<Value>): Promise<Value | undefined> {
   return verified.catch(() => undefined)
+}
+
+/** In base64url: any other text is not for the database. */
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_ID_LENGTH && /^[\w-]+$/.test(value)
 }
 
 function isTransport(value: unknown): value is string {

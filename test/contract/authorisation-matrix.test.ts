@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import { type Actor, admin, emailChangeCode, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
+import { addPasskey, askForPasskey, firstStep, turnOn } from '../support/app/second-factor.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 import { forge, payloadOf } from '../support/http/forged-tokens.ts'
@@ -62,6 +63,22 @@ POST   /auth/introspect                         |   401     401     401     401 
 POST   /auth/token                              |   401     401     401     401      401      401   | 200    200    200  |    200        200
 GET    /.well-known/jwks.json                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
 GET    /audit/                                  |   401     401     401     401      401      401   | 403    403    200  |    403        200
+
+POST   /login/second-factor                     |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /login/passkey/options                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /login/passkey                           |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /users/me/confirm                        |   401     401     401     401      401      401   | 204    204    204  |    403        403
+GET    /users/me/second-factor                  |   401     401     401     401      401      401   | 200    200    200  |    200        200
+POST   /users/me/second-factor/totp             |   401     401     401     401      401      401   | 201    201    201  |    403        403
+POST   /users/me/second-factor/totp/confirm     |   401     401     401     401      401      401   | 400    400    400  |    403        403
+DELETE /users/me/second-factor/totp             |   401     401     401     401      401      401   | 400    400    400  |    403        403
+POST   /users/me/second-factor/recovery-codes   |   401     401     401     401      401      401   | 400    400    400  |    403        403
+DELETE /users/:user_id/second-factor            |   401     401     401     401      401      401   | 403    403    204  |    403        204
+POST   /users/me/passkeys/options               |   401     401     401     401      401      401   | 200    200    200  |    403        403
+POST   /users/me/passkeys                       |   401     401     401     401      401      401   | 400    400    400  |    403        403
+GET    /users/me/passkeys                       |   401     401     401     401      401      401   | 200    200    200  |    200        200
+PATCH  /users/me/passkeys/:id                   |   401     401     401     401      401      401   | 404    404    404  |    404        404
+DELETE /users/me/passkeys/:id                   |   401     401     401     401      401      401   | 404    404    404  |    403        403
 
 GET    /heartbeat                               |   200     200     200     200      200      200   | 200    200    200  |    200        200
 GET    /ready                                   |   200     200     200     200      200      200   | 200    200    200  |    200        200
@@ -140,6 +157,19 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'PATCH /users/keys/:key_id': async () => ({ payload: { name: 'renamed' } }),
   'POST /auth/leaked': async ({ keyId }) => ({ payload: [{ token: keyId, type: 'key', url: 'https://example.com/', source: 'content' }] }),
   'PATCH /users/keys/by-user/:user_id/:key_id': async () => ({ payload: { name: 'renamed' } }),
+  'POST /login/second-factor': async ({ service }) => {
+    const mia = await member(service)
+    const { recoveryCodes } = await turnOn(service, mia)
+    return { payload: { challenge: await firstStep(service, mia), code: recoveryCodes[0] } }
+  },
+  'POST /login/passkey': async ({ service }) => {
+    const { authenticator } = await addPasskey(service, await member(service))
+    return { payload: { credential: authenticator.get(await askForPasskey(service)) } }
+  },
+  'POST /users/me/confirm': async ({ subject }) => ({ payload: { password: subject.password } }),
+  'POST /users/me/second-factor/totp/confirm': async () => ({ payload: { code: '123456' } }),
+  'POST /users/me/passkeys': async () => ({ payload: { name: 'My phone', credential: {} } }),
+  'PATCH /users/me/passkeys/:id': async () => ({ payload: { name: 'My phone' } }),
 }
 
 async function resetCode(service: TestApp): Promise<string> {

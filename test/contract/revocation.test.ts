@@ -81,6 +81,32 @@ const WRITES: Readonly<Record<string, Write>> = {
     role: 'admin',
     request: ({ other }) => ({ url: `/users/keys/by-user/${other.id}/${other.keyId}` }),
   },
+  'POST /users/me/confirm': {
+    role: 'user',
+    by: 'session',
+    request: ({ caller }) => ({ url: '/users/me/confirm', payload: { password: caller.password } }),
+  },
+  'POST /users/me/second-factor/totp': { role: 'user', by: 'session', request: () => ({ url: '/users/me/second-factor/totp' }) },
+  'POST /users/me/second-factor/totp/confirm': {
+    role: 'user',
+    by: 'session',
+    request: () => ({ url: '/users/me/second-factor/totp/confirm', payload: { code: '123456' } }),
+  },
+  'DELETE /users/me/second-factor/totp': { role: 'user', by: 'session', request: () => ({ url: '/users/me/second-factor/totp' }) },
+  'POST /users/me/second-factor/recovery-codes': {
+    role: 'user',
+    by: 'session',
+    request: () => ({ url: '/users/me/second-factor/recovery-codes' }),
+  },
+  'DELETE /users/{user_id}/second-factor': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/second-factor` }) },
+  'POST /users/me/passkeys/options': { role: 'user', by: 'session', request: () => ({ url: '/users/me/passkeys/options' }) },
+  'POST /users/me/passkeys': {
+    role: 'user',
+    by: 'session',
+    request: () => ({ url: '/users/me/passkeys', payload: { name: 'a way back in', credential: {} } }),
+  },
+  'PATCH /users/me/passkeys/{id}': { role: 'user', request: () => ({ url: '/users/me/passkeys/none', payload: { name: 'mine' } }) },
+  'DELETE /users/me/passkeys/{id}': { role: 'user', by: 'session', request: () => ({ url: '/users/me/passkeys/none' }) },
 }
 
 type Revocation = { readonly ends: 'session' | 'key' | 'both' | 'role'; revoke(stage: Stage): Promise<unknown> }
@@ -163,14 +189,16 @@ const REVOCATIONS: Readonly<Record<string, Revocation>> = {
 }
 
 const USERS = statement<object>(
-  'select id, email, first_name, password_hash, role, banned, email_version, reset_version from users where id >= $1 order by id',
+  'select id, email, first_name, password_hash, role, banned, email_version, reset_version, totp, passkeys from users where id >= $1 order by id',
 )
 const KEYS = statement<object>('select id, user_id, name, key_hash, is_active, expires_at from api_keys where user_id >= $1 order by id')
-const SESSIONS = statement<object>('select id, user_id from sessions where user_id >= $1 order by id')
+const SESSIONS = statement<object>('select id, user_id, confirmed_at from sessions where user_id >= $1 order by id')
+
+const TOTP_SECRETS = statement<object>('select user_id, secret from totp_secrets where user_id >= $1 order by user_id')
 
 /** The rows of an account and of those that are newer. */
 async function rowsSince({ db }: TestApp, { id }: Actor): Promise<object[][]> {
-  return Promise.all([db.all(USERS, id), db.all(KEYS, id), db.all(SESSIONS, id)])
+  return Promise.all([db.all(USERS, id), db.all(KEYS, id), db.all(SESSIONS, id), db.all(TOTP_SECRETS, id)])
 }
 
 function credentials({ token, key }: KeyHolder): Record<'session' | 'key', Record<string, string>> {

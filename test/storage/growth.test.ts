@@ -27,6 +27,12 @@ const FILL = `
   insert into webhook_deliveries (message_id, type, user_id, occurred_at, requested_at, due_at) select n, 'type', n, n, n, n from generate_series(1, 10000) as n;
   insert into rate_limits (key, free_at) select n, n from generate_series(1, 10000) as n;
   insert into email_changes (user_id, email, version, reset_version, requested_at) select n, n, 1, 1, n from generate_series(1, 10000) as n;
+  insert into totp_secrets (user_id, secret, sealed_with, created_at, last_step, salt) select n, 'secret', 'seal', n, n, 'salt' from generate_series(1, 10000) as n;
+  insert into recovery_codes (user_id, code_hash) select n, 'hash' from generate_series(1, 10000) as n;
+  insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, backed_up, created_at)
+  select n, n, n, 'key', 0, '[]', 'name', false, n from generate_series(1, 10000) as n;
+  insert into login_challenges (id, user_id, method, reset_version, expires_at) select n, n, 'password', 1, n from generate_series(1, 10000) as n;
+  insert into used_challenges (id, expires_at) select n, n from generate_series(1, 10000) as n;
   analyze`
 
 type Accepted = readonly (readonly [text: string, reason: string])[]

@@ -10,8 +10,8 @@ import {
   findLoginChallenge,
   insertLoginChallenge,
 } from '../../storage/repositories/sign-in/factor.repository.ts'
-import { findUserById, lockAccounts, recordLogin, recordSignIn, strengthenHash } from '../../storage/repositories/users/user.repository.ts'
-import { readToken } from '../changes/callers.ts'
+import { findUserById, lockAccounts, recordFirstStep, recordLogin, recordSignIn } from '../../storage/repositories/users/user.repository.ts'
+import { readToken, requireCaller } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
 import type { AuthFailureReason, LoginStatus } from '../operations/observer.ts'
@@ -130,8 +130,16 @@ export function createLogin(parts: Parts): Login {
   ): Promise<PreparedPasskey> {
     const prepared = await passkeys?.prepare(origin, credential, loginChallenge)
     if (prepared !== undefined && (userId ?? prepared.userId) === prepared.userId) return prepared
+    throw passkeyRefused(refusal, 'the answer')
+  }
+
+  function passkeyRefused(refusal: 'invalid_passkey' | 'passkey_refused', reason: string): Refusal {
     observer.secondFactorAttempt('passkey', 'invalid')
-    throw new Refusal(refusal)
+    return new Refusal(refusal, reason)
+  }
+
+  async function usePasskey(tx: ChangeTransaction, passkey: PreparedPasskey): Promise<void> {
+    if (!(await passkey.use(tx))) throw passkeyRefused('passkey_refused', 'used before')
   }
 
   /** Only a whole login makes a network known to an account: with it, guesses from there count apart from all others. */
@@ -142,10 +150,15 @@ export function createLogin(parts: Parts): Login {
 
   function waysIn<Session>(open: OpenSession<Session>): WaysIn<Session> {
     /** The last step of every login. Locks the account: a change at the same moment ends this session or refuses it. */
-    async function enter(tx: ChangeTransaction, origin: Origin, { id, resetVersion }: Account, method: SignInMethod, hasFactor: boolean) {
-      if (!(await recordSignIn(tx, id, resetVersion, now())))
-        throw new Refusal('invalid_challenge', `the account of user ${id} has changed`)
-      return open(tx, tokens, { userId: id, method, secondFactor: hasFactor, origin, now: now() })
+    async function enter(
+      tx: ChangeTransaction,
+      origin: Origin,
+      { id, resetVersion }: Account,
+      method: SignInMethod,
+      refusal: 'invalid_challenge' | 'passkey_refused',
+    ) {
+      if (!(await recordSignIn(tx, id, resetVersion, now()))) throw new Refusal(refusal, `the account of user ${id} has changed`)
+      return open(tx, tokens, { userId: id, method, secondFactor: true, origin, now: now() })
     }
 
     async function byPassword(origin: Origin, email: string, password: string): Promise<LoginResult<Session>> {
@@ -155,7 +168,7 @@ export function createLogin(parts: Parts): Login {
       const changed = () => loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
       const result = await changes.withoutCaller<LoginResult<Session>>(origin, async (tx) => {
         if (user.totp) {
-          if (newHash !== undefined && !(await strengthenHash(tx, user.id, user.passwordHash, newHash))) throw changed()
+          if (!(await recordFirstStep(tx, user.id, user.passwordHash, newHash ?? user.passwordHash))) throw changed()
           return challenge(tx, user, 'password')
         }
         if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash))) throw changed()
@@ -175,8 +188,8 @@ export function createLogin(parts: Parts): Login {
         requireUsable(origin, user)
         const session = await changes.withoutCaller(origin, async (tx) => {
           await lockAccounts(tx, user.id, user.id)
-          if (!(await passkey.use(tx))) throw new Refusal('passkey_refused', 'used before')
-          return enter(tx, origin, user, 'passkey', true)
+          await usePasskey(tx, passkey)
+          return enter(tx, origin, user, 'passkey', 'passkey_refused')
         })
         observer.secondFactorAttempt('passkey', 'success')
         await entered(origin, user)
@@ -190,7 +203,7 @@ export function createLogin(parts: Parts): Login {
           throw new Refusal('invalid_challenge')
         const complete = async (tx: ChangeTransaction) => {
           if (!(await endLoginChallenge(tx, id))) throw new Refusal('invalid_challenge', 'used or ended meanwhile')
-          return { session: await enter(tx, origin, user, begun.method, true) }
+          return { session: await enter(tx, origin, user, begun.method, 'invalid_challenge') }
         }
         const { session } =
           'code' in answer
@@ -210,7 +223,7 @@ export function createLogin(parts: Parts): Login {
           const passkey = await requirePasskey(origin, credential, 'passkey_refused', { userId: begun?.userId ?? 0, loginChallenge: text })
           const completed = await changes.withoutCaller(origin, async (tx) => {
             await lockAccounts(tx, passkey.userId, passkey.userId)
-            if (!(await passkey.use(tx))) throw new Refusal('passkey_refused', 'used before')
+            await usePasskey(tx, passkey)
             return complete(tx)
           })
           observer.secondFactorAttempt('passkey', 'success')
@@ -227,6 +240,8 @@ export function createLogin(parts: Parts): Login {
       const { origin, caller } = actor
       const { user, sessionId } = caller
       if (sessionId === undefined) throw new Refusal('no_session')
+      // Before anything is compared: a session that has ended since must not learn what is right.
+      await requireCaller(reads, caller, now())
       const confirmBy = (isFactor: boolean, use: (tx: ChangeTransaction) => Promise<boolean>) =>
         changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
           if (!(await use(tx))) return undefined
@@ -240,7 +255,7 @@ export function createLogin(parts: Parts): Login {
         await withCode(origin, user, confirmation.code, 'invalid_code', (use) => confirmBy(true, use))
       } else {
         const passkey = await requirePasskey(origin, confirmation.passkey, 'invalid_passkey', { userId: user.id })
-        if (!(await confirmBy(true, passkey.use))) throw new Refusal('invalid_passkey', 'used before')
+        if (!(await confirmBy(true, passkey.use))) throw passkeyRefused('invalid_passkey', 'used before')
         observer.secondFactorAttempt('passkey', 'success')
       }
     },

@@ -16,6 +16,7 @@ import {
   renamePasskey,
   usePasskey,
 } from '../../storage/repositories/sign-in/passkey.repository.ts'
+import { requireCaller } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 
 /** A passkey that has signed what it was asked to. */
@@ -57,7 +58,7 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
   return {
     list: (userId) => listPasskeys(reads, userId),
     async creationOptions(actor) {
-      const { id, email, firstName, lastName } = actor.caller.user
+      const { id, email, firstName, lastName } = await requireCaller(reads, actor.caller, now())
       const existing = await listPasskeys(reads, id)
       if (existing.length >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
       const user = { handle: Buffer.from(String(id)).toString('base64url'), email, displayName: `${firstName} ${lastName}` }
@@ -65,6 +66,7 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
     },
     async add(actor, name, given) {
       const { user, sessionId = '' } = actor.caller
+      await requireCaller(reads, actor.caller, now())
       const credential = asCredential(given)
       if (credential === undefined) throw new Refusal('invalid_passkey', 'its shape')
       const challenge = challengeOf(credential) ?? ''

@@ -13,14 +13,14 @@ export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
   const refused = mailedTokenRefusal(observer, 'password_reset')
 
   /** The account that a token may reset, with the version that it was issued for. */
-  async function accept(token: string): Promise<{ userId: number; email: string; version: number }> {
+  async function accept(token: string): Promise<{ userId: number; email: string; totp: boolean; version: number }> {
     const { userId, version } = readToken(tokens, observer, token, 'reset', 'password_reset')
     const user = await findUserById(reads, userId)
     if (user === undefined) throw refused('user_not_found')
     if (user.banned) throw refused('banned_user')
     // A password change, an address change and a ban raise the version, which invalidates tokens issued before.
     if (user.resetVersion !== version) throw refused('invalid_token')
-    return { userId, email: user.email, version }
+    return { userId, email: user.email, totp: user.totp, version }
   }
 
   return {
@@ -30,9 +30,12 @@ export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
     async check(token: string): Promise<void> {
       await accept(token)
     },
-    /** Sets the password and ends all sessions and all other resets of the account. Returns its address. */
-    async reset(origin: Origin, token: string, newPassword: string): Promise<string> {
-      const { userId, email, version } = await accept(token)
+    /**
+     * Sets the password and ends all sessions and all other resets of the account. Returns its address, unless its owner has a second
+     * factor: a mail alone does not show that it was them.
+     */
+    async reset(origin: Origin, token: string, newPassword: string): Promise<string | undefined> {
+      const { userId, email, totp, version } = await accept(token)
       const passwordHash = await passwords.hash(newPassword, origin.signal)
       const endSessions = (work: (tx: ChangeTransaction) => Promise<void>) =>
         changes.withoutCaller(origin, async (tx) => {
@@ -46,7 +49,7 @@ export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
         await deleteSessionsOfUser(tx, userId)
         tx.record({ kind: 'user.password_reset', target: userId })
       })
-      return email
+      return totp ? undefined : email
     },
   }
 }

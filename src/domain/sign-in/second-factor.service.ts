@@ -15,7 +15,7 @@ import {
   deleteTotpSecret,
   endLoginChallenges,
   findTotpSecret,
-  listFormerlySealed,
+  listSealedWith,
   replaceRecoveryCodes,
   resealTotpSecret,
   saveTotpSecret,
@@ -25,6 +25,7 @@ import {
 } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { countPasskeys, deletePasskeys } from '../../storage/repositories/sign-in/passkey.repository.ts'
 import { findUserById } from '../../storage/repositories/users/user.repository.ts'
+import { requireCaller } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { trimSessions } from '../sessions/sessions.service.ts'
 
@@ -63,7 +64,7 @@ const RESEAL_BATCH = 100
 
 export function createSecondFactor({ reads, changes, now, secrets, issuer }: Parts): SecondFactor {
   const sealer = createSealer(deriveKeys(secrets, 'second-factor'))
-  const [sealedWith] = fingerprints(secrets)
+  const [sealedWith, ...formerly] = fingerprints(secrets)
   const sealFor = (userId: number, secret: string) => ({ secret: sealer.seal(secret, String(userId)), sealedWith })
   const toOwn = <Result>(actor: Actor, work: (tx: ChangeTransaction, target: User & UserSecrets) => Promise<Result>) =>
     changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, work)
@@ -72,6 +73,17 @@ export function createSecondFactor({ reads, changes, now, secrets, issuer }: Par
   function openStep({ userId, secret }: TotpSecret, code: string): number | undefined {
     const opened = sealer.open(secret, String(userId))
     return opened && stepOf(opened.text, code, now())
+  }
+
+  function resealBatch(batch: readonly TotpSecret[]): Promise<void> {
+    return changes.withoutCaller({ via: 'start' }, async (tx) => {
+      for (const { userId, secret } of batch) {
+        const opened = sealer.open(secret, String(userId))
+        if (opened === undefined) continue
+        const resealed = sealFor(userId, opened.text)
+        await resealTotpSecret(tx, userId, secret, resealed.secret, resealed.sealedWith)
+      }
+    })
   }
 
   async function endAll(tx: ChangeTransaction, userId: number): Promise<void> {
@@ -96,6 +108,7 @@ export function createSecondFactor({ reads, changes, now, secrets, issuer }: Par
       })
     },
     async confirm(actor, code) {
+      await requireCaller(reads, actor.caller, now())
       const begun = await findTotpSecret(reads, actor.caller.user.id)
       const isOpen = begun !== undefined && begun.confirmedAt === undefined && begun.createdAt + SETUP_MS > now()
       const step = isOpen ? openStep(begun, code) : undefined
@@ -148,15 +161,14 @@ export function createSecondFactor({ reads, changes, now, secrets, issuer }: Par
       return { method: 'recovery_code', use: async (tx) => hash !== undefined && useRecoveryCode(tx, userId, hash) }
     },
     async reseal() {
-      const former = await listFormerlySealed(reads, sealedWith, RESEAL_BATCH)
-      await changes.withoutCaller({ via: 'start' }, async (tx) => {
-        for (const { userId, secret } of former) {
-          const opened = sealer.open(secret, String(userId))
-          if (opened === undefined) continue
-          const resealed = sealFor(userId, opened.text)
-          await resealTotpSecret(tx, userId, secret, resealed.secret, resealed.sealedWith)
-        }
-      })
+      for (const former of formerly) {
+        let batch: readonly TotpSecret[] = []
+        // A secret that cannot be opened stays, and does not keep the ones after it from their turn.
+        do {
+          batch = await listSealedWith(reads, former, batch.at(-1)?.userId ?? 0, RESEAL_BATCH)
+          await resealBatch(batch)
+        } while (batch.length === RESEAL_BATCH)
+      }
     },
   }
 }

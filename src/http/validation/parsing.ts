@@ -29,7 +29,8 @@ export type RequestSchema = {
   readonly properties?: Readonly<Record<string, RequestSchema>>
   readonly required?: readonly string[]
   readonly atLeastOne?: boolean
-  readonly exactlyOne?: boolean
+  /** The fields of which exactly one has to be there. */
+  readonly exactlyOne?: readonly string[]
   /** A body that is not sent counts as an empty object. */
   readonly mayBeAbsent?: boolean
   readonly default?: unknown
@@ -198,9 +199,9 @@ function compileObject({ properties = {}, required = [], atLeastOne, exactlyOne 
     if (!isObject(input)) return report(MESSAGES.objectType)
     const value = parseFields(input, report)
     if (form === 'text') checkOthers(input, report)
-    const count = Object.keys(value).length
-    if (atLeastOne && count === 0) report(RULE_MESSAGES.noneOf(Object.keys(properties)))
-    if (exactlyOne && count !== 1) report(RULE_MESSAGES.notExactlyOneOf(Object.keys(properties)))
+    if (atLeastOne && Object.keys(value).length === 0) report(RULE_MESSAGES.noneOf(Object.keys(properties)))
+    if (exactlyOne && exactlyOne.filter((name) => Object.hasOwn(input, name)).length !== 1)
+      report(RULE_MESSAGES.notExactlyOneOf(exactlyOne))
     return value
   }
 }

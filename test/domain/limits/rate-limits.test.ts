@@ -297,6 +297,7 @@ test('the database contains no address, and housekeeping removes what no longer 
   const { db, clock } = await startApp(t)
   const limiter = limiterOf(db, clock.now, 'login:ip=1/m,login:account=1/m')
   await limiter.attempt('mia@example.com', from('192.0.2.77'), async () => undefined)
+  await limiter.recognise('mia@example.com', '192.0.2.77')
   await limiter.countAddress('login:ip', '192.0.2.77')
   await db.run(ADD_FREE, 1234, clock.now() * 1000)
   const rows = (await db.all(ROWS)).filter(({ key }) => !key.startsWith('old '))

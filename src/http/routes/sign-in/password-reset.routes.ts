@@ -112,7 +112,7 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
       const { code, new_password, confirm_password } = request.body as ResetInput
       if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
       const email = await passwordReset.reset(request.origin, code, new_password)
-      await limiter.recognise(email, request.origin.ip)
+      if (email !== undefined) await limiter.recognise(email, request.origin.ip)
       if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now sign in with your new password.'))
       return { message: RESET }
     },

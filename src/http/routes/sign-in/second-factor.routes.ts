@@ -19,12 +19,16 @@ const Code = text('Six digits from the app, or a recovery code.', '123456', { ma
 
 const ConfirmBody = Type.Object(
   { password: Type.Optional(GivenPassword), code: Type.Optional(Code), passkey: Type.Optional(Credential) },
-  { title: 'Confirmation', description: 'Exactly one of them shows who is calling.', exactlyOne: true },
+  { title: 'Confirmation', description: 'Exactly one of them shows who is calling.', exactlyOne: ['password', 'code', 'passkey'] },
 )
 const CodeBody = Type.Object({ code: Code }, { title: 'Code', description: 'A code of the app.' })
 const SecondStepBody = Type.Object(
   { challenge: Challenge, code: Type.Optional(Code), passkey: Type.Optional(Credential) },
-  { title: 'SecondStepAnswer', description: 'The challenge of the first step, and either a code or a passkey.' },
+  {
+    title: 'SecondStepAnswer',
+    description: 'The challenge of the first step, and either a code or a passkey.',
+    exactlyOne: ['code', 'passkey'],
+  },
 )
 
 const StatusView = Type.Object(

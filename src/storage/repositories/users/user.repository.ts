@@ -32,7 +32,7 @@ const UPDATE = statement(
 )
 const RECORD_LOGIN = statement(`
   update users set last_login_at = $3, password_hash = $4, foreign_kind = case when password_hash = $4 then foreign_kind end
-  where id = $1 and password_hash = $2 and banned = false`)
+  where id = $1 and password_hash = $2 and banned = false and totp = false`)
 
 export type NewUser = Omit<
   UserRow,
@@ -109,7 +109,7 @@ export const resetPassword = changes<Transaction, [id: number, passwordHash: str
 
 /**
  * Records a login and, if given, a stronger hash of the same password. Locks the row of the user until the transaction ends: a password
- * change at the same moment either refuses this login, or sees its session and ends it.
+ * change at the same moment either refuses this login, or sees its session and ends it. False if a login needs a second step since.
  */
 export async function recordLogin(tx: Transaction, id: number, checkedHash: string, now: number, newHash = checkedHash): Promise<boolean> {
   return (await tx.run(RECORD_LOGIN, id, checkedHash, now, newHash)) === 1
@@ -120,10 +120,10 @@ export const recordSignIn = changes<Transaction, [id: number, resetVersion: numb
   'update users set last_login_at = $3 where id = $1 and reset_version = $2 and banned = false and verified = true',
 )
 
-/** Replaces the hash of a password by a stronger one, if it is still the same password. */
-export const strengthenHash = changes<Transaction, [id: number, checkedHash: string, newHash: string]>(
-  'update users set password_hash = $3, foreign_kind = null where id = $1 and password_hash = $2',
-)
+/** The same for the first step of two: false if the password is another one by now. The account may have been deleted. */
+export const recordFirstStep = changes<Transaction, [id: number, checkedHash: string, newHash: string]>(`
+  update users set password_hash = $3, foreign_kind = case when password_hash = $3 then foreign_kind end
+  where id = $1 and password_hash = $2 and banned = false`)
 
 /** Returns false if the user has the role already. Revoking the admin role requires the lock on the admins. */
 export const setRole = changes<Transaction, [id: number, role: Role]>('update users set role = $2 where id = $1 and role <> $2')

@@ -41,6 +41,7 @@ test('200: the identity of a session, in the body and in headers', async (t) => 
     session_id: sid,
     key_id: null,
     scopes: null,
+    second_factor: false,
     expires_at: new Date(Number(exp) * 1000).toISOString(),
   })
   assert.deepEqual(identityHeaders(response), {
@@ -73,6 +74,7 @@ test('200: the identity of an API key, with and without an expiry', async (t) =>
       session_id: null,
       key_id: holder.keyId,
       scopes,
+      second_factor: null,
       expires_at: expiry === undefined ? null : new Date(expiresAt).toISOString(),
     })
     assert.deepEqual(identityHeaders(response), {

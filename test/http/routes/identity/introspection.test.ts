@@ -31,6 +31,7 @@ test('200: an access token, asked about in JSON or as a form, with any kind of c
     username: boss.email,
     token_type: 'access_token',
     role: 'admin',
+    second_factor: false,
     iat,
     exp,
     jti: sid,
@@ -48,7 +49,7 @@ test('200: an API key, with and without an expiry; only scope-tokens are in `sco
   const expiresAt = Math.ceil(service.clock.now() / 1000) * 1000 + 60_000
   const plain = await keyHolder(service, mia)
   const limited = await keyHolder(service, mia, { scopes: ['a:b', 'c d', 'e"', 'f'], expiresAt })
-  const expected = { active: true, sub: String(mia.id), username: mia.email, token_type: 'api_key', role: 'user' }
+  const expected = { active: true, sub: String(mia.id), username: mia.email, token_type: 'api_key', role: 'user', second_factor: null }
   assert.deepEqual(await answer(service, mia, plain.key), { ...expected, scope: '', jti: plain.keyId })
   const exp = expiresAt / 1000
   assert.deepEqual(await answer(service, mia, limited.key), { ...expected, scope: 'a:b f', exp, jti: limited.keyId })

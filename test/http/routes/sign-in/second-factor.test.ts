@@ -1,39 +1,12 @@
 import assert from 'node:assert/strict'
-import { codeAt } from '../../../../src/security/totp.ts'
-import { type Actor, admin, keyHolder, member } from '../../../support/app/actors.ts'
+import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
-import { startApp, type TestApp } from '../../../support/app/start-app.ts'
+import { caller, firstStep, secondStep, turnOn } from '../../../support/app/second-factor.ts'
+import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { login } from '../../../support/http/requests.ts'
 
 const PATH = '/users/me/second-factor'
-
-type Client = Pick<Actor, 'headers'>
-
-function caller({ app }: TestApp, { headers }: Client) {
-  return (method: 'GET' | 'POST' | 'DELETE' | 'PATCH', url: string, payload?: object) =>
-    app.inject({ method, url, headers, ...(payload && { payload }) })
-}
-
-/** Turns codes of an app on. Returns the secret of the app and the recovery codes. */
-async function turnOn(service: TestApp, user: Client): Promise<{ secret: string; recoveryCodes: string[]; code: () => string }> {
-  const call = caller(service, user)
-  const { secret } = (await call('POST', `${PATH}/totp`)).json()
-  const code = () => codeAt(secret, Math.floor(service.clock.now() / 30_000))
-  const confirmed = await call('POST', `${PATH}/totp/confirm`, { code: code() })
-  assert.equal(confirmed.statusCode, 200, confirmed.body)
-  // The code is used up; the next one is another step.
-  service.clock.advance({ seconds: 30 })
-  return { secret, recoveryCodes: confirmed.json().recovery_codes, code }
-}
-
-async function firstStep({ app }: TestApp, { email, password }: Actor): Promise<string> {
-  const response = await app.inject(login({ email, password }))
-  assert.equal(response.headers['x-error-code'], 'second_factor_required', response.body)
-  return response.json().challenge
-}
-
-const secondStep = ({ app }: TestApp, payload: object) => app.inject({ method: 'POST', url: '/login/second-factor', payload })
 
 test('200: a login of an account with codes takes two steps, and its session has a second factor', async (t) => {
   const service = await startApp(t)
