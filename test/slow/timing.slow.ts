@@ -9,6 +9,7 @@ import { createServices } from '../../src/services.ts'
 import type { Database, Queries } from '../../src/storage/database.ts'
 import { importUser } from '../support/app/accounts.ts'
 import { member } from '../support/app/actors.ts'
+import { addPasskey, turnOn } from '../support/app/second-factor.ts'
 import { startApp, TEST_SECRET, type TestApp } from '../support/app/start-app.ts'
 import { temporaryFolder, test } from '../support/databases/databases.ts'
 import { ORIGIN } from '../support/http/origins.ts'
@@ -50,7 +51,7 @@ function overheard({ db, config, clock }: TestApp) {
   return { heard, services: createServices(config, parts) }
 }
 
-test('a login and a password reset execute the same statements and hashes with and without an account', async (t) => {
+test('a login and a password reset execute the same statements and hashes with and without an account, and with and without a second factor', async (t) => {
   const testApp = await startApp(t)
   const mia = await member(testApp)
   const { heard, services } = overheard(testApp)
@@ -63,6 +64,9 @@ test('a login and a password reset execute the same statements and hashes with a
   }
   const [known, unknown] = [await work(mia.email), await work(newEmail())]
   assert.deepEqual(known, unknown)
+  await turnOn(testApp, mia)
+  await addPasskey(testApp, mia)
+  assert.deepEqual(await work(mia.email), unknown, 'with a second factor')
   assert.equal(known.filter((step) => step === 'compare').length, 1)
   t.diagnostic(`${known.length} steps for either: ${known.length - 1} statements and 1 hash`)
 })

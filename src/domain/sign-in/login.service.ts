@@ -168,7 +168,8 @@ export function createLogin(parts: Parts): Login {
       const changed = () => loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
       const result = await changes.withoutCaller<LoginResult<Session>>(origin, async (tx) => {
         if (user.totp) {
-          if (!(await recordFirstStep(tx, user.id, user.passwordHash, newHash ?? user.passwordHash))) throw changed()
+          const { id, resetVersion, passwordHash } = user
+          if (!(await recordFirstStep(tx, id, resetVersion, passwordHash, newHash ?? passwordHash))) throw changed()
           return challenge(tx, user, 'password')
         }
         if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash))) throw changed()

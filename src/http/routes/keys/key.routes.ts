@@ -175,7 +175,7 @@ export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: Leake
   })
 
   api.delete('/auth/key', {
-    config: { access: 'user', acceptedKeys: 'any', writes: true },
+    config: { access: 'user', acceptedKeys: 'any', writes: true, worksWithoutFactor: true },
     operationId: 'revokeOwnApiKey',
     summary: 'Disable the key of this request',
     description: 'For whoever finds a key that should not be where it is. Works with every key, whatever its access.',

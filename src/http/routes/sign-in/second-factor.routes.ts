@@ -90,7 +90,7 @@ export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rul
     summary: 'Confirm that it is you',
     description: 'For ten minutes, this session may change how its account is opened. A code or a passkey also gives it its second factor.',
     body: ConfirmBody,
-    response: { 204: Empty, refuses: ['wrong_credentials', 'invalid_code', 'invalid_passkey'] },
+    response: { 204: Empty, refuses: ['wrong_credentials', 'invalid_code', 'invalid_passkey', 429] },
     handle: ({ actor, body }) => login.confirm(actor, confirmationOf(body), limiter),
   })
 

@@ -120,10 +120,11 @@ export const recordSignIn = changes<Transaction, [id: number, resetVersion: numb
   'update users set last_login_at = $3 where id = $1 and reset_version = $2 and banned = false and verified = true',
 )
 
-/** The same for the first step of two: false if the password is another one by now. The account may have been deleted. */
-export const recordFirstStep = changes<Transaction, [id: number, checkedHash: string, newHash: string]>(`
-  update users set password_hash = $3, foreign_kind = case when password_hash = $3 then foreign_kind end
-  where id = $1 and password_hash = $2 and banned = false`)
+/** The same for the first step of two. False if the account is gone, banned, or has another password by now. */
+export const recordFirstStep = changes<Transaction, [id: number, resetVersion: number, checkedHash: string, newHash: string]>(`
+  update users set password_hash = case when password_hash = $3 then $4 else password_hash end,
+    foreign_kind = case when password_hash <> $3 or $3 = $4 then foreign_kind end
+  where id = $1 and reset_version = $2 and banned = false`)
 
 /** Returns false if the user has the role already. Revoking the admin role requires the lock on the admins. */
 export const setRole = changes<Transaction, [id: number, role: Role]>('update users set role = $2 where id = $1 and role <> $2')
