@@ -3,9 +3,8 @@ import { createServices } from '../../../src/services.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
-import { secondApp } from '../../support/app/second-app.ts'
 import { addPasskey, askForPasskey, firstStep, secondStep, turnOn } from '../../support/app/second-factor.ts'
-import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
+import { secondApp, startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)
