@@ -37,6 +37,7 @@ import { createChallenges } from './security/challenges.ts'
 import { createLimitKeys, type Secrets } from './security/derived-keys.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createTokens } from './security/token.ts'
+import { createTotpSealer } from './security/totp-sealer.ts'
 import { isLocalService } from './shared/addresses.ts'
 import { lazily, once } from './shared/lazily.ts'
 import { type Database, readsOf } from './storage/database.ts'
@@ -92,7 +93,8 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
   const sessionUse = once(() => createSessionUse(db, now))
   const failedLogins = once(() => createFailedLogins(changes, now))
   const proof = once(() => createPasswordProof({ ...common, passwords: passwords(), noteFailedLogin: failedLogins().note }))
-  const secondFactor = once(() => createSecondFactor({ ...common, secrets: secrets(), issuer: settings.apiTitle }))
+  const totpSealer = once(() => createTotpSealer(secrets()))
+  const secondFactor = once(() => createSecondFactor({ ...common, totpSealer: totpSealer(), issuer: settings.apiTitle }))
   const passkeys = once(() => {
     const { relyingParty } = settings
     const noteFailure = (userId: number, origin: Origin) => failedLogins().note(userId, origin, 'factor.failed')
@@ -115,6 +117,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     now: () => now,
     tokens,
     passwords,
+    totpSealer,
     sessionUse,
     authentication: () =>
       createAuthentication({ ...common, tokens: tokens(), recordKeyUse: createKeyUse(db, now), noteSessionUse: sessionUse().note }),

@@ -78,9 +78,9 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
 /** The work of the service that no request waits for, besides mails and webhooks. */
 function createBackgroundWork({ auditRetentionDays }: Config, services: Services, { db, secrets, logger }: ServeParts) {
   const { changes, signingKeys, secondFactor, now } = services
-  const maintain = async () => {
+  const maintain = async (isStopped: () => boolean) => {
     await signingKeys.maintain({ via: 'start' })
-    await secondFactor.reseal()
+    await secondFactor.reseal(isStopped)
     await pruneEvents(db, secrets, auditRetentionDays, now)
   }
   return {

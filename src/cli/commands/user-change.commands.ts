@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Profile, User } from '../../model/user.ts'
 import { type BulkOptions, bulkCommand, type Change, findUser, runBulk, type Subject, USER_HINT, withUser } from '../bulk.ts'
+import { confirm, YES_OPTION } from '../terminal/ask.ts'
 import {
   addCommand,
   type Check,
@@ -14,7 +15,7 @@ import {
   willAskPassword,
 } from '../terminal/input.ts'
 import { isTerminal, JSON_OPTION, type JsonOption, print, printJson, printResult } from '../terminal/output.ts'
-import { USER_FORMAT, userLabel } from '../terminal/views.ts'
+import { factorsJson, factorText, NO_FACTOR, USER_FORMAT, userLabel } from '../terminal/views.ts'
 import { OPERATOR, readConfig, requireUnlisted, withServices } from '../with-services.ts'
 
 type EditOptions = JsonOption & Partial<Profile>
@@ -44,6 +45,16 @@ export function userEditCommands(parent: Command): void {
     .addOption(passwordOption())
     .option(...JSON_OPTION)
     .action(setPassword)
+
+  addCommand(
+    parent,
+    'reset-second-factor',
+    'remove the codes, recovery codes and passkeys of an account, and end all its sessions',
+    account,
+  )
+    .option(...YES_OPTION)
+    .option(...JSON_OPTION)
+    .action(resetSecondFactor)
 }
 
 async function create(options: CreateOptions): Promise<void> {
@@ -93,6 +104,19 @@ async function setPassword(reference: string, { password, json }: JsonOption & {
     await services.users.changePassword(OPERATOR, user.id, checked)
     if (json) printJson(USER_FORMAT.json(await services.userAdministration.find(user.id)))
     else print(`set the password of ${userLabel(user)} and ended all its sessions`)
+  })
+}
+
+async function resetSecondFactor(reference: string, options: JsonOption & { readonly yes?: true }): Promise<void> {
+  await withUser(reference, async (user, services) => {
+    const removed = await services.userAdministration.factors(user.id)
+    const label = userLabel(user)
+    const json = { ...USER_FORMAT.json(user), removed: factorsJson(removed) }
+    const text = factorText(removed)
+    if (text === NO_FACTOR) return printResult(options, json, `${label} has no second factor; nothing was changed`)
+    if (!options.yes) await confirm(`Remove the second factor of ${label} (${text}) and end all its sessions`)
+    await services.secondFactor.reset(OPERATOR, user.id)
+    printResult(options, json, `removed the second factor of ${label} (${text}) and ended all its sessions; the password is unchanged`)
   })
 }
 

@@ -7,7 +7,7 @@ import type { ImportCommandOptions } from '../import/run-import.ts'
 import { SOURCE_NAMES } from '../import/sources/source-names.ts'
 import { addCommand, checkInput, countUpTo, parsedBy } from '../terminal/input.ts'
 import { JSON_OPTION, type JsonOption, print, printJson, printList, printOne, printTable } from '../terminal/output.ts'
-import { USER_FORMAT } from '../terminal/views.ts'
+import { SHOWN_USER_FORMAT, USER_FORMAT } from '../terminal/views.ts'
 import { DRY_RUN_OPTION, OPERATOR, withServices } from '../with-services.ts'
 import { userChangeCommands, userEditCommands } from './user-change.commands.ts'
 
@@ -69,7 +69,7 @@ function userMovingCommands(parent: Command): void {
   addCommand(parent, 'export', 'export all accounts with their API keys as JSON lines, which `user import --from latchkey` reads', {
     '[file]': 'the file to write; without it, standard output',
   })
-    .option('--with-hashes', 'include the hashes of passwords and API keys')
+    .option('--with-hashes', 'include the hashes of passwords and API keys, and the secrets of second factors')
     .option('--force', 'replace the file if it exists')
     .option(...JSON_OPTION)
     .action(async (file: string | undefined, options: ExportCommandOptions) =>
@@ -82,7 +82,9 @@ function listUsers(options: JsonOption): Promise<void> {
 }
 
 function showUser(reference: string, options: JsonOption): Promise<void> {
-  return withUser(reference, (user) => printOne(USER_FORMAT, user, options))
+  return withUser(reference, async (user, { userAdministration }) =>
+    printOne(SHOWN_USER_FORMAT, { ...user, factors: await userAdministration.factors(user.id) }, options),
+  )
 }
 
 async function searchUsers(term: string, { field, exact, page, size, json }: SearchOptions): Promise<void> {

@@ -29,10 +29,11 @@ export function createBatch<Entry>(size = BATCH_SIZE) {
 }
 
 /** What only one account can have. */
-export function namesOf({ emailKey, keys }: ImportedUser): string[] {
+export function namesOf({ emailKey, keys, passkeyList }: ImportedUser): string[] {
   return [
     emailKey,
     ...keys.flatMap(({ id, keyHash, retiringSecrets }) => [id, keyHash, ...retiringSecrets.map((secret) => secret.keyHash)]),
+    ...passkeyList.flatMap(({ id, credentialId }) => [id, credentialId]),
   ]
 }
 

@@ -152,7 +152,15 @@ function batchesOf(users: readonly ImportedUser[]): (readonly ImportedUser[])[] 
 
 /** What later users can conflict with, and no secret. */
 function remembered(user: ImportedUser): ImportedUser {
-  return { ...user, firstName: undefined, lastName: undefined, password: undefined, passwordHash: undefined, foreignKind: undefined }
+  return {
+    ...user,
+    firstName: undefined,
+    lastName: undefined,
+    password: undefined,
+    passwordHash: undefined,
+    foreignKind: undefined,
+    totpSecret: undefined,
+  }
 }
 
 /** Replaces passwords by their hashes. Hashing is slow: nothing is hashed for an account that exists and stays as it is. */

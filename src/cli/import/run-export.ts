@@ -22,7 +22,7 @@ export async function runExport(file: string | undefined, options: ExportCommand
     const moved = createExport(services, OPERATOR.origin, { withHashes })
     if (!isFile) return void (await writeAll(moved, printJsonLines))
     const users = await writeFile(file, { mayReplace: force }, (write) => writeAll(moved, write))
-    const line = `Exported ${counted(users, 'user')} to ${file}.${withHashes ? ' It contains password hashes: keep it secret.' : ''}`
+    const line = `Exported ${counted(users, 'user')} to ${file}.${withHashes ? ' It contains password hashes and the secrets of second factors: keep it secret.' : ''}`
     printResult(options, { file, users, with_hashes: withHashes }, line)
   })
 }

@@ -3,6 +3,7 @@ import { type ApiKey, KEY } from '../../model/api-key.ts'
 import type { AuditVerification } from '../../model/audit.ts'
 import { isoTime } from '../../model/entity.ts'
 import { EVENT, type StoredEvent } from '../../model/event.ts'
+import type { Factors } from '../../model/factor.ts'
 import type { OutboxMail } from '../../model/mail.ts'
 import { type ListedSession, SESSION } from '../../model/session.ts'
 import { USER, type User } from '../../model/user.ts'
@@ -21,6 +22,28 @@ export const USER_FORMAT: Format<User> = {
     STATE: ({ banned, verified }) => [verified ? 'verified' : 'unverified', ...(banned ? ['banned'] : [])].join(', '),
   },
   json: USER.toJson,
+}
+
+/** One account, with what it has besides its password. */
+export const SHOWN_USER_FORMAT: Format<User & { readonly factors: Factors }> = {
+  columns: { ...USER_FORMAT.columns, 'SECOND FACTOR': ({ factors }) => factorText(factors) },
+  json: ({ factors, ...user }) => ({ ...USER.toJson(user), second_factor: factorsJson(factors) }),
+}
+
+export function factorsJson({ totp, passkeys, recoveryCodes }: Factors) {
+  return { totp, passkeys, recovery_codes: recoveryCodes }
+}
+
+export const NO_FACTOR = 'none'
+
+/** Such as `codes of an app, 2 passkeys`. */
+export function factorText({ totp, passkeys, recoveryCodes }: Factors): string {
+  const parts = [
+    ...(totp ? ['codes of an app'] : []),
+    ...(recoveryCodes > 0 ? [counted(recoveryCodes, 'recovery code')] : []),
+    ...(passkeys > 0 ? [counted(passkeys, 'passkey')] : []),
+  ]
+  return parts.join(', ') || NO_FACTOR
 }
 
 export function userLabel({ id, email }: User): string {
@@ -57,6 +80,8 @@ export const SESSION_FORMAT: Format<ListedSession> = {
     ID: ({ id }) => id,
     'LOGGED IN': ({ createdAt }) => isoTime(createdAt),
     'LAST SEEN': ({ lastSeenAt }) => isoTime(lastSeenAt),
+    METHOD: ({ method }) => method,
+    'SECOND FACTOR': ({ secondFactor }) => (secondFactor ? 'yes' : 'no'),
     IP: ({ ip }) => ip ?? '',
     PROGRAM: ({ userAgent }) => userAgent ?? '',
   },

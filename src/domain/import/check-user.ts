@@ -6,6 +6,7 @@ import { isNativeHash, NO_PASSWORD } from '../../security/password.ts'
 import { emailKey, parseEmail } from '../values/email.ts'
 import { isPassword } from '../values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../values/text.ts'
+import { checkPasskeys, checkTotp } from './check-factors.ts'
 import { checkFields, checkList, checkParsed, checkShape, checkText } from './field-checks.ts'
 import {
   type ImportedKey,
@@ -15,6 +16,7 @@ import {
   MOVED_KEY_AND_HASH,
   MOVED_SECRET,
   MOVED_USER,
+  NO_NAME,
   Rejected,
   type UserFields,
 } from './imported-user.ts'
@@ -25,9 +27,6 @@ export type CheckOptions = {
   /** The kinds of foreign hashes that are accepted. Missing while the users of each kind are counted, before the import. */
   readonly foreignKinds?: ForeignKinds
 }
-
-/** The name of whoever has none. */
-export const NO_NAME = '-'
 
 const MAX_KEYS = 1000
 const MAX_RETIRING = 100
@@ -56,6 +55,8 @@ export function checkUser(record: UserFields, line: number, options: CheckOption
     email,
     emailKey: emailKey(email),
     ...checkSecret(record, options),
+    totpSecret: checkTotp(record.totp),
+    passkeyList: checkPasskeys(record.passkeys),
     keys: checkList('keys', record.keys, MAX_KEYS).map((key, index) => checkKey(key, `keys[${index}]`)),
   }
 }

@@ -1,7 +1,11 @@
 import type { KeyRow, RetiringSecret } from '../../model/api-key.ts'
 import type { Origin } from '../../model/caller.ts'
+import type { TotpSecret } from '../../model/factor.ts'
 import type { UserRow } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
+import type { TotpSealer } from '../../security/totp-sealer.ts'
+import { COMMAND } from '../../shared/program.ts'
+import { listExportedFactors } from '../../storage/repositories/import/factor-import.repository.ts'
 import {
   countUsers,
   listExportedKeys,
@@ -9,17 +13,53 @@ import {
   listExportedUsers,
 } from '../../storage/repositories/import/import.repository.ts'
 import { type DomainParts, pagesOf } from '../changes/changes.ts'
-import { type JsonObject, MOVED_KEY, MOVED_SECRET, MOVED_USER } from './imported-user.ts'
+import { type JsonObject, MOVED_KEY, MOVED_PASSKEY, MOVED_SECRET, MOVED_TOTP, MOVED_USER } from './imported-user.ts'
 
 export type Export = ReturnType<typeof createExport>
 
 type ExportOptions = { readonly withHashes: boolean }
 
-type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
+  /** Read for second factors only, because it needs SECRET_KEY. */
+  readonly totpSealer: TotpSealer
+}
+
+/** An export without the codes of an account would leave it without its second factor, so that it ends. */
+export class SealedSecret extends Error {
+  override readonly name = 'SealedSecret'
+
+  constructor({ id, email }: UserRow) {
+    super(
+      `no secret opens the codes of user ${id} (${email}): add the former SECRET_KEY to SECRET_KEY_FALLBACKS, or use: ${COMMAND} user reset-second-factor ${id}`,
+    )
+  }
+}
 
 const PAGE_SIZE = 500
 
-export function createExport({ reads, changes, now }: Parts, origin: Origin, options: ExportOptions) {
+export function createExport(parts: Parts, origin: Origin, options: ExportOptions) {
+  const { reads, changes, now } = parts
+
+  /** Returns a function that adds what these users have besides their passwords. */
+  async function factorsBetween(afterId: number, lastId: number): Promise<(user: UserRow) => JsonObject> {
+    const { totp, codes, passkeys } = await listExportedFactors(reads, afterId, lastId)
+    return (user) => {
+      const sealed = totp.get(user.id)
+      const owned = passkeys.get(user.id) ?? []
+      return {
+        // One that was not confirmed lapses within minutes.
+        ...(sealed?.confirmedAt !== undefined && { totp: totpObject(user, sealed, codes.get(user.id) ?? []) }),
+        ...(owned.length > 0 && { passkeys: owned.map((passkey) => given(MOVED_PASSKEY.toJson(passkey))) }),
+      }
+    }
+  }
+
+  function totpObject(user: UserRow, sealed: TotpSecret, codes: readonly { readonly codeHash: string }[]): JsonObject {
+    const secret = parts.totpSealer.open(sealed)
+    if (secret === undefined) throw new SealedSecret(user)
+    return given(MOVED_TOTP.toJson({ ...sealed, secret, recoveryCodes: codes.map(({ codeHash }) => codeHash) }))
+  }
+
   return {
     /** Records that everything is exported, before any of it is. Returns the number of users. */
     async begin(): Promise<number> {
@@ -35,7 +75,8 @@ export function createExport({ reads, changes, now }: Parts, origin: Origin, opt
         const keys = Map.groupBy(await listExportedKeys(reads, afterId, lastId), ({ userId }) => userId)
         const secrets = Map.groupBy(await listExportedSecrets(reads, afterId, lastId, now()), ({ keyId }) => keyId)
         const keysOf = (id: number) => (keys.get(id) ?? []).map((key) => keyObject(key, secrets.get(key.id) ?? [], options))
-        yield users.map((user) => userObject(user, keysOf(user.id), options))
+        const factorsOf = options.withHashes ? await factorsBetween(afterId, lastId) : () => ({})
+        yield users.map((user) => ({ ...userObject(user, keysOf(user.id), options), ...factorsOf(user) }))
         afterId = lastId
       }
     },

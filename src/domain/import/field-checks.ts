@@ -2,7 +2,7 @@ import { type Field, type Fields, type Given, snakeCase } from '../../model/enti
 import { parseInstant } from '../values/instant.ts'
 import { isScope, MAX_SCOPES, NAME_MAX_LENGTH, parseName, SCOPE_MAX_LENGTH } from '../values/limits.ts'
 import { parseBooleanWord } from '../values/text.ts'
-import { type JsonObject, Rejected } from './imported-user.ts'
+import { isObject, type JsonObject, Rejected } from './imported-user.ts'
 
 /** Returns the value of a field, or undefined if it was left out. Throws Rejected with the name of the field and the reason. */
 type FieldCheck<Value = unknown> = (name: string, value: unknown) => Value | undefined
@@ -64,6 +64,12 @@ export function checkShape(shape: RegExp, expected: string): FieldCheck<string> 
 
 const checkName = checkParsed(parseName, `1 to ${NAME_MAX_LENGTH} characters without control characters`)
 
+export function checkWholeNumber(max: number): FieldCheck<number> {
+  return checkValue((value) => {
+    return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max ? value : undefined
+  }, `a whole number up to ${max}`)
+}
+
 /** A whole number above 0, or its digits in CSV. */
 const checkId = checkValue((value) => {
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
@@ -108,6 +114,12 @@ const checkAnyList = checkValue((value): readonly unknown[] | undefined => {
   const list = typeof value === 'string' ? parseJson(value) : value
   return Array.isArray(list) ? list : undefined
 }, 'a list')
+
+/** An object, or its JSON text in CSV. */
+export const checkObject = checkValue((value) => {
+  const object = typeof value === 'string' ? parseJson(value) : value
+  return isObject(object) ? object : undefined
+}, 'an object')
 
 function checkScopes(name: string, value: unknown): string[] {
   return checkList(name, value, MAX_SCOPES).map((entry) => {

@@ -5,6 +5,8 @@ import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { decideKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
+import type { TotpSealer } from '../../security/totp-sealer.ts'
+import { insertImportedPasskeys, listTotpSecrets, saveImportedCodes } from '../../storage/repositories/import/factor-import.repository.ts'
 import {
   continueIds,
   expectManyRows,
@@ -21,10 +23,10 @@ import {
   type UserState,
   updateUsers,
 } from '../../storage/repositories/import/import.repository.ts'
+import { endLoginChallenges } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { NO_FACTORS } from '../../storage/repositories/users/user.repository.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
-import { NO_NAME } from './check-user.ts'
-import type { ImportedUser } from './imported-user.ts'
+import { type ImportedTotp, type ImportedUser, NO_NAME } from './imported-user.ts'
 
 /** What happens to a user whose address has an account already. */
 export type OnConflict = 'skip' | 'fail' | 'update'
@@ -47,7 +49,10 @@ export type BatchOutcome = {
 
 export type Import = ReturnType<typeof createImport>
 
-type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'>
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
+  /** Read for a file with second factors only, because it needs SECRET_KEY. */
+  readonly totpSealer: TotpSealer
+}
 
 type UserIds = ReadonlyMap<ImportedUser, number>
 type Reject = (user: ImportedUser, reason: string) => void
@@ -55,7 +60,8 @@ type Reject = (user: ImportedUser, reason: string) => void
 // New ids continue after the highest one, and JavaScript is exact up to 9 * 10^15.
 const MAX_KEPT_ID = 10 ** 15
 
-export function createImport({ reads, changes, now }: Parts, origin: Origin, options: ImportOptions) {
+export function createImport(parts: Parts, origin: Origin, options: ImportOptions) {
+  const { reads, changes, now } = parts
   const { onConflict, keepIds, isRehearsal = false } = options
   // PostgreSQL does not take generated ids back when a transaction is rolled back, so a rehearsal brings its own, which no account has.
   const isNumbered = isRehearsal && !keepIds
@@ -72,7 +78,11 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
     const found = joined(others, await findUsersByEmail(tx, keysOf(others)))
     for (const user of others) if (!found.has(user)) reject(user, `id: ${user.id} belongs to another account`)
     const updated = await treatConflicts(tx, found, reject)
-    await writeKeys(tx, new Map([...created, ...updated]))
+    const written = new Map([...created, ...updated])
+    await writeKeys(tx, written)
+    const updatedIds = new Set(updated.values())
+    await writeCodes(tx, written, updatedIds)
+    await writePasskeys(tx, written, updatedIds)
     recordImport(tx, created, updated)
     const skipped = onConflict === 'skip' ? [...found.keys()] : []
     return { created: [...created.keys()], updated: [...updated.keys()], skipped, rejected }
@@ -104,6 +114,45 @@ export function createImport({ reads, changes, now }: Parts, origin: Origin, opt
     const keys = [...ids].flatMap(([user, userId]) => user.keys.map((key) => ({ ...key, userId, createdAt: key.createdAt ?? now() })))
     const retiring = keys.flatMap(({ id, retiringSecrets }) => retiringSecrets.map((secret) => ({ ...secret, keyId: id })))
     if (keys.length > 0) await insertKeys(tx, keys, retiring)
+  }
+
+  /** An account that exists gets other codes, or none that it does not have already. */
+  async function writeCodes(tx: ChangeTransaction, ids: UserIds, updatedIds: ReadonlySet<number>): Promise<void> {
+    const given = [...ids].flatMap(([{ totpSecret }, userId]) => (totpSecret === undefined ? [] : [{ userId, totpSecret }]))
+    if (given.length === 0) return
+    const { totpSealer } = parts
+    const present = await listTotpSecrets(
+      tx,
+      given.map(({ userId }) => userId),
+    )
+    const presentOf = new Map(present.map((secret) => [secret.userId, secret]))
+    const isOther = ({ userId, totpSecret }: { readonly userId: number; readonly totpSecret: ImportedTotp }) => {
+      const kept = presentOf.get(userId)
+      const isSame = kept?.confirmedAt !== undefined && kept.salt === totpSecret.salt && totpSealer.open(kept) === totpSecret.secret
+      return !isSame
+    }
+    const others = given.filter(isOther)
+    if (others.length === 0) return
+    const secrets = others.map(({ userId, totpSecret: { secret, createdAt = now(), confirmedAt = createdAt, lastStep, salt } }) => ({
+      ...totpSealer.sealFor(userId, secret),
+      ...{ userId, createdAt, confirmedAt, lastStep, salt },
+    }))
+    const codes = others.flatMap(({ userId, totpSecret }) => totpSecret.recoveryCodes.map((codeHash) => ({ userId, codeHash })))
+    await saveImportedCodes(tx, secrets, codes)
+    for (const { userId } of others) {
+      if (!updatedIds.has(userId)) continue
+      await endLoginChallenges(tx, userId)
+      tx.record({ kind: 'factor.added', target: userId, changed: ['totp'] })
+    }
+  }
+
+  async function writePasskeys(tx: ChangeTransaction, ids: UserIds, updatedIds: ReadonlySet<number>): Promise<void> {
+    const passkeys = [...ids].flatMap(([{ passkeyList }, userId]) =>
+      passkeyList.map((passkey) => ({ ...passkey, userId, createdAt: passkey.createdAt ?? now() })),
+    )
+    if (passkeys.length === 0) return
+    for (const target of await insertImportedPasskeys(tx, passkeys))
+      if (updatedIds.has(target)) tx.record({ kind: 'passkey.added', target })
   }
 
   return {
@@ -144,16 +193,21 @@ function withIds(users: readonly ImportedUser[], reject: Reject): readonly Impor
   return users.filter(({ id }) => id !== undefined && id <= MAX_KEPT_ID)
 }
 
-/** Rejects users with a key that another account has. */
+/** Rejects users with a key or a passkey that another account has. */
 async function withoutForeignKeys(tx: ChangeTransaction, users: readonly ImportedUser[], reject: Reject): Promise<readonly ImportedUser[]> {
-  const names = users.flatMap(({ keys }) => keys.flatMap(({ id, keyHash }) => [id, keyHash]))
+  const names = users.flatMap(({ keys, passkeyList }) => [
+    ...keys.flatMap(({ id, keyHash }) => [id, keyHash]),
+    ...passkeyList.flatMap(({ id, credentialId }) => [id, credentialId]),
+  ])
   if (names.length === 0) return users
   const owners = await findKeyOwners(tx, names)
   return users.filter((user) => {
     const isForeign = (name: string) => (owners.get(name) ?? user.emailKey) !== user.emailKey
     const foreign = user.keys.find(({ id, keyHash }) => isForeign(id) || isForeign(keyHash))
+    const foreignPasskey = user.passkeyList.find(({ id, credentialId }) => isForeign(id) || isForeign(credentialId))
     if (foreign !== undefined) reject(user, `keys: the key ${foreign.id} belongs to another account`)
-    return foreign === undefined
+    else if (foreignPasskey !== undefined) reject(user, `passkeys: the passkey ${foreignPasskey.id} belongs to another account`)
+    return foreign === undefined && foreignPasskey === undefined
   })
 }
 

@@ -1,5 +1,6 @@
 import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../model/api-key.ts'
-import { type Entity, entity, type Fields, type Given, type JsonOf, text } from '../../model/entity.ts'
+import { type Entity, entity, type Fields, type Given, type JsonOf, text, texts } from '../../model/entity.ts'
+import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../model/factor.ts'
 import { USER, USER_DETAILS, type UserRow } from '../../model/user.ts'
 
 /** The fields of an account that files contain. A new one needs its declaration in the model only. */
@@ -12,6 +13,17 @@ export const MOVED_KEY_AND_HASH = entity('api_keys', { ...KEY_FIELDS, keyHash: t
 const { keyId: __, ...SECRET_FIELDS } = RETIRING_SECRET.fields
 /** A former secret of a rotated key, which works until its overlap ends. */
 export const MOVED_SECRET = entity('retiring_secrets', SECRET_FIELDS)
+const { userId: ___, sealedWith: ____, ...TOTP_FIELDS } = TOTP_SECRET.fields
+/**
+ * The secret of an app, with the hashes of the recovery codes. An export contains it on request only, and not encrypted: the SECRET_KEY of
+ * another service would not open it.
+ */
+export const MOVED_TOTP = entity('totp_secrets', { ...TOTP_FIELDS, recoveryCodes: texts })
+const { userId: _____, ...PASSKEY_FIELDS } = PASSKEY_ROW.fields
+export const MOVED_PASSKEY = entity('passkeys', PASSKEY_FIELDS)
+
+/** The name of whoever, and of whatever, has none. */
+export const NO_NAME = '-'
 
 /**
  * The fields that a reader reads. The value of each name is:
@@ -29,6 +41,8 @@ export const USER_FIELDS = {
   ...namesOf(MOVED_USER),
   password: true,
   password_hash: true,
+  totp: namesOf(MOVED_TOTP),
+  passkeys: namesOf(MOVED_PASSKEY),
   keys: { ...namesOf(MOVED_KEY_AND_HASH), retiring_secrets: namesOf(MOVED_SECRET) },
 } as const
 export type UserFields = Known<typeof USER_FIELDS>
@@ -47,12 +61,26 @@ export type ImportedUser = Given<typeof MOVED_USER.fields> &
     readonly passwordHash?: string | undefined
     readonly password?: string | undefined
     readonly keys: readonly ImportedKey[]
+    readonly totpSecret?: ImportedTotp | undefined
+    readonly passkeyList: readonly ImportedPasskey[]
   }
 
 /** A key of a file. Without a hash in the file it has a random one. */
 export type ImportedKey = Omit<KeyRow, 'userId' | 'createdAt'> & {
   readonly createdAt?: number | undefined
   readonly retiringSecrets: readonly Omit<RetiringSecret, 'keyId'>[]
+}
+
+/** The secret of an app as a file contains it. */
+export type ImportedTotp = Pick<TotpSecret, 'secret' | 'lastStep' | 'salt'> & {
+  readonly createdAt?: number | undefined
+  readonly confirmedAt?: number | undefined
+  readonly recoveryCodes: readonly string[]
+}
+
+export type ImportedPasskey = Omit<PasskeyRow, 'userId' | 'createdAt' | 'lastUsedAt'> & {
+  readonly createdAt?: number | undefined
+  readonly lastUsedAt?: number | undefined
 }
 
 /** A user of a file that cannot be imported. The reason never contains a password or a hash. */

@@ -27,7 +27,7 @@ export function createHousekeeping(
   db: Database,
   now: () => number,
   onFailure: (error: unknown) => void,
-  otherWork: () => Promise<void> = async () => undefined,
+  otherWork: (isStopped: () => boolean) => Promise<void> = async () => undefined,
 ) {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -41,7 +41,7 @@ export function createHousekeeping(
     await roundForeignKinds(db, () => isStopped)
     if (isStopped) return
     await deleteActivityBefore(db, now() - ACTIVITY_KEPT_MS)
-    await otherWork()
+    await otherWork(() => isStopped)
   }
 
   return {

@@ -18,6 +18,7 @@ import {
 } from '../../storage/repositories/sign-in/passkey.repository.ts'
 import { requireCaller } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { MAX_PASSKEYS } from '../values/limits.ts'
 
 /** A passkey that has signed what it was asked to. */
 export type PreparedPasskey = {
@@ -45,8 +46,6 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   /** Counts a passkey that was not accepted, without delaying the request. */
   readonly noteFailure: (userId: number, origin: Origin) => void
 }
-
-export const MAX_PASSKEYS = 20
 
 export function createPasskeys({ reads, changes, now, challenges, relyingParty, noteFailure }: Parts): Passkeys {
   const subjectOf = (loginChallenge: string | undefined) =>

@@ -2,15 +2,13 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import type { FactorMethod, Factors, TotpSecret } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
-import { deriveKeys, fingerprints, type Secrets } from '../../security/derived-keys.ts'
 import { generateRecoveryCodes, hashRecoveryCode, type NewRecoveryCodes } from '../../security/recovery-codes.ts'
-import { createSealer } from '../../security/sealing.ts'
 import { generateTotpSecret, stepOf, totpUri } from '../../security/totp.ts'
+import type { TotpSealer } from '../../security/totp-sealer.ts'
 import type { Transaction } from '../../storage/database.ts'
 import { confirmSession, deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import {
   confirmTotpSecret,
-  countRecoveryCodes,
   deleteRecoveryCodes,
   deleteTotpSecret,
   endLoginChallenges,
@@ -24,10 +22,10 @@ import {
   useTotpStep,
 } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { countPasskeys, deletePasskeys } from '../../storage/repositories/sign-in/passkey.repository.ts'
-import { findUserById } from '../../storage/repositories/users/user.repository.ts'
 import { requireCaller } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { trimSessions } from '../sessions/sessions.service.ts'
+import { factorsOf } from '../users/user-administration.service.ts'
 
 /** A code that may be right: whether it is, only its use says. */
 export type PreparedCode = {
@@ -49,12 +47,12 @@ export type SecondFactor = {
   reset(by: Actor | Operator, userId: number): Promise<void>
   /** Does the slow work of a comparison, so that no transaction waits for it. */
   prepare(userId: number, code: string): Promise<PreparedCode>
-  /** Encrypts with the current SECRET_KEY what a former one encrypted. */
-  reseal(): Promise<void>
+  /** Encrypts with the current SECRET_KEY what a former one encrypted, in small batches, until all is done or the service stops. */
+  reseal(isStopped?: () => boolean): Promise<void>
 }
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
-  readonly secrets: Secrets
+  readonly totpSealer: TotpSealer
   /** Shown by the app beside the code. */
   readonly issuer: string
 }
@@ -62,28 +60,14 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
 const SETUP_MS = 15 * 60_000
 const RESEAL_BATCH = 100
 
-export function createSecondFactor({ reads, changes, now, secrets, issuer }: Parts): SecondFactor {
-  const sealer = createSealer(deriveKeys(secrets, 'second-factor'))
-  const [sealedWith, ...formerly] = fingerprints(secrets)
-  const sealFor = (userId: number, secret: string) => ({ secret: sealer.seal(secret, String(userId)), sealedWith })
+export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: Parts): SecondFactor {
   const toOwn = <Result>(actor: Actor, work: (tx: ChangeTransaction, target: User & UserSecrets) => Promise<Result>) =>
     changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, work)
 
   /** The time step of a code; undefined for a wrong one, and for a secret that no SECRET_KEY opens. */
-  function openStep({ userId, secret }: TotpSecret, code: string): number | undefined {
-    const opened = sealer.open(secret, String(userId))
-    return opened && stepOf(opened.text, code, now())
-  }
-
-  function resealBatch(batch: readonly TotpSecret[]): Promise<void> {
-    return changes.withoutCaller({ via: 'start' }, async (tx) => {
-      for (const { userId, secret } of batch) {
-        const opened = sealer.open(secret, String(userId))
-        if (opened === undefined) continue
-        const resealed = sealFor(userId, opened.text)
-        await resealTotpSecret(tx, userId, secret, resealed.secret, resealed.sealedWith)
-      }
-    })
+  function openStep(sealed: TotpSecret, code: string): number | undefined {
+    const secret = totpSealer.open(sealed)
+    return secret === undefined ? undefined : stepOf(secret, code, now())
   }
 
   async function endAll(tx: ChangeTransaction, userId: number): Promise<void> {
@@ -93,17 +77,32 @@ export function createSecondFactor({ reads, changes, now, secrets, issuer }: Par
     await endLoginChallenges(tx, userId)
   }
 
+  async function resealAll(page: readonly TotpSecret[]): Promise<void> {
+    if (page.length === 0) return
+    await changes.withoutCaller({ via: 'start' }, async (tx) => {
+      for (const sealed of page) {
+        const opened = totpSealer.open(sealed)
+        if (opened === undefined) continue
+        const { secret, sealedWith } = totpSealer.sealFor(sealed.userId, opened)
+        await resealTotpSecret(tx, sealed.userId, sealed.secret, secret, sealedWith)
+      }
+    })
+  }
+
   return {
-    async status(userId) {
-      const [user, recoveryCodes = 0] = await Promise.all([findUserById(reads, userId), countRecoveryCodes(reads, userId)])
-      if (user === undefined) throw new Refusal('user_not_found')
-      return { totp: user.totp, passkeys: user.passkeys, recoveryCodes }
-    },
+    status: (userId) => factorsOf(reads, userId),
     async begin(actor) {
       const secret = generateTotpSecret()
       return toOwn(actor, async (tx, { id, email, totp }) => {
         if (totp) throw new Refusal('second_factor_on')
-        await saveTotpSecret(tx, { userId: id, ...sealFor(id, secret), createdAt: now(), confirmedAt: undefined, lastStep: 0, salt: '' })
+        await saveTotpSecret(tx, {
+          userId: id,
+          ...totpSealer.sealFor(id, secret),
+          createdAt: now(),
+          confirmedAt: undefined,
+          lastStep: 0,
+          salt: '',
+        })
         return { secret, uri: totpUri(secret, issuer, email) }
       })
     },
@@ -160,14 +159,15 @@ export function createSecondFactor({ reads, changes, now, secrets, issuer }: Par
       const hash = await hashRecoveryCode(typed, kept?.salt ?? '')
       return { method: 'recovery_code', use: async (tx) => hash !== undefined && useRecoveryCode(tx, userId, hash) }
     },
-    async reseal() {
-      for (const former of formerly) {
-        let batch: readonly TotpSecret[] = []
-        // A secret that cannot be opened stays, and does not keep the ones after it from their turn.
+    async reseal(isStopped = () => false) {
+      for (const formerSeal of totpSealer.formerSeals) {
+        let page: readonly TotpSecret[]
+        let lastId = 0
         do {
-          batch = await listSealedWith(reads, former, batch.at(-1)?.userId ?? 0, RESEAL_BATCH)
-          await resealBatch(batch)
-        } while (batch.length === RESEAL_BATCH)
+          page = await listSealedWith(reads, formerSeal, lastId, RESEAL_BATCH)
+          await resealAll(page)
+          lastId = page.at(-1)?.userId ?? lastId
+        } while (page.length === RESEAL_BATCH && !isStopped())
       }
     },
   }

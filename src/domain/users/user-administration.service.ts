@@ -1,10 +1,13 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import type { EventKind } from '../../model/event.ts'
+import type { Factors } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSearch, UserSecrets } from '../../model/user.ts'
+import type { Reads } from '../../storage/database.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { deleteOldestSessions } from '../../storage/repositories/sessions/session.repository.ts'
+import { countRecoveryCodes } from '../../storage/repositories/sign-in/factor.repository.ts'
 import {
   banUser,
   deleteUser,
@@ -61,6 +64,8 @@ export function createUserAdministration({ reads, lists, changes, now, onMailQue
       }),
     find: async (userId: number): Promise<User> => foundUser(await findUserById(reads, userId)),
     findByEmail: async (email: string): Promise<User> => foundUser(await findUserByEmail(reads, emailKey(email))),
+    /** What an account has besides its password. */
+    factors: (userId: number) => factorsOf(reads, userId),
     /** One page of the matching users, in order of id, and the number of all matches. */
     search: (search: UserSearch) => searchUsers(lists, search),
     makeAdmin: changeBy('user.promoted', (tx, userId) => setRole(tx, userId, 'admin')),
@@ -147,4 +152,11 @@ export async function removeAccount(changes: Changes, by: Actor | Operator, remo
 function recordBatch(tx: ChangeTransaction, userId: number, keys: number, sessions: number): void {
   if (keys > 0) tx.record({ kind: 'key.revoked', target: userId, count: keys })
   if (sessions > 0) tx.record({ kind: 'session.revoked', target: userId, count: sessions })
+}
+
+/** What an account has besides its password. */
+export async function factorsOf(reads: Reads, userId: number): Promise<Factors> {
+  const [user, recoveryCodes = 0] = await Promise.all([findUserById(reads, userId), countRecoveryCodes(reads, userId)])
+  if (user === undefined) throw new Refusal('user_not_found')
+  return { totp: user.totp, passkeys: user.passkeys, recoveryCodes }
 }

@@ -32,3 +32,6 @@ export const SCOPE_MAX_LENGTH = 100
 export function isScope(text: string): boolean {
   return isCleanText(text) && text !== '' && codePointLength(text) <= SCOPE_MAX_LENGTH
 }
+
+/** Of one account. */
+export const MAX_PASSKEYS = 20

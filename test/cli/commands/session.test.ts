@@ -19,7 +19,10 @@ test('session list and session revoke show and end the sessions of an account', 
   const ids = async (user: string) =>
     (json(await line.run(['session', 'list', user, '--json'])) as { readonly id: string }[]).map(({ id }) => id)
   assert.deepEqual(await ids('bob@example.com'), ['session-3', 'session-2', 'session-1'])
-  assert.match((await line.run(['session', 'list', '2'])).stdout, /^ID +LOGGED IN +LAST SEEN +IP +PROGRAM\nsession-3 /)
+  assert.match(
+    (await line.run(['session', 'list', '2'])).stdout,
+    /^ID +LOGGED IN +LAST SEEN +METHOD +SECOND FACTOR +IP +PROGRAM\nsession-3 /,
+  )
   done(await line.run(['session', 'revoke', '2', 'session-2']), 'ended session session-2 of user 2 (Bob@example.com)\n')
   refusedWith(await line.run(['session', 'revoke', '2', 'of-ada']), 1, 'there is no such session')
   refusedWith(await line.run(['session', 'revoke', '2', 'session-2']), 1, 'there is no such session')

@@ -77,7 +77,7 @@ nodeTest('accounts that move from SQLite to PostgreSQL and back are equal, and t
   ] as const) {
     done(
       await from.run(['user', 'export', file, '--with-hashes']),
-      `Exported 5 users to ${file}. It contains password hashes: keep it secret.\n`,
+      `Exported 5 users to ${file}. It contains password hashes and the secrets of second factors: keep it secret.\n`,
     )
     done(
       await to.run(['user', 'import', file, '--from', 'latchkey', '--keep-ids']),

@@ -26,7 +26,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   },
   Latchkey: {
     files: {},
-    printed: ['Exported 0 users to users.jsonl. It contains password hashes: keep it secret.', ''],
+    printed: ['Exported 0 users to users.jsonl. It contains password hashes and the secrets of second factors: keep it secret.', ''],
   },
   CSV: { files: { 'users.csv': 'users.csv' }, printed: ['read 2 = created 2 + updated 0 + skipped 0 + rejected 0'] },
   Supabase: { files: { 'users.csv': 'supabase.csv' }, printed: ['read 6 = created 3 + updated 0 + skipped 1 + rejected 2'] },

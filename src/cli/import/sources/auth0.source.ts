@@ -50,6 +50,7 @@ export const AUTH0 = defineSource({
     ...plain('passwordHash', 'password_hash'),
     identifiers: { type: EMAIL, ...plain('value', 'verified') },
     custom_password_hash: CUSTOM_HASH_FIELDS,
+    mfa_factors: { totp: plain('secret') },
   },
   convert(record) {
     const identifier = emailIdentifier(record)
@@ -66,6 +67,7 @@ export const AUTH0 = defineSource({
       created_at: typeof created === 'string' ? created : objectOf(created)['$date'],
       last_login_at: record.last_login,
       password_hash: hashOf(record),
+      totp: totpOf(record),
     }
   },
 })
@@ -73,6 +75,14 @@ export const AUTH0 = defineSource({
 function hashOf({ passwordHash, password_hash, custom_password_hash }: JsonObject): unknown {
   const given = [passwordHash, password_hash, customHash(custom_password_hash)].filter(Boolean)
   if (given.length > 1) throw new Rejected('passwordHash, password_hash, custom_password_hash: only one of them may be given')
+  return given[0]
+}
+
+/** Of an account that has no codes, the bulk import has no entry of this kind. */
+function totpOf({ mfa_factors }: JsonObject): unknown {
+  const list: readonly unknown[] = Array.isArray(mfa_factors) ? mfa_factors : []
+  const given = list.filter(isObject).flatMap(({ totp }) => (totp === undefined ? [] : [totp]))
+  if (given.length > 1) throw new Rejected('mfa_factors: only one of them may have totp')
   return given[0]
 }
 

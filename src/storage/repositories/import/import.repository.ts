@@ -78,7 +78,10 @@ const INSERT_KEYS = statement(insertRows('api_keys', { keepsIds: false, suffix: 
 const INSERT_RETIRING = statement(insertRows('retiring_secrets', { keepsIds: true, suffix: 'on conflict do nothing' }))
 const owners = (isGiven: string) => `
   select api_keys.id, api_keys.key_hash, users.email_key from api_keys join users on users.id = api_keys.user_id
-  where api_keys.id ${isGiven} or api_keys.key_hash ${isGiven}`
+  where api_keys.id ${isGiven} or api_keys.key_hash ${isGiven}
+  union all
+  select passkeys.id, passkeys.credential_id, users.email_key from passkeys join users on users.id = passkeys.user_id
+  where passkeys.id ${isGiven} or passkeys.credential_id ${isGiven}`
 // With arrays, PostgreSQL uses both indexes. With `in` it would read all keys and all users for each batch of an import.
 const FIND_OWNERS = statement<{ id: string; key_hash: string; email_key: string }>({
   postgres: owners(`= any (array(${GIVEN_TEXTS.postgres}))`),
@@ -150,7 +153,7 @@ export async function insertKeys(tx: Transaction, keys: readonly KeyRow[], retir
   if (retiring.length > 0) await tx.run(INSERT_RETIRING, JSON.stringify(retiring.map(RETIRING_SECRET.toRow)))
 }
 
-/** The address of the owner, by the ids and the hashes of keys that exist. */
+/** The address of the owner, by the ids and the hashes of keys that exist, and by both ids of passkeys. */
 export async function findKeyOwners(db: Reads, idsAndHashes: readonly string[]): Promise<Map<string, string>> {
   const rows = await db.all(FIND_OWNERS, JSON.stringify(idsAndHashes))
   return new Map(rows.flatMap(({ id, key_hash, email_key }) => [[id, email_key] as const, [key_hash, email_key] as const]))

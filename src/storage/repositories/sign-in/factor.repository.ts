@@ -34,7 +34,7 @@ export const deleteTotpSecret = runs<Transaction, [userId: number]>('delete from
 /** Copied to the account, where every request reads it. */
 export const setTotp = runs<Transaction, [userId: number, totp: boolean]>('update users set totp = $2 where id = $1')
 
-/** In order of account, so that two processes wait for each other instead of both for one. */
+/** One page of the secrets that one SECRET_KEY encrypts, in order of the user. */
 export const listSealedWith = lists<TotpSecret, [sealedWith: string, afterUserId: number, limit: number]>(
   `select ${TOTP_SECRET.columns} from totp_secrets where sealed_with = $1 and user_id > $2 order by user_id limit $3`,
   TOTP_SECRET.fromRow,

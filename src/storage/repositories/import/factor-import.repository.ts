@@ -1,0 +1,72 @@
+import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../../model/factor.ts'
+import { type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
+import { around, insertRows } from '../../tables.ts'
+
+/** The ids of a list that a statement gets as JSON. */
+const GIVEN_IDS: SqlTexts = {
+  postgres: 'select json_array_elements_text($1::text::json)::bigint',
+  sqlite: 'select value from json_each($1)',
+}
+// A code that was accepted here is not accepted again, whatever the file says.
+const SAVE_TOTP = statement(
+  insertRows('totp_secrets', {
+    keepsIds: true,
+    suffix: `on conflict (user_id) do update set secret = excluded.secret, sealed_with = excluded.sealed_with,
+      created_at = excluded.created_at, confirmed_at = excluded.confirmed_at, salt = excluded.salt,
+      last_step = case when excluded.last_step > totp_secrets.last_step then excluded.last_step else totp_secrets.last_step end`,
+  }),
+)
+const LIST_TOTP = statement(
+  around(GIVEN_IDS, (given) => `select ${TOTP_SECRET.columns} from totp_secrets where user_id in (${given})`),
+  TOTP_SECRET.fromRow,
+)
+const SET_TOTP = statement(around(GIVEN_IDS, (given) => `update users set totp = true where id in (${given})`))
+const DELETE_CODES = statement(around(GIVEN_IDS, (given) => `delete from recovery_codes where user_id in (${given})`))
+const INSERT_CODES = statement(insertRows('recovery_codes', { keepsIds: true }))
+const INSERT_PASSKEYS = statement<{ user_id: number }>(
+  insertRows('passkeys', { keepsIds: true, suffix: 'on conflict do nothing returning user_id' }),
+)
+const COUNT_PASSKEYS = statement(
+  around(
+    GIVEN_IDS,
+    (given) => `update users set passkeys = (select count(*) from passkeys where user_id = users.id) where id in (${given})`,
+  ),
+)
+const EXPORTED = (table: string, columns: string, order: string) =>
+  `select ${columns} from ${table} where user_id > $1 and user_id <= $2 order by ${order}`
+const EXPORTED_TOTP = statement(EXPORTED('totp_secrets', TOTP_SECRET.columns, 'user_id'), TOTP_SECRET.fromRow)
+const EXPORTED_CODES = statement<RecoveryCode>(EXPORTED('recovery_codes', 'user_id as "userId", code_hash as "codeHash"', 'code_hash'))
+const EXPORTED_PASSKEYS = statement(EXPORTED('passkeys', PASSKEY_ROW.columns, 'created_at, id'), PASSKEY_ROW.fromRow)
+
+type RecoveryCode = { readonly userId: number; readonly codeHash: string }
+
+/** The secrets that these accounts have, also those that are not confirmed yet. */
+export function listTotpSecrets(tx: Transaction, userIds: readonly number[]): Promise<TotpSecret[]> {
+  return tx.all(LIST_TOTP, JSON.stringify(userIds))
+}
+
+/** Turns codes on, with these recovery codes in place of those that the accounts have. */
+export async function saveImportedCodes(tx: Transaction, secrets: readonly TotpSecret[], codes: readonly RecoveryCode[]): Promise<void> {
+  const userIds = JSON.stringify(secrets.map(({ userId }) => userId))
+  await tx.run(SAVE_TOTP, JSON.stringify(secrets.map(TOTP_SECRET.toRow)))
+  await tx.run(DELETE_CODES, userIds)
+  await tx.run(INSERT_CODES, JSON.stringify(codes.map(({ userId, codeHash }) => ({ user_id: userId, code_hash: codeHash }))))
+  await tx.run(SET_TOTP, userIds)
+}
+
+/** Inserts passkeys. One that exists is left as it is. Returns the accounts that have a new one. */
+export async function insertImportedPasskeys(tx: Transaction, passkeys: readonly PasskeyRow[]): Promise<readonly number[]> {
+  const rows = await tx.all(INSERT_PASSKEYS, JSON.stringify(passkeys.map(PASSKEY_ROW.toRow)))
+  const userIds = [...new Set(rows.map(({ user_id }) => user_id))]
+  await tx.run(COUNT_PASSKEYS, JSON.stringify(userIds))
+  return userIds
+}
+
+/** What the users between two ids have besides their passwords: after the first, up to the last. */
+export async function listExportedFactors(db: Reads, afterId: number, lastId: number) {
+  return {
+    totp: new Map((await db.all(EXPORTED_TOTP, afterId, lastId)).map((secret) => [secret.userId, secret])),
+    codes: Map.groupBy(await db.all(EXPORTED_CODES, afterId, lastId), ({ userId }) => userId),
+    passkeys: Map.groupBy(await db.all(EXPORTED_PASSKEYS, afterId, lastId), ({ userId }) => userId),
+  }
+}
