@@ -4,6 +4,7 @@ import { explain } from '../process/startup-errors.ts'
 import { COMMAND } from '../shared/program.ts'
 import { counted } from '../shared/text.ts'
 import { type Inspection, inspectDatabase } from '../storage/maintenance/inspection.ts'
+import { checkFactors } from './factor.checks.ts'
 import { about, type Finding, inTime } from './finding.ts'
 import { checkMails, checkWebhooks } from './outbox.checks.ts'
 import { checkForeignHashes } from './password.checks.ts'
@@ -39,6 +40,7 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
     ...checkClock(inspection.serverTime, 'the database server', (startedAt + now()) / 2),
     ...checkRotation(config, inspection, now()),
     ...checkAdmins(inspection),
+    ...checkFactors(config, inspection),
     ...checkAudit(config, inspection, now()),
     ...checkMails(inspection, now()),
     ...checkWebhooks(config, inspection, now()),

@@ -42,7 +42,7 @@ export function checkSecret(config: Config): Finding[] {
   }
 }
 
-type Uses = Pick<Inspection, 'secretUses' | 'secretHolders'>
+type Uses = Pick<Inspection, 'secretUses' | 'secretHolders' | 'totpSeals'>
 type Process = { readonly signs: string | undefined; readonly accepts: readonly string[] }
 
 /** Says which step of replacing the secret key is next (docs/operations.md). Secrets are compared by their fingerprints. */
@@ -113,7 +113,7 @@ function minute(at: number): string {
 
 type Fallback = { readonly fallback: string; readonly place: string }
 
-function nextStep({ secretKey }: Config, { secretUses }: Uses, now: number, { fallback, place }: Fallback): Finding[] {
+function nextStep({ secretKey }: Config, { secretUses, totpSeals }: Uses, now: number, { fallback, place }: Fallback): Finding[] {
   const lastUsedAt = secretUses.find(({ fingerprint }) => fingerprint === fallback)?.lastUsedAt
   if (lastUsedAt === undefined)
     return ROTATION.warning(
@@ -122,6 +122,12 @@ function nextStep({ secretKey }: Config, { secretUses }: Uses, now: number, { fa
     )
   const neededUntil = lastUsedAt + FORMER_SECRET_NEEDED_MS
   if (now < neededUntil) return ROTATION.ok(`${place} has signed tokens that are valid until ${minute(neededUntil)}`)
+  const sealed = totpSeals.find(({ sealedWith }) => sealedWith === fallback)?.count ?? 0
+  if (sealed > 0)
+    return ROTATION.warning(
+      `${place} still encrypts the codes of ${counted(sealed, 'account')}`,
+      'Keep it until the running service has encrypted them again, within ten minutes of its start.',
+    )
   return ROTATION.warning(
     `${place} is no longer needed: its last token has expired`,
     `Next: remove it ${secretKey === undefined ? 'from the file' : 'on every machine'}, and restart the processes one after the other.`,

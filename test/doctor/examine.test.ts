@@ -38,6 +38,7 @@ plainTest('doctor reports no problem of a healthy service, and exits with 0', as
     schema: 'ok',
     rotation: 'ok',
     admins: 'ok',
+    'second factor': 'ok',
     audit: 'ok',
     outbox: 'ok',
     smtp: 'ok',

@@ -19,12 +19,14 @@ function processWith(id: string, current: string, fallbacks: readonly string[] =
 }
 const used = (secret: string, lastUsedAt = NOW - 1000) => ({ fingerprint: nameOf(secret), lastUsedAt })
 
+const UNSEALED = { totpSeals: [] }
+
 type Row = readonly [title: string, findings: ReturnType<typeof checkRotation>, verdict: string, message: RegExp]
 
 const STEPS: readonly Row[] = [
   [
     'before a rotation',
-    checkRotation(settings(OLD), { secretUses: [used(OLD)], secretHolders: processWith('a', OLD) }, NOW),
+    checkRotation(settings(OLD), { ...UNSEALED, secretUses: [used(OLD)], secretHolders: processWith('a', OLD) }, NOW),
     'ok',
     /^none in progress$/,
   ],
@@ -32,7 +34,7 @@ const STEPS: readonly Row[] = [
     'step 1 has reached one of two processes',
     checkRotation(
       settings(OLD, NEW),
-      { secretUses: [used(OLD)], secretHolders: [...processWith('a', OLD, [NEW]), ...processWith('b', OLD)] },
+      { ...UNSEALED, secretUses: [used(OLD)], secretHolders: [...processWith('a', OLD, [NEW]), ...processWith('b', OLD)] },
       NOW,
     ),
     'warning',
@@ -42,7 +44,7 @@ const STEPS: readonly Row[] = [
     'step 1 is done',
     checkRotation(
       settings(OLD, NEW),
-      { secretUses: [used(OLD)], secretHolders: [...processWith('a', OLD, [NEW]), ...processWith('b', OLD, [NEW])] },
+      { ...UNSEALED, secretUses: [used(OLD)], secretHolders: [...processWith('a', OLD, [NEW]), ...processWith('b', OLD, [NEW])] },
       NOW,
     ),
     'warning',
@@ -52,7 +54,11 @@ const STEPS: readonly Row[] = [
     'step 2 has reached one of two processes',
     checkRotation(
       settings(NEW, OLD),
-      { secretUses: [used(OLD), used(NEW)], secretHolders: [...processWith('a', NEW, [OLD]), ...processWith('b', OLD, [NEW])] },
+      {
+        ...UNSEALED,
+        secretUses: [used(OLD), used(NEW)],
+        secretHolders: [...processWith('a', NEW, [OLD]), ...processWith('b', OLD, [NEW])],
+      },
       NOW,
     ),
     'warning',
@@ -62,7 +68,7 @@ const STEPS: readonly Row[] = [
     'step 2 is done',
     checkRotation(
       settings(NEW, OLD),
-      { secretUses: [used(OLD, NOW - FORMER_SECRET_NEEDED_MS + 1), used(NEW)], secretHolders: processWith('a', NEW, [OLD]) },
+      { ...UNSEALED, secretUses: [used(OLD, NOW - FORMER_SECRET_NEEDED_MS + 1), used(NEW)], secretHolders: processWith('a', NEW, [OLD]) },
       NOW,
     ),
     'ok',
@@ -72,17 +78,31 @@ const STEPS: readonly Row[] = [
     'the last token of the former secret has expired',
     checkRotation(
       settings(NEW, OLD),
-      { secretUses: [used(OLD, NOW - FORMER_SECRET_NEEDED_MS), used(NEW)], secretHolders: processWith('a', NEW, [OLD]) },
+      { ...UNSEALED, secretUses: [used(OLD, NOW - FORMER_SECRET_NEEDED_MS), used(NEW)], secretHolders: processWith('a', NEW, [OLD]) },
       NOW,
     ),
     'warning',
     /is no longer needed: its last token has expired$/,
   ],
   [
+    'the former secret still encrypts codes',
+    checkRotation(
+      settings(NEW, OLD),
+      {
+        totpSeals: [{ sealedWith: nameOf(OLD), count: 2, users: '1, 2' }],
+        secretUses: [used(OLD, NOW - FORMER_SECRET_NEEDED_MS), used(NEW)],
+        secretHolders: processWith('a', NEW, [OLD]),
+      },
+      NOW,
+    ),
+    'warning',
+    /still encrypts the codes of 2 accounts$/,
+  ],
+  [
     'step 3 is done',
     checkRotation(
       settings(NEW),
-      { secretUses: [used(OLD, NOW - FORMER_SECRET_NEEDED_MS), used(NEW)], secretHolders: processWith('a', NEW) },
+      { ...UNSEALED, secretUses: [used(OLD, NOW - FORMER_SECRET_NEEDED_MS), used(NEW)], secretHolders: processWith('a', NEW) },
       NOW,
     ),
     'ok',
@@ -92,7 +112,7 @@ const STEPS: readonly Row[] = [
     'step 1 was left out',
     checkRotation(
       settings(NEW, OLD),
-      { secretUses: [used(OLD), used(NEW)], secretHolders: [...processWith('a', NEW, [OLD]), ...processWith('b', OLD)] },
+      { ...UNSEALED, secretUses: [used(OLD), used(NEW)], secretHolders: [...processWith('a', NEW, [OLD]), ...processWith('b', OLD)] },
       NOW,
     ),
     'error',
@@ -100,7 +120,7 @@ const STEPS: readonly Row[] = [
   ],
   [
     'the former secret was left out',
-    checkRotation(settings(NEW), { secretUses: [used(OLD), used(NEW)], secretHolders: processWith('a', NEW) }, NOW),
+    checkRotation(settings(NEW), { ...UNSEALED, secretUses: [used(OLD), used(NEW)], secretHolders: processWith('a', NEW) }, NOW),
     'warning',
     /^a secret that signed tokens until 2030-05-31T23:59Z is no longer accepted: its sessions and mailed links are refused$/,
   ],
@@ -109,6 +129,7 @@ const STEPS: readonly Row[] = [
     checkRotation(
       settings(NEW, OLD),
       {
+        ...UNSEALED,
         secretUses: [used(OLD), used(NEW)],
         secretHolders: [...processWith('a', NEW, [OLD]), ...processWith('b', OLD, [], NOW - HOLDER_EXPIRY_MS)],
       },

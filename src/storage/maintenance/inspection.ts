@@ -25,6 +25,9 @@ export type Inspection = Awaited<ReturnType<typeof inspectTables>> & {
 
 type SecretUse = { readonly fingerprint: string; readonly lastUsedAt: number }
 type SecretHolder = { readonly processId: string; readonly fingerprint: string; readonly signs: Bit; readonly seenAt: number }
+/** `users`: the ids of the first ones. */
+type Named = { readonly count: number; readonly users: string }
+type TotpSeal = Named & { readonly sealedWith: string }
 /** `retrying`: pending after at least one failed attempt. `dueAt`: when the pending webhook that waits longest was due. */
 type WebhookQueue = Readonly<Record<'pending' | 'failed' | 'retrying', number>> & { readonly dueAt: number | null }
 /** `ableAdmins` can log in: they are verified and not banned. */
@@ -50,6 +53,13 @@ const READ_WEBHOOKS = `
 const READ_WEBHOOK_STOPS = 'select endpoint, stopped_at as "stoppedAt" from webhook_stops'
 const NO_WEBHOOKS: WebhookQueue = { pending: 0, failed: 0, retrying: 0, dueAt: null }
 const READ_HEAD = `select ${AUDIT_MARK.columns} from audit_marks where name = 'head'`
+const namedIn = (from: string) => `(select string_agg(cast(id as text), ', ') from (select ${from} order by id limit 10) as named) as users`
+const READ_TOTP_SEALS = `select sealed_with as "sealedWith", count(*) as count,
+    ${namedIn('user_id as id from totp_secrets as sealed where sealed.sealed_with = totp_secrets.sealed_with')}
+  from totp_secrets group by sealed_with`
+const PASSWORD_ONLY = `from users where role = 'admin' and not banned and not totp and passkeys = 0`
+const READ_PASSWORD_ONLY = `select count(*) as count, ${namedIn(`id ${PASSWORD_ONLY}`)} ${PASSWORD_ONLY}`
+const READ_PASSKEYS = 'select count(*) as count from passkeys'
 const READ_INSTANCE = 'select id from instance'
 const TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 5000
@@ -86,6 +96,10 @@ async function inspectTables(kind: DatabaseTarget['kind'], read: Read) {
     auditHead: head && AUDIT_MARK.fromRow(head),
     /** The time of the first event that waits to be sealed. */
     oldestUnsealedAt: unsealed?.at,
+    /** How many secrets of apps each SECRET_KEY encrypts. */
+    totpSeals: await readIfCurrent<TotpSeal>(READ_TOTP_SEALS),
+    passwordOnlyAdmins: (await readIfCurrent<Named>(READ_PASSWORD_ONLY))[0] ?? { count: 0, users: '' },
+    passkeys: (await readIfCurrent<{ readonly count: number }>(READ_PASSKEYS))[0]?.count ?? 0,
     /** The kinds of password hashes of other systems that accounts have. */
     foreignKinds: (await readIfCurrent<{ readonly kind: string }>(READ_FOREIGN_KINDS)).map(({ kind }) => kind),
   }

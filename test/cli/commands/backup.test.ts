@@ -22,6 +22,7 @@ import { insertSession } from '../../../src/storage/repositories/sessions/sessio
 import { insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
 import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
+import { addFactors } from '../../support/databases/factors.ts'
 import { json, refusedWith, runLatchkey } from '../../support/processes/command-line.ts'
 import { finished, LATCHKEY, startNode } from '../../support/processes/processes.ts'
 
@@ -40,6 +41,7 @@ async function place(t: TestContext) {
       const names = { firstName: `Äda ${n}`, lastName: 'Alt', passwordHash: 'none', role: 'user', verified: true } as const
       await insertUser(tx, { ...names, email: `user-${n}@example.com`, emailKey: `user-${n}@example.com`, createdAt: n })
     }
+    await addFactors(tx, 7)
     await insertSession(tx, { id: 'session', userId: 200, createdAt: 1, expiresAt: 2 })
   })
   await db.close()
@@ -55,7 +57,17 @@ function execute(file: string, sql: string): void {
 function contentOf(file: string): unknown {
   const connection = new DatabaseSync(file)
   const read = (table: string) => connection.prepare(`select * from ${table} order by 1`).all()
-  const content = ['users', 'sessions', 'api_keys', 'outbox', 'schema_migrations', 'sqlite_sequence'].map(read)
+  const content = [
+    'users',
+    'sessions',
+    'totp_secrets',
+    'recovery_codes',
+    'passkeys',
+    'api_keys',
+    'outbox',
+    'schema_migrations',
+    'sqlite_sequence',
+  ].map(read)
   const found = connection.prepare("select count(*) as count from users_search where users_search match 'äda'").get()
   connection.close()
   return { content, found: found?.['count'] }

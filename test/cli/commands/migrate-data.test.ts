@@ -16,6 +16,7 @@ import { searchUsers } from '../../../src/storage/repositories/users/user-search
 import { discardWebhook, stopWebhooks } from '../../../src/storage/repositories/webhooks/webhook.repository.ts'
 import { until } from '../../support/app/eventually.ts'
 import { emptyPostgres, temporaryFolder } from '../../support/databases/databases.ts'
+import { addFactors } from '../../support/databases/factors.ts'
 import { ask } from '../../support/load/traffic.ts'
 import { refusedWith, runLatchkey } from '../../support/processes/command-line.ts'
 import { startNode } from '../../support/processes/processes.ts'
@@ -33,6 +34,9 @@ const ORDERED = [
   'select * from sessions order by created_at',
   'select * from api_keys order by seq',
   'select * from outbox order by id',
+  'select * from totp_secrets order by user_id',
+  'select * from recovery_codes order by code_hash',
+  'select * from passkeys order by id',
   'select * from retiring_secrets order by key_hash',
   'select * from signing_keys order by id',
   'select * from secret_uses order by fingerprint',
@@ -81,6 +85,7 @@ async function filled(t: TestContext): Promise<string> {
       await insertApiKey(tx, n, key, `hash-${n}`)
       await tx.run(ADD_RETIRING, `former-${n}`, key.id, 1_800_000_000_000 + n)
     }
+    await addFactors(tx, 7)
     await tx.run(ADD_SIGNING_KEY, 'signing', '{"kty":"EC"}', 'sealed', 1, 2, null)
     await tx.run(ADD_SECRET_USE, 'fingerprint', 1, 2)
     await enqueueMail(tx, 'verify', 'user-2@example.com', 5)
@@ -157,7 +162,7 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
   refusedWith(
     again,
     1,
-    'the target is not empty: 1198 rows in users, 20 rows in sessions, 5 rows in api_keys, 5 rows in retiring_secrets, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
+    'the target is not empty: 1198 rows in users, 20 rows in sessions, 1 rows in totp_secrets, 1 rows in recovery_codes, 1 rows in passkeys, 5 rows in api_keys, 5 rows in retiring_secrets, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
   )
 
   const back = await run(url, 'sqlite:back/new.db')
@@ -194,7 +199,7 @@ test('migrate-data replaces what the start of a service leaves in a target that 
     const started = (await content()) as unknown[][]
     assert.deepEqual(
       started.map((rows) => rows.length > 0),
-      [false, false, false, false, false, true, true, false, false],
+      [false, false, false, false, false, false, false, false, true, true, false, false],
       'a signing key and the use of a secret',
     )
     const moved = await runLatchkey(['migrate-data', '--from', `sqlite:${old}`, '--to', name], { cwd })

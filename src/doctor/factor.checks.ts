@@ -1,0 +1,61 @@
+import type { Config } from '../config/load.ts'
+import { existingSecretsOf } from '../process/secrets.ts'
+import { fingerprints } from '../security/derived-keys.ts'
+import { isLoopbackHostHeader } from '../shared/addresses.ts'
+import { COMMAND } from '../shared/program.ts'
+import { counted } from '../shared/text.ts'
+import type { Inspection } from '../storage/maintenance/inspection.ts'
+import { about, type Finding } from './finding.ts'
+
+const FACTOR = about('second factor')
+
+type Factors = Pick<Inspection, 'totpSeals' | 'passwordOnlyAdmins' | 'passkeys' | 'pending'>
+
+/** Checks codes that cannot be compared, passkeys that no browser offers, and admins who have only a password. */
+export function checkFactors(config: Config, factors: Factors): Finding[] {
+  if (factors.pending.length > 0) return []
+  const problems = [...checkSeals(config, factors), ...checkPasskeys(config, factors), ...checkAdmins(config, factors)]
+  return problems.length === 0 ? FACTOR.ok(`SECOND_FACTOR is ${config.secondFactor}`) : problems
+}
+
+function checkSeals(config: Config, { totpSeals }: Factors): Finding[] {
+  const known = knownSeals(config)
+  return totpSeals
+    .filter(({ sealedWith }) => known !== undefined && !known.includes(sealedWith))
+    .flatMap(({ count, users }) =>
+      FACTOR.failure(
+        `no secret opens the codes of ${named('account', count, users)}: every code is refused`,
+        `Add the former SECRET_KEY to SECRET_KEY_FALLBACKS and restart. If it is lost, use: ${COMMAND} user reset-second-factor USER`,
+      ),
+    )
+}
+
+function knownSeals(config: Config): readonly string[] | undefined {
+  try {
+    const secrets = existingSecretsOf(config)
+    return secrets && fingerprints(secrets)
+  } catch {
+    // checkSecret() has reported it.
+    return undefined
+  }
+}
+
+function checkPasskeys({ relyingParty, baseUrl }: Config, { passkeys }: Factors): Finding[] {
+  if (relyingParty !== undefined || passkeys === 0) return []
+  return FACTOR.warning(
+    `${counted(passkeys, 'passkey')} cannot be used: BASE_URL is ${baseUrl}, and browsers accept passkeys only for a host name with https`,
+    'Set BASE_URL to the https address of the service. Passkeys belong to the host that it had when they were created.',
+  )
+}
+
+function checkAdmins({ baseUrl }: Config, { passwordOnlyAdmins: { count, users } }: Factors): Finding[] {
+  if (count === 0) return []
+  const message = `${named('admin', count, users)} ${count === 1 ? 'has' : 'have'} no second factor`
+  if (isLoopbackHostHeader(new URL(baseUrl).host)) return FACTOR.ok(message)
+  return FACTOR.warning(message, 'Have them set one up at /account/security. With SECOND_FACTOR=admins, the role works only with one.')
+}
+
+/** Such as `3 admins (user 1, 5, 8)`. */
+function named(noun: string, count: number, users: string): string {
+  return `${counted(count, noun)} (user ${users}${count > users.split(', ').length ? ' and more' : ''})`
+}
