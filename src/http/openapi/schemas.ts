@@ -43,8 +43,8 @@ export function createComponents(): Components {
   }
 
   function translate(schema: DeclaredSchema): object {
-    const { trimmed, unbounded, nullable, clearable, atLeastOne, mayBeAbsent, codes, answer, properties, items, anyOf, type, ...plain } =
-      schema
+    const { trimmed, unbounded, nullable, clearable, atLeastOne, exactlyOne, mayBeAbsent, codes, answer, ...shown } = schema
+    const { properties, items, anyOf, type, ...plain } = shown
     return {
       ...(type && { type: nullable || clearable ? [type, 'null'] : type }),
       ...plain,
@@ -52,7 +52,8 @@ export function createComponents(): Components {
       ...(items && { items: refer(items) }),
       ...(anyOf && { anyOf: anyOf.map(refer) }),
       // An approximation: the service ignores unknown fields, but they count towards minProperties.
-      ...(atLeastOne && { minProperties: 1 }),
+      ...((atLeastOne || exactlyOne) && { minProperties: 1 }),
+      ...(exactlyOne && { maxProperties: 1 }),
     }
   }
 
@@ -64,7 +65,10 @@ export function sampleOf(schema: DeclaredSchema): unknown {
   if (schema.answer?.example !== undefined) return schema.answer.example
   const [example = schema.const ?? schema.default] = schema.examples ?? schema.enum ?? []
   if (example !== undefined) return example
-  if (schema.properties) return mapValues(schema.properties, sampleOf)
+  if (schema.properties) {
+    const sample = mapValues(schema.properties, sampleOf)
+    return schema.exactlyOne ? Object.fromEntries(Object.entries(sample).slice(0, 1)) : sample
+  }
   if (schema.items) return [sampleOf(schema.items)]
   if (schema.anyOf?.[0]) return sampleOf(schema.anyOf[0])
   throw new Error(`a schema has no example: ${JSON.stringify(schema)}`)
