@@ -29,12 +29,13 @@ async function start(t: TestContext) {
 test('a caller is identified by a session or an API key, from the headers of Node.js and of the Fetch API', async (t) => {
   const { service, mia, reader, verifier } = await start(t)
   const person = { userId: mia.id, email: mia.email, firstName: mia.firstName, lastName: mia.lastName, role: 'user' }
-  const ofKey = { ...person, method: 'api_key', sessionId: null, keyId: reader.keyId, scopes: ['notes:read'], expiresAt: null }
+  const byKey = { method: 'api_key', sessionId: null, keyId: reader.keyId, scopes: ['notes:read'], secondFactor: null, expiresAt: null }
+  const ofKey = { ...person, ...byKey }
   assert.deepEqual(await verifier.verify(reader.headers), ofKey)
   assert.deepEqual(await verifier.verify(new Headers(reader.headers)), ofKey)
   assert.deepEqual(await verifier.verify({ 'X-API-Key': reader.key, accept: 'text/html', cookie: undefined }), ofKey)
   const { sessionId, expiresAt, ...ofSession } = await verifier.verify(mia.headers)
-  assert.deepEqual(ofSession, { ...person, method: 'session', keyId: null, scopes: null })
+  assert.deepEqual(ofSession, { ...person, method: 'session', keyId: null, scopes: null, secondFactor: false })
   assert.deepEqual([typeof sessionId, Date.parse(String(expiresAt)) > service.clock.now()], ['string', true])
 })
 
