@@ -8,8 +8,7 @@ import { createServices } from '../../../src/services.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { member } from '../../support/app/actors.ts'
 import { enrol, signInWithCode, WITH_PASSKEYS } from '../../support/app/factors.ts'
-import { secondApp } from '../../support/app/second-app.ts'
-import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
+import { secondApp, startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 
 const ADD_USERS = statement(`
