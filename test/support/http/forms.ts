@@ -2,6 +2,7 @@
 export const FORMS: Readonly<Record<string, readonly string[]>> = {
   '/account/sign-in': ['email', 'next'],
   '/console/sign-in': ['email', 'next'],
+  '/account/sign-in/second-step': ['challenge', 'methods', 'next'],
   '/account/register': ['email', 'first_name', 'last_name'],
   '/account/forgot-password': ['email'],
   '/account/resend-verification': ['email'],

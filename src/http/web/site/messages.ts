@@ -61,13 +61,20 @@ export const NOTICES = {
   'webhook-gone': 'This webhook is being sent, or is no longer waiting. Nothing was changed.',
   'webhooks-resumed': 'Webhooks are sent again.',
   'mail-discarded': 'The email has been discarded.',
+  'sign-in-ended': 'This sign-in took too long, or was tried too often. Start again.',
   'session-ended': 'Your session has ended. Sign in again.',
 } as const
 
 export type Notice = keyof typeof NOTICES
 
 /** These say that nothing was done. */
-export const NEUTRAL_NOTICES: ReadonlySet<Notice> = new Set<Notice>(['admin-exists', 'mail-gone', 'webhook-gone', 'session-ended'])
+export const NEUTRAL_NOTICES: ReadonlySet<Notice> = new Set<Notice>([
+  'admin-exists',
+  'mail-gone',
+  'webhook-gone',
+  'sign-in-ended',
+  'session-ended',
+])
 
 export function isNotice(text: string): text is Notice {
   return Object.hasOwn(NOTICES, text)

@@ -26,6 +26,7 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const RETRIED: ReadonlySet<number> = new Set([400, 401, 422, 429])
 /** For a field whose schema names no length, such as one of several words. */
 const OTHER_MAX_LENGTH = 100
+const SECRET_FIELD = /password|code|passkey/
 const ABOUT_PASSWORD: ReadonlySet<string> = new Set(['wrong_credentials', 'too_many_requests'])
 
 /** Turns the errors of a page into pages, with the same statuses as in the API. */
@@ -62,13 +63,13 @@ function passwordPage(site: Site, error: Error, answer: Answer, request: Fastify
   return confirmPasswordPage(site, request, passwordQuestion, message)
 }
 
-/** The fields as they were sent, without passwords. Each is no longer than it may be, so that the page stays small whatever was sent. */
+/** The fields as they were sent, without what shows who somebody is. Each is no longer than it may be, so that the page stays small whatever was sent. */
 function textsOf({ body }: FastifyRequest, fields: FormFields): Record<string, string> {
   const given = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) ? (body as Readonly<Record<string, unknown>>) : {}
   const texts = Object.entries(fields).flatMap(([name, { schema }]) => {
     const { maxLength = OTHER_MAX_LENGTH } = schema as { maxLength?: number }
     const value = given[name]
-    return typeof value === 'string' && !name.includes('password') ? [[name, beginningOf(value, maxLength)]] : []
+    return typeof value === 'string' && !SECRET_FIELD.test(name) ? [[name, beginningOf(value, maxLength)]] : []
   })
   return Object.fromEntries(texts)
 }

@@ -8,8 +8,10 @@ import type { ActivityLog } from '../../../domain/operations/activity.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import type { FirstAdmin } from '../../../domain/sign-in/first-admin.service.ts'
 import type { Login } from '../../../domain/sign-in/login.service.ts'
+import type { Passkeys } from '../../../domain/sign-in/passkeys.service.ts'
 import type { PasswordReset } from '../../../domain/sign-in/password-reset.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
+import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
 import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
@@ -32,8 +34,11 @@ export type PageServices = {
   readonly mailAdministration: MailAdministration
   /** The limits of the sign-in pages. */
   readonly pageLimiter: Limiter
+  /** Undefined where browsers accept none for the address of the service. */
+  readonly passkeys: Passkeys | undefined
   readonly passwordReset: PasswordReset
   readonly registration: Registration
+  readonly secondFactor: SecondFactor
   readonly selfDeletion: SelfDeletion
   readonly sessions: Sessions
   readonly userAdministration: UserAdministration

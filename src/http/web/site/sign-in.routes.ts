@@ -6,6 +6,7 @@ import { isLocalClient } from '../../pipeline/reachability.ts'
 import { Email, GivenPassword, Type } from '../../validation/schema.ts'
 import type { PageParts, PageRoutes } from './page-parts.ts'
 import { CONFIRM_PATH } from './recent-password.ts'
+import { secondStepPage } from './second-step.routes.ts'
 import { returnPath } from './site.ts'
 
 const Next = Type.Optional(Type.String({ maxLength: 2000 }))
@@ -47,7 +48,7 @@ ${field('password', { hasFocus: isKnown })}
           cookies.setSession(reply, result.session)
           return { to: returnPath(body.next, area) }
         case 'second step':
-          throw new Error('the second step has no page yet')
+          return secondStepPage(site, area, result, body.next)
       }
     },
   })

@@ -46,7 +46,7 @@ export function returnPath(requested: string | undefined, area: PageArea): strin
   if (requested === undefined || requested.length > MAX_LENGTH || !OWN_PAGE.test(requested)) return start
   const [path = ''] = requested.split('?')
   // Signing in must not lead back to signing in.
-  return path.includes('//') || /\/sign-(?:in|out)$/.test(path) ? start : requested
+  return path.includes('//') || /\/sign-(?:in|out)(?:\/|$)/.test(path) ? start : requested
 }
 
 /** The sign-in page that leads back to the requested page. */

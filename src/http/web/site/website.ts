@@ -21,6 +21,7 @@ import { createCookies } from './cookies.ts'
 import type { PageParts, PageRoutes, PageServices, PageViews } from './page-parts.ts'
 import { createPageRoutes } from './page-routes.ts'
 import { createRecentPassword } from './recent-password.ts'
+import { secondStepRoutes } from './second-step.routes.ts'
 import { signInRoutes } from './sign-in.routes.ts'
 import { createSite } from './site.ts'
 
@@ -72,6 +73,7 @@ export function createWebsite(options: WebsiteOptions, services: PageServices, n
       for (const area of ['console', 'account'] as const) {
         const pages = createPageRoutes(app, parts, area)
         signInRoutes(pages, parts, area)
+        secondStepRoutes(pages, parts, area)
         if (area === 'console' && firstAdminToken !== undefined) firstAdminRoutes(pages, parts, firstAdminToken)
         for (const addPages of PAGES[area]) addPages(pages, parts)
       }

@@ -10,6 +10,8 @@ type FieldOptions = {
   readonly label: string
   readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | undefined
   readonly autocomplete?: string | undefined
+  /** The keyboard that a phone shows. */
+  readonly inputMode?: 'numeric' | undefined
   readonly hint?: string | undefined
   /** The element that describes the field, where that is not the hint. */
   readonly describedBy?: string | undefined
@@ -27,7 +29,7 @@ export type FormFields = Readonly<Record<string, FormField>>
 
 /** A form as a page shows it: empty, or again with what was sent and what is wrong. */
 export type Form<Name extends string = string> = {
-  /** The fields as they were sent, without passwords. */
+  /** The fields as they were sent, without passwords and codes. */
   readonly values: Readonly<Record<string, string | undefined>>
   /** The problem with the whole form. */
   readonly problem: Html | undefined
@@ -51,7 +53,7 @@ export function formOf<Fields extends FormFields>(
 
 /** A labelled input with its hint or its problem, connected to it for screen readers. Of several problems, the first has the focus. */
 export function inputField(field: Field, problems: Readonly<Record<string, string>> = {}): Html {
-  const { name, label, type = 'text', value, autocomplete = 'off', hint, isOptional, hasFocus, minLength, maxLength } = field
+  const { name, label, type = 'text', value, autocomplete = 'off', hint, isOptional, hasFocus, minLength, maxLength, inputMode } = field
   const problem = problems[name]
   const [faulty] = Object.keys(problems)
   const isFocused = faulty === undefined ? hasFocus : faulty === name
@@ -63,7 +65,7 @@ export function inputField(field: Field, problems: Readonly<Record<string, strin
   const describedBy = [field.describedBy, noteId].filter(Boolean).join(' ')
   return html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('value', value)}${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${isFocused ? html` autofocus` : ''}>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('inputmode', inputMode)}${attribute('value', value)}${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${isFocused ? html` autofocus` : ''}>
 ${note}
 </div>`
 }

@@ -1,0 +1,66 @@
+import type { LoginResult } from '../../../domain/sign-in/login.service.ts'
+import { Refusal } from '../../../model/refusal.ts'
+import { html } from '../../../shared/html.ts'
+import type { PageArea } from '../../pipeline/declarations.ts'
+import { Type } from '../../validation/schema.ts'
+import { CODE, factorAnswer, PASSKEY, passkeyButton } from './elements/factors.ts'
+import { type Form, formOf } from './elements/fields.ts'
+import type { PageParts, PageRoutes } from './page-parts.ts'
+import type { Page } from './shell.ts'
+import { returnPath, type Site, signInPath } from './site.ts'
+
+const PATH = '/sign-in/second-step'
+const FIELDS = {
+  challenge: { schema: Type.String({ maxLength: 200 }) },
+  methods: { schema: Type.Optional(Type.String({ maxLength: 100 })) },
+  next: { schema: Type.Optional(Type.String({ maxLength: 2000 })) },
+  code: CODE,
+  passkey: PASSKEY,
+} as const
+
+type SecondStep = Extract<LoginResult<unknown>, { kind: 'second step' }>
+
+/** The page that follows the right password of an account with codes. */
+export function secondStepPage(site: Site, area: PageArea, { challenge, methods }: SecondStep, next: string | undefined): Page {
+  return stepPage(site, area, formOf(FIELDS, { challenge, methods: methods.join(' '), next }))
+}
+
+/** The second step of signing in. Its page is the answer to the first step: no address leads to it. */
+export function secondStepRoutes({ get, post }: PageRoutes, { site, cookies, login, pageLimiter }: PageParts, area: PageArea): void {
+  get(PATH, { access: 'public', handle: () => ({ to: `/${area}/sign-in` }) })
+
+  post(PATH, {
+    access: 'public',
+    asksForPassword: false,
+    limits: { ip: 'login:ip' },
+    fields: FIELDS,
+    retry: (form) => stepPage(site, area, form),
+    async handle({ body, request }, reply) {
+      const { origin, places } = request
+      const answer = factorAnswer(body.code, body.passkey)
+      try {
+        const session = await pageLimiter.settle(places, origin, () => login.pages.bySecondStep(origin, body.challenge, answer))
+        cookies.setSession(reply, session)
+        return { to: returnPath(body.next, area) }
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code !== 'invalid_challenge') throw error
+        return { to: signInPath(area, body.next ?? ''), notice: 'sign-in-ended' }
+      }
+    },
+  })
+}
+
+function stepPage({ root }: Site, area: PageArea, { problem, values, field }: Form<keyof typeof FIELDS>): Page {
+  const { challenge = '', methods = '', next } = values
+  const byPasskey = methods.split(' ').includes('passkey')
+  const content = html`${problem}<form class="form" method="post" action="${root}/${area}${PATH}">
+<input type="hidden" name="challenge" value="${challenge}">
+<input type="hidden" name="methods" value="${methods}">
+<input type="hidden" name="next" value="${returnPath(next, area)}">
+${field('code', { hasFocus: true })}
+<button class="primary">Continue</button>
+${byPasskey ? passkeyButton({ root, text: 'Use a passkey', name: 'passkey', challenge }) : undefined}
+</form>
+<p class="ways"><a href="${root}${signInPath(area, next ?? '')}">Back to sign-in</a></p>`
+  return { title: 'Enter your code', content, isLone: true }
+}
