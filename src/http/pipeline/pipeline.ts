@@ -85,9 +85,10 @@ function createSteps(parts: PipelineParts) {
     if (access === 'public') return []
     const identifyCaller = page === undefined ? identify : identifyByCookie
     const steps = [hasDeadline ? timed(identifyCaller) : identifyCaller, permissions[access]]
-    if (page !== undefined) return steps
+    const factor = requireFactorOn(route, secondFactorRule)
+    if (page !== undefined) return [...steps, factor]
     const confirmation = route.config.needsConfirmation ? requireConfirmation(now) : undefined
-    return [...steps, limitKeys(route), requireFactorOn(route, secondFactorRule), confirmation]
+    return [...steps, limitKeys(route), factor, confirmation]
   }
 
   return (route: Declared): Partial<RouteOptions> => {

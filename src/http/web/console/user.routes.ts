@@ -3,12 +3,15 @@ import { MAX_LISTED_SESSIONS } from '../../../domain/sessions/sessions.service.t
 import type { ApiKey } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
 import type { StoredEvent } from '../../../model/event.ts'
+import type { Factors } from '../../../model/factor.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import type { ListedUser, User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
+import { counted } from '../../../shared/text.ts'
 import type { PasswordQuestion } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
 import {
+  askedForm,
   badge,
   deletionCard,
   emptyState,
@@ -18,6 +21,7 @@ import {
   NEVER,
   SESSION_HEADS,
   sessionCells,
+  splitCard,
   tableCard,
 } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
@@ -57,19 +61,21 @@ type Action = {
 
 /** One account, and everything that an admin may do with it. */
 export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): void {
-  const { site, userDirectory, userAdministration, sessions, apiKeys, audit } = parts
+  const { site, userDirectory, userAdministration, sessions, apiKeys, audit, secondFactor } = parts
 
   get('/users/:user_id', {
     params: UserPath,
     query: Query,
     async handle({ params, query, actor }) {
       const user = await userDirectory.find(params.user_id)
-      const [live, keys, events] = await Promise.all([
+      const [live, keys, events, factors] = await Promise.all([
         sessions.list(user.id),
         apiKeys.list(actor, user.id).then((all) => pageFrom(all, query.keys, KEYS)),
         audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
+        secondFactor.status(user.id),
       ])
-      return userPage(site, actor.caller, { user, sessions: pageOf(live, query.sessions, SESSIONS), keys, events: events.items })
+      const shown = { user, factors, sessions: pageOf(live, query.sessions, SESSIONS), keys, events: events.items }
+      return userPage(site, actor.caller, shown)
     },
   })
 
@@ -81,6 +87,11 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
   action('unban', { change: unban, notice: 'user-unbanned', asksForPassword: { to: 'unban this admin', when } })
   action('make-admin', { change: makeAdmin, notice: 'user-promoted', asksForPassword: { to: 'make this user an admin' } })
   action('send-reset', { change: sendPasswordReset, notice: 'reset-sent' })
+  action('reset-second-factor', {
+    change: secondFactor.reset,
+    notice: 'factor-reset',
+    asksForPassword: { to: 'reset the second factor of this user' },
+  })
   post('/users/:user_id/delete', {
     asksForPassword: { to: 'delete this user' },
     params: UserPath,
@@ -141,6 +152,7 @@ function userPath(userId: number, { sessions, keys }: Shown): string {
 
 type UserDetails = {
   readonly user: ListedUser
+  readonly factors: Factors
   readonly sessions: ListPage<ListedSession>
   readonly keys: ListPage<ApiKey>
   /** The latest events about the account. */
@@ -150,7 +162,7 @@ type UserDetails = {
 /** The admin who looks at the page, and their session. */
 type Viewer = { readonly user: User; readonly sessionId: string | undefined }
 
-function userPage(site: Site, viewer: Viewer, { user, sessions, keys, events }: UserDetails): Page {
+function userPage(site: Site, viewer: Viewer, { user, factors, sessions, keys, events }: UserDetails): Page {
   const base = `${site.root}/console/users/${user.id}`
   const shown = { sessions: sessions.page, keys: keys.page }
   const list = { base, place: queryText({ sessions: laterPage(sessions.page), keys: laterPage(keys.page) }), now: site.now() }
@@ -159,10 +171,11 @@ function userPage(site: Site, viewer: Viewer, { user, sessions, keys, events }: 
     keys: pagesFooter(keys, (page) => `${base}${queryText({ ...shown, keys: page })}#api-keys`),
   }
   const allEvents = html`<a href="${site.root}/console/audit?target=${user.id}">All events about this user</a>`
-  const content = html`${profile(user, site.now())}
+  const content = html`${profile(user, factors, site.now())}
 ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sessions })}
 ${keysCard(keys.items, { ...list, footer: footers.keys })}
 ${eventsCard(site.root, events, { footer: stepsFooter({ on: allEvents }) })}
+${factors.totp || factors.passkeys > 0 ? resetCard(base, user.email) : undefined}
 ${deletionCard({
   title: 'Delete this account',
   text: 'The account is deleted with its sessions and API keys. Its address can be registered again. This cannot be undone.',
@@ -186,13 +199,34 @@ ${actionForm(`${base}/send-reset`, 'Send password reset')}
 ${user.id === viewer.user.id ? '' : ban}`
 }
 
-function profile({ id, firstName, lastName, createdAt, lastLoginAt }: ListedUser, now: number): Html {
+function profile({ id, firstName, lastName, createdAt, lastLoginAt }: ListedUser, factors: Factors, now: number): Html {
   return html`<section class="card" aria-label="Profile"><dl class="strip">
 ${fact('Name', `${firstName} ${lastName}`)}
 ${fact('User ID', html`<span class="mono">${id}</span>`)}
+${fact('Second factor', factorText(factors) ?? html`<span class="quiet">none</span>`)}
 ${fact('Created', timeOf(createdAt))}
 ${fact('Signed in', lastLoginAt === undefined ? NEVER : ageOf(lastLoginAt, now))}
 </dl></section>`
+}
+
+/** `Codes, 2 passkeys`; undefined if there is neither. */
+function factorText({ totp, passkeys }: Factors): string | undefined {
+  const names = [totp ? 'Codes' : '', passkeys > 0 ? counted(passkeys, 'passkey') : '']
+  return names.filter(Boolean).join(', ') || undefined
+}
+
+/** For a user who has lost their phone and their codes. */
+function resetCard(base: string, email: string): Html {
+  return splitCard({
+    id: 'reset',
+    title: 'Reset second factor',
+    text: 'For a user who can no longer sign in. Make sure that it is really them: from then on, their password alone signs them in.',
+    content: askedForm({
+      action: `${base}/reset-second-factor`,
+      verb: 'Reset second factor',
+      question: html`Remove the codes, recovery codes and passkeys of <strong>${email}</strong> and end their sessions? This cannot be undone.`,
+    }),
+  })
 }
 
 type List = {

@@ -62,6 +62,12 @@ export const NOTICES = {
   'webhooks-resumed': 'Webhooks are sent again.',
   'mail-discarded': 'The email has been discarded.',
   'sign-in-ended': 'This sign-in took too long, or was tried too often. Start again.',
+  'factor-required': 'This service requires a second factor. Set up codes from an app or a passkey to continue.',
+  'codes-off': 'Codes from an app are off. Your password alone signs you in.',
+  'passkey-added': 'The passkey has been added.',
+  'passkey-renamed': 'The passkey has a new name.',
+  'passkey-removed': 'The passkey has been removed. Delete it on your device too.',
+  'factor-reset': 'Codes, recovery codes and passkeys of this user have been removed, and their sessions have ended.',
   'session-ended': 'Your session has ended. Sign in again.',
 } as const
 
@@ -73,6 +79,7 @@ export const NEUTRAL_NOTICES: ReadonlySet<Notice> = new Set<Notice>([
   'mail-gone',
   'webhook-gone',
   'sign-in-ended',
+  'factor-required',
   'session-ended',
 ])
 

@@ -10,7 +10,7 @@ import { type Form, type FormFields, formOf } from './elements/fields.ts'
 import { personalMessage } from './messages.ts'
 import { confirmPasswordPage, PasswordRequired } from './recent-password.ts'
 import { type Page, SITE_HEADERS, sendSitePage } from './shell.ts'
-import { type Site, signInPath } from './site.ts'
+import { factorPath, type Site, signInPath } from './site.ts'
 
 type ErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -20,23 +20,26 @@ export type Retry = {
   readonly retry?: ((form: Form, request: FastifyRequest) => Page | Promise<Page>) | undefined
 }
 
-const SIGNED_OUT: ReadonlySet<string> = new Set(['not_authenticated', 'token_invalid', 'token_expired'])
+const ENDED: ReadonlySet<string> = new Set(['token_invalid', 'token_expired'])
+const SIGNED_OUT: ReadonlySet<string> = new Set(['not_authenticated', ...ENDED])
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 // What can be corrected in the form.
 const RETRIED: ReadonlySet<number> = new Set([400, 401, 422, 429])
 /** For a field whose schema names no length, such as one of several words. */
 const OTHER_MAX_LENGTH = 100
 const SECRET_FIELD = /password|code|passkey/
-const ABOUT_PASSWORD: ReadonlySet<string> = new Set(['wrong_credentials', 'too_many_requests'])
+const ABOUT_PASSWORD: ReadonlySet<string> = new Set(['wrong_credentials', 'invalid_code', 'invalid_passkey', 'too_many_requests'])
 
 /** Turns the errors of a page into pages, with the same statuses as in the API. */
 export function pageErrorHandler(site: Site, cookies: Cookies, area: PageArea, { fields = {}, retry }: Retry): ErrorHandler {
   return async (error, request, reply) => {
-    const isSignedOut = error instanceof Refusal && SIGNED_OUT.has(error.code)
-    if (isSignedOut && READING.has(request.method)) {
+    const code = error instanceof Refusal ? error.code : ''
+    const isSignedOut = SIGNED_OUT.has(code)
+    const elsewhere = betterPath(area, code, request)
+    if (elsewhere !== undefined) {
       // The browser still has a cookie: its session has expired or was ended.
-      if (error.code !== 'not_authenticated') cookies.setNotice(reply, 'session-ended')
-      return reply.headers(SITE_HEADERS).redirect(site.root + signInPath(area, request.url), 303)
+      if (ENDED.has(code)) cookies.setNotice(reply, 'session-ended')
+      return reply.headers(SITE_HEADERS).redirect(site.root + elsewhere, 303)
     }
     const answer = answerError(error, request)
     const { status, headers } = answer
@@ -46,6 +49,13 @@ export function pageErrorHandler(site: Site, cookies: Cookies, area: PageArea, {
     const page = passwordPage(site, error, answer, request) ?? (form && (await retry?.(form, request)))
     return sendSitePage(reply, site, { area, status, user: viewerOf(area, request) }, page ?? problemPage(site, area, answer, request))
   }
+}
+
+/** The page that lets the caller see the requested one: signing in, or the second factor. A page that works without one leads nowhere. */
+function betterPath(area: PageArea, code: string, { method, url, routeOptions }: FastifyRequest): string | undefined {
+  if (!READING.has(method)) return undefined
+  if (SIGNED_OUT.has(code)) return signInPath(area, url)
+  return code === 'second_factor_required' && !routeOptions.config.worksWithoutFactor ? factorPath(area, url) : undefined
 }
 
 /** Only a caller who may see the area gets its navigation. */
@@ -59,7 +69,8 @@ function passwordPage(site: Site, error: Error, answer: Answer, request: Fastify
   if (passwordQuestion === undefined) return undefined
   if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, passwordQuestion, undefined)
   if (!ABOUT_PASSWORD.has(answer.code)) return undefined
-  const message = answer.code === 'wrong_credentials' ? 'Wrong password. Nothing was changed.' : personalMessage(answer)
+  const text = answer.code === 'wrong_credentials' ? 'Wrong password.' : personalMessage(answer)
+  const message = answer.status === 429 ? text : `${text} Nothing was changed.`
   return confirmPasswordPage(site, request, passwordQuestion, message)
 }
 
@@ -104,7 +115,7 @@ function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, 
     : messageFor(answer, method)
   const ways = isOutsider
     ? html`${isEnabled.account ? html`<a class="button primary" href="${root}/account/">Go to your account</a>` : ''}<a class="button" href="${root}/console/sign-in">Sign in as an admin</a>`
-    : html`<a class="button" href="${root}/${area}/">${area === 'console' ? 'Go to the console' : 'Go to your account'}</a>`
+    : html`<a class="button" href="${root}${answer.code === 'second_factor_required' ? factorPath(area, '') : `/${area}/`}">${area === 'console' ? 'Go to the console' : 'Go to your account'}</a>`
   const requestId = status >= 500 ? html`\n<p class="hint">Request ID: ${id}</p>` : undefined
   const content = html`<div class="message"><p class="notice bad" role="alert">${message}</p>\n<p class="actions">${ways}</p>${requestId}</div>`
   return { title: TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'This was refused'), content }

@@ -4,11 +4,12 @@ import { REFUSALS, type RefusalCode } from '../../../model/refusal.ts'
 import type { Html } from '../../../shared/html.ts'
 import { HtmlView, refusals } from '../../answers/replies.ts'
 import type { Access, App, AsksForPassword, PageArea } from '../../pipeline/declarations.ts'
-import { GivenPassword, type Static, type TSchema, Type } from '../../validation/schema.ts'
+import { type Static, type TSchema, Type } from '../../validation/schema.ts'
 import type { Cookies } from './cookies.ts'
 import { type Form, type FormFields, formOf } from './elements/fields.ts'
 import type { Notice } from './messages.ts'
 import { pageErrorHandler } from './page-errors.ts'
+import { ANSWER_FIELDS } from './recent-password.ts'
 import { type Page, sendSitePage } from './shell.ts'
 import type { Site } from './site.ts'
 
@@ -36,7 +37,7 @@ type Handle<Params extends Schemas, Query extends Schemas, Fields extends FormFi
   reply: FastifyReply,
 ) => Promise<Page | Redirect | Sent> | Page | Redirect
 
-type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs'
+type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs' | 'worksWithoutFactor'
 
 /** A page, or what a form is sent to. */
 type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends FormFields> = Pick<FastifyContextConfig, Config> & {
@@ -86,7 +87,7 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
     const { access = everyone, params, query, fields, asksForPassword, retry, handle, writes = method === 'POST', ...config } = route
     const question = questionOf(asksForPassword)
     const body = fields && Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
-    const form = method === 'POST' && typeof question === 'object' ? { ...body, password: Type.Optional(GivenPassword) } : body
+    const form = method === 'POST' && typeof question === 'object' ? { ...body, ...ANSWER_FIELDS } : body
     app.route({
       method,
       url: `/${area}${path}`,

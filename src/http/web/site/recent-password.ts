@@ -1,56 +1,81 @@
 import type { FastifyRequest } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import { CONFIRMED_FOR_MS, type Login } from '../../../domain/sign-in/login.service.ts'
+import { CONFIRMED_FOR_MS, type Confirmation, type Login } from '../../../domain/sign-in/login.service.ts'
+import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
+import type { Factors } from '../../../model/factor.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
 import type { Hook, PasswordQuestion } from '../../pipeline/declarations.ts'
+import { GivenPassword, type Static, Type } from '../../validation/schema.ts'
+import { CODE, credentialOf, PASSKEY, passkeyButton } from './elements/factors.ts'
 import { formProblem, inputField } from './elements/fields.ts'
 import { queryText } from './elements/paging.ts'
 import type { Page } from './shell.ts'
 import type { Site } from './site.ts'
 
+/** A question, and what the account may answer it with besides its password. */
+type AskedQuestion = PasswordQuestion & { readonly factors: Pick<Factors, 'totp' | 'passkeys'> }
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** The question that the caller has to answer first. Undefined if there is none, or once it was answered. */
-    passwordQuestion?: PasswordQuestion | undefined
+    passwordQuestion?: AskedQuestion | undefined
   }
 }
 
 /** Takes the answer to the question of a page that is only read, and leads back to it. */
 export const CONFIRM_PATH = '/confirm'
 
-/** The password was given too long ago for this action. */
+/** The fields that answer the question, in every form that asks it. No other field has these names. */
+export const ANSWER_FIELDS = { password: Type.Optional(GivenPassword), confirm_code: CODE.schema, confirm_passkey: PASSKEY.schema } as const
+type Answers = { readonly [Name in keyof typeof ANSWER_FIELDS]?: Static<(typeof ANSWER_FIELDS)[Name]> }
+
+/** The caller has shown too long ago who they are. */
 export class PasswordRequired extends Refusal {
   constructor() {
     super('not_permitted', 'the password was given over ten minutes ago')
   }
 }
 
-type RecentPasswordParts = { readonly site: Site; readonly login: Login; readonly pageLimiter: Limiter }
+type RecentPasswordParts = {
+  readonly site: Site
+  readonly login: Login
+  readonly pageLimiter: Limiter
+  readonly secondFactor: Pick<SecondFactor, 'status'>
+  readonly passkeys: unknown
+}
 
 /**
- * Lets a request pass if the password was given in the last ten minutes. Otherwise the answer is the same form with a field for the password,
- * and the right password lets it pass. Attempts count like those of signing in.
+ * Lets a request pass if its session was opened or confirmed in the last ten minutes. Otherwise the answer is the same form with a field
+ * for the password, and the right password lets it pass, or a code or a passkey of the account. Attempts count like those of signing in.
  */
-export function createRecentPassword({ site, login, pageLimiter }: RecentPasswordParts): Hook {
+export function createRecentPassword({ site, login, pageLimiter, secondFactor, passkeys }: RecentPasswordParts): Hook {
   return async (request) => {
     const { asksForPassword } = request.routeOptions.config
     const isRecent = site.now() - (request.caller.confirmedAt ?? 0) < CONFIRMED_FOR_MS
     if (typeof asksForPassword !== 'object' || isRecent || !((await asksForPassword.when?.(request)) ?? true)) return
-    request.passwordQuestion = asksForPassword
-    const { password } = (request.body ?? {}) as { password?: string }
-    if (password === undefined) throw new PasswordRequired()
-    await login.confirm(request.actor, { password }, pageLimiter)
-    request.caller = { ...request.caller, confirmedAt: site.now() }
+    const { totp, passkeys: count } = await secondFactor.status(request.caller.user.id)
+    request.passwordQuestion = { ...asksForPassword, factors: { totp, passkeys: passkeys === undefined ? 0 : count } }
+    const confirmation = confirmationOf((request.body ?? {}) as Answers)
+    if (confirmation === undefined) throw new PasswordRequired()
+    await login.confirm(request.actor, confirmation, pageLimiter)
+    const hasFactor = request.caller.secondFactor || !('password' in confirmation)
+    request.caller = { ...request.caller, confirmedAt: site.now(), secondFactor: hasFactor }
     request.passwordQuestion = undefined
   }
 }
 
-/** Repeats the form that was sent, with a field for the password. For a page that is only read, the form leads to it. */
+function confirmationOf({ password, confirm_code: code = '', confirm_passkey: passkey = '' }: Answers): Confirmation | undefined {
+  if (passkey !== '') return { passkey: credentialOf(passkey) }
+  if (code !== '') return { code }
+  return password === undefined ? undefined : { password }
+}
+
+/** Repeats the form that was sent, with the fields that answer the question. For a page that is only read, the form leads to it. */
 export function confirmPasswordPage(
   { root }: Site,
   request: FastifyRequest,
-  { to, cancel }: PasswordQuestion,
+  { to, cancel, factors: { totp, passkeys } }: AskedQuestion,
   problem: string | undefined,
 ): Page {
   const { isDownload, page } = request.routeOptions.config
@@ -59,14 +84,21 @@ export function confirmPasswordPage(
   const isForm = request.method === 'POST'
   const fields = isForm ? ((request.body ?? {}) as Record<string, unknown>) : { next: `${path}${place}` }
   const action = isForm ? `${path}${place}` : `/${page}${CONFIRM_PATH}`
-  const hidden = Object.entries(fields).filter(([name]) => name !== 'password')
-  const content = html`${formProblem(problem)}<p>You entered your password more than ten minutes ago. Enter it again to ${to}.</p>
+  const hidden = Object.entries(fields).filter(([name]) => !(name in ANSWER_FIELDS))
+  const hasFactor = totp || passkeys > 0
+  const ways = totp ? 'Enter a code or your password' : 'Enter your password or use a passkey'
+  const text = hasFactor
+    ? html`<p>You signed in more than ten minutes ago. ${ways} to ${to}.</p>`
+    : html`<p>You entered your password more than ten minutes ago. Enter it again to ${to}.</p>`
+  const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: !totp } as const
+  const content = html`${formProblem(problem)}${text}
 <form class="form" method="post" action="${root}${action}"${isDownload ? html` data-download` : ''}>
 ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
-${inputField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: true })}
-<div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${cancel ?? parentOf(path)}${place}">Cancel</a></div>
+${totp ? inputField({ ...CODE, name: 'confirm_code', isOptional: true, hasFocus: true }) : undefined}
+${inputField({ ...password, isOptional: totp })}
+<div class="actions"><button class="primary">Confirm</button>${passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'confirm_passkey' }) : undefined}<a class="button" href="${root}${cancel ?? parentOf(path)}${place}">Cancel</a></div>
 </form>`
-  return { title: 'Confirm your password', content, isLone: true }
+  return { title: hasFactor ? 'Confirm that it is you' : 'Confirm your password', content, isLone: true }
 }
 
 /** The parsed query; nothing of a query that the route does not declare. */

@@ -28,7 +28,7 @@ type View = { readonly area: PageArea; readonly user: User | undefined; readonly
 /** Only files of this service, no inline code, no frame of another site. A form still says which site it comes from. */
 export const SITE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'same-origin',
 }
@@ -61,6 +61,7 @@ const NAVIGATION: Readonly<Record<PageArea, readonly Entry[]>> = {
   account: [
     ['/account/', 'Profile'],
     ['/account/password', 'Password'],
+    ['/account/security', 'Security'],
     ['/account/sessions', 'Sessions'],
     ['/account/keys', 'API keys'],
   ],

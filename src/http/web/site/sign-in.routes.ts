@@ -4,6 +4,8 @@ import { COMMAND } from '../../../shared/program.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { isLocalClient } from '../../pipeline/reachability.ts'
 import { Email, GivenPassword, Type } from '../../validation/schema.ts'
+import { credentialOf, PASSKEY, passkeyButton } from './elements/factors.ts'
+import { type Form, formOf } from './elements/fields.ts'
 import type { PageParts, PageRoutes } from './page-parts.ts'
 import { CONFIRM_PATH } from './recent-password.ts'
 import { secondStepPage } from './second-step.routes.ts'
@@ -15,12 +17,28 @@ const FIELDS = {
   password: { schema: GivenPassword, label: 'Password', type: 'password', autocomplete: 'current-password' },
   next: { schema: Next },
 } as const
+const PASSKEY_PATH = '/sign-in/passkey'
 const TITLES: Readonly<Record<PageArea, string>> = { console: 'Sign in to the console', account: 'Sign in' }
 
 /** Signing in and out, for both areas: one cookie opens both. */
-export function signInRoutes({ form, post }: PageRoutes, parts: PageParts, area: PageArea): void {
-  const { site, cookies, login, pageLimiter } = parts
+export function signInRoutes({ form, get, post }: PageRoutes, parts: PageParts, area: PageArea): void {
+  const { site, cookies, login, pageLimiter, passkeys } = parts
   const { root, isEnabled } = site
+  const email = passkeys === undefined ? {} : { autocomplete: 'username webauthn' }
+
+  async function show({ problem, values, field }: Form<keyof typeof FIELDS>, request: FastifyRequest): Promise<Html> {
+    const steps = area === 'console' ? await firstSteps(parts, request) : undefined
+    const isKnown = Boolean(values['email'])
+    const next = html`<input type="hidden" name="next" value="${returnPath(values['next'], area)}">`
+    const byPasskey = html`\n<form class="form" method="post" action="${root}/${area}${PASSKEY_PATH}">${next}
+${passkeyButton({ root, text: 'Sign in with a passkey', name: 'passkey', hasAutofill: true })}</form>`
+    return html`${problem}${steps}<form class="form" method="post" action="${root}/${area}/sign-in">
+${next}
+${field('email', { ...email, hasFocus: !isKnown && steps === undefined })}
+${field('password', { hasFocus: isKnown })}
+<button${steps === undefined ? html` class="primary"` : ''}>Sign in</button>
+</form>${passkeys && byPasskey}${isEnabled.account ? accountLinks(root, area) : ''}`
+  }
 
   form('/sign-in', {
     title: TITLES[area],
@@ -30,16 +48,7 @@ export function signInRoutes({ form, post }: PageRoutes, parts: PageParts, area:
     query: { next: Next },
     fields: FIELDS,
     limits: { ip: 'login:ip', account: 'login:account' },
-    async show({ problem, values, field }, request) {
-      const steps = area === 'console' ? await firstSteps(parts, request) : undefined
-      const isKnown = Boolean(values['email'])
-      return html`${problem}${steps}<form class="form" method="post" action="${root}/${area}/sign-in">
-<input type="hidden" name="next" value="${returnPath(values['next'], area)}">
-${field('email', { hasFocus: !isKnown && steps === undefined })}
-${field('password', { hasFocus: isKnown })}
-<button${steps === undefined ? html` class="primary"` : ''}>Sign in</button>
-</form>${isEnabled.account ? accountLinks(root, area) : ''}`
-    },
+    show,
     async submit({ body, request }, reply) {
       const { origin, places } = request
       const result = await pageLimiter.settle(places, origin, () => login.pages.byPassword(origin, body.email, body.password))
@@ -53,8 +62,30 @@ ${field('password', { hasFocus: isKnown })}
     },
   })
 
+  if (passkeys !== undefined) {
+    get(PASSKEY_PATH, { access: 'public', handle: () => ({ to: `/${area}/sign-in` }) })
+    post(PASSKEY_PATH, {
+      access: 'public',
+      asksForPassword: false,
+      limits: { ip: 'login:ip' },
+      fields: { next: FIELDS.next, passkey: PASSKEY },
+      retry: async ({ problem, values }, request) => ({
+        title: TITLES[area],
+        isLone: true,
+        content: await show({ ...formOf(FIELDS, values), problem }, request),
+      }),
+      async handle({ body, request }, reply) {
+        const { origin, places } = request
+        const credential = credentialOf(body.passkey ?? '')
+        cookies.setSession(reply, await pageLimiter.settle(places, origin, () => login.pages.byPasskey(origin, credential)))
+        return { to: returnPath(body.next, area) }
+      },
+    })
+  }
+
   // A page that is only read cannot take a password: the question there leads here, and from here back.
   post(CONFIRM_PATH, {
+    worksWithoutFactor: true,
     asksForPassword: { to: 'open this page', cancel: `/${area}/` },
     fields: { next: FIELDS.next },
     handle: ({ body }) => ({ to: returnPath(body.next, area) }),
@@ -64,6 +95,7 @@ ${field('password', { hasFocus: isKnown })}
   post('/sign-out', {
     asksForPassword: false,
     access: 'user',
+    worksWithoutFactor: true,
     async handle({ actor }, reply) {
       await login.logout(actor)
       cookies.clearSession(reply)

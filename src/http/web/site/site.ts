@@ -55,6 +55,11 @@ export function signInPath(area: PageArea, requested: string): string {
   return next === `/${area}/` ? `/${area}/sign-in` : `/${area}/sign-in?next=${encodeURIComponent(next)}`
 }
 
+/** Leads a session without a second factor to what it needs, and from there to the requested page. */
+export function factorPath(area: PageArea, requested: string): string {
+  return `/${area}/second-factor?next=${encodeURIComponent(returnPath(requested, area))}`
+}
+
 /** The way on to the product, where the settings name its address. */
 export function toFrontend({ frontendUrl, apiTitle }: Site): Html | undefined {
   return frontendUrl === undefined ? undefined : html`<a class="button primary" href="${frontendUrl}">Continue to ${apiTitle}</a>`

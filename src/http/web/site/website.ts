@@ -2,9 +2,11 @@ import { deriveKeys, type Secrets } from '../../../security/derived-keys.ts'
 import type { App, PageArea, PageSteps } from '../../pipeline/declarations.ts'
 import { accountKeysRoutes } from '../account/keys.routes.ts'
 import { accountMailRequestRoutes } from '../account/mail-request.routes.ts'
+import { accountPasskeysRoutes } from '../account/passkeys.routes.ts'
 import { accountPasswordRoutes } from '../account/password.routes.ts'
 import { accountProfileRoutes } from '../account/profile.routes.ts'
 import { accountRegisterRoutes } from '../account/register.routes.ts'
+import { accountSecurityRoutes } from '../account/security.routes.ts'
 import { accountSessionsRoutes } from '../account/sessions.routes.ts'
 import { consoleAuditRoutes } from '../console/audit.routes.ts'
 import { consoleKeysRoutes } from '../console/keys.routes.ts'
@@ -21,6 +23,7 @@ import { createCookies } from './cookies.ts'
 import type { PageParts, PageRoutes, PageServices, PageViews } from './page-parts.ts'
 import { createPageRoutes } from './page-routes.ts'
 import { createRecentPassword } from './recent-password.ts'
+import { requiredFactorRoutes } from './required-factor.routes.ts'
 import { secondStepRoutes } from './second-step.routes.ts'
 import { signInRoutes } from './sign-in.routes.ts'
 import { createSite } from './site.ts'
@@ -52,6 +55,8 @@ const PAGES: Readonly<Record<PageArea, readonly ((pages: PageRoutes, parts: Page
     accountMailRequestRoutes,
     accountProfileRoutes,
     accountPasswordRoutes,
+    accountSecurityRoutes,
+    accountPasskeysRoutes,
     accountSessionsRoutes,
     accountKeysRoutes,
   ],
@@ -74,6 +79,7 @@ export function createWebsite(options: WebsiteOptions, services: PageServices, n
         const pages = createPageRoutes(app, parts, area)
         signInRoutes(pages, parts, area)
         secondStepRoutes(pages, parts, area)
+        requiredFactorRoutes(pages, parts, area)
         if (area === 'console' && firstAdminToken !== undefined) firstAdminRoutes(pages, parts, firstAdminToken)
         for (const addPages of PAGES[area]) addPages(pages, parts)
       }

@@ -9,9 +9,9 @@ import { SAME_ORIGIN, signIn, submit, visit } from '../../../support/http/pages.
 import { routesDuring } from '../../../support/http/routes.ts'
 
 /** The pages that need no session. */
-const PUBLIC = /\/(?:sign-in|register|forgot-password|resend-verification)$/
+const PUBLIC = /\/(?:sign-in(?:\/.*)?|register|forgot-password|resend-verification)$/
 /** Everybody who is signed in may leave. */
-const FOR_EVERYONE = /^POST \/console\/sign-out$/
+const FOR_EVERYONE = /^(?:POST \/console\/sign-out|(?:GET|POST) \/console\/second-factor)$/
 
 type PageRoute = { readonly name: string; readonly method: 'GET' | 'POST'; readonly url: string; readonly isConsole: boolean }
 

@@ -33,11 +33,26 @@ const PAGES: Readonly<Record<string, string>> = {
   'POST /account/register': NO,
   'GET /account/resend-verification': NO,
   'POST /account/resend-verification': NO,
+  'GET /account/second-factor': NO,
+  'POST /account/second-factor': NO,
+  'GET /account/security': NO,
+  'POST /account/security/codes': 'to set up codes from an app',
+  'POST /account/security/codes/off': 'to turn codes from an app off',
+  'POST /account/security/codes/on': 'to turn codes from an app on',
+  'POST /account/security/passkeys': 'to add a passkey',
+  'GET /account/security/passkeys/new': 'to add a passkey',
+  'GET /account/security/passkeys/:passkey_id': NO,
+  'POST /account/security/passkeys/:passkey_id': NO,
+  'POST /account/security/passkeys/:passkey_id/remove': 'to remove this passkey',
+  'GET /account/security/recovery-codes': NO,
+  'POST /account/security/recovery-codes': 'to get new recovery codes',
   'GET /account/sessions': NO,
   'POST /account/sessions/revoke-others': NO,
   'POST /account/sessions/:session_id/revoke': NO,
   'GET /account/sign-in': NO,
   'POST /account/sign-in': NO,
+  'GET /account/sign-in/passkey': NO,
+  'POST /account/sign-in/passkey': NO,
   'GET /account/sign-in/second-step': NO,
   'POST /account/sign-in/second-step': NO,
   'POST /account/sign-out': NO,
@@ -55,9 +70,13 @@ const PAGES: Readonly<Record<string, string>> = {
   'GET /console/mail/kept/:mail_id/frame': 'to read this mail',
   'POST /console/mail/:mail_id/discard': NO,
   'POST /console/mail/:mail_id/retry': NO,
+  'GET /console/second-factor': NO,
+  'POST /console/second-factor': NO,
   'GET /console/settings': NO,
   'GET /console/sign-in': NO,
   'POST /console/sign-in': NO,
+  'GET /console/sign-in/passkey': NO,
+  'POST /console/sign-in/passkey': NO,
   'GET /console/sign-in/second-step': NO,
   'POST /console/sign-in/second-step': NO,
   'POST /console/sign-out': NO,
@@ -69,6 +88,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'POST /console/users/:user_id/ban': NO,
   'POST /console/users/:user_id/delete': 'to delete this user',
   'POST /console/users/:user_id/make-admin': 'to make this user an admin',
+  'POST /console/users/:user_id/reset-second-factor': 'to reset the second factor of this user',
   'POST /console/users/:user_id/send-reset': NO,
   'POST /console/users/:user_id/unban': 'to unban this admin, for some',
   'POST /console/users/:user_id/verify': 'to verify this admin, for some',
@@ -99,7 +119,7 @@ test('403: every page that asks for the password is known, and asks before anyth
   for (const [name, asks] of asking) {
     const [method, path = ''] = name.split(' ')
     const url = path.replace(':key_id', randomUUID()).replace(/:\w+/g, '999999')
-    const request = method === 'GET' ? visit(url, cookie) : submit(url, { email: 'new@example.com' }, cookie)
+    const request = method === 'GET' ? visit(url, cookie) : submit(url, { email: 'new@example.com', name: 'My phone', secret: 'A' }, cookie)
     const asked = await started.app.inject(request)
     assert.equal(asked.statusCode, 403, name)
     assert.match(textOf(asked), new RegExp(`Confirm your password .* Enter it again ${asks}\\.`), name)

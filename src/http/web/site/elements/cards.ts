@@ -95,10 +95,18 @@ export function keyCells(key: ApiKey, now: number, href?: string): readonly Cell
   return [mainCell(shortText(key.name), keyPrefix(key), href), keyBadge(key, now), key.access, ...keyTimes(key, now)]
 }
 
-export const SESSION_HEADS = ['Client', 'Signed in', 'Last seen']
+export const SESSION_HEADS = ['Client', 'Opened with', 'Signed in', 'Last seen']
+const METHODS: Readonly<Record<string, string>> = { password: 'Password', passkey: 'Passkey', email: 'Email' }
 
-export function sessionCells({ ip, userAgent, createdAt, lastSeenAt }: ListedSession, now: number, unknownIp: string): readonly Cell[] {
-  return [mainCell(clientOf(userAgent), ip ?? unknownIp), ageOf(createdAt, now), ageOf(lastSeenAt, now)]
+/** How a session was opened. A passkey is a second factor already. */
+function openedWith({ method, secondFactor }: ListedSession): string {
+  const name = METHODS[method] ?? shortText(method)
+  return secondFactor && method !== 'passkey' ? `${name} and second factor` : name
+}
+
+export function sessionCells(session: ListedSession, now: number, unknownIp: string): readonly Cell[] {
+  const { ip, userAgent, createdAt, lastSeenAt } = session
+  return [mainCell(clientOf(userAgent), ip ?? unknownIp), openedWith(session), ageOf(createdAt, now), ageOf(lastSeenAt, now)]
 }
 
 type SplitCard = {
@@ -117,12 +125,19 @@ export function splitCard({ id, title, text, textId, content }: SplitCard): Html
 ${content}</section>`
 }
 
-type DeletionCard = Pick<SplitCard, 'title' | 'text'> & { readonly action: string; readonly name: string }
+type Question = { readonly action: string; readonly verb: string; readonly question: Html; readonly isCalm?: boolean }
+
+/** A button that asks before it does something that cannot be undone. A calm one takes nothing away for good. */
+export function askedForm({ action, verb, question, isCalm = false }: Question): Html {
+  return html`<details class="confirm${isCalm ? ' calm' : ''}"><summary>${verb}…</summary>
+<form method="post" action="${action}"><p>${question}</p><button class="${isCalm ? 'primary' : 'danger'}">${verb}</button></form>
+</details>`
+}
+
+type DeletionCard = Pick<SplitCard, 'title' | 'text'> & { readonly action: string; readonly name: string; readonly verb?: string }
 
 /** Deletes something for good, with a second click. */
-export function deletionCard({ title, text, action, name }: DeletionCard): Html {
-  const content = html`<details class="confirm"><summary>Delete…</summary>
-<form method="post" action="${action}"><p>Delete <strong>${name}</strong> for good?</p><button class="danger">Delete</button></form>
-</details>`
+export function deletionCard({ title, text, action, name, verb = 'Delete' }: DeletionCard): Html {
+  const content = askedForm({ action, verb, question: html`${verb} <strong>${name}</strong> for good?` })
   return splitCard({ id: 'deletion', title, text, content })
 }

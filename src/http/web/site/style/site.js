@@ -38,3 +38,82 @@ addEventListener('pageshow', (event) => {
   if (!event.persisted) return
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
 })
+
+/** `<button data-print>`: prints the page. */
+for (const button of document.querySelectorAll('button[data-print]')) {
+  button.hidden = false
+  button.addEventListener('click', () => print())
+}
+
+/** The request of a passkey that waits for the email field. A page has one at a time. */
+let waiting
+// A question to a passkey is valid for five minutes.
+const FRESH_MS = 4 * 60_000
+
+async function askPasskey({ passkey: url, challenge, create }, how) {
+  const { parseCreationOptionsFromJSON, parseRequestOptionsFromJSON } = PublicKeyCredential
+  if (create) return navigator.credentials.create({ publicKey: parseCreationOptionsFromJSON(JSON.parse(create)) })
+  const body = JSON.stringify({ challenge })
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return navigator.credentials.get({ publicKey: parseRequestOptionsFromJSON(await response.json()), ...how })
+}
+
+/** Sends the form of the button with the answer, without its other fields being complete. */
+function send(button, credential) {
+  button.form.elements[button.dataset.field].value = JSON.stringify(credential)
+  button.form.submit()
+}
+
+/** Lets the email field offer the saved passkeys for as long as the page is open. */
+async function offerPasskeys(button) {
+  if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return
+  let isStale = true
+  while (isStale) {
+    isStale = false
+    const own = new AbortController()
+    waiting = own
+    const timer = setTimeout(() => {
+      isStale = true
+      own.abort()
+    }, FRESH_MS)
+    try {
+      send(button, await askPasskey(button.dataset, { mediation: 'conditional', signal: own.signal }))
+    } catch {
+      // Ended by the timer or by the button, or refused by the browser.
+    }
+    clearTimeout(timer)
+  }
+}
+
+/** `<button data-passkey>`: asks for a passkey, or creates one, and sends its form. */
+async function pressPasskey(button) {
+  if (button.dataset.create && !button.form.reportValidity()) return
+  waiting?.abort()
+  button.disabled = true
+  try {
+    send(button, await askPasskey(button.dataset))
+  } catch {
+    const note = document.getElementById('passkey-note') ?? document.createElement('p')
+    Object.assign(note, { id: 'passkey-note', className: 'problem', role: 'alert', textContent: 'No passkey was used. Try again.' })
+    button.form.append(note)
+    button.disabled = false
+    if ('autofill' in button.dataset) offerPasskeys(button)
+  }
+}
+
+if (globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {
+  for (const link of document.querySelectorAll('[data-needs-passkeys]')) link.hidden = false
+  for (const button of document.querySelectorAll('button[data-passkey]')) {
+    button.hidden = false
+    button.addEventListener('click', () => pressPasskey(button))
+    if ('autofill' in button.dataset) offerPasskeys(button)
+    // The key Enter in the name of a new passkey.
+    if (button.dataset.create) {
+      button.form.addEventListener('submit', (event) => {
+        event.preventDefault()
+        delete button.form.dataset.sent
+        pressPasskey(button)
+      })
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { Refusal } from '../../../model/refusal.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { PageArea } from '../../pipeline/declarations.ts'
+import { Type } from '../../validation/schema.ts'
+import { CODE, factorAnswer, PASSKEY, passkeyButton } from './elements/factors.ts'
+import { type Form, formOf } from './elements/fields.ts'
+import type { PageParts, PageRoutes } from './page-parts.ts'
+import type { Redirect } from './page-routes.ts'
+import type { Page } from './shell.ts'
+import { returnPath } from './site.ts'
+
+const FIELDS = { next: { schema: Type.Optional(Type.String({ maxLength: 2000 })) }, code: CODE, passkey: PASSKEY } as const
+
+/** Where a session without a second factor is led if the settings require one: to giving it, or to setting one up. */
+export function requiredFactorRoutes({ get, post }: PageRoutes, parts: PageParts, area: PageArea): void {
+  const { site, login, secondFactor, passkeys, pageLimiter } = parts
+  const everyone = { access: 'user', worksWithoutFactor: true } as const
+
+  get('/second-factor', {
+    ...everyone,
+    query: { next: FIELDS.next.schema },
+    handle: ({ query, actor }) =>
+      actor.caller.secondFactor ? { to: returnPath(query.next, area) } : askOrSetUp(actor.caller.user.id, formOf(FIELDS, query)),
+  })
+
+  post('/second-factor', {
+    ...everyone,
+    asksForPassword: false,
+    fields: FIELDS,
+    retry: async (form, { caller }) => page(form, await secondFactor.status(caller.user.id)),
+    async handle({ body, actor }) {
+      await login.confirm(actor, factorAnswer(body.code, body.passkey), pageLimiter)
+      return { to: returnPath(body.next, area) }
+    },
+  })
+
+  async function askOrSetUp(userId: number, form: Form<keyof typeof FIELDS>): Promise<Page | Redirect> {
+    const factors = await secondFactor.status(userId)
+    if (factors.totp || (passkeys !== undefined && factors.passkeys > 0)) return page(form, factors)
+    if (!site.isEnabled.account) throw new Refusal('second_factor_required')
+    return { to: '/account/security', notice: 'factor-required' }
+  }
+
+  function page(
+    { problem, values, field }: Form<keyof typeof FIELDS>,
+    factors: { readonly totp: boolean; readonly passkeys: number },
+  ): Page {
+    const { root } = site
+    const button = html`<button class="primary">Continue</button>`
+    const byPasskey =
+      passkeys !== undefined && factors.passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'passkey' }) : undefined
+    const content = html`${problem}<p>This service requires a second factor, and this session was opened without one.</p>
+<form class="form" method="post" action="${root}/${area}/second-factor">
+<input type="hidden" name="next" value="${returnPath(values['next'], area)}">
+${factors.totp ? html`${field('code', { hasFocus: true })}\n${button}` : undefined}
+${byPasskey}
+</form>
+${waysOut(root, area, { canSetUp: site.isEnabled.account && !factors.totp })}`
+    return { title: 'Confirm that it is you', content, isLone: true }
+  }
+}
+
+/** Without the device that has the passkey, or without the script: codes, or another account. */
+function waysOut(root: string, area: PageArea, { canSetUp }: { readonly canSetUp: boolean }): Html {
+  const setUp = canSetUp ? html`<a href="${root}/account/security">Set up codes from an app</a>` : ''
+  return html`<div class="ways">${setUp}<form method="post" action="${root}/${area}/sign-out"><button class="small">Sign out</button></form></div>`
+}
