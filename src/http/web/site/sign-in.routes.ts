@@ -31,7 +31,7 @@ export function signInRoutes({ form, get, post }: PageRoutes, parts: PageParts, 
     const isKnown = Boolean(values['email'])
     const next = html`<input type="hidden" name="next" value="${returnPath(values['next'], area)}">`
     const byPasskey = html`\n<form class="form" method="post" action="${root}/${area}${PASSKEY_PATH}">${next}
-${passkeyButton({ root, text: 'Sign in with a passkey', name: 'passkey', hasAutofill: true })}</form>`
+${passkeyButton({ root, text: 'Use a passkey', name: 'passkey', hasAutofill: true })}</form>`
     return html`${problem}${steps}<form class="form" method="post" action="${root}/${area}/sign-in">
 ${next}
 ${field('email', { ...email, hasFocus: !isKnown && steps === undefined })}
