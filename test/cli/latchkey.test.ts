@@ -18,8 +18,9 @@ for (const [role, flags] of Object.entries({ user: [], admin: ['--admin'] }) as 
     done(await run(['user', 'create', ...MIA, ...flags]), '1\n')
     const user = await findUserById(await database(), 1)
     assert.ok(user)
-    const { passwordHash, emailVersion: _, resetVersion: __, ...rest } = user
+    const { passwordHash, emailVersion: _, resetVersion: __, totp, passkeys, ...rest } = user
     assert.deepEqual(rest, { id: 1, email: 'Mia@example.com', firstName: 'Mia', lastName: 'Muster', role, banned: false, verified: true })
+    assert.deepEqual([totp, passkeys], [false, 0])
     assert.equal(await createPasswords().matches('correct horse', passwordHash), true)
   })
 }

@@ -302,6 +302,8 @@ test('an empty environment results in the defaults', () => {
     passwordBlocklist: undefined,
     confirmEmailChanges: false,
     selfDeletion: false,
+    relyingParty: { id: 'localhost', name: 'Latchkey', origins: ['http://localhost:8000'] },
+    secondFactor: 'optional',
     securityNotices: false,
     webhook: undefined,
     logLevel: 'info',

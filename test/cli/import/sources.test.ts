@@ -112,7 +112,6 @@ const CASES: Readonly<Record<string, Case>> = {
     notImported: {
       user_id: 1,
       app_metadata: 1,
-      mfa_factors: 1,
       'custom_password_hash.salt.position': 2,
       'custom_password_hash.hash.digest': 1,
       'custom_password_hash.hash.key': 1,

@@ -101,14 +101,15 @@ const KEY = {
   retiring_secrets: [{ key_hash: '0'.repeat(64), retired_at: '2026-01-31T09:30:00Z', expires_at: '2026-01-31T09:30:00Z' }],
 }
 const SCRYPT = { algorithm: 'scrypt', hash: { value: 'ab', encoding: 'hex' }, salt: { value: 'abc' }, password: {}, keylen: 1 }
-const LATCHKEY_USER = { email: 'ada@example.com', keys: [KEY] }
+const TOTP = { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }
+const LATCHKEY_USER = { email: 'ada@example.com', keys: [KEY], totp: TOTP, passkeys: [{ credential_id: 'a', public_key: 'b' }] }
 
 /** Users that make each source read all that it reads. */
 const USERS: Readonly<Record<SourceName, readonly JsonObject[]>> = {
   latchkey: [LATCHKEY_USER],
   csv: [LATCHKEY_USER],
   supabase: [{ raw_user_meta_data: {} }, { email_confirmed_at: null }],
-  auth0: [{ identifiers: [{ type: 'email' }], blocked: false, custom_password_hash: SCRYPT }],
+  auth0: [{ identifiers: [{ type: 'email' }], blocked: false, custom_password_hash: SCRYPT, mfa_factors: [{ totp: TOTP }] }],
   firebase: [{}],
   keycloak: [{ enabled: true, credentials: [{ type: 'password' }] }],
   django: [{ model: 'auth.user', pk: 1, fields: {} }],

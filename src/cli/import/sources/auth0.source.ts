@@ -75,7 +75,8 @@ export const AUTH0 = defineSource({
 function hashOf({ passwordHash, password_hash, custom_password_hash }: JsonObject): unknown {
   const given = [passwordHash, password_hash, customHash(custom_password_hash)].filter(Boolean)
   if (given.length > 1) throw new Rejected('passwordHash, password_hash, custom_password_hash: only one of them may be given')
-  return given[0]
+  const [totp] = given
+  return isObject(totp) ? { secret: totp['secret'] } : totp
 }
 
 /** Of an account that has no codes, the bulk import has no entry of this kind. */

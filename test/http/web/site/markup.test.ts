@@ -78,7 +78,7 @@ test('200: attacks in every stored field stay text on every page', async (t) => 
     let shown = 0
     for (const url of urls) {
       const { statusCode, body } = await app.inject(visit(url, cookie))
-      assert.ok(statusCode < 500 && body !== '', `${url}: ${statusCode}`)
+      assert.ok(statusCode < 500 && (body !== '' || statusCode === 303), `${url}: ${statusCode}`)
       // The frame of a mail is inert by its policy, and its links are those of the mail.
       if (!url.endsWith('/frame')) assert.deepEqual(dangersOf(body), [], url)
       shown += body.split(attack.slice(0, 6).replaceAll('"', '&quot;').replaceAll('>', '&gt;').replaceAll('<', '&lt;')).length - 1
