@@ -19,6 +19,8 @@ export type Caller = {
   readonly expiresAt: number | undefined
   /** Whether the session has a second factor or, for a key, its owner. */
   readonly secondFactor: boolean
+  /** Whether the account has a second factor. */
+  readonly hasFactor: boolean
   /** When the session was opened or confirmed; never for a key. */
   readonly confirmedAt: number | undefined
 }

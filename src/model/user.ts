@@ -18,7 +18,7 @@ export const USER_SECRETS = entity('users', {
   passkeys: integer,
 })
 /** Whether the owner of an account has anything besides a password. */
-export const USER_FACTOR = entity('users', { secondFactor: computed(flag, '(users.totp or users.passkeys > 0)') })
+export const USER_FACTOR = entity('users', { hasFactor: computed(flag, '(users.totp or users.passkeys > 0)') })
 /** What derives from other fields: the key and the copies that searches read, and the kind of a hash that another system made. */
 export const USER_COPIES = entity('users', {
   emailKey: text,

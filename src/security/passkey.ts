@@ -70,6 +70,7 @@ export async function verifyNewPasskey(
   credential: GivenCredential,
   challenge: string,
 ): Promise<VerifiedPasskey | undefined> {
+  if (!(await attestsItself(credential))) return undefined
   const { verifyRegistrationResponse } = await library()
   const verified = await orUndefined(
     verifyRegistrationResponse({
@@ -113,6 +114,21 @@ export async function verifyPasskey(
   )
   if (!verified?.verified) return undefined
   return { counter: verified.authenticationInfo.newCounter, backedUp: verified.authenticationInfo.credentialBackedUp }
+}
+
+/**
+ * Whether nobody else vouches for the authenticator. We ask for no attestation, and the library would fetch lists of revoked certificates
+ * from addresses that the certificates of an attestation name: anybody could have the service call any address.
+ */
+async function attestsItself({ response }: GivenCredential): Promise<boolean> {
+  const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers')
+  try {
+    const attestation = decodeAttestationObject(isoBase64URL.toBuffer(String(response['attestationObject'])))
+    const format = attestation.get('fmt')
+    return format === 'none' || (format === 'packed' && attestation.get('attStmt').get('x5c') === undefined)
+  } catch {
+    return false
+  }
 }
 
 /** Loaded by the first passkey: it takes 27 MB and a tenth of a second, which a service without passkeys does not pay. */

@@ -52,6 +52,14 @@ export function mailedTokenRefusal(observer: Observer, method: AuthMethod): (rea
   }
 }
 
+/** For how long a session counts as confirmed. */
+export const CONFIRMED_FOR_MS = 10 * 60_000
+
+/** Whether the caller has opened or confirmed the session lately. A key never has. */
+export function isConfirmed({ confirmedAt = 0 }: Caller, now: number): boolean {
+  return now - confirmedAt < CONFIRMED_FOR_MS
+}
+
 /** Reads a token that must be of one kind. A refusal is counted. */
 export function readToken(tokens: Tokens, observer: Observer, token: string, kind: TokenKind, method: AuthMethod): Claims {
   try {

@@ -35,11 +35,11 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       const found = await findSessionUser(reads, sessionId, userId, now())
       // The session was revoked or the user was deleted.
       if (found === undefined) throw tokenRefused('user_not_found')
-      const { user, secondFactor, confirmedAt } = found
+      const { user, hasFactor, secondFactor, confirmedAt } = found
       if (user.banned) throw tokenRefused('banned_user')
       if (!user.verified) throw tokenRefused('unverified_user')
       noteSessionUse(sessionId)
-      return { user, sessionId, key: undefined, expiresAt, secondFactor, confirmedAt }
+      return { user, sessionId, key: undefined, expiresAt, hasFactor, secondFactor, confirmedAt }
     },
     /** By the token in the cookie of the web pages. */
     async byPageToken(token: string): Promise<Caller> {
@@ -55,14 +55,22 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       const hash = hashApiKey(secret)
       const owner = await findSecretOwner(reads, hash, now())
       if (owner === undefined) throw keyRefused('not_found')
-      const { user, secondFactor, keyId: id, access, scopes, expiresAt } = owner
+      const { user, hasFactor, keyId: id, access, scopes, expiresAt } = owner
       if (user.banned) throw keyRefused('user_banned')
       if (!user.verified) throw keyRefused('user_unverified')
       if (!owner.isActive) throw keyRefused('inactive')
       if (expiresAt !== undefined && expiresAt <= now()) throw keyRefused('expired')
       observer.keyValidation('valid')
       recordKeyUse(owner)
-      return { user, sessionId: undefined, key: { id, hash, access, scopes }, expiresAt, secondFactor, confirmedAt: undefined }
+      return {
+        user,
+        sessionId: undefined,
+        key: { id, hash, access, scopes },
+        expiresAt,
+        hasFactor,
+        secondFactor: hasFactor,
+        confirmedAt: undefined,
+      }
     },
   }
 }

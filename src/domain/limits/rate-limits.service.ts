@@ -1,5 +1,6 @@
 import type { Origin } from '../../model/caller.ts'
 import { Refusal, type RefusalCode } from '../../model/refusal.ts'
+import type { User } from '../../model/user.ts'
 import type { LimitKeys } from '../../security/derived-keys.ts'
 import { hasBegun } from '../../security/password-queue.ts'
 import { emailKey } from '../values/email.ts'
@@ -35,10 +36,15 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
    * Guesses from anywhere count together. A network that the account was used from counts apart, so that an attacker elsewhere cannot
    * keep the owner out.
    */
-  async function accountCounters(name: AccountLimit, email: string, ip: string | undefined): Promise<readonly Counter[]> {
+  async function accountCounters(
+    name: AccountLimit,
+    email: string,
+    ip: string | undefined,
+    subject = emailKey(email),
+  ): Promise<readonly Counter[]> {
     if (!has(name)) return []
     const isApart = name !== 'mail:account' && (await known.has(email, ip))
-    return countersOf(name, emailKey(email), ...(isApart ? [networkOf(ip)] : []))
+    return countersOf(name, subject, ...(isApart ? [networkOf(ip)] : []))
   }
 
   /**
@@ -62,6 +68,9 @@ export function createLimiter({ db, rules, known, observer, now }: LimiterParts)
     countAddress: (name: AddressLimit, ip: string | undefined) => takeAll(countersOf(name, networkOf(ip))),
     /** Counts a request about an e-mail address, or refuses it. Costs the same whether or not the address has an account. */
     countAccount: async (name: AccountLimit, email: string, ip: string | undefined) => takeAll(await accountCounters(name, email, ip)),
+    /** Counts a wrong second factor, or refuses it. A new address of the account does not begin the count anew. */
+    countCode: async ({ id, email }: Pick<User, 'id' | 'email'>, ip: string | undefined) =>
+      takeAll(await accountCounters('code:account', email, ip, `user ${id}`)),
     /** Counts a request that sends a mail, by its address and by the address of the mail. */
     async countMail(email: string, ip: string | undefined): Promise<void> {
       await takeAll([...countersOf('mail:ip', networkOf(ip)), ...(await accountCounters('mail:account', email, ip))])

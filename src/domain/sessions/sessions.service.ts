@@ -9,6 +9,7 @@ import {
   deleteOldestSessions,
   deleteSession,
   deleteSessionsOfUser,
+  findSessionMethod,
   insertSession,
   listSessions,
 } from '../../storage/repositories/sessions/session.repository.ts'
@@ -84,8 +85,9 @@ export const openPageSession: OpenSession<string> = async (tx, tokens, opening) 
 export async function replacePageSession(tx: ChangeTransaction, tokens: Tokens, { caller, origin }: Actor, now: number): Promise<string> {
   const { user, sessionId, secondFactor } = caller
   if (sessionId === undefined) throw new Refusal('no_session')
+  const method = (await findSessionMethod(tx, sessionId)) ?? 'password'
   if (await deleteSession(tx, sessionId, user.id, now)) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
-  return openPageSession(tx, tokens, { userId: user.id, method: 'password', secondFactor, origin, now })
+  return openPageSession(tx, tokens, { userId: user.id, method, secondFactor, origin, now })
 }
 
 async function addSession(tx: ChangeTransaction, { origin, now, ...opening }: Opening, lifetimeMinutes: number): Promise<string> {

@@ -9,6 +9,7 @@ import {
   endLoginChallenge,
   findLoginChallenge,
   insertLoginChallenge,
+  MAX_WRONG_CODES,
 } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { findUserById, lockAccounts, recordFirstStep, recordLogin, recordSignIn } from '../../storage/repositories/users/user.repository.ts'
 import { readToken, requireCaller } from '../changes/callers.ts'
@@ -51,17 +52,13 @@ type Parts = Omit<DomainParts, 'lists' | 'onMailQueued'> & {
   readonly secondFactor: Pick<SecondFactor, 'prepare'>
   readonly passkeys: Pick<Passkeys, 'prepare'> | undefined
   /** Limits wrong codes, whatever the settings say. */
-  readonly codeLimiter: Pick<Limiter, 'countAccount' | 'settle' | 'recognise'>
+  readonly codeLimiter: Pick<Limiter, 'countCode' | 'settle' | 'recognise'>
   readonly noteFailure: (userId: number, origin: Origin, kind: 'login.failed' | 'factor.failed') => void
   /** Tells the owner of an account that a recovery code was used. */
   readonly noticeRecovery: (tx: ChangeTransaction, userId: number) => Promise<void>
 }
 
 type Account = User & UserSecrets
-
-/** For how long a session counts as confirmed. */
-export const CONFIRMED_FOR_MS = 10 * 60_000
-const MAX_WRONG_CODES = 5
 
 export function createLogin(parts: Parts): Login {
   const { reads, changes, tokens, passwords, observer, now, proof, secondFactor, passkeys, codeLimiter, noteFailure, noticeRecovery } =
@@ -107,7 +104,7 @@ export function createLogin(parts: Parts): Login {
     refusal: 'invalid_code' | 'code_refused',
     work: (use: (tx: ChangeTransaction) => Promise<boolean>) => Promise<Result | undefined>,
   ): Promise<Result> {
-    const place = await codeLimiter.countAccount('code:account', email, origin.ip)
+    const place = await codeLimiter.countCode({ id, email }, origin.ip)
     return codeLimiter.settle([place], origin, async () => {
       const { method, use } = await secondFactor.prepare(id, code)
       const result = await work(async (tx) => {

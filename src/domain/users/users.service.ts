@@ -1,8 +1,9 @@
 import type { Actor, Operator } from '../../model/caller.ts'
-import type { Profile, User } from '../../model/user.ts'
+import { Refusal } from '../../model/refusal.ts'
+import type { Profile, User, UserSecrets } from '../../model/user.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { findUserById, updateUser } from '../../storage/repositories/users/user.repository.ts'
-import { foundUser, requireReader } from '../changes/callers.ts'
+import { foundUser, isConfirmed, requireReader } from '../changes/callers.ts'
 import { type ChangeTransaction, changedFields, type DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
 import { replacePageSession, trimSessions } from '../sessions/sessions.service.ts'
@@ -26,9 +27,16 @@ const unchanged: Finish<User> = async (_tx, user) => user
 /** The changes that users may make to their own accounts, and an admin or an operator to any account. */
 export function createUsers({ reads, changes, passwords, now, tokens, limiter, onMailQueued }: Parts) {
   /** The account, if it exists and the editor may change it. */
-  async function requireEditable({ caller }: Actor | Operator, userId: number): Promise<User> {
+  async function requireEditable({ caller }: Actor | Operator, userId: number): Promise<User & UserSecrets> {
     if (caller !== 'operator') await requireReader(reads, caller, now(), userId)
     return foundUser(await findUserById(reads, userId))
+  }
+
+  /** A new password would confirm the session that sets it, so that a stolen session could remove the second factor. */
+  function requireConfirmed({ caller }: Actor | Operator, { id, totp, passkeys }: User & UserSecrets): void {
+    const hasFactor = totp || passkeys > 0
+    if (caller !== 'operator' && caller.user.id === id && hasFactor && !isConfirmed(caller, now()))
+      throw new Refusal('confirmation_required')
   }
 
   async function change<Result>(editor: Actor | Operator, userId: number, edit: Edit, finish: Finish<Result>): Promise<Result> {
@@ -54,7 +62,8 @@ export function createUsers({ reads, changes, passwords, now, tokens, limiter, o
 
   /** A new password ends every session of the account except the one that makes the change. */
   async function edit(editor: Actor | Operator, userId: number, changed: Edit): Promise<User> {
-    await requireEditable(editor, userId)
+    const user = await requireEditable(editor, userId)
+    if (changed.password !== undefined) requireConfirmed(editor, user)
     return change(editor, userId, changed, unchanged)
   }
 
@@ -62,7 +71,9 @@ export function createUsers({ reads, changes, passwords, now, tokens, limiter, o
     edit,
     /** Like `edit`, but a new address takes effect when the link that is mailed to it is opened. Returns the account with its present address. */
     async editAndConfirm(editor: Actor | Operator, userId: number, { email, ...others }: Edit): Promise<User> {
-      const { email: current } = await requireEditable(editor, userId)
+      const account = await requireEditable(editor, userId)
+      const { email: current } = account
+      if (others.password !== undefined) requireConfirmed(editor, account)
       if (email === undefined || email === current) return change(editor, userId, others, unchanged)
       // Anybody with an account could otherwise have mails sent to any address, in any number.
       await limiter.countMail(email, editor.origin.ip)

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
+import { CONFIRMED_FOR_MS } from '../../domain/changes/callers.ts'
 import type { Authentication } from '../../domain/identity/authentication.service.ts'
 import { requireFactor, type SecondFactorRule } from '../../domain/identity/requirements.ts'
-import { CONFIRMED_FOR_MS } from '../../domain/sign-in/login.service.ts'
 import type { KeyAccess } from '../../model/api-key.ts'
 import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
@@ -69,11 +69,14 @@ export function requireConfirmation(now: () => number): Hook {
 
 /** Refuses a caller without a second factor where the settings require one (403); undefined where they do not. */
 export function requireFactorOn({ config }: Declared, rule: SecondFactorRule): Hook | undefined {
-  const { access, worksWithoutFactor } = config
-  if (rule === 'optional' || worksWithoutFactor || (rule === 'admins' && access === 'user')) return undefined
+  const { access, worksWithoutFactor, guardsRole = false } = config
+  if (rule === 'optional' || worksWithoutFactor === true || (rule === 'admins' && access === 'user' && !guardsRole)) return undefined
   return (request, _reply, done) => {
-    const asAdmin = access === 'admin' || (access === 'self' && !namesCaller(request))
-    requireFactor(rule, request.caller, { asAdmin })
+    const { caller } = request
+    // Setting up works without a factor only where there is none: an account that has one is confirmed with it.
+    const isSetup = worksWithoutFactor === 'setup' && !caller.hasFactor
+    const asAdmin = access === 'admin' || (access === 'self' && !namesCaller(request)) || (guardsRole && caller.user.role === 'admin')
+    if (!isSetup) requireFactor(rule, caller, { asAdmin })
     done()
   }
 }

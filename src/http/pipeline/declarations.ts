@@ -55,7 +55,9 @@ declare module 'fastify' {
     /** The session has to be opened or confirmed within the last ten minutes. */
     needsConfirmation?: boolean
     /** The route works without a second factor where one is required: without it, nobody could set one up. */
-    worksWithoutFactor?: boolean
+    worksWithoutFactor?: boolean | 'setup'
+    /** What the route changes decides what the role can do: for an admin, it counts as a use of the role. */
+    guardsRole?: boolean
     /** Whether the route changes anything. */
     writes?: boolean
     /** The settings have disabled the path: it answers 404. */

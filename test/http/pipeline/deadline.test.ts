@@ -66,7 +66,15 @@ nodeTest('503: the time to identify the caller counts', async (t) => {
     // As long as the whole limit.
     async byKey() {
       refused(await app.inject('/never'), 503, 'Service Unavailable')
-      return { user: {} as User, sessionId: undefined, key: undefined, expiresAt: undefined, secondFactor: false, confirmedAt: undefined }
+      return {
+        user: {} as User,
+        sessionId: undefined,
+        key: undefined,
+        expiresAt: undefined,
+        hasFactor: false,
+        secondFactor: false,
+        confirmedAt: undefined,
+      }
     },
   }
   const app = startLimited(

@@ -225,7 +225,7 @@ const KeySetView = Type.Object(
 export function offlineTokenRoutes(app: App, offlineTokens: OfflineTokens, signingKeys: SigningKeys, issuer: () => string): void {
   const api = createApiRoutes(app, 'Identity')
   api.post('/auth/token', {
-    config: { access: 'user', acceptedKeys: 'identify', writes: true },
+    config: { access: 'user', acceptedKeys: 'identify', writes: true, guardsRole: true },
     operationId: 'issueOfflineToken',
     summary: 'Get a token that other services verify',
     description:

@@ -35,7 +35,7 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
   })
 
   api.post('/users/keys', {
-    config: { access: 'user', acceptedKeys: 'full', writes: true },
+    config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
     operationId: 'createApiKey',
     summary: 'Create a key',
     description: 'The response contains the secret, which is never shown again.',
@@ -61,7 +61,7 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
   })
 
   api.patch('/users/keys/:key_id', {
-    config: { access: 'user', acceptedKeys: 'full', writes: true },
+    config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
     operationId: 'updateApiKey',
     summary: 'Change one of your keys',
     description:
@@ -159,7 +159,7 @@ const LabelsView = Type.Array(
 export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: LeakedKeys): void {
   const api = createApiRoutes(app, 'API keys')
   api.post('/users/keys/:key_id/rotate', {
-    config: { access: 'user', acceptedKeys: 'full', writes: true },
+    config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
     operationId: 'rotateApiKey',
     summary: 'Replace the secret of one of your keys',
     description:

@@ -55,9 +55,10 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
     acceptedKeys: 'none',
     writes: true,
     needsConfirmation: true,
-    worksWithoutFactor: true,
+    guardsRole: true,
     isDisabled,
   } as const
+  const setup = { ...confirmed, worksWithoutFactor: 'setup' } as const
   const enabled = () => {
     if (passkeys === undefined) throw new Refusal('passkey_not_found', 'passkeys are off')
     return passkeys
@@ -87,7 +88,7 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
   })
 
   api.post(`${path}/options`, {
-    config: confirmed,
+    config: setup,
     operationId: 'passkeyCreationOptions',
     summary: 'Prepare a new passkey',
     description: 'For `PublicKeyCredential.parseCreationOptionsFromJSON()`.',
@@ -96,7 +97,7 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
   })
 
   api.post(path, {
-    config: confirmed,
+    config: setup,
     operationId: 'addPasskey',
     summary: 'Add a passkey',
     description: 'Adds the passkey that the browser has created. A login with the password does not ask for it.',
@@ -115,7 +116,7 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
   })
 
   api.patch(`${path}/:id`, {
-    config: { access: 'user', acceptedKeys: 'full', writes: true, worksWithoutFactor: true, isDisabled },
+    config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true, isDisabled },
     operationId: 'renamePasskey',
     summary: 'Rename a passkey',
     description: 'Changes what you call it.',

@@ -55,7 +55,7 @@ export function pageErrorHandler(site: Site, cookies: Cookies, area: PageArea, {
 function betterPath(area: PageArea, code: string, { method, url, routeOptions }: FastifyRequest): string | undefined {
   if (!READING.has(method)) return undefined
   if (SIGNED_OUT.has(code)) return signInPath(area, url)
-  return code === 'second_factor_required' && !routeOptions.config.worksWithoutFactor ? factorPath(area, url) : undefined
+  return code === 'second_factor_required' && routeOptions.config.worksWithoutFactor !== true ? factorPath(area, url) : undefined
 }
 
 /** Only a caller who may see the area gets its navigation. */

@@ -37,7 +37,7 @@ type Handle<Params extends Schemas, Query extends Schemas, Fields extends FormFi
   reply: FastifyReply,
 ) => Promise<Page | Redirect | Sent> | Page | Redirect
 
-type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs' | 'worksWithoutFactor'
+type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs' | 'worksWithoutFactor' | 'guardsRole'
 
 /** A page, or what a form is sent to. */
 type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends FormFields> = Pick<FastifyContextConfig, Config> & {

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import { CONFIRMED_FOR_MS, type Confirmation, type Login } from '../../../domain/sign-in/login.service.ts'
+import { CONFIRMED_FOR_MS } from '../../../domain/changes/callers.ts'
+import type { Confirmation, Login } from '../../../domain/sign-in/login.service.ts'
 import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
 import type { Factors } from '../../../model/factor.ts'
 import { Refusal } from '../../../model/refusal.ts'

@@ -18,7 +18,7 @@ import { deleteListed } from '../../tables.ts'
 export type KeyOwner = {
   readonly user: User
   /** Whether the owner has a second factor. */
-  readonly secondFactor: boolean
+  readonly hasFactor: boolean
   readonly keyId: string
   readonly isActive: boolean
   readonly lastUsedAt?: number | undefined

@@ -7,6 +7,8 @@ const SAVE_SECRET = statement(`${insertInto('totp_secrets', TOTP_SECRET)}
   on conflict (user_id) do update set secret = excluded.secret, sealed_with = excluded.sealed_with, created_at = excluded.created_at,
     confirmed_at = excluded.confirmed_at, last_step = excluded.last_step, salt = excluded.salt`)
 const INSERT_CODE = statement('insert into recovery_codes (user_id, code_hash) values ($1, $2)')
+/** They end a challenge. */
+export const MAX_WRONG_CODES = 5
 const INSERT_CHALLENGE = statement(insertInto('login_challenges', LOGIN_CHALLENGE))
 
 /** Replaces the secret that an account has. */
@@ -70,7 +72,7 @@ export async function insertLoginChallenge(tx: Transaction, challenge: LoginChal
 }
 
 export const findLoginChallenge = finds<LoginChallenge, [id: string, now: number]>(
-  `select ${LOGIN_CHALLENGE.columns} from login_challenges where id = $1 and expires_at > $2`,
+  `select ${LOGIN_CHALLENGE.columns} from login_challenges where id = $1 and expires_at > $2 and wrong_codes < ${MAX_WRONG_CODES}`,
   LOGIN_CHALLENGE.fromRow,
 )
 
@@ -83,7 +85,9 @@ export const countCode = changes<Transaction, [id: string, now: number, max: num
 )
 
 /** Returns true for exactly one of any number of parallel uses. */
-export const endLoginChallenge = changes<Transaction, [id: string]>('delete from login_challenges where id = $1')
+export const endLoginChallenge = changes<Transaction, [id: string]>(
+  `delete from login_challenges where id = $1 and wrong_codes <= ${MAX_WRONG_CODES}`,
+)
 
 export const endLoginChallenges = runs<Transaction, [userId: number]>('delete from login_challenges where user_id = $1')
 
@@ -98,5 +102,5 @@ export const deleteExpiredLoginChallenges = countsChanges<Queries, [now: number,
 )
 
 export const deleteExpiredUses = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed('used_challenges', 'id', 'select id from used_challenges where expires_at <= $1 order by expires_at limit $2'),
+  deleteListed('used_challenges', 'id', 'select id from used_challenges where expires_at <= $1 - 600000 order by expires_at limit $2'),
 )

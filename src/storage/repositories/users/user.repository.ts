@@ -124,7 +124,7 @@ export const recordSignIn = changes<Transaction, [id: number, resetVersion: numb
 export const recordFirstStep = changes<Transaction, [id: number, resetVersion: number, checkedHash: string, newHash: string]>(`
   update users set password_hash = case when password_hash = $3 then $4 else password_hash end,
     foreign_kind = case when password_hash <> $3 or $3 = $4 then foreign_kind end
-  where id = $1 and reset_version = $2 and banned = false`)
+  where id = $1 and reset_version = $2 and banned = false and totp = true`)
 
 /** Returns false if the user has the role already. Revoking the admin role requires the lock on the admins. */
 export const setRole = changes<Transaction, [id: number, role: Role]>('update users set role = $2 where id = $1 and role <> $2')
