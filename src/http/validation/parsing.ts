@@ -84,7 +84,7 @@ function compile(schema: RequestSchema, form: ValueForm): Parser {
   if (type === 'string') return compileString(schema)
   if (type === 'boolean') return form === 'text' ? parseBooleanText : parseBoolean
   if (type === 'integer') return compileInteger(schema, form)
-  if (type === 'object') return schema.properties ? compileObject(schema, form) : parseAnyObject
+  if (type === 'object') return schema.properties || form === 'text' ? compileObject(schema, form) : parseAnyObject
   if (type === 'array' && schema.items) return compileList(schema, compile(schema.items, 'json'))
   throw new Error(`request schemas do not support ${JSON.stringify(schema)}`)
 }

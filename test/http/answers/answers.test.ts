@@ -7,6 +7,9 @@ const TABLE: readonly (readonly [string, Answer])[] = Object.entries(ANSWERS)
 const SHARED: Readonly<Record<string, string>> = {
   already_verified: 'token_invalid',
   expiry_in_past: 'invalid_request',
+  second_step: 'second_factor_required',
+  code_refused: 'invalid_code',
+  passkey_refused: 'invalid_passkey',
 }
 
 /** The detail of an error. A list of validation issues, whatever they are, is the detail of a 422 alone. */
@@ -15,7 +18,9 @@ function detailOf({ detail }: Answer): string {
 }
 
 test('every error has one code for each detail, and one detail and status for each code', () => {
-  const pairs = new Set(TABLE.map(([, answer]) => [answer.code, answer.status, detailOf(answer)].join()))
+  // In a login, three of them have the status of a login that failed.
+  const own = TABLE.filter(([key]) => SHARED[key] === undefined)
+  const pairs = new Set(own.map(([, answer]) => [answer.code, answer.status, detailOf(answer)].join()))
   assert.equal(new Set(TABLE.map(([, { code }]) => code)).size, pairs.size)
   assert.equal(new Set(TABLE.map(([, answer]) => detailOf(answer))).size, pairs.size)
 })

@@ -75,8 +75,7 @@ export const AUTH0 = defineSource({
 function hashOf({ passwordHash, password_hash, custom_password_hash }: JsonObject): unknown {
   const given = [passwordHash, password_hash, customHash(custom_password_hash)].filter(Boolean)
   if (given.length > 1) throw new Rejected('passwordHash, password_hash, custom_password_hash: only one of them may be given')
-  const [totp] = given
-  return isObject(totp) ? { secret: totp['secret'] } : totp
+  return given[0]
 }
 
 /** Of an account that has no codes, the bulk import has no entry of this kind. */
@@ -84,7 +83,8 @@ function totpOf({ mfa_factors }: JsonObject): unknown {
   const list: readonly unknown[] = Array.isArray(mfa_factors) ? mfa_factors : []
   const given = list.filter(isObject).flatMap(({ totp }) => (totp === undefined ? [] : [totp]))
   if (given.length > 1) throw new Rejected('mfa_factors: only one of them may have totp')
-  return given[0]
+  const [totp] = given
+  return isObject(totp) ? { secret: totp['secret'] } : totp
 }
 
 function emailIdentifier({ identifiers }: JsonObject): JsonObject {

@@ -88,7 +88,7 @@ function newPasskeyPage({ root }: Site, passkeys: Passkeys) {
     const content = splitCard({
       id: 'new',
       title: 'Sign in without a password',
-      text: 'Your device keeps the passkey and opens it with its screen lock: a fingerprint, a face or a PIN. It works on this site only, so that nobody can lure it from you.',
+      text: 'Your device keeps the passkey and opens it with its screen lock: a fingerprint, a face or a PIN. It works on this site only, so that a false site cannot get it from you.',
       content: html`<form class="form" method="post" action="${root}${PATH}/passkeys">
 ${problem}${field('name', { hasFocus: true })}
 <input type="hidden" name="passkey">

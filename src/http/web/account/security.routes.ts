@@ -19,11 +19,11 @@ const PATH = '/account/security'
 const CODES_PATH = `${PATH}/recovery-codes`
 const SET_UP = {
   secret: { schema: Type.String({ maxLength: 32 }) },
-  code: { ...CODE, hint: 'The six digits that the app shows now.' },
+  code: { ...CODE, inputMode: 'numeric', hint: 'The six digits that the app shows now.' },
 } as const
 /** What the sealed cookie with new recovery codes is for. */
 const COOKIE = 'recovery-codes'
-const LAST_RESORT = 'Without your phone and without these codes, only an admin of this service can let you in again. No email can.'
+const LAST_RESORT = 'Without your phone, these codes and a passkey, only an admin of this service can let you in again. No email can.'
 
 /** What an account has besides its password: codes from an app, recovery codes and passkeys. */
 export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies, secondFactor, passkeys }: PageParts): void {
@@ -94,16 +94,19 @@ function securityPage(site: Site, factors: Factors, passkeys: readonly Passkey[]
 function codesCard({ root }: Site, { totp, recoveryCodes }: Factors): Html {
   const off = html`<div class="form"><p>${badge('', 'Off')}</p>
 <div class="actions">${actionForm(`${root}${PATH}/codes`, 'Set up codes', 'primary')}</div></div>`
-  const left = `${counted(recoveryCodes, 'recovery code')} left. Each signs you in once if you do not have your phone.`
+  const left =
+    recoveryCodes > 2
+      ? html`<p>${counted(recoveryCodes, 'recovery code')} left. Each signs you in once if you do not have your phone.</p>`
+      : html`<p class="notice warn">${counted(recoveryCodes, 'recovery code')} left. Get new ones: without your phone and without recovery codes, only an admin of this service can let you in again.</p>`
   const on = html`<div class="form"><p>${badge('good', 'On')}</p>
-<p>${left}</p>
-${askedForm({ action: `${root}${CODES_PATH}`, verb: 'Get new recovery codes', isCalm: true, question: html`The recovery codes that you have now stop working.` })}
-${askedForm({ action: `${root}${PATH}/codes/off`, verb: 'Turn off', question: html`Turn <strong>codes from an app</strong> off? The recovery codes go with them, and your password alone signs you in.` })}
+${left}
+${askedForm({ action: `${root}${CODES_PATH}`, verb: 'Get new recovery codes', isCalm: true, question: html`Get new recovery codes? The old ones stop working.` })}
+${askedForm({ action: `${root}${PATH}/codes/off`, verb: 'Turn off', question: html`Turn <strong>codes from an app</strong> off? Your recovery codes stop working too, and your password alone signs you in.` })}
 </div>`
   return splitCard({
     id: 'codes',
     title: 'Codes from an app',
-    text: 'After your password, signing in asks for a code that an app on your phone shows. Your password alone is then of no use to anybody else.',
+    text: 'After your password, signing in asks for a code that an app on your phone shows. Your password alone is then of no use to anybody else. For a day without your phone, you get recovery codes.',
     content: totp ? on : off,
   })
 }
@@ -135,9 +138,9 @@ function setUpPage({ root, apiTitle }: Site, { email }: User, { problem, values,
     text: 'Open an authenticator app on your phone and scan the QR code, or type the key into the app. Then enter the code that the app shows. Nothing changes before that. The QR code works for 15 minutes.',
     content: html`<form class="form" method="post" action="${root}${PATH}/codes/on">
 ${problem}${qrCode(totpUri(secret, apiTitle, email), 'QR code for the app')}
-<p class="hint">Key: <span class="mono key">${secret.replace(/(.{4})(?=.)/g, '$1 ')}</span></p>
+<div class="actions"><p class="hint">Key: <span class="mono key" id="key">${secret.replace(/(.{4})(?=.)/g, '$1 ')}</span></p><button type="button" class="small" data-copy="key" hidden>Copy</button></div>
 <input type="hidden" name="secret" value="${secret}">
-${field('code', { hasFocus: true })}
+${field('code', { hasFocus: problem !== undefined })}
 <div class="actions"><button class="primary">Turn on</button><a class="button" href="${root}${PATH}">Cancel</a></div>
 </form>`,
   })

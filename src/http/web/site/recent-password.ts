@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import { CONFIRMED_FOR_MS } from '../../../domain/changes/callers.ts'
+import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Confirmation, Login } from '../../../domain/sign-in/login.service.ts'
 import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
 import type { Factors } from '../../../model/factor.ts'
@@ -69,7 +69,8 @@ export function createRecentPassword({ site, login, pageLimiter, secondFactor, p
 function confirmationOf({ password, confirm_code: code = '', confirm_passkey: passkey = '' }: Answers): Confirmation | undefined {
   if (passkey !== '') return { passkey: credentialOf(passkey) }
   if (code !== '') return { code }
-  return password === undefined ? undefined : { password }
+  // An empty field is no answer: it counts as no attempt.
+  return password === undefined || password === '' ? undefined : { password }
 }
 
 /** Repeats the form that was sent, with the fields that answer the question. For a page that is only read, the form leads to it. */
@@ -87,17 +88,25 @@ export function confirmPasswordPage(
   const action = isForm ? `${path}${place}` : `/${page}${CONFIRM_PATH}`
   const hidden = Object.entries(fields).filter(([name]) => !(name in ANSWER_FIELDS))
   const hasFactor = totp || passkeys > 0
-  const ways = totp ? 'Enter a code or your password' : 'Enter your password or use a passkey'
+  const typed = totp ? 'Enter a code or your password' : 'Enter your password'
+  const ways = passkeys > 0 ? `${typed}, or use a passkey,` : typed
   const text = hasFactor
     ? html`<p>You signed in more than ten minutes ago. ${ways} to ${to}.</p>`
     : html`<p>You entered your password more than ten minutes ago. Enter it again to ${to}.</p>`
-  const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hasFocus: !totp } as const
+  const password = {
+    name: 'password',
+    label: totp ? 'Or your password' : 'Password',
+    type: 'password',
+    autocomplete: 'current-password',
+    hasFocus: !totp,
+  } as const
   const content = html`${formProblem(problem)}${text}
 <form class="form" method="post" action="${root}${action}"${isDownload ? html` data-download` : ''}>
 ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
 ${totp ? inputField({ ...CODE, name: 'confirm_code', isOptional: true, hasFocus: true }) : undefined}
 ${inputField({ ...password, isOptional: totp })}
-<div class="actions"><button class="primary">Confirm</button>${passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'confirm_passkey' }) : undefined}<a class="button" href="${root}${cancel ?? parentOf(path)}${place}">Cancel</a></div>
+<div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${cancel ?? parentOf(path)}${place}">Cancel</a></div>
+${passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'confirm_passkey' }) : undefined}
 </form>`
   return { title: hasFactor ? 'Confirm that it is you' : 'Confirm your password', content, isLone: true }
 }

@@ -49,7 +49,7 @@ export function requiredFactorRoutes({ get, post }: PageRoutes, parts: PageParts
     const button = html`<button class="primary">Continue</button>`
     const byPasskey =
       passkeys !== undefined && factors.passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'passkey' }) : undefined
-    const content = html`${problem}<p>This service requires a second factor, and this session was opened without one.</p>
+    const content = html`${problem}<p>This service requires a second factor, and you signed in with your password only. ${factors.totp ? 'Enter a code' : 'Use a passkey'} to continue.</p>
 <form class="form" method="post" action="${root}/${area}/second-factor">
 <input type="hidden" name="next" value="${returnPath(values['next'], area)}">
 ${factors.totp ? html`${field('code', { hasFocus: true })}\n${button}` : undefined}

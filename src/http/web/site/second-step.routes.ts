@@ -61,6 +61,7 @@ ${field('code', { hasFocus: true })}
 <button class="primary">Continue</button>
 ${byPasskey ? passkeyButton({ root, text: 'Use a passkey', name: 'passkey', challenge }) : undefined}
 </form>
+<p class="hint">Without your phone and your recovery codes, ask an admin of this service to let you in. No email can.</p>
 <p class="ways"><a href="${root}${signInPath(area, next ?? '')}">Back to sign-in</a></p>`
   return { title: 'Enter your code', content, isLone: true }
 }

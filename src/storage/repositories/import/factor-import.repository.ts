@@ -2,10 +2,10 @@ import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../.
 import { type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
 import { around, insertRows } from '../../tables.ts'
 
-/** The ids of a list that a statement gets as JSON. */
+/** One of the ids of a list that a statement gets as JSON. PostgreSQL looks up each of them, rather than read the table. */
 const GIVEN_IDS: SqlTexts = {
-  postgres: 'select json_array_elements_text($1::text::json)::bigint',
-  sqlite: 'select value from json_each($1)',
+  postgres: '= any (array(select json_array_elements_text($1::text::json)::bigint))',
+  sqlite: 'in (select value from json_each($1))',
 }
 // A code that was accepted here is not accepted again, whatever the file says.
 const SAVE_TOTP = statement(
@@ -17,20 +17,17 @@ const SAVE_TOTP = statement(
   }),
 )
 const LIST_TOTP = statement(
-  around(GIVEN_IDS, (given) => `select ${TOTP_SECRET.columns} from totp_secrets where user_id in (${given})`),
+  around(GIVEN_IDS, (given) => `select ${TOTP_SECRET.columns} from totp_secrets where user_id ${given}`),
   TOTP_SECRET.fromRow,
 )
-const SET_TOTP = statement(around(GIVEN_IDS, (given) => `update users set totp = true where id in (${given})`))
-const DELETE_CODES = statement(around(GIVEN_IDS, (given) => `delete from recovery_codes where user_id in (${given})`))
+const SET_TOTP = statement(around(GIVEN_IDS, (given) => `update users set totp = true where id ${given}`))
+const DELETE_CODES = statement(around(GIVEN_IDS, (given) => `delete from recovery_codes where user_id ${given}`))
 const INSERT_CODES = statement(insertRows('recovery_codes', { keepsIds: true }))
 const INSERT_PASSKEYS = statement<{ user_id: number }>(
   insertRows('passkeys', { keepsIds: true, suffix: 'on conflict do nothing returning user_id' }),
 )
 const COUNT_PASSKEYS = statement(
-  around(
-    GIVEN_IDS,
-    (given) => `update users set passkeys = (select count(*) from passkeys where user_id = users.id) where id in (${given})`,
-  ),
+  around(GIVEN_IDS, (given) => `update users set passkeys = (select count(*) from passkeys where user_id = users.id) where id ${given}`),
 )
 const EXPORTED = (table: string, columns: string, order: string) =>
   `select ${columns} from ${table} where user_id > $1 and user_id <= $2 order by ${order}`

@@ -102,5 +102,9 @@ export const deleteExpiredLoginChallenges = countsChanges<Queries, [now: number,
 )
 
 export const deleteExpiredUses = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed('used_challenges', 'id', 'select id from used_challenges where expires_at <= $1 - 600000 order by expires_at limit $2'),
+  deleteListed(
+    'used_challenges',
+    'id',
+    'select id from used_challenges where expires_at <= cast($1 as bigint) - 600000 order by expires_at limit $2',
+  ),
 )

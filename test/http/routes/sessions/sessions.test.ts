@@ -53,6 +53,8 @@ test('200: the sessions of the caller, newest first, with the address and the us
       expires_at: iso(start + 60_000 + month),
       ip: '2001:db8::7',
       user_agent: 'x'.repeat(200),
+      method: 'password',
+      second_factor: false,
       current: true,
     },
   )

@@ -139,3 +139,47 @@ test('an admin resets everything, and the sessions end', async (t) => {
   assert.equal((await service.app.inject(login(mia))).statusCode, 200)
   refused(await caller(service, mia)('DELETE', `/users/${boss.id}/second-factor`), 401, 'That token is Invalid')
 })
+
+test('403: a session that is not confirmed sets no password of an account with a second factor', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const { code } = await turnOn(service, mia)
+  service.clock.advance({ minutes: 11 })
+  const call = caller(service, mia)
+  const keyed = caller(service, await keyHolder(service, mia))
+  refused(await call('POST', `/users/${mia.id}/password`, { password: 'another good one' }), 403, 'Confirm that it is you')
+  refused(await call('PUT', `/users/${mia.id}`, { password: 'another good one' }), 403, 'Confirm that it is you')
+  refused(await keyed('POST', `/users/${mia.id}/password`, { password: 'another good one' }), 403, 'Confirm that it is you')
+  assert.equal((await call('POST', '/users/me/confirm', { code: code() })).statusCode, 204)
+  assert.equal((await call('POST', `/users/${mia.id}/password`, { password: 'another good one' })).statusCode, 204)
+})
+
+test('429: a new address does not begin the count of wrong codes anew', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  await turnOn(service, mia)
+  const call = caller(service, mia)
+  for (let n = 0; n < 10; n++) refused(await call('POST', '/users/me/confirm', { code: '000000' }), 400, 'Invalid code')
+  assert.equal((await call('PUT', `/users/${mia.id}`, { email: `new-${mia.email}` })).statusCode, 200)
+  refused(await call('POST', '/users/me/confirm', { code: '000000' }), 429, 'Too many requests')
+})
+
+for (const rule of ['admins', 'everybody'])
+  test(`403: with ${rule}, an admin who has a factor uses it before anything that gives or replaces one`, async (t) => {
+    const service = await startApp(t, { env: { SECOND_FACTOR: rule } })
+    const boss = await admin(service)
+    const { headers } = boss
+    const plain = (await service.app.inject(login(boss))).json().token
+    await turnOn(service, { headers })
+    const call = caller(service, { headers: { authorization: `Bearer ${plain}` } })
+    for (const [method, url, payload] of [
+      ['POST', `${PATH}/totp`, undefined],
+      ['POST', `${PATH}/recovery-codes`, undefined],
+      ['DELETE', `${PATH}/totp`, undefined],
+      ['POST', '/users/me/passkeys/options', undefined],
+      ['POST', '/users/keys', { name: 'x', scopes: [] }],
+      ['POST', '/auth/token', {}],
+    ] as const)
+      refused(await call(method, url, payload), 403, 'Second factor required')
+    assert.equal((await call('GET', PATH)).statusCode, 200)
+  })

@@ -27,7 +27,10 @@ test('200, 303: codes are on after a right code only, and the recovery codes are
   assert.equal(begun.statusCode, 200)
   const [, secret = ''] = /name="secret" value="([A-Z2-7]{32})"/.exec(begun.body) ?? []
   assert.ok(textOf(begun).includes(`Key: ${secret.match(/.{4}/g)?.join(' ')}`), 'in groups of four')
-  assert.match(begun.body, /<svg class="qr" viewBox="0 0 \d+ \d+" role="img" aria-label="QR code for the app"><path d="M/)
+  assert.match(
+    begun.body,
+    /<svg class="qr" width="\d+" height="\d+" viewBox="0 0 \d+ \d+" role="img" aria-label="QR code for the app"><path d="M/,
+  )
   assert.equal((await status()).totp, false)
 
   const wrong = await app.inject(submit(`${PATH}/codes/on`, { secret, code: '000000' }, cookie))
@@ -75,7 +78,7 @@ test('403, 303: after ten minutes an account with codes is asked, and a code ans
   assert.equal(asked.statusCode, 403)
   assert.match(
     textOf(asked),
-    /Confirm that it is you .* Enter a code or your password to turn codes from an app off\. Code .* Password Confirm Cancel/,
+    /Confirm that it is you .* Enter a code or your password to turn codes from an app off\. Code .* Or your password Confirm Cancel/,
   )
   const wrong = await app.inject(submit(`${PATH}/codes/off`, { confirm_code: '000000', password: '' }, cookie))
   assert.equal(wrong.statusCode, 400)

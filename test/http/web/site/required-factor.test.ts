@@ -52,7 +52,10 @@ test('303: with admins, the console asks an admin who has codes for one, and the
   assert.equal(led.headers.location, '/console/second-factor?next=%2Fconsole%2Fusers%3Fq%3Dmia')
   const asked = await app.inject(visit(String(led.headers.location), cookie))
   assert.equal(asked.statusCode, 200)
-  assert.match(textOf(asked), /This service requires a second factor, and this session was opened without one\. Code/)
+  assert.match(
+    textOf(asked),
+    /This service requires a second factor, and you signed in with your password only\. Enter a code to continue\. Code/,
+  )
   const wrong = await app.inject(submit('/console/second-factor', { next: '/console/users?q=mia', code: '000000' }, cookie))
   assert.equal(wrong.statusCode, 400)
   assert.match(textOf(wrong), /This code is wrong/)

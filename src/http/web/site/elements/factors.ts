@@ -8,7 +8,6 @@ export const CODE = {
   schema: Type.Optional(Type.String({ maxLength: 40 })),
   label: 'Code',
   autocomplete: 'one-time-code',
-  inputMode: 'numeric',
   maxLength: 40,
   hint: 'The six digits that your app shows. Without your phone, enter a recovery code.',
 } as const

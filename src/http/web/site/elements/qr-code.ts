@@ -7,7 +7,7 @@ const BORDER = 4
 /** A QR code as part of a page: nothing is loaded, and no other service learns what it contains. */
 export function qrCode(text: string, label: string): Html {
   const { data, size } = encode(text, { ecc: 'M', border: BORDER })
-  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}"><path d="${data.map(rowPath).join('')}"/></svg>`
+  return html`<svg class="qr" width="${4 * size}" height="${4 * size}" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}"><path d="${data.map(rowPath).join('')}"/></svg>`
 }
 
 /** The dark parts of a row, one move and one bar for each. */

@@ -85,6 +85,12 @@ async function offerPasskeys(button) {
   }
 }
 
+/** A device refuses to keep a second passkey of the same account. */
+function failureText({ dataset }, { name }) {
+  if (!dataset.create) return 'No passkey was used. Try again.'
+  return name === 'InvalidStateError' ? 'This device already has a passkey for your account.' : 'No passkey was created. Try again.'
+}
+
 /** `<button data-passkey>`: asks for a passkey, or creates one, and sends its form. */
 async function pressPasskey(button) {
   if (button.dataset.create && !button.form.reportValidity()) return
@@ -92,9 +98,9 @@ async function pressPasskey(button) {
   button.disabled = true
   try {
     send(button, await askPasskey(button.dataset))
-  } catch {
+  } catch (error) {
     const note = document.getElementById('passkey-note') ?? document.createElement('p')
-    Object.assign(note, { id: 'passkey-note', className: 'problem', role: 'alert', textContent: 'No passkey was used. Try again.' })
+    Object.assign(note, { id: 'passkey-note', className: 'problem', role: 'alert', textContent: failureText(button, error) })
     button.form.append(note)
     button.disabled = false
     if ('autofill' in button.dataset) offerPasskeys(button)
