@@ -69,13 +69,15 @@ export function requireConfirmation(now: () => number): Hook {
 
 /** Refuses a caller without a second factor where the settings require one (403); undefined where they do not. */
 export function requireFactorOn({ config }: Declared, rule: SecondFactorRule): Hook | undefined {
-  const { access, worksWithoutFactor, guardsRole = false } = config
+  const { access, worksWithoutFactor } = config
+  const guardsRole = config.guardsRole === true || worksWithoutFactor === 'setup'
   if (rule === 'optional' || worksWithoutFactor === true || (rule === 'admins' && access === 'user' && !guardsRole)) return undefined
   return (request, _reply, done) => {
     const { caller } = request
     // Setting up works without a factor only where there is none: an account that has one is confirmed with it.
     const isSetup = worksWithoutFactor === 'setup' && !caller.hasFactor
-    const asAdmin = access === 'admin' || (access === 'self' && !namesCaller(request)) || (guardsRole && caller.user.role === 'admin')
+    const guarded = guardsRole && caller.hasFactor && caller.user.role === 'admin'
+    const asAdmin = access === 'admin' || (access === 'self' && !namesCaller(request)) || guarded
     if (!isSetup) requireFactor(rule, caller, { asAdmin })
     done()
   }

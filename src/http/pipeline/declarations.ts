@@ -54,9 +54,9 @@ declare module 'fastify' {
     acceptedKeys?: AcceptedKeys
     /** The session has to be opened or confirmed within the last ten minutes. */
     needsConfirmation?: boolean
-    /** The route works without a second factor where one is required: without it, nobody could set one up. */
+    /** The route works without a second factor where one is required. Setting up works while the account has none. */
     worksWithoutFactor?: boolean | 'setup'
-    /** What the route changes decides what the role can do: for an admin, it counts as a use of the role. */
+    /** What the route changes decides who has the role. An admin who has a second factor shows it here, where admins need one. */
     guardsRole?: boolean
     /** Whether the route changes anything. */
     writes?: boolean

@@ -70,13 +70,9 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const { app, served, observation } = await openApp(t, config, parts, {
     app: { logger, brand, keptMails: createKeptMails(mailFolder), devMailToken: DEV_MAIL_TOKEN },
     services: { onEvent: createEventLog(logger), onMailQueued: mail.wake, firstAdminToken: options.firstAdminToken },
+    stop: mail.stop,
   })
   if (options.sendsMails) mail.start()
-  t.after(async () => {
-    await app.close()
-    await mail.stop()
-    await db.close()
-  })
   /** What the status page counts. Nothing is written until the test flushes it. */
   const activity = countedActivity(observation.activity, observation.counters)
   const { sessionUse } = served
@@ -89,16 +85,14 @@ export async function secondApp(t: TestContext, { config, clock }: Pick<TestApp,
   const db = await openDatabase(config.database)
   const parts = { db, secrets: () => secretsOf(config), now: clock.now, passwords: createPasswords(FAST_HASHING) }
   const { app } = await openApp(t, config, parts, { app: { logger: pino({ level: 'silent' }) }, services: {} })
-  t.after(async () => {
-    await app.close()
-    await db.close()
-  })
   return app
 }
 
 type Further = {
   readonly app: Pick<Parameters<typeof buildApp>[2], 'logger'> & Partial<Parameters<typeof buildApp>[2]>
   readonly services: Partial<Parts>
+  /** Stops what uses the database beside the application. */
+  readonly stop?: () => Promise<void>
 }
 
 /** The application with its services. It fails the test if a route answers with an error that it does not declare. */
@@ -108,6 +102,12 @@ async function openApp(t: TestContext, config: Config, parts: Parts & Parameters
   const served = createServices(config, { ...parts, observer: observation.observer, ...further.services })
   const publicUrl = createPublicUrl(config.baseUrl)
   const app = await buildApp(config, served, { db, secrets: secretsOf(config), now, observation, publicUrl, ...further.app })
+  t.after(async () => {
+    await app.close()
+    await further.stop?.()
+    await db.close()
+  })
+  // After closing: a check that fails skips the steps that follow it.
   requireDeclaredErrors(t, app)
   return { app, served, observation }
 }

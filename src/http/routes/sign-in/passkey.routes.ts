@@ -50,15 +50,8 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
   const api = createApiRoutes(app, 'Passkeys')
   const isDisabled = passkeys === undefined
   const path = '/users/me/passkeys'
-  const confirmed = {
-    access: 'user',
-    acceptedKeys: 'none',
-    writes: true,
-    needsConfirmation: true,
-    guardsRole: true,
-    isDisabled,
-  } as const
-  const setup = { ...confirmed, worksWithoutFactor: 'setup' } as const
+  const own = { access: 'user', writes: true, worksWithoutFactor: 'setup', isDisabled } as const
+  const confirmed = { ...own, acceptedKeys: 'none', needsConfirmation: true } as const
   const enabled = () => {
     if (passkeys === undefined) throw new Refusal('passkey_not_found', 'passkeys are off')
     return passkeys
@@ -88,7 +81,7 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
   })
 
   api.post(`${path}/options`, {
-    config: setup,
+    config: confirmed,
     operationId: 'passkeyCreationOptions',
     summary: 'Prepare a new passkey',
     description: 'For `PublicKeyCredential.parseCreationOptionsFromJSON()`.',
@@ -97,7 +90,7 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
   })
 
   api.post(path, {
-    config: setup,
+    config: confirmed,
     operationId: 'addPasskey',
     summary: 'Add a passkey',
     description: 'Adds the passkey that the browser has created. A login with the password does not ask for it.',
@@ -116,7 +109,7 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
   })
 
   api.patch(`${path}/:id`, {
-    config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true, isDisabled },
+    config: { ...own, acceptedKeys: 'full' },
     operationId: 'renamePasskey',
     summary: 'Rename a passkey',
     description: 'Changes what you call it.',

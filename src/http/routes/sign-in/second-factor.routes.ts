@@ -64,9 +64,8 @@ type Parts = {
 export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rule }: Parts): void {
   const api = createApiRoutes(app, 'Second factor')
   const path = '/users/me/second-factor'
-  // For a session that was opened or confirmed lately. Without exceptions from the rule of the service, nobody could set up anything.
-  const confirmed = { access: 'user', acceptedKeys: 'none', writes: true, needsConfirmation: true, guardsRole: true } as const
-  const setup = { ...confirmed, worksWithoutFactor: 'setup' } as const
+  // For a session that was opened or confirmed lately.
+  const confirmed = { access: 'user', acceptedKeys: 'none', writes: true, needsConfirmation: true, worksWithoutFactor: 'setup' } as const
 
   api.post('/login/second-factor', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip' } },
@@ -109,7 +108,7 @@ export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rul
   })
 
   api.post(`${path}/totp`, {
-    config: setup,
+    config: confirmed,
     operationId: 'beginTotp',
     summary: 'Set up codes from an app',
     description: 'Nothing changes until a code is confirmed. Another call replaces the secret.',
@@ -118,7 +117,7 @@ export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rul
   })
 
   api.post(`${path}/totp/confirm`, {
-    config: setup,
+    config: confirmed,
     operationId: 'confirmTotp',
     summary: 'Turn codes from an app on',
     description: 'From then on, a login asks for a code. The response has ten recovery codes, which are never shown again.',

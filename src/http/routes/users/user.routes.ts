@@ -51,7 +51,10 @@ export function userRoutes(app: App, users: Users, { confirmsEmail }: { readonly
       'A new e-mail address takes effect at once and counts as verified or, with CONFIRM_EMAIL_CHANGES, once the link that is mailed to it is opened: until then the response has the present address. A new password ends all other sessions of the account.',
     params: UserPath,
     body: EditBody,
-    response: { 200: described(ProfileView, 'The updated account.'), refuses: ['email_taken', 'user_not_found', 429] },
+    response: {
+      200: described(ProfileView, 'The updated account.'),
+      refuses: ['email_taken', 'confirmation_required', 'user_not_found', 429],
+    },
     handle: async ({ actor, params, body }) => {
       const { email, password, first_name, last_name } = body
       return profileView(await edit(actor, params.user_id, { email, password, firstName: first_name, lastName: last_name }))
@@ -65,7 +68,7 @@ export function userRoutes(app: App, users: Users, { confirmsEmail }: { readonly
     description: 'All other sessions of the account end; its API keys stay valid.',
     params: UserPath,
     body: PasswordBody,
-    response: { 204: Empty, refuses: ['user_not_found'] },
+    response: { 204: Empty, refuses: ['confirmation_required', 'user_not_found'] },
     handle: ({ actor, params, body }) => users.changePassword(actor, params.user_id, body.password),
   })
 }

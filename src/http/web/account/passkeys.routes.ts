@@ -28,7 +28,7 @@ const NEW = { ...NAME, passkey: PASSKEY } as const
 /** The passkeys of the caller. Where browsers accept none, there are no such pages. */
 export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkeys }: PageParts): void {
   if (passkeys === undefined) return
-  const open = { worksWithoutFactor: 'setup', guardsRole: true } as const
+  const open = { worksWithoutFactor: 'setup' } as const
   const asksForPassword = { to: 'add a passkey', cancel: PATH } as const
   const add = newPasskeyPage(site, passkeys)
 

@@ -28,7 +28,7 @@ const LAST_RESORT = 'Without your phone, these codes and a passkey, only an admi
 /** What an account has besides its password: codes from an app, recovery codes and passkeys. */
 export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies, secondFactor, passkeys }: PageParts): void {
   // Where a second factor is required, nobody could set one up otherwise.
-  const open = { worksWithoutFactor: 'setup', guardsRole: true } as const
+  const open = { worksWithoutFactor: 'setup' } as const
   const asks = (to: string) => ({ asksForPassword: { to, cancel: PATH } })
 
   get('/security', {

@@ -37,7 +37,7 @@ type Handle<Params extends Schemas, Query extends Schemas, Fields extends FormFi
   reply: FastifyReply,
 ) => Promise<Page | Redirect | Sent> | Page | Redirect
 
-type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs' | 'worksWithoutFactor' | 'guardsRole'
+type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs' | 'worksWithoutFactor'
 
 /** A page, or what a form is sent to. */
 type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends FormFields> = Pick<FastifyContextConfig, Config> & {
@@ -97,7 +97,7 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
         writes,
         isDisabled,
         hasOneAddress: true,
-        ...(question !== undefined && { asksForPassword: question }),
+        ...(question !== undefined && { asksForPassword: question, guardsRole: question !== false }),
         ...config,
       },
       schema: {
