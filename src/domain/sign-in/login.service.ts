@@ -199,8 +199,8 @@ export function createLogin(parts: Parts): Login {
         const user = begun && (await findUserById(reads, begun.userId))
         if (begun === undefined || user === undefined || !user.totp || user.resetVersion !== begun.resetVersion)
           throw new Refusal('invalid_challenge')
-        const complete = async (tx: ChangeTransaction) => {
-          if (!(await endLoginChallenge(tx, id))) throw new Refusal('invalid_challenge', 'used or ended meanwhile')
+        const complete = async (tx: ChangeTransaction, maxCounted: number) => {
+          if (!(await endLoginChallenge(tx, id, maxCounted))) throw new Refusal('invalid_challenge', 'used or ended meanwhile')
           return { session: await enter(tx, origin, user, begun.method, 'invalid_challenge') }
         }
         const { session } =
@@ -210,7 +210,7 @@ export function createLogin(parts: Parts): Login {
                   await lockAccounts(tx, user.id, user.id)
                   if (!(await countCode(tx, id, now(), MAX_WRONG_CODES))) throw new Refusal('invalid_challenge', 'too many wrong codes')
                   // The count of a wrong code is committed.
-                  return (await use(tx)) ? complete(tx) : undefined
+                  return (await use(tx)) ? complete(tx, MAX_WRONG_CODES) : undefined
                 }),
               )
             : await completeByPasskey(answer.passkey)
@@ -222,7 +222,8 @@ export function createLogin(parts: Parts): Login {
           const completed = await changes.withoutCaller(origin, async (tx) => {
             await lockAccounts(tx, passkey.userId, passkey.userId)
             await usePasskey(tx, passkey)
-            return complete(tx)
+            // No attempt of its own is counted: five wrong codes, at the same moment too, end the challenge for a passkey as well.
+            return complete(tx, MAX_WRONG_CODES - 1)
           })
           observer.secondFactorAttempt('passkey', 'success')
           return completed

@@ -84,9 +84,9 @@ export const countCode = changes<Transaction, [id: string, now: number, max: num
   'update login_challenges set wrong_codes = wrong_codes + 1 where id = $1 and expires_at > $2 and wrong_codes < $3',
 )
 
-/** Returns true for exactly one of any number of parallel uses. */
-export const endLoginChallenge = changes<Transaction, [id: string]>(
-  `delete from login_challenges where id = $1 and wrong_codes <= ${MAX_WRONG_CODES}`,
+/** Returns true for exactly one of any number of parallel uses. The attempt that it ends for may have been counted. */
+export const endLoginChallenge = changes<Transaction, [id: string, maxCounted: number]>(
+  'delete from login_challenges where id = $1 and wrong_codes <= $2',
 )
 
 export const endLoginChallenges = runs<Transaction, [userId: number]>('delete from login_challenges where user_id = $1')

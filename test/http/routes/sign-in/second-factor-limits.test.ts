@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { secretsOf } from '../../../../src/process/secrets.ts'
+import { createServices } from '../../../../src/services.ts'
+import type { Database } from '../../../../src/storage/database.ts'
 import { type Actor, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
 import { addPasskey, askForPasskey, caller, firstStep, secondStep, turnOn } from '../../../support/app/second-factor.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { ORIGIN } from '../../../support/http/origins.ts'
 import { login, resetPassword } from '../../../support/http/requests.ts'
 
 const HOME = '192.0.2.1'
@@ -58,6 +62,38 @@ test('429: wrong codes of a confirmation count too, and passkeys and the passwor
   assert.equal((await call('POST', '/users/me/confirm', confirmation)).statusCode, 204)
   const passkey = authenticator.get(await askForPasskey(service, { challenge }))
   assert.equal((await secondStep(service, { challenge, passkey })).statusCode, 200)
+})
+
+test('401: five wrong codes end a challenge for a passkey too, also if the fifth comes while the passkey is verified', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  await turnOn(service, mia)
+  const { authenticator } = await addPasskey(service, mia)
+  const guess = async (challenge: string, count: number) => {
+    for (let n = 0; n < count; n++) refused(await secondStep(service, { challenge, code: WRONG }), 401, 'Invalid code')
+  }
+  const ended = await firstStep(service, mia)
+  await guess(ended, 5)
+  refused(
+    await secondStep(service, { challenge: ended, passkey: authenticator.get(await askForPasskey(service, { challenge: ended })) }),
+    401,
+    'Invalid challenge',
+  )
+  const challenge = await firstStep(service, mia)
+  await guess(challenge, 4)
+  const passkey = authenticator.get(await askForPasskey(service, { challenge }))
+  // The fifth wrong code is counted after the passkey was read, and before its transaction.
+  const { db, config, clock } = service
+  const late: Database = {
+    ...db,
+    async transaction(...given) {
+      await guess(challenge, 1)
+      return db.transaction(...given)
+    },
+  }
+  const { login: behind } = createServices(config, { db: late, secrets: () => secretsOf(config), now: clock.now })
+  await assert.rejects(behind.api.bySecondStep(ORIGIN, challenge, { passkey }), { code: 'invalid_challenge' })
+  assert.equal((await caller(service, mia)('GET', '/users/me/sessions')).json().length, 1)
 })
 
 test('200: a code one step early or late, and no other', async (t) => {
