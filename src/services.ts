@@ -44,7 +44,16 @@ import { type Database, readsOf } from './storage/database.ts'
 
 export type ServiceSettings = Pick<
   Config,
-  'keyPrefix' | 'rateLimits' | 'securityNotices' | 'webhook' | 'consoleEnabled' | 'host' | 'baseUrl' | 'apiTitle' | 'relyingParty'
+  | 'keyPrefix'
+  | 'rateLimits'
+  | 'securityNotices'
+  | 'webhook'
+  | 'consoleEnabled'
+  | 'host'
+  | 'baseUrl'
+  | 'apiTitle'
+  | 'relyingParty'
+  | 'secondFactor'
 >
 
 /** The dependencies of the services. Tests pass a clock that they control. */
@@ -138,6 +147,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
         noteFailure: failedLogins().note,
         noticeRecovery: async (tx, userId) => {
           if (securityNotices) await noticeRecoveryCode(tx, userId, now())
+          return securityNotices
         },
       }),
     secondFactor,
@@ -153,7 +163,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     apiKeys: () => createApiKeys({ ...common, keyPrefix }),
     keyDirectory: () => createKeyDirectory(common),
     leakedKeys: () => createLeakedKeys(common),
-    introspection: () => createIntrospection({ ...common, tokens: tokens() }),
+    introspection: () => createIntrospection({ ...common, tokens: tokens(), rule: settings.secondFactor }),
     signingKeys,
     offlineTokens: () => createOfflineTokens({ reads, now, signingKeys: signingKeys() }),
     limiter,

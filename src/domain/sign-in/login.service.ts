@@ -47,22 +47,22 @@ export type Login = {
   logout(actor: Actor): Promise<void>
 }
 
-type Parts = Omit<DomainParts, 'lists' | 'onMailQueued'> & {
+type Parts = Omit<DomainParts, 'lists'> & {
   readonly proof: PasswordProof
   readonly secondFactor: Pick<SecondFactor, 'prepare'>
   readonly passkeys: Pick<Passkeys, 'prepare'> | undefined
   /** Limits wrong codes, whatever the settings say. */
   readonly codeLimiter: Pick<Limiter, 'countCode' | 'settle' | 'recognise'>
   readonly noteFailure: (userId: number, origin: Origin, kind: 'login.failed' | 'factor.failed') => void
-  /** Tells the owner of an account that a recovery code was used. */
-  readonly noticeRecovery: (tx: ChangeTransaction, userId: number) => Promise<void>
+  /** Queues the notice that a recovery code was used. Returns false if the settings ask for no notices. */
+  readonly noticeRecovery: (tx: ChangeTransaction, userId: number) => Promise<boolean>
 }
 
 type Account = User & UserSecrets
 
 export function createLogin(parts: Parts): Login {
-  const { reads, changes, tokens, passwords, observer, now, proof, secondFactor, passkeys, codeLimiter, noteFailure, noticeRecovery } =
-    parts
+  const { reads, changes, tokens, passwords, observer, now, onMailQueued } = parts
+  const { proof, secondFactor, passkeys, codeLimiter, noteFailure, noticeRecovery } = parts
 
   function loginRefused(status: LoginStatus, code: 'wrong_credentials' | 'login_banned' | 'login_unverified', reason: string): Refusal {
     observer.loginAttempt(status)
@@ -107,11 +107,13 @@ export function createLogin(parts: Parts): Login {
     const place = await codeLimiter.countCode({ id, email }, origin.ip)
     return codeLimiter.settle([place], origin, async () => {
       const { method, use } = await secondFactor.prepare(id, code)
+      let isMailQueued = false
       const result = await work(async (tx) => {
         const isRight = await use(tx)
-        if (isRight && method === 'recovery_code') await noticeRecovery(tx, id)
+        if (isRight && method === 'recovery_code') isMailQueued = await noticeRecovery(tx, id)
         return isRight
       })
+      if (isMailQueued) onMailQueued()
       observer.secondFactorAttempt(method, result === undefined ? 'invalid' : 'success')
       if (result !== undefined) return result
       noteFailure(id, origin, 'factor.failed')

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { secretsOf } from '../../../src/process/secrets.ts'
+import { createServices } from '../../../src/services.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { admin, member } from '../../support/app/actors.ts'
 import { storedKinds } from '../../support/app/audit.ts'
 import { addPasskey, askForPasskey, caller, firstStep, secondStep, turnOn } from '../../support/app/second-factor.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
+import { ORIGIN } from '../../support/http/origins.ts'
 import { WEBHOOK_SECRET } from '../../support/servers/webhook-receiver.ts'
 
 const KINDS = ['factor.added', 'factor.removed', 'factor.reset', 'factor.failed', 'passkey.added', 'passkey.removed']
@@ -67,4 +70,29 @@ test('every change of a second factor is in the trail, is sent as a webhook, and
       counted.some((text) => text.endsWith(line)),
       `${line} in ${counted.join('\n')}`,
     )
+})
+
+test('a used recovery code wakes the mail dispatcher after its commit, at a login and at a confirmation', async (t) => {
+  const service = await startApp(t)
+  const { db, config, clock, passwords } = service
+  const mia = await member(service)
+  const { code, recoveryCodes } = await turnOn(service, mia)
+  const [first = '', second = '', third = ''] = recoveryCodes
+  for (const securityNotices of [true, false]) {
+    const found: Promise<readonly { kind: string }[]>[] = []
+    const onMailQueued = () => void found.push(db.all(MAILS))
+    const parts = { db, secrets: () => secretsOf(config), now: clock.now, passwords, onMailQueued }
+    const { login, limiter, authentication } = createServices({ ...config, securityNotices }, parts)
+    const enter = async (given: string) => login.api.bySecondStep(ORIGIN, await firstStep(service, mia), { code: given })
+    await enter(securityNotices ? first : second)
+    const noticed = securityNotices ? ['recovery_code_used'] : []
+    const kinds = async () => (await Promise.all(found)).flat().map(({ kind }) => kind)
+    assert.deepEqual(await kinds(), noticed)
+    if (!securityNotices) continue
+    await enter(code())
+    assert.equal(found.length, 1, 'a code of the app sends no mail')
+    const actor = { origin: ORIGIN, caller: await authentication.byToken(mia.token) }
+    await login.confirm(actor, { code: third }, limiter)
+    assert.equal(found.length, 2)
+  }
 })

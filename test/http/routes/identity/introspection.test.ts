@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { statement } from '../../../../src/storage/database.ts'
 import { type Actor, admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { invalid, refused } from '../../../support/app/assertions.ts'
+import { addPasskey } from '../../../support/app/second-factor.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { forge, payloadOf } from '../../../support/http/forged-tokens.ts'
@@ -102,6 +103,27 @@ test('200: every revocation applies to the next introspection', async (t) => {
   const key = await keyHolder(service, asker)
   service.clock.advance({ hours: 3 })
   assert.deepEqual(await answer(service, key, asker.token), INACTIVE, 'an expired token')
+})
+
+test('200: with a rule about second factors, a credential is active exactly if /auth/check accepts it', async (t) => {
+  for (const rule of ['optional', 'admins', 'everybody']) {
+    const service = await startApp(t, { env: { SECOND_FACTOR: rule } })
+    const [asker, bare, mia] = [await admin(service), await admin(service), await member(service)]
+    const keys = await Promise.all([asker, bare, mia].map((owner) => keyHolder(service, owner)))
+    await addPasskey(service, asker)
+    const sessions = [asker, bare, mia].map(({ headers, token }) => ({ headers, text: token }))
+    let refusals = 0
+    for (const { headers, text } of [...sessions, ...keys.map(({ headers, key }) => ({ headers, text: key }))]) {
+      const check = await service.app.inject({ url: '/auth/check', headers })
+      const found = (await answer(service, asker, text)) as Record<string, unknown>
+      const expected = check.statusCode === 200 ? [true, check.json().second_factor] : [false, undefined]
+      assert.deepEqual([found['active'], found['second_factor']], expected, `${rule}: ${check.body}`)
+      if (check.statusCode === 200) continue
+      refusals++
+      assert.deepEqual([check.json().detail, found], ['Second factor required', INACTIVE])
+    }
+    assert.equal(refusals, rule === 'everybody' ? 4 : 0)
+  }
 })
 
 const LAST_USED = statement<{ last_used_at: number | null }>('select last_used_at from api_keys where id = $1')
