@@ -37,7 +37,7 @@ type Handle<Params extends Schemas, Query extends Schemas, Fields extends FormFi
   reply: FastifyReply,
 ) => Promise<Page | Redirect | Sent> | Page | Redirect
 
-type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs' | 'worksWithoutFactor'
+type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs' | 'worksWithoutFactor' | 'guardsRole'
 
 /** A page, or what a form is sent to. */
 type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends FormFields> = Pick<FastifyContextConfig, Config> & {
@@ -140,7 +140,14 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
         back,
         content: await show(form, request),
       })
-      add('GET', path, { access: route.access, query, handle: (input) => page(formOf(route.fields, input.query), input.request) })
+      // Whoever could not send the form is led to the second factor before filling it in.
+      const guardsRole = route.asksForPassword !== false
+      add('GET', path, {
+        access: route.access,
+        query,
+        guardsRole,
+        handle: (input) => page(formOf(route.fields, input.query), input.request),
+      })
       add('POST', action, { ...route, retry: page, handle: submit })
     },
   }

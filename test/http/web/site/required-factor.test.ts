@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { statement } from '../../../../src/storage/database.ts'
-import { admin, member } from '../../../support/app/actors.ts'
+import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { turnOnCodes } from '../../../support/app/codes.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
 import { EVERY_ROUTE, routesDuring } from '../../../support/http/routes.ts'
 
+const KEYS = statement('select * from api_keys where user_id = $1 order by id')
 const FORGET = statement('update sessions set second_factor = false where user_id = $1')
 /** The pages that work without a second factor, besides those that are public. */
 const OPEN = /^\/(?:account|console)\/(?:confirm|second-factor|sign-out|security(?:\/.*)?)$/
@@ -63,6 +64,45 @@ test('303: with admins, the console asks an admin who has codes for one, and the
   assert.deepEqual([right.statusCode, right.headers.location], [303, '/console/users?q=mia'])
   assert.equal((await app.inject(visit('/console/users?q=mia', cookie))).statusCode, 200)
   assert.equal((await app.inject(visit('/console/second-factor?next=%2Fconsole%2Fkeys', cookie))).headers.location, '/console/keys')
+})
+
+/** The account pages that change who can use the role: forms, and their pages. */
+const GUARDED = ['/account/keys/new', '/account/password']
+
+test('303, 403: with admins, the account pages for keys lead an admin who has a factor to it, and nobody else', async (t) => {
+  const service = await startApp(t, { env: { SECOND_FACTOR: 'admins' } })
+  const { app, db } = service
+  const [boss, bare, mia] = [await admin(service), await admin(service), await member(service)]
+  for (const owner of [boss, bare, mia]) {
+    const cookie = await signIn(app, owner)
+    const { keyId } = await keyHolder(service, owner)
+    const forms = ['/account/keys', `/account/keys/${keyId}/rotate`, `/account/keys/${keyId}/enable`]
+    const send = (url: string) => app.inject(submit(url, url === '/account/keys' ? { name: 'one' } : {}, cookie))
+    let code = () => ''
+    if (owner !== bare) {
+      code = (await turnOnCodes(service, owner)).code
+      await db.run(FORGET, owner.id)
+    }
+    if (owner === boss) {
+      for (const url of GUARDED) {
+        const led = await app.inject(visit(url, cookie))
+        assert.deepEqual([led.statusCode, led.headers.location], [303, `/account/second-factor?next=${encodeURIComponent(url)}`])
+      }
+      const before = await db.all(KEYS, owner.id)
+      for (const url of forms) {
+        const refused = await send(url)
+        assert.equal(refused.statusCode, 403, url)
+        assert.match(textOf(refused), /This needs a second factor\./)
+        assert.match(refused.body, /href="\/account\/second-factor\?next=/)
+      }
+      assert.deepEqual(await db.all(KEYS, owner.id), before)
+      const given = await app.inject(submit('/account/second-factor', { next: '/account/keys/new', code: code() }, cookie))
+      assert.deepEqual([given.statusCode, given.headers.location], [303, '/account/keys/new'])
+    }
+    for (const url of [...GUARDED, '/account/', '/account/keys', `/account/keys/${keyId}`, '/account/security'])
+      assert.equal((await app.inject(visit(url, cookie))).statusCode, 200, `${owner.email} ${url}`)
+    for (const url of forms) assert.equal((await send(url)).statusCode, 303, `${owner.email} ${url}`)
+  }
 })
 
 test('403: without account pages, the console says what is missing and leads nowhere', async (t) => {
