@@ -3,6 +3,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { createPasswords, type Passwords } from '../../../src/security/password.ts'
 import { type Actor, admin, member } from '../../support/app/actors.ts'
 import { refused } from '../../support/app/assertions.ts'
+import { eventually } from '../../support/app/eventually.ts'
 import { addPasskey, askForPasskey, caller, firstStep, secondStep, turnOn } from '../../support/app/second-factor.ts'
 import { secondApp, startApp, type TestApp } from '../../support/app/start-app.ts'
 import { type ContractContext, test } from '../../support/databases/databases.ts'
@@ -27,11 +28,33 @@ function statuses(responses: readonly LightMyRequestResponse[]): Record<number, 
   return counted
 }
 
-/** One success; every other request is refused: by the code, by the limit of wrong codes, or because it took too long on a busy machine. */
-function succeedsOnce(responses: readonly LightMyRequestResponse[], wrongStatus = 401): void {
-  const { 200: successes, [wrongStatus]: wrong = 0, 429: limited = 0, 503: late = 0 } = statuses(responses)
-  assert.equal(successes, 1, JSON.stringify(statuses(responses)))
-  assert.equal(wrong + limited + late, responses.length - 1, JSON.stringify(statuses(responses)))
+/**
+ * Sends a request again while it is answered with 503, as a busy machine may do, so that every request of a race gets its answer. One that
+ * was answered with 503 may have been executed.
+ */
+function patiently(send: () => Promise<LightMyRequestResponse>, late = { count: 0 }): Promise<LightMyRequestResponse> {
+  return eventually('a request is answered', async () => {
+    const response = await send()
+    if (response.statusCode !== 503) return response
+    late.count++
+    return undefined
+  })
+}
+
+/** Sends many requests at once, and asserts that exactly one succeeds and that every other one is refused for what it contains. */
+async function succeedsOnce(
+  processes: readonly Process[],
+  count: number,
+  request: (process: Process, n: number) => Promise<LightMyRequestResponse>,
+  refusedWith = 401,
+): Promise<readonly LightMyRequestResponse[]> {
+  const late = { count: 0 }
+  const responses = await atOnce(processes, count, (process, n) => patiently(() => request(process, n), late))
+  const { 200: successes = 0, ...others } = statuses(responses)
+  const isLost = successes === 0 && late.count > 0
+  assert.ok(successes === 1 || isLost, `${successes} successes`)
+  assert.deepEqual(others, { [refusedWith]: count - successes })
+  return responses
 }
 
 const sessionsOf = async (service: Process, user: Actor): Promise<number> =>
@@ -41,13 +64,16 @@ test('200 once: fifty requests with one code of an app, or one recovery code, in
   const { service, processes } = await startTwo(t)
   const mia = await member(service)
   const { code, recoveryCodes } = await turnOn(service, mia)
+  // Each network of the owner has its own ten wrong codes, so that none of the fifty is refused by the limit.
+  const networks = Array.from({ length: 5 }, (_, n) => `192.0.2.${n}`)
+  for (const network of networks) await service.services.limiter.recognise(mia.email, network)
   let sessions = 1
-  for (const given of [code(), recoveryCodes[0] ?? '']) {
+  for (const given of [code, () => recoveryCodes[0] ?? '']) {
     const challenges = await atOnce([service], 50, (process) => firstStep(process, mia))
-    succeedsOnce(await atOnce(processes, 50, (process, n) => secondStep(process, { challenge: challenges[n], code: given })))
+    const used = given()
+    await succeedsOnce(processes, 50, (process, n) => secondStep(process, { challenge: challenges[n], code: used }, networks[n % 5]))
     assert.equal(await sessionsOf(service, mia), ++sessions)
-    service.clock.advance({ minutes: 9 })
-    await caller(service, mia)('POST', '/users/me/confirm', { password: mia.password })
+    service.clock.advance({ minutes: 11 })
   }
 })
 
@@ -56,7 +82,7 @@ test('200 once: one challenge with ten recovery codes at once uses up one of the
   const mia = await member(service)
   const { recoveryCodes } = await turnOn(service, mia)
   const challenge = await firstStep(service, mia)
-  succeedsOnce(await atOnce(processes, 10, (process, n) => secondStep(process, { challenge, code: recoveryCodes[n] })))
+  await succeedsOnce(processes, 10, (process, n) => secondStep(process, { challenge, code: recoveryCodes[n] }))
   const left = (await caller(service, mia)('GET', '/users/me/second-factor')).json()
   assert.deepEqual(left, { totp: true, passkeys: 0, recovery_codes: 9, required: false })
   assert.equal(await sessionsOf(service, mia), 2)
@@ -67,12 +93,11 @@ test('200 once: fifty requests with one answer of a passkey, alone and as a seco
   const mia = await member(service)
   const { authenticator } = await addPasskey(service, mia)
   const credential = authenticator.get(await askForPasskey(service))
-  const alone = await atOnce(processes, 50, ({ app }) => app.inject({ method: 'POST', url: '/login/passkey', payload: { credential } }))
-  succeedsOnce(alone)
+  await succeedsOnce(processes, 50, ({ app }) => app.inject({ method: 'POST', url: '/login/passkey', payload: { credential } }))
   await turnOn(service, mia)
   const challenge = await firstStep(service, mia)
   const passkey = authenticator.get(await askForPasskey(service, { challenge }))
-  succeedsOnce(await atOnce(processes, 50, (process) => secondStep(process, { challenge, passkey })))
+  await succeedsOnce(processes, 50, (process) => secondStep(process, { challenge, passkey }))
   assert.equal(await sessionsOf(service, mia), 3)
 })
 
@@ -82,8 +107,8 @@ test('200 once: codes that are turned on by two requests at once, and the recove
   const { secret } = (await caller(service, mia)('POST', '/users/me/second-factor/totp')).json()
   const { codeAt } = await import('../../../src/security/totp.ts')
   const payload = { code: codeAt(secret, Math.floor(service.clock.now() / 30_000)) }
-  const responses = await atOnce(processes, 2, (process) => caller(process, mia)('POST', '/users/me/second-factor/totp/confirm', payload))
-  succeedsOnce(responses, 400)
+  const url = '/users/me/second-factor/totp/confirm'
+  const responses = await succeedsOnce(processes, 2, (process) => caller(process, mia)('POST', url, payload), 400)
   const [code] = responses.find(({ statusCode }) => statusCode === 200)?.json().recovery_codes ?? []
   const challenge = await firstStep(service, mia)
   refused(await secondStep(service, { challenge, ...payload }), 401, 'Invalid code')
@@ -136,13 +161,13 @@ test('401: no change of the account at the same moment leaves a second step that
       const passkey = authenticator.get(await askForPasskey(service, { challenge: forPasskey }))
       const [responses, changed] = await Promise.all([
         atOnce(processes, 3, (process, n) =>
-          secondStep(process, { challenge: challenges[n], ...(n === 2 ? { passkey } : { code: recoveryCodes[n] }) }),
+          patiently(() => secondStep(process, { challenge: challenges[n], ...(n === 2 ? { passkey } : { code: recoveryCodes[n] }) })),
         ),
         make(service, boss, mia),
       ])
       assert.ok((changed as LightMyRequestResponse).statusCode < 300, (changed as LightMyRequestResponse).body)
       for (const response of responses) {
-        assert.ok([200, 401, 503].includes(response.statusCode), response.body)
+        assert.ok([200, 401].includes(response.statusCode), response.body)
         if (response.statusCode !== 200 || !endsSessions) continue
         const headers = { authorization: `Bearer ${response.json().token}` }
         refused(await service.app.inject({ url: '/users/me', headers }), 401, 'That token is Invalid')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { App } from '../../../src/http/pipeline/declarations.ts'
 import { codeAt } from '../../../src/security/totp.ts'
+import { injectPatiently } from '../http/patience.ts'
 import { login } from '../http/requests.ts'
 import type { Actor } from './actors.ts'
 import { type AuthenticatorOptions, createAuthenticator } from './authenticator.ts'
@@ -30,7 +31,7 @@ export async function turnOn(service: TestApp, user: Client): Promise<TurnedOn> 
 
 /** Logs in with the password. Returns the challenge of the second step. */
 export async function firstStep({ app }: { readonly app: App }, { email, password }: Actor): Promise<string> {
-  const response = await app.inject(login({ email, password }))
+  const response = await injectPatiently(app, login({ email, password }))
   assert.equal(response.headers['x-error-code'], 'second_factor_required', response.body)
   return response.json().challenge
 }

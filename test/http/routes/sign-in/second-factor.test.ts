@@ -23,7 +23,7 @@ test('200: a login of an account with codes takes two steps, and its session has
   assert.equal(check.json().second_factor, true)
 })
 
-test('401: a code works once, also for fifty requests at once', async (t) => {
+test('401: a code works once, also for five requests at once, and a challenge works for five minutes', async (t) => {
   const service = await startApp(t)
   const mia = await member(service)
   const { code, recoveryCodes } = await turnOn(service, mia)
