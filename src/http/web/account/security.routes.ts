@@ -74,9 +74,9 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
 
   get('/security/recovery-codes', {
     ...open,
-    handle({ request }, reply) {
+    handle({ request, actor }, reply) {
       const codes = cookies.takeSecret(request, reply, COOKIE)
-      return codes === undefined ? { to: PATH } : recoveryPage(site, codes.split(','))
+      return codes === undefined ? { to: PATH } : recoveryPage(site, actor.caller.user, codes.split(','))
     },
   })
 
@@ -147,11 +147,11 @@ ${field('code', { hasFocus: problem !== undefined })}
   return { title: 'Set up codes from an app', content, back: { path: PATH, text: 'Security' } }
 }
 
-function recoveryPage({ root, apiTitle }: Site, codes: readonly string[]): Page {
+function recoveryPage({ root, apiTitle }: Site, { email }: User, codes: readonly string[]): Page {
   const text = codes.join('\n')
-  const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`Recovery codes for ${apiTitle}\n\n${text}\n`)}`
+  const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`Recovery codes of ${email} for ${apiTitle}\n\n${text}\n`)}`
   const content = html`<p class="notice warn" role="status">Save these codes now. They are shown only once.</p>
-<p>Each code signs you in once in place of a code from your app.</p>
+<p>Each code signs <strong>${email}</strong> in to ${apiTitle} once, in place of a code from the app.</p>
 <pre class="codes" id="recovery" tabindex="0">${text}</pre>
 <div class="actions"><button type="button" data-copy="recovery" hidden>Copy</button><a class="button" href="${file}" download="recovery-codes.txt">Save as a file</a><button type="button" data-print hidden>Print</button></div>
 <p>${LAST_RESORT}</p>

@@ -46,7 +46,10 @@ test('200, 303: codes are on after a right code only, and the recovery codes are
   const shown = await app.inject(visit(`${PATH}/recovery-codes`, `${cookie}; ${secretCookie(on.headers)}`))
   assert.equal(shown.body.match(/\b[a-z0-9]{5}-[a-z0-9]{5}\b/g)?.length, 10)
   assert.match(textOf(shown), /only an admin of this service can let you in again.* I have saved these codes Continue/)
-  assert.match(shown.body, /<a class="button" href="data:text\/plain[^"]+" download="recovery-codes.txt">Save as a file/)
+  const [, file = ''] =
+    /<a class="button" href="data:text\/plain[^",]+,([^"]+)" download="recovery-codes.txt">Save as a file/.exec(shown.body) ?? []
+  assert.match(decodeURIComponent(file), new RegExp(`^Recovery codes of ${mia.email} for `))
+  assert.match(textOf(shown), new RegExp(`Each code signs ${mia.email} in to .* once, in place of a code from the app\\.`))
   const later = await app.inject(visit(`${PATH}/recovery-codes`, cookie))
   assert.deepEqual([later.statusCode, later.headers.location], [303, PATH], 'they are shown once')
   assert.match(textOf(await app.inject(visit(PATH, cookie))), / On 10 recovery codes left\. .* Get new recovery codes… .* Turn off…/)
