@@ -12,6 +12,12 @@ export type AuthenticatorOptions = {
 type CreationOptions = { readonly challenge: string; readonly rp: { readonly id: string }; readonly user: { readonly id: string } }
 type RequestOptions = { readonly challenge: string; readonly rpId: string }
 
+/** Says what the authenticator is, and who vouches for it. `forU2f` is what an authenticator of the older protocol signs. */
+export type Attest = (signed: { readonly data: Buffer; readonly clientHash: Buffer; readonly forU2f: Buffer }) => {
+  readonly format: string
+  readonly statement: readonly (readonly [Buffer, Buffer])[]
+}
+
 /** An authenticator in software: one passkey with an ES256 key, as a browser returns it. */
 export function createAuthenticator({
   origin = 'http://localhost',
@@ -53,16 +59,23 @@ export function createAuthenticator({
 
   return {
     id: id.toString('base64url'),
+    privateKey,
     /** The answer to creation options. */
-    create({ challenge, user }: CreationOptions) {
+    create({ challenge, user }: CreationOptions, attest: Attest = () => ({ format: 'none', statement: [] })) {
       userHandle = user.id
+      const data = authenticatorData(true)
+      const client = clientData('webauthn.create', challenge)
+      const clientHash = createHash('sha256').update(client).digest()
+      const rpIdHash = createHash('sha256').update(rpId).digest()
+      const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
+      const { format, statement } = attest({ data, clientHash, forU2f: Buffer.concat([Buffer.alloc(1), rpIdHash, clientHash, id, point]) })
       const attestation = cborMap([
-        [cborText('fmt'), cborText('none')],
-        [cborText('attStmt'), cborMap([])],
-        [cborText('authData'), cborBytes(authenticatorData(true))],
+        [cborText('fmt'), cborText(format)],
+        [cborText('attStmt'), cborMap(statement)],
+        [cborText('authData'), cborBytes(data)],
       ])
       return wrap({
-        clientDataJSON: clientData('webauthn.create', challenge).toString('base64url'),
+        clientDataJSON: client.toString('base64url'),
         attestationObject: attestation.toString('base64url'),
         transports: ['internal'],
       })
@@ -93,18 +106,22 @@ function cborHead(major: number, value: number): Buffer {
   return value < 256 ? Buffer.from([(major << 5) | 24, value]) : Buffer.from([(major << 5) | 25, value >> 8, value & 255])
 }
 
-function cborInt(value: number): Buffer {
+export function cborInt(value: number): Buffer {
   return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value)
 }
 
-function cborBytes(bytes: Buffer): Buffer {
+export function cborBytes(bytes: Buffer): Buffer {
   return Buffer.concat([cborHead(2, bytes.length), bytes])
 }
 
-function cborText(text: string): Buffer {
+export function cborText(text: string): Buffer {
   return Buffer.concat([cborHead(3, text.length), Buffer.from(text)])
 }
 
 function cborMap(entries: readonly (readonly [Buffer, Buffer])[]): Buffer {
   return Buffer.concat([cborHead(5, entries.length), ...entries.flat()])
+}
+
+export function cborList(items: readonly Buffer[]): Buffer {
+  return Buffer.concat([cborHead(4, items.length), ...items])
 }
