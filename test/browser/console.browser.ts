@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { forge, payloadOf } from '../support/http/forged-tokens.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
 import { startProcess, untilPrinted } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, signIn } from '../support/servers/browser.ts'
 
@@ -44,18 +46,18 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-/** Gives the browser the cookie of its session as if the password had been entered eleven minutes ago. */
-async function waitElevenMinutes(page: Page): Promise<void> {
-  const cookies = await page.context().cookies()
-  const cookie = cookies.find(({ name }) => name === 'latchkey') ?? assert.fail('no cookie')
-  const payload = payloadOf(cookie.value)
-  await page.context().addCookies([{ ...cookie, value: forge({ payload: { ...payload, iat: Number(payload['iat']) - 660 } }) }])
+/** Changes the database of a service as if its sessions had been confirmed eleven minutes earlier. */
+function waitElevenMinutes(folder: string): void {
+  const connection = new DatabaseSync(join(folder, 'data', 'latchkey.db'), { timeout: 5000 })
+  connection.exec('update sessions set confirmed_at = confirmed_at - 660000')
+  connection.close()
 }
 
 for (const javaScriptEnabled of [true, false]) {
   test(`a kept mail and a new key ask for the password and then do what was asked for, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
     const browser = await openBrowser(t)
-    const service = await startProcess(t, ADMIN)
+    const folder = temporaryFolder(t)
+    const service = await startProcess(t, ADMIN, folder)
     const { page, problems } = await openPage(browser, service.url, { javaScriptEnabled })
     const confirm = async (password: string) => {
       await page.getByRole('heading', { name: 'Confirm your password' }).waitFor()
@@ -66,7 +68,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto(`${service.url}/console/users/1`)
     await page.getByRole('button', { name: 'Send password reset' }).click()
     await untilPrinted(service, /http:\S+\/reset-password\/\?code=\S+/)
-    await waitElevenMinutes(page)
+    waitElevenMinutes(folder)
     await page.goto(`${service.url}/console/mail`)
     await page.getByRole('link', { name: 'Reset your password' }).click()
     await confirm('not the password')
@@ -76,7 +78,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('link', { name: /reset-password/ }).waitFor()
     await page.frameLocator('iframe').getByText('Choose a new password').first().waitFor()
 
-    await waitElevenMinutes(page)
+    waitElevenMinutes(folder)
     await page.goto(`${service.url}/account/keys/new`)
     await page.getByLabel('Name').fill('Nightly export')
     await page.getByLabel('Access').selectOption('full')

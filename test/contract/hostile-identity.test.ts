@@ -11,7 +11,7 @@ import { issueToken } from '../support/servers/offline-verifier.ts'
 
 type Request = { readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; readonly url: string; readonly hasBody?: true }
 
-/** The protected routes for other services, sessions and the lifecycle of keys. */
+/** The protected routes for other services, sessions, the lifecycle of keys, second factors and passkeys. */
 function protectedRoutes(userId: number, keyId: string): Request[] {
   return [
     { method: 'GET', url: '/auth/check' },
@@ -27,6 +27,18 @@ function protectedRoutes(userId: number, keyId: string): Request[] {
     { method: 'POST', url: '/users/keys', hasBody: true },
     { method: 'PATCH', url: `/users/keys/${keyId}`, hasBody: true },
     { method: 'POST', url: `/users/keys/${keyId}/rotate`, hasBody: true },
+    { method: 'POST', url: '/users/me/confirm', hasBody: true },
+    { method: 'GET', url: '/users/me/second-factor' },
+    { method: 'POST', url: '/users/me/second-factor/totp', hasBody: true },
+    { method: 'POST', url: '/users/me/second-factor/totp/confirm', hasBody: true },
+    { method: 'DELETE', url: '/users/me/second-factor/totp' },
+    { method: 'POST', url: '/users/me/second-factor/recovery-codes', hasBody: true },
+    { method: 'DELETE', url: `/users/${userId}/second-factor` },
+    { method: 'GET', url: '/users/me/passkeys' },
+    { method: 'POST', url: '/users/me/passkeys/options', hasBody: true },
+    { method: 'POST', url: '/users/me/passkeys', hasBody: true },
+    { method: 'PATCH', url: `/users/me/passkeys/${keyId}`, hasBody: true },
+    { method: 'DELETE', url: `/users/me/passkeys/${keyId}` },
   ]
 }
 
@@ -140,6 +152,10 @@ const FIELDS = [
   'expires_at',
   'is_active',
   'overlap_seconds',
+  'password',
+  'code',
+  'passkey',
+  'credential',
 ]
 const FOREIGN = ['id', 'user_id', 'role', 'key', 'key_hash', '__proto__', 'constructor']
 const body = fc.oneof(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
+import { codeAt } from '../../src/security/totp.ts'
 import { eventually, until } from '../support/app/eventually.ts'
 import { temporaryFolder } from '../support/databases/databases.ts'
 import { type PostgresServer, startPostgres } from '../support/databases/postgres-server.ts'
@@ -23,7 +24,7 @@ import {
   withEverything,
 } from '../support/load/outage.ts'
 import { assertRecorded, assertReported, assertSealed } from '../support/load/reported-events.ts'
-import { ask, registration, startTraffic, tally } from '../support/load/traffic.ts'
+import { ask, askPatiently, registration, startTraffic, tally } from '../support/load/traffic.ts'
 import { scaled } from '../support/processes/scale.ts'
 import { startProcess } from '../support/processes/service-process.ts'
 import { type BrokenProxy, startBrokenProxy } from '../support/servers/broken-proxy.ts'
@@ -101,6 +102,21 @@ test('an outage of the database: 503 in time, heartbeats throughout, recovery wi
       await t.test(`503: a registration cut ${when} the server receives "${text}" is stored completely or not at all`, (step) =>
         cutAt(step, scene, text, when),
       )
+  }
+})
+
+test('503: a second step that is cut opens a session and uses its code up, or does neither', async (t) => {
+  const scene = await setScene(t)
+  await enrolMember(scene)
+  for (const text of [
+    'update login_challenges',
+    'delete from recovery_codes',
+    'delete from login_challenges',
+    'insert into sessions',
+    'commit',
+  ]) {
+    for (const when of ['before', 'after'] as const)
+      await t.test(`cut ${when} the server receives "${text}"`, () => cutSecondStep(scene, text, when))
   }
 })
 
@@ -215,4 +231,51 @@ async function cutAt(t: TestContext, { proxy, service, sql }: Scene, text: strin
   t.diagnostic(
     `answered 503 after ${Math.round(answer.tookMs)} ms; ${found.length} rows of it in the database; serving after ${Math.round(recoveryMs)} ms`,
   )
+}
+
+/** Turns codes from an app on for the member of the scene. */
+async function enrolMember({ service, member }: Scene): Promise<void> {
+  const path = '/users/me/second-factor/totp'
+  const { secret } = (await askPatiently(service.url, 'POST', path, undefined, member)).body as { secret: string }
+  const code = codeAt(secret, Math.floor(Date.now() / 30_000))
+  const { status, body } = await askPatiently(service.url, 'POST', `${path}/confirm`, { code }, member)
+  assert.equal(status, 200, JSON.stringify(body))
+}
+
+async function newRecoveryCode({ service, member }: Scene): Promise<string> {
+  const { body } = await askPatiently(service.url, 'POST', '/users/me/second-factor/recovery-codes', undefined, member)
+  const [code] = (body as { recovery_codes: string[] }).recovery_codes
+  return code ?? assert.fail('no recovery code')
+}
+
+async function cutSecondStep(scene: Scene, text: string, when: 'before' | 'after'): Promise<void> {
+  const { proxy, service, sql } = scene
+  const login = { email: WITH_MEMBER.ADMIN_EMAIL, password: WITH_MEMBER.ADMIN_PASSWORD }
+  const state = async () => {
+    const [row] = await sql<{ sessions: string; codes: string }[]>`
+      select (select count(*) from sessions join users on users.id = user_id where email = ${login.email}) as sessions,
+        (select count(*) from recovery_codes) as codes`
+    return { sessions: Number(row?.sessions), codes: Number(row?.codes) }
+  }
+  // A transaction of the background work may be cut in place of the second step.
+  const { before, challenge, code } = await eventually('a second step is cut', async () => {
+    const given = await newRecoveryCode(scene)
+    const { challenge: begun } = (await askPatiently(service.url, 'POST', '/login/', login)).body as { challenge: string }
+    const found = await state()
+    // The text of a prepared statement is sent only once per connection, so the test needs new connections.
+    proxy.cutAll()
+    const cutsBefore = proxy.cuts()
+    proxy.cutAt(text, when)
+    const { status, body } = await ask(service.url, 'POST', '/login/second-factor', { challenge: begun, code: given })
+    assert.ok([200, 503].includes(status), `${status} ${JSON.stringify(body)}`)
+    return proxy.cuts() > cutsBefore && status === 503 ? { before: found, challenge: begun, code: given } : undefined
+  })
+  await untilServing(service.url, performance.now())
+  const after = await state()
+  const opened = after.sessions - before.sessions
+  assert.equal(before.codes - after.codes, opened, 'one code for the session, or neither')
+  // A commit whose response was lost may have happened or not; both are correct.
+  if (text !== 'commit' || when !== 'after') assert.equal(opened, 0)
+  const again = await askPatiently(service.url, 'POST', '/login/second-factor', { challenge, code })
+  assert.equal(again.status, opened === 0 ? 200 : 401, 'what was not used still works')
 }

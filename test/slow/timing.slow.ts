@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { secretsOf } from '../../src/process/secrets.ts'
 import { createPasswords, type Passwords } from '../../src/security/password.ts'
+import { codeAt } from '../../src/security/totp.ts'
 import { createServices } from '../../src/services.ts'
 import type { Database, Queries } from '../../src/storage/database.ts'
 import { importUser } from '../support/app/accounts.ts'
@@ -188,15 +189,38 @@ const QUESTIONS = [
     body: (email: string) => ({ email, password: 'a wrong password' }),
     limits: 'login:account=10/h',
   },
+  // Whether there is a second factor is for those who have the password.
+  {
+    name: 'a login of an account with a second factor',
+    path: '/login/',
+    leakMs: 2,
+    pairs: 800,
+    body: (email: string) => ({ email, password: 'a wrong password' }),
+    hasFactor: true,
+  },
 ]
 
-for (const { name, path, leakMs, pairs, body, limits = 'off' } of QUESTIONS) {
+/** Creates an admin with codes from an app. Returns the address. */
+async function enrolAdmin(url: string): Promise<string> {
+  const { body } = await ask(url, 'POST', '/login/', { email: ADMIN.ADMIN_EMAIL, password: ADMIN.ADMIN_PASSWORD })
+  const headers = { authorization: `Bearer ${(body as { token: string }).token}` }
+  const path = '/users/me/second-factor/totp'
+  const { secret } = (await ask(url, 'POST', path, undefined, headers)).body as { secret: string }
+  const confirmed = await ask(url, 'POST', `${path}/confirm`, { code: codeAt(secret, Math.floor(Date.now() / 30_000)) }, headers)
+  assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body))
+  return ADMIN.ADMIN_EMAIL
+}
+
+const ADMIN = { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: 'a password for the admin' }
+
+for (const { name, path, leakMs, pairs, body, limits = 'off', hasFactor = false } of QUESTIONS) {
   nodeTest(`the time of ${name} does not tell whether there is an account, measured by a method that finds ${leakMs} ms`, async (t) => {
     if (!IS_LONG) return t.skip('NOT RUN: only in the long form (SLOW=long)')
     const peer = await startSmtpPeer(t)
-    const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'silent', RATE_LIMITS: limits })
-    const known = newEmail()
-    await ask(service.url, 'POST', '/register/', registration(known))
+    const service = await startProcess(t, { SMTP_URL: peer.url, LOG_LEVEL: 'silent', RATE_LIMITS: limits, ...(hasFactor && ADMIN) })
+    const plain = newEmail()
+    await ask(service.url, 'POST', '/register/', registration(plain))
+    const known = hasFactor ? await enrolAdmin(service.url) : plain
     const unknown = newEmail()
     let leak: Leak | undefined
     const port = await startLeaky(t, Number(new URL(service.url).port), () => leak)
