@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import postgres from 'postgres'
 import { hashApiKey } from '../../src/security/api-key-secret.ts'
+import { codeAt } from '../../src/security/totp.ts'
 import { until } from '../support/app/eventually.ts'
 import { type ContractContext, freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
 import { payloadOf } from '../support/http/forged-tokens.ts'
@@ -24,6 +25,8 @@ const CANARIES = {
   'changed password': 'canary-changed-password-c3d4',
   'admin password': 'canary-admin-password-0d0d',
   'leaving password': 'canary-leaving-password-e5e5',
+  'factor password': 'canary-factor-password-b6b6',
+  'wrong code': 'canar-ycode-3a3a',
   'mail password': 'canary-mail-password-44e1',
   'database password': 'canary-database-password-6a6a',
   'signing secret': 'canary-signing-secret-2f2f2f2f-2f2f2f2f',
@@ -81,9 +84,38 @@ async function useEverything(url: string, peer: SmtpPeer): Promise<{ answers: Ti
   await send('POST', '/reset-password/', { ...reset, new_password: 'short', code: `${reset.code}` })
   await send('POST', '/reset-password/', reset)
   await send('POST', '/reset-password/', reset)
+  await useFactors(send, codeOf, made)
   await moveAndLeave(send, codeOf, made)
   await abuse(send)
   return { answers, made }
+}
+
+/** An account that turns codes from an app on and logs in with two steps, with a wrong answer first. */
+async function useFactors(
+  send: Send,
+  codeOf: (kind: string, recipient: string) => Promise<string>,
+  made: Record<string, string>,
+): Promise<void> {
+  const ida = { email: 'ida@example.com', password: CANARIES['factor password'], first_name: 'Ida', last_name: 'Muster' }
+  const { token = '' } = await send('POST', '/register/', ida)
+  const bearer = { authorization: `Bearer ${token}` }
+  await send('GET', `/verify/?code=${await codeOf('/verify', ida.email)}`)
+  const path = '/users/me/second-factor/totp'
+  const { secret = '' } = await send('POST', path, undefined, bearer)
+  await send('POST', `${path}/confirm`, { code: CANARIES['wrong code'] }, bearer)
+  const on = await send('POST', `${path}/confirm`, { code: codeAt(secret, Math.floor(Date.now() / 30_000)) }, bearer)
+  const [first = '', second = ''] = on['recovery_codes'] as unknown as readonly string[]
+  const { challenge = '' } = await send('POST', '/login/', { email: ida.email, password: ida.password })
+  const { challenge: question = '' } = await send('POST', '/login/passkey/options', { challenge })
+  const passkey = { id: 'AAAA', rawId: 'AAAA', type: 'public-key', response: { clientDataJSON: question } }
+  await send('POST', '/login/second-factor', { challenge, code: CANARIES['wrong code'] })
+  await send('POST', '/login/second-factor', { challenge, passkey })
+  await send('POST', '/login/second-factor', { challenge, code: first, passkey })
+  const { token: opened = '', refresh = '' } = await send('POST', '/login/second-factor', { challenge, code: first })
+  await send('POST', '/users/me/confirm', { code: CANARIES['wrong code'] }, bearer)
+  await send('POST', '/users/me/confirm', { code: second }, bearer)
+  Object.assign(made, { 'secret of an app': secret, 'recovery code': first, 'another recovery code': second, challenge })
+  Object.assign(made, { 'question for a passkey': question, 'token of two steps': opened, 'refresh token of two steps': refresh })
 }
 
 /** An account that changes its address by a mailed link and deletes itself, with the wrong password first. */
@@ -170,7 +202,7 @@ test('no password, token, key or code is in the log, the database, the metrics o
   const told: Found[] = [
     { where: 'the output', text: service.output() },
     { where: 'the metrics', text: metrics },
-    { where: 'an error', text: JSON.stringify(refused.map(({ body }) => body)) },
+    { where: 'an error', text: JSON.stringify(refused.map(({ body }) => withoutChallenge(body))) },
     { where: 'a webhook', text: JSON.stringify(receiver.received) },
     { where: 'a notice', text: JSON.stringify(peer.deliveries.filter(({ mail }) => mail.link === '').map(({ mail }) => mail)) },
   ]
@@ -194,7 +226,7 @@ test('no password, token, key or code is in the log, the database, the metrics o
   assert.ok(stored.some(({ text }) => text.includes(NAME)))
   assert.match(service.output(), /"event":"session.created"/)
   assert.ok(stored.some(({ text }) => text.includes('user.deleted')))
-  assert.match(metrics, /login_attempts_total\{status="success"\} 1/)
+  assert.match(metrics, /login_attempts_total\{status="success"\} [12]/)
   assert.ok(
     answers.some(({ status }) => status >= 500),
     'a failing database was logged too',
@@ -204,6 +236,12 @@ test('no password, token, key or code is in the log, the database, the metrics o
       `${refused.length} refusals and ${stored.reduce((sum, { text }) => sum + text.length, 0)} bytes of database: none found`,
   )
 })
+
+/** The first step of a login is an error that has the challenge for the second. */
+function withoutChallenge(body: unknown): unknown {
+  const { challenge, ...rest } = Object(body) as Record<string, unknown>
+  return challenge === undefined || rest['detail'] !== 'Second factor required' ? body : rest
+}
 
 /** The signature of a token and a key without its prefix are secrets too. */
 function partsOf(secret: string): string[] {
