@@ -49,7 +49,7 @@ for (const javaScriptEnabled of [true, false]) {
 /** Changes the database of a service as if its sessions had been confirmed eleven minutes earlier. */
 function waitElevenMinutes(folder: string): void {
   const connection = new DatabaseSync(join(folder, 'data', 'latchkey.db'), { timeout: 5000 })
-  connection.exec('update sessions set confirmed_at = confirmed_at - 660000')
+  connection.exec('update sessions set confirmed_at = coalesce(confirmed_at, created_at) - 660000')
   connection.close()
 }
 
