@@ -20,6 +20,7 @@ import { createSessions } from './domain/sessions/sessions.service.ts'
 import { createFirstAdmin } from './domain/sign-in/first-admin.service.ts'
 import { createLogin } from './domain/sign-in/login.service.ts'
 import { createPasskeys } from './domain/sign-in/passkeys.service.ts'
+import { createPasswordChange } from './domain/sign-in/password-change.service.ts'
 import { createPasswordProof } from './domain/sign-in/password-proof.ts'
 import { createPasswordReset } from './domain/sign-in/password-reset.service.ts'
 import { createRegistration } from './domain/sign-in/registration.service.ts'
@@ -45,6 +46,7 @@ import { type Database, readsOf } from './storage/database.ts'
 export type ServiceSettings = Pick<
   Config,
   | 'keyPrefix'
+  | 'keyScopes'
   | 'rateLimits'
   | 'securityNotices'
   | 'webhook'
@@ -81,7 +83,7 @@ export type Services = ReturnType<typeof createServices>
  */
 export function createServices(settings: ServiceSettings, parts: Parts) {
   const { db, now, secrets, firstAdminToken, observer = NO_OBSERVER, onMailQueued = () => undefined, onEvent = () => undefined } = parts
-  const { keyPrefix, rateLimits: limits, securityNotices, webhook: webhooks, consoleEnabled } = settings
+  const { keyPrefix, keyScopes, rateLimits: limits, securityNotices, webhook: webhooks, consoleEnabled } = settings
   const reads = readsOf(db)
   const lists = readsOf(db.lists)
   const changes = createChanges({
@@ -117,6 +119,8 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
   const codeLimiter = once(() => createLimiter({ db, rules: [{ limits: CODE_LIMITS, keyOf: keyOf() }], known: known(), observer, now }))
   // Guesses on the pages count for the limits of the settings too: those could otherwise be avoided by signing in there.
   const pageLimiter = once(() => createLimiter({ db, rules: [pageRule, rule()], known: known(), observer, now }))
+
+  const users = once(() => createUsers({ ...signing(), limiter: limiter() }))
 
   return lazily({
     // The dependencies, for work that is no service: an import, the background work.
@@ -154,13 +158,14 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     /** Undefined where browsers accept none: see relyingParty. */
     passkeys,
     passwordReset: () => createPasswordReset(signing()),
-    users: () => createUsers({ ...signing(), limiter: limiter() }),
+    users,
+    passwordChange: () => createPasswordChange({ ...common, proof: proof(), users: users() }),
     emailChanges: () => createEmailChanges({ ...common, tokens: tokens() }),
     selfDeletion: () => createSelfDeletion({ ...common, proof: proof() }),
     userAdministration: () => createUserAdministration(common),
     userDirectory: () => createUserDirectory(common),
     sessions: () => createSessions(common),
-    apiKeys: () => createApiKeys({ ...common, keyPrefix }),
+    apiKeys: () => createApiKeys({ ...common, keyPrefix, keyScopes }),
     keyDirectory: () => createKeyDirectory(common),
     leakedKeys: () => createLeakedKeys(common),
     introspection: () => createIntrospection({ ...common, tokens: tokens(), rule: settings.secondFactor }),

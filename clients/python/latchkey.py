@@ -12,6 +12,7 @@
 import dataclasses
 import http.client
 import json
+import re
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -19,6 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 _MAX_RESPONSE_BYTES = 1_000_000
+# No token has this form.
+_BEARER_KEY = re.compile(r"bearer +([a-z0-9]{2,16}_[A-Za-z0-9_-]{49})", re.IGNORECASE)
 _MESSAGES = {
     "not_authenticated": (401, "Not authenticated. Use either JWT token or API key."),
     "unavailable": (503, "Service Unavailable"),
@@ -108,6 +111,9 @@ def _error(code: str) -> LatchkeyError:
 def _credentials(headers: Mapping[str, str]) -> dict[str, str]:
     sent = {name.lower(): value for name, value in headers.items()}
     credentials = {name: sent[name] for name in ("authorization", "x-api-key") if name in sent}
+    # An API key may also come as a bearer token.
+    if key := _BEARER_KEY.fullmatch(credentials.get("authorization", "")):
+        credentials = {"x-api-key": key[1]}
     # What is not printable ASCII is no credential, and could not be sent.
     if not credentials or not all(value.isascii() and value.isprintable() for value in credentials.values()):
         raise _error("not_authenticated")

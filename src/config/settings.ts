@@ -1,7 +1,15 @@
 import { isIP } from 'node:net'
 import type { SecondFactorRule } from '../domain/identity/requirements.ts'
 import { parseEmail } from '../domain/values/email.ts'
-import { DEFAULT_KEY_PREFIX, isKeyPrefix, isPassword } from '../domain/values/limits.ts'
+import {
+  DEFAULT_KEY_PREFIX,
+  isKeyPrefix,
+  isPassword,
+  isScope,
+  isScopeToken,
+  MAX_SCOPES,
+  SCOPE_MAX_LENGTH,
+} from '../domain/values/limits.ts'
 import { parseRateLimits } from '../domain/values/rate-limits.ts'
 import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
@@ -114,6 +122,11 @@ export const SETTINGS = {
   ),
   webhookEvents: setting(parseWebhookEvents, 'all', 'the [types](webhooks.md#types) of events that are sent, separated by commas'),
   keyPrefix: setting(parseKeyPrefix, DEFAULT_KEY_PREFIX, 'the prefix of new API keys, 2 to 16 of `a-z0-9`; others stay valid'),
+  keyScopes: setting(
+    parseScopes,
+    undefined,
+    'the scopes that new API keys may have, separated by commas; without it, any. See [back ends](integration.md#back-ends)',
+  ),
   auditRetentionDays: setting(
     wholeNumber(0, 36_500, ' of days'),
     '365',
@@ -269,4 +282,13 @@ function parseDomain(text: string): Parsed<string> {
 
 function parseKeyPrefix(text: string): Parsed<string> {
   return isKeyPrefix(text) ? { value: text } : { error: `should be 2 to 16 characters of a-z and 0-9, is "${text}"` }
+}
+
+function parseScopes(text: string): Parsed<readonly string[]> {
+  const scopes = [...new Set(text.split(',').map((scope) => scope.trim()))]
+  if (scopes.length > MAX_SCOPES) return { error: `should be at most ${MAX_SCOPES} scopes, has ${scopes.length}` }
+  const wrong = scopes.find((scope) => !isScope(scope) || !isScopeToken(scope))
+  if (wrong === undefined) return { value: scopes }
+  const rule = `1 to ${SCOPE_MAX_LENGTH} ASCII characters without spaces, quotes and backslashes`
+  return { error: `should be scopes of ${rule}, separated by commas; "${wrong}" is not one` }
 }

@@ -19,6 +19,12 @@ export const USER_SECRETS = entity('users', {
 })
 /** Whether the owner of an account has anything besides a password. */
 export const USER_FACTOR = entity('users', { hasFactor: computed(flag, '(users.totp or users.passkeys > 0)') })
+/** What users see of their own account on request. */
+export const OWN_ACCOUNT = entity('users', {
+  ...USER.fields,
+  createdAt: USER_DETAILS.fields.createdAt,
+  secondFactor: USER_FACTOR.fields.hasFactor,
+})
 /** What derives from other fields: the key and the copies that searches read, and the kind of a hash that another system made. */
 export const USER_COPIES = entity('users', {
   emailKey: text,
@@ -43,6 +49,7 @@ export type EmailChange = ValuesOf<typeof EMAIL_CHANGE.fields>
 export type Profile = ValuesOf<typeof PROFILE.fields>
 export type User = ValuesOf<typeof USER.fields>
 export type UserSecrets = ValuesOf<typeof USER_SECRETS.fields>
+export type OwnAccount = ValuesOf<typeof OWN_ACCOUNT.fields>
 export type UserRow = ValuesOf<typeof USER_ROW.fields>
 
 export type SearchField = 'all' | keyof Profile

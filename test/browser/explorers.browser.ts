@@ -113,7 +113,7 @@ test('Redoc shows every operation, and finds one', async (t) => {
     // Redoc focuses the field one frame after it shows it. Keys that are pressed before are lost.
     await until('the search has the focus', () => page.evaluate<boolean>("document.activeElement.matches('input, textarea')"))
     await page.keyboard.type('make-admin')
-    await page.getByText('This cannot be undone over HTTP.').last().click()
+    await page.getByText('The role applies to the very next request.').last().click()
     await page.locator('h2, h3', { hasText: 'Make a user an admin' }).waitFor()
     await page.screenshot({ path: `${SCREENSHOTS}/redoc-operation.png` })
     assert.deepEqual(problems, [])

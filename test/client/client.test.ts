@@ -39,14 +39,14 @@ test('register, verify, login, forgotten password and logout', async (t) => {
   assert.equal(await mailbox.countFor(MIA.email), 2)
   await client.verify(await mailbox.codeFor(MIA.email))
   const profile = { email: MIA.email, firstName: MIA.firstName, lastName: MIA.lastName }
-  assert.deepEqual(await client.me(), profile)
+  assert.partialDeepStrictEqual(await client.me(), profile)
 
   await client.forgotPassword(MIA.email)
   await client.resetPassword({ code: await mailbox.codeFor(MIA.email), password: 'a brand new password' })
   assert.equal((await errorOf(client.me())).code, 'token_invalid')
   assert.equal((await errorOf(client.login(MIA))).code, 'wrong_credentials')
   await client.login({ email: MIA.email, password: 'a brand new password' })
-  assert.deepEqual(await client.me(), profile)
+  assert.partialDeepStrictEqual(await client.me(), profile)
   await client.logout()
   assert.equal((await errorOf(client.me())).code, 'not_authenticated')
   // Nothing is left to end.

@@ -105,6 +105,7 @@ test('latchkey.py identifies callers, and refuses as the service does', async (t
     await ask(
       { headers: reader.headers, scope: 'notes:read' },
       { headers: { 'X-API-Key': reader.key, Accept: 'text/html' }, scope: ['notes:read'] },
+      { headers: { 'x-api-key': 'unknown', authorization: `Bearer ${reader.key}` } },
       { headers: {} },
       { headers: { 'x-api-key': 'unknown' } },
       { headers: { ...reader.headers, authorization: 'Bearer broken' } },
@@ -117,6 +118,7 @@ test('latchkey.py identifies callers, and refuses as the service does', async (t
       { headers: mia.headers, role: 'owner' },
     ),
     [
+      ofKey,
       ofKey,
       ofKey,
       '401 not_authenticated',

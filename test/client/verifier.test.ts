@@ -59,6 +59,18 @@ test('401, 403: callers are refused as the service refuses them', async (t) => {
   assert.equal(await refusalOf(verifier, mia.headers), '401 token_expired')
 })
 
+test('an API key may come as a bearer token, and then decides before another key', async (t) => {
+  const { service, reader, verifier } = await start(t)
+  const other = await keyHolder(service, await member(service))
+  for (const authorization of [`Bearer ${reader.key}`, `bearer  ${reader.key}`])
+    assert.equal((await verifier.verify({ ...other.headers, authorization })).keyId, reader.keyId)
+  assert.equal(await refusalOf(verifier, { authorization: `Bearer ${reader.key.slice(0, -1)}x` }), '401 key_invalid')
+  // Anything else is a token, and broken.
+  for (const authorization of [`Bearer ${reader.key}x`, `Bearer ${reader.key} x`, `Bearer x.${reader.key}`])
+    assert.equal(await refusalOf(verifier, { ...other.headers, authorization }), '401 token_invalid')
+  assert.equal(await refusalOf(verifier, { authorization: reader.key }), '401 not_authenticated')
+})
+
 test('a ban, a logout and a disabled key are felt with the next request', async (t) => {
   const { service, mia, reader, verifier } = await start(t)
   const boss = await admin(service)

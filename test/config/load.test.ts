@@ -126,6 +126,7 @@ const GOOD: readonly Good[] = [
   ...['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].flatMap((level) => good('LOG_LEVEL', 'logLevel', { [level]: level })),
   ...good('LOG_LEVEL', 'logLevel', { WARN: 'warn' }),
   ...good('DEV_MAIL_TOKEN', 'devMailToken', { 'a-token-for-tests': 'a-token-for-tests', 'a+b/c=a+b/c=a+b/': 'a+b/c=a+b/c=a+b/' }),
+  ...good('KEY_SCOPES', 'keyScopes', { 'reports:read': ['reports:read'], ' a, b ,a': ['a', 'b'] }),
   ...good('KEY_PREFIX', 'keyPrefix', { ab: 'ab', acme2: 'acme2', abcdefghijklmnop: 'abcdefghijklmnop' }),
 ]
 
@@ -273,6 +274,7 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
     'login:ip=30/m,login:ip=40/m',
   ],
   LOG_LEVEL: ['verbose', 'warning'],
+  KEY_SCOPES: ['a,,b', 'a b', ',', 'é', '"a"', 'x'.repeat(101), Array.from({ length: 51 }, (_, n) => `s${n}`).join(',')],
   KEY_PREFIX: ['a', 'abcdefghijklmnopq', 'LK', 'l_k', 'l k', 'lk-', 'ké'],
 }
 
@@ -308,6 +310,7 @@ test('an empty environment results in the defaults', () => {
     webhook: undefined,
     logLevel: 'info',
     keyPrefix: 'lk',
+    keyScopes: undefined,
     auditRetentionDays: 365,
     workers: 1,
   })

@@ -29,11 +29,16 @@ GET    /confirm-email/                          |   200     200     200     200 
 POST   /logout/                                 |   401     401     401     401      401      401   | 204    204    204  |    400        400
 
 GET    /users/me                                |   401     401     401     401      401      401   | 200    200    200  |    200        200
+PUT    /users/me                                |   401     401     401     401      401      401   | 200    200    200  |    200        200
+POST   /users/me/password                       |   401     401     401     401      401      401   | 204    204    204  |    204        204
 GET    /users/                                  |   401     401     401     401      401      401   | 403    403    200  |    403        200
+POST   /users/                                  |   401     401     401     401      401      401   | 403    403    201  |    403        201
 GET    /users/search                            |   401     401     401     401      401      401   | 403    403    200  |    403        200
 PUT    /users/:user_id                          |   401     401     401     401      401      401   | 200    403    200  |    200        200
 POST   /users/:user_id/password                 |   401     401     401     401      401      401   | 204    403    204  |    204        204
 POST   /users/:user_id/make-admin               |   401     401     401     401      401      401   | 403    403    204  |    403        204
+POST   /users/:user_id/revoke-admin             |   401     401     401     401      401      401   | 403    403    204  |    403        204
+POST   /users/:user_id/verify                   |   401     401     401     401      401      401   | 403    403    204  |    403        204
 POST   /users/:user_id/ban                      |   401     401     401     401      401      401   | 403    403    204  |    403        204
 POST   /users/:user_id/unban                    |   401     401     401     401      401      401   | 403    403    204  |    403        204
 DELETE /users/me                                |   401     401     401     401      401      401   | 204    204    204  |    204        204
@@ -53,6 +58,7 @@ PATCH  /users/keys/:key_id                      |   401     401     401     401 
 DELETE /users/keys/:key_id                      |   401     401     401     401      401      401   | 204    404    404  |    204        404
 POST   /users/keys/:key_id/rotate               |   401     401     401     401      401      401   | 200    404    404  |    200        404
 GET    /users/keys/by-user/:user_id             |   401     401     401     401      401      401   | 403    403    200  |    403        200
+POST   /users/keys/by-user/:user_id             |   401     401     401     401      401      401   | 403    403    200  |    403        200
 PATCH  /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    200  |    403        200
 DELETE /users/keys/by-user/:user_id/:key_id     |   401     401     401     401      401      401   | 403    403    204  |    403        204
 DELETE /auth/key                                |   401     401     401     401      401      401   | 400    400    400  |    204        204
@@ -146,6 +152,11 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'GET /reset-password/': async ({ service }) => ({ query: { code: await resetCode(service) } }),
   'POST /reset-password/': async ({ service }) => ({ payload: { code: await resetCode(service), new_password: PASSWORD } }),
   'GET /confirm-email/': async ({ service }) => ({ query: { code: await emailChangeCode(service, await member(service)) } }),
+  'PUT /users/me': async () => ({ payload: { first_name: 'Maria' } }),
+  // Every account of the matrix has this password.
+  'POST /users/me/password': async () => ({ payload: { current_password: PASSWORD, password: 'a new password' } }),
+  'POST /users/': async () => ({ payload: { email: newEmail(), first_name: 'Mia', last_name: 'Muster' } }),
+  'POST /users/keys/by-user/:user_id': async () => ({ payload: { name: 'another key' } }),
   'GET /users/': async ({ subject }) => ({ query: { user_id: String(subject.id) } }),
   'GET /users/search': async () => ({ query: { search_term: 'mia' } }),
   'DELETE /users/me': async ({ subject }) => ({ payload: { password: subject.password } }),

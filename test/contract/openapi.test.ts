@@ -54,6 +54,12 @@ const ADDITIONS: typeof SPECIFIED = [
   ['GET', '/users/{user_id}/sessions', 'Admin', 200],
   ['DELETE', '/users/{user_id}/sessions', 'Admin', 204],
   ['DELETE', '/users/{user_id}/sessions/{session_id}', 'Admin', 204],
+  ['PUT', '/users/me', 'User', 200],
+  ['POST', '/users/me/password', 'User', 204],
+  ['POST', '/users/', 'Admin', 201],
+  ['POST', '/users/{user_id}/verify', 'Admin', 204],
+  ['POST', '/users/{user_id}/revoke-admin', 'Admin', 204],
+  ['POST', '/users/keys/by-user/{user_id}', 'Admin', 200],
   ['POST', '/login/second-factor', 'None', 200],
   ['POST', '/login/passkey/options', 'None', 200],
   ['POST', '/login/passkey', 'None', 200],
@@ -178,7 +184,7 @@ test('422: the response to an empty JSON object is the documented example, on ev
     assert.deepEqual(response.json(), responses['422']?.content?.['application/json']?.examples?.['missing']?.value)
     tried++
   }
-  assert.equal(tried, 19)
+  assert.equal(tried, 23)
 })
 
 test('201: the documented example of a registration is accepted', async (t) => {

@@ -38,6 +38,27 @@ function sessionOf({ token }: Actor): string {
 const WRITES: Readonly<Record<string, Write>> = {
   'POST /logout/': { role: 'user', by: 'session', request: () => ({ url: '/logout/' }) },
   'DELETE /users/me': { role: 'user', request: ({ caller }) => ({ url: '/users/me', payload: { password: caller.password } }) },
+  'PUT /users/me': {
+    role: 'user',
+    request: () => ({ url: '/users/me', payload: { email: newEmail(), password: 'password of the thief' } }),
+  },
+  'POST /users/me/password': {
+    role: 'user',
+    request: ({ caller }) => ({
+      url: '/users/me/password',
+      payload: { current_password: caller.password, password: 'password of the thief' },
+    }),
+  },
+  'POST /users/': {
+    role: 'admin',
+    request: () => ({ url: '/users/', payload: { email: newEmail(), first_name: 'A', last_name: 'Thief', role: 'admin' } }),
+  },
+  'POST /users/{user_id}/revoke-admin': { role: 'admin', request: ({ boss }) => ({ url: `/users/${boss.id}/revoke-admin` }) },
+  'POST /users/{user_id}/verify': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/verify` }) },
+  'POST /users/keys/by-user/{user_id}': {
+    role: 'admin',
+    request: ({ other }) => ({ url: `/users/keys/by-user/${other.id}`, payload: { name: 'a way back in' } }),
+  },
   'PUT /users/{user_id}': {
     role: 'user',
     request: ({ caller }) => ({ url: `/users/${caller.id}`, payload: { email: newEmail(), password: 'password of the thief' } }),

@@ -143,6 +143,19 @@ export interface components {
       /** @description What went wrong, for people. */
       detail: string;
     };
+    /** @description One page of search results. */
+    FoundUsers: {
+      /** @description The users of this page, in order of id. */
+      items: components["schemas"]["User"][];
+      /** @description The number of users found. */
+      total: number;
+      /** @description The number of this page, from 1. */
+      page: number;
+      /** @description The maximum number of users on a page. */
+      size: number;
+      /** @description The number of pages; 0 if no user was found. */
+      pages: number;
+    };
     /** @description Who is calling, and with which credential. */
     Identity: {
       /** @description The id of a user. */
@@ -213,7 +226,7 @@ export interface components {
     NewApiKey: {
       /** @description What the key is for. Leading and trailing white space is removed. */
       name: string;
-      /** @description Labels that are stored with the key. They do not restrict it. Without this field, or with null, the key has none. */
+      /** @description Labels that are stored with the key. They do not restrict it. Where KEY_SCOPES is set, others are refused. Without this field, or with null, the key has none. */
       scopes?: string[] | null;
       /**
        * @description What the key may call: `full` everything that its owner may call, `read` only GET endpoints, `identify` only endpoints that say who is calling.
@@ -232,6 +245,65 @@ export interface components {
       name: string;
       /** @description What `PublicKeyCredential.toJSON()` returns in a browser. */
       credential: Record<string, never>;
+    };
+    /** @description The new password of an account. */
+    NewPassword: {
+      /**
+       * Format: password
+       * @description The new password, used exactly as it is sent.
+       */
+      password: string;
+    };
+    /** @description An account that an admin creates. */
+    NewUser: {
+      /**
+       * Format: email
+       * @description An e-mail address. Case does not matter.
+       */
+      email: string;
+      /** @description The first name. Leading and trailing white space is removed. */
+      first_name: string;
+      /** @description The last name. Leading and trailing white space is removed. */
+      last_name: string;
+      /**
+       * Format: password
+       * @description The password. Without it, nobody can log in until a reset sets one.
+       */
+      password?: string;
+      /**
+       * @description The role of the user.
+       * @enum {unknown}
+       */
+      role?: "user" | "admin";
+      /** @description Whether the e-mail address counts as verified. No mail is sent. */
+      verified?: boolean;
+    };
+    /** @description What users see of their own account. */
+    OwnAccount: {
+      /** @description The e-mail address. */
+      email: string;
+      /** @description The first name. */
+      first_name: string;
+      /** @description The last name. */
+      last_name: string;
+      /** @description The id of the user. Only with `details=true`, as all below. */
+      id?: number;
+      /**
+       * @description The role of the user.
+       * @enum {unknown}
+       */
+      role?: "user" | "admin";
+      /** @description Whether the user is banned. */
+      banned?: boolean;
+      /** @description Whether the e-mail address is verified. */
+      verified?: boolean;
+      /**
+       * Format: date-time
+       * @description When the account was created, in UTC.
+       */
+      created_at?: string;
+      /** @description Whether the user has codes of an app or a passkey. */
+      second_factor?: boolean;
     };
     /** @description A passkey of an account. */
     Passkey: {
@@ -266,6 +338,19 @@ export interface components {
     PasskeyQuestion: {
       /** @description The `challenge` of a login that needs a second step. */
       challenge?: string;
+    };
+    /** @description The current password of the caller and the new one. */
+    PasswordChange: {
+      /**
+       * Format: password
+       * @description The password of the account until now. An account without a password leaves it out.
+       */
+      current_password?: string;
+      /**
+       * Format: password
+       * @description The new password, used exactly as it is sent.
+       */
+      password: string;
     };
     /** @description The code of a reset link and the new password. */
     PasswordReset: {
@@ -409,6 +494,43 @@ export interface components {
       /** @description The content of a QR code for the app. */
       uri: string;
     };
+    /** @description A user, as admins see it. */
+    User: {
+      /** @description The e-mail address. */
+      email: string;
+      /** @description The first name. */
+      first_name: string;
+      /** @description The last name. */
+      last_name: string;
+      /** @description The id of a user. */
+      id: number;
+      /**
+       * @description The role of the user.
+       * @enum {unknown}
+       */
+      role: "user" | "admin";
+      /** @description Whether the user is banned. */
+      banned: boolean;
+      /** @description Whether the e-mail address is verified. */
+      verified: boolean;
+    };
+    /** @description Omitted fields keep their values. At least one field is required. */
+    UserEdit: {
+      /**
+       * Format: email
+       * @description An e-mail address. Case does not matter.
+       */
+      email?: string;
+      /**
+       * Format: password
+       * @description The new password, used exactly as it is sent.
+       */
+      password?: string;
+      /** @description The first name. Leading and trailing white space is removed. */
+      first_name?: string;
+      /** @description The last name. Leading and trailing white space is removed. */
+      last_name?: string;
+    };
     /** @description The request is invalid. Submitted values are never repeated. */
     ValidationError: {
       /** @description All validation issues of the body, or of the path or the query. */
@@ -438,6 +560,7 @@ export type ValidationIssue = Schemas['ValidationIssue']
 export type ServiceErrorCode =
   | 'bad_gateway'
   | 'bad_request'
+  | 'ban_self'
   | 'body_too_large'
   | 'confirmation_required'
   | 'email_taken'
@@ -454,6 +577,7 @@ export type ServiceErrorCode =
   | 'key_inactive'
   | 'key_invalid'
   | 'key_not_found'
+  | 'last_admin'
   | 'login_banned'
   | 'login_unverified'
   | 'method_not_allowed'
@@ -464,6 +588,7 @@ export type ServiceErrorCode =
   | 'passkey_not_found'
   | 'path_not_found'
   | 'request_timeout'
+  | 'revoke_last_admin'
   | 'second_factor_off'
   | 'second_factor_on'
   | 'second_factor_required'

@@ -1,12 +1,25 @@
+export {
+  type AdminClient,
+  type AdminClientOptions,
+  createAdminClient,
+  type FoundUsers,
+  type NewUser,
+  type User,
+  type UserCalls,
+  type UserEdit,
+  type UserKeyCalls,
+  type UserSearch,
+} from './admin/admin-client.ts'
 export type { ValidationIssue } from './api.ts'
+export type { Account, AccountCalls, PasswordChange, Profile } from './client/account.ts'
 export type { Authenticator, Mediation, PasskeyCredential } from './client/authenticator.ts'
+export type { Change, ChangeListener } from './client/changes.ts'
 export {
   type Client,
   type ClientOptions,
   type Credentials,
   createClient,
   type LoginResult,
-  type Profile,
   type Proof,
   type Registration,
   type SecondStep,

@@ -68,11 +68,10 @@ async function create(options: CreateOptions): Promise<void> {
   const password = await readPassword(options.password)
   const registrant = checkInput((check) => ({ ...checkProfile(check), password: checkPassword(check, password) }))
   await requireUnlisted(registrant.password, readConfig())
-  await withServices(async ({ registration, userAdministration }) => {
-    const id = await registration.create(OPERATOR, registrant, options.admin ? 'admin' : 'user')
-    const user = await userAdministration.find(id)
+  await withServices(async ({ registration }) => {
+    const user = await registration.create(OPERATOR, { ...registrant, role: options.admin ? 'admin' : 'user', verified: true })
     // Scripts read the id.
-    printResult(options, USER_FORMAT.json(user), isTerminal() ? `created ${userLabel(user)}` : String(id))
+    printResult(options, USER_FORMAT.json(user), isTerminal() ? `created ${userLabel(user)}` : String(user.id))
   })
 }
 

@@ -50,7 +50,7 @@ export async function runImport(file: string, given: ImportCommandOptions): Prom
     const blocklist = survey.plaintextCount > 0 ? await openBlocklist(config.passwordBlocklist) : undefined
     using rejects = createRejects(given.rejects)
     try {
-      const checkAll = { ...check, foreignKinds: await target.foreignKinds(survey.usersByKind) }
+      const checkAll = { ...check, keyScopes: config.keyScopes, foreignKinds: await target.foreignKinds(survey.usersByKind) }
       const run = { file, source, check: checkAll, options, isDryRun, total: survey.total, rejects, passwords, blocklist }
       report(await importFile({ services, rehearse }, run), given, survey.unread)
     } finally {

@@ -29,6 +29,8 @@ const FOR_OPERATORS: Readonly<Partial<Record<RefusalCode, string>>> = {
   session_not_found: 'there is no such session',
   email_taken: 'an account with this e-mail address already exists',
   last_admin: 'this is the last admin; make another account an admin first',
+  revoke_last_admin: 'this is the last admin; make another account an admin first',
+  unknown_scope: 'this scope does not exist; KEY_SCOPES lists those that do',
   too_many_keys: 'this account has 1,000 API keys, which is the maximum; delete one first',
 }
 

@@ -53,7 +53,7 @@ export function mailedTokenRefusal(observer: Observer, method: AuthMethod): (rea
 }
 
 /** For how long a session counts as confirmed. */
-export const CONFIRMED_FOR_MS = 10 * 60_000
+const CONFIRMED_FOR_MS = 10 * 60_000
 
 /** Whether the caller has opened or confirmed the session lately. A key never has. */
 export function isConfirmed({ confirmedAt = 0 }: Caller, now: number): boolean {

@@ -1,6 +1,7 @@
 import type { Caller } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Role } from '../../model/user.ts'
+import { isScopeToken } from '../values/limits.ts'
 
 /** What another service requires of a caller. */
 export type Requirements = {
@@ -23,9 +24,6 @@ export function requireIdentity(
   if (missing > 0) throw new Refusal('not_permitted', `the key lacks ${missing} of ${scopes.length} scopes`)
 }
 
-// A scope-token of RFC 6749, 3.3. A scope may be any text; only tokens can be listed in a string without ambiguity.
-const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/
-
 /** Who needs a second factor. */
 export type SecondFactorRule = 'optional' | 'admins' | 'everybody'
 
@@ -35,9 +33,9 @@ export function requireFactor(rule: SecondFactorRule, { secondFactor }: Caller, 
   if (isRequired && !secondFactor) throw new Refusal('second_factor_required')
 }
 
-/** The scopes as one string, separated by spaces. A scope that is not a scope-token of RFC 6749 is left out. */
+/** The scopes as one string, separated by spaces. A scope may be any text; one that is not a scope-token of RFC 6749 is left out. */
 export function scopeString(scopes: readonly string[]): string {
-  return scopes.filter((scope) => SCOPE_TOKEN.test(scope)).join(' ')
+  return scopes.filter(isScopeToken).join(' ')
 }
 
 /** The scopes that a string names. */

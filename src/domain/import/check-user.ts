@@ -4,7 +4,7 @@ import { kindOf, parseForeignHash } from '../../security/foreign/kinds.ts'
 import type { ForeignKinds } from '../../security/foreign/login-work.ts'
 import { isNativeHash, NO_PASSWORD } from '../../security/password.ts'
 import { emailKey, parseEmail } from '../values/email.ts'
-import { isPassword } from '../values/limits.ts'
+import { areKnownScopes, isPassword } from '../values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../values/text.ts'
 import { checkPasskeys, checkTotp } from './check-factors.ts'
 import { checkFields, checkList, checkParsed, checkShape, checkText } from './field-checks.ts'
@@ -24,6 +24,8 @@ import {
 export type CheckOptions = {
   /** Imports a user without a password if its hash cannot be taken over. */
   readonly withoutPasswords: boolean
+  /** The scopes that keys may have; without it, any. */
+  readonly keyScopes?: readonly string[] | undefined
   /** The kinds of foreign hashes that are accepted. Missing while the users of each kind are counted, before the import. */
   readonly foreignKinds?: ForeignKinds
 }
@@ -57,13 +59,14 @@ export function checkUser(record: UserFields, line: number, options: CheckOption
     ...checkSecret(record, options),
     totpSecret: checkTotp(record.totp),
     passkeyList: checkPasskeys(record.passkeys),
-    keys: checkList('keys', record.keys, MAX_KEYS).map((key, index) => checkKey(key, `keys[${index}]`)),
+    keys: checkList('keys', record.keys, MAX_KEYS).map((key, index) => checkKey(key, `keys[${index}]`, options)),
   }
 }
 
-function checkKey(value: unknown, name: string): ImportedKey {
+function checkKey(value: unknown, name: string, { keyScopes }: CheckOptions): ImportedKey {
   if (!isObject(value)) throw new Rejected(`${name}: should be an object`)
   const key = checkKeyFields(value, `${name}.`)
+  if (!areKnownScopes(key.scopes ?? [], keyScopes)) throw new Rejected(`${name}.scopes: each should be one of KEY_SCOPES`)
   return {
     ...key,
     id: key.id ?? randomUUID(),

@@ -22,6 +22,7 @@ import {
 import { findUserById } from '../../storage/repositories/users/user.repository.ts'
 import { requireReader } from '../changes/callers.ts'
 import { changedFields, type DomainParts } from '../changes/changes.ts'
+import { areKnownScopes } from '../values/limits.ts'
 
 /** The access is `full` if it is left out. */
 export type NewApiKey = Pick<ApiKey, 'name' | 'scopes' | 'expiresAt'> & { readonly access?: KeyAccess | undefined }
@@ -38,10 +39,12 @@ const LIST_PAGE_SIZE = 50
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   /** The prefix of new secrets. */
   readonly keyPrefix: string
+  /** The scopes that new keys may have; without it, any. */
+  readonly keyScopes?: readonly string[] | undefined
 }
 
 /** A key belongs to one user. For every other caller except admins it does not exist. */
-export function createApiKeys({ reads, changes, now, keyPrefix }: Parts) {
+export function createApiKeys({ reads, changes, now, keyPrefix, keyScopes }: Parts) {
   async function* pagesFrom({ caller }: Actor | Operator, userId: number, first: ApiKeyPage): AsyncIterable<readonly ApiKey[]> {
     for (let page = first; page.keys.length > 0; page = await listApiKeysAfter(reads, userId, page.last, LIST_PAGE_SIZE)) {
       yield page.keys.map((key) => withCurrentRetirement(key, now()))
@@ -64,6 +67,7 @@ export function createApiKeys({ reads, changes, now, keyPrefix }: Parts) {
     async create(by: Actor | Operator, userId: number, given: NewApiKey): Promise<KeyWithSecret> {
       const { name, scopes, access = 'full', expiresAt } = given
       requireFuture(expiresAt)
+      if (!areKnownScopes(scopes, keyScopes)) throw new Refusal('unknown_scope')
       const { secret, hash, prefix } = createSecret(keyPrefix)
       const key: ApiKey = { id: randomUUID(), name, createdAt: now(), isActive: true, scopes, access, expiresAt, prefix }
       await changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {

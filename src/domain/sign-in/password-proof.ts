@@ -65,6 +65,13 @@ export function createPasswordProof({ reads, passwords, observer, noteFailedLogi
   }
 }
 
+/** Refuses a change inside its transaction if the account has got another password since the proof. */
+export function requireSamePassword(proven: Pick<UserSecrets, 'passwordHash'>): (account: Account) => void {
+  return ({ id, passwordHash }) => {
+    if (passwordHash !== proven.passwordHash) throw new Refusal('wrong_credentials', `the password of user ${id} changed meanwhile`)
+  }
+}
+
 /** Lets the hashes of other systems that accounts have be measured before the first login, which would have to wait for it. */
 export async function meetForeignHashes({ reads, passwords }: Pick<DomainParts, 'reads' | 'passwords'>): Promise<void> {
   // During an outage of the database, the first login meets them.

@@ -1,11 +1,10 @@
 import type { Actor, Operator, Origin } from '../../model/caller.ts'
-import type { Role } from '../../model/user.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { findUserById, markVerified } from '../../storage/repositories/users/user.repository.ts'
 import { mailedTokenRefusal, readToken } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { openSession } from '../sessions/sessions.service.ts'
-import { addAccount, createUser, type Registrant } from '../users/user-creation.ts'
+import { addAccount, createUser, type NewAccount, type Registrant } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 
 export type Registration = ReturnType<typeof createRegistration>
@@ -37,8 +36,7 @@ export function createRegistration(parts: Omit<DomainParts, 'lists'>) {
       ),
     /** The same without a session, for somebody who signs in later. */
     signUp: (origin: Origin, registrant: Registrant) => add(origin, registrant, async () => undefined),
-    /** Creates a verified account for an operator or an admin. Returns its id. */
-    create: (by: Actor | Operator, registrant: Registrant, role: Role) => createUser(parts, by, registrant, role),
+    create: (by: Actor | Operator, account: NewAccount) => createUser(parts, by, account),
     async verify(origin: Origin, token: string): Promise<void> {
       const { userId, version } = readToken(tokens, observer, token, 'verify', 'verify_email')
       const user = await findUserById(reads, userId)

@@ -1,10 +1,9 @@
 import type { Actor } from '../../model/caller.ts'
-import { Refusal } from '../../model/refusal.ts'
 import { requireReader } from '../changes/callers.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
 import { removeAccount } from '../users/user-administration.service.ts'
-import type { PasswordProof } from './password-proof.ts'
+import { type PasswordProof, requireSamePassword } from './password-proof.ts'
 
 export type SelfDeletion = ReturnType<typeof createSelfDeletion>
 
@@ -18,14 +17,7 @@ export function createSelfDeletion({ reads, changes, now, proof }: Parts) {
       // Hashing is expensive: nothing is hashed for a caller whose access has ended.
       await requireReader(reads, actor.caller, now(), userId)
       const proven = await limiter.attempt(email, actor.origin, () => proof.ofCaller(actor, password))
-      await removeAccount(changes, actor, {
-        userId,
-        allowed: 'owner',
-        check({ passwordHash }) {
-          if (passwordHash !== proven.passwordHash)
-            throw new Refusal('wrong_credentials', `the password of user ${userId} changed meanwhile`)
-        },
-      })
+      await removeAccount(changes, actor, { userId, allowed: 'owner', check: requireSamePassword(proven) })
     },
   }
 }

@@ -91,7 +91,9 @@ export function createUserAdministration({ reads, lists, changes, now, onMailQue
     revokeAdmin: (by: Actor | Operator, userId: number) =>
       changeAdmins(by, userId, async (tx, target) => {
         if (target.role !== 'admin') return
-        if (!(await hasOtherAdmin(tx, userId))) throw new Refusal('last_admin')
+        // An admin who gives up the own role is not there to unban the other admins.
+        const isOwn = by.caller !== 'operator' && by.caller.user.id === userId
+        if (!(await (isOwn ? hasOtherActiveAdmin : hasOtherAdmin)(tx, userId))) throw new Refusal('revoke_last_admin')
         if (await setRole(tx, userId, 'user')) tx.record({ kind: 'user.demoted', target: userId })
       }),
     /** Deletes in batches; calls `onProgress` with the number of deleted rows after each batch but the last. */

@@ -1,21 +1,29 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { Profile, Role } from '../../model/user.ts'
+import type { Profile, Role, User } from '../../model/user.ts'
+import { NO_PASSWORD } from '../../security/password.ts'
 import { insertUser, type NewUser } from '../../storage/repositories/users/user.repository.ts'
 import { type ChangeTransaction, changeAsAdmin, type DomainParts } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
 
 export type Registrant = Profile & { readonly password: string }
 
-/** Creates a verified account for an operator or an admin. Returns its id. */
+/** An account that an operator or an admin creates. Nobody can log in to one without a password until a reset sets one. */
+export type NewAccount = Profile & {
+  readonly password?: string | undefined
+  readonly role: Role
+  readonly verified: boolean
+}
+
+/** Creates an account for an operator or an admin. */
 export async function createUser(
   { changes, passwords, now }: Pick<DomainParts, 'changes' | 'passwords' | 'now'>,
   by: Actor | Operator,
-  { password, ...profile }: Registrant,
-  role: Role,
-): Promise<number> {
-  const passwordHash = await passwords.hash(password, by.origin.signal)
-  return changeAsAdmin(changes, by, (tx) => addAccount(tx, { ...profile, passwordHash, role, verified: true, createdAt: now() }))
+  { password, ...account }: NewAccount,
+): Promise<User> {
+  const passwordHash = password === undefined ? NO_PASSWORD : await passwords.hash(password, by.origin.signal)
+  const id = await changeAsAdmin(changes, by, (tx) => addAccount(tx, { ...account, passwordHash, createdAt: now() }))
+  return { id, ...account, banned: false }
 }
 
 /** Inserts an account and records its events. Returns its id; refuses an address that is taken. */

@@ -1,8 +1,8 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { Profile, User, UserSecrets } from '../../model/user.ts'
+import type { OwnAccount, Profile, User, UserSecrets } from '../../model/user.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
-import { findUserById, updateUser } from '../../storage/repositories/users/user.repository.ts'
+import { findOwnAccount, findUserById, updateUser } from '../../storage/repositories/users/user.repository.ts'
 import { foundUser, isConfirmed, requireReader } from '../changes/callers.ts'
 import { type ChangeTransaction, changedFields, type DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
@@ -22,6 +22,9 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now' | 'toke
 /** The last step of a change, in its transaction. */
 type Finish<Result> = (tx: ChangeTransaction, user: User) => Promise<Result>
 
+/** Refuses a change inside its transaction. */
+type Check = (account: User & UserSecrets) => void
+
 const unchanged: Finish<User> = async (_tx, user) => user
 
 /** The changes that users may make to their own accounts, and an admin or an operator to any account. */
@@ -39,14 +42,23 @@ export function createUsers({ reads, changes, passwords, now, tokens, limiter, o
       throw new Refusal('confirmation_required')
   }
 
-  async function change<Result>(editor: Actor | Operator, userId: number, edit: Edit, finish: Finish<Result>): Promise<Result> {
+  async function change<Result>(
+    editor: Actor | Operator,
+    userId: number,
+    edit: Edit,
+    finish: Finish<Result>,
+    check: Check = () => undefined,
+  ): Promise<Result> {
     const { password, ...profile } = edit
     // Hashing is expensive: nothing is hashed for a caller who may not edit, or for a user who does not exist.
     const passwordHash = password === undefined ? undefined : await passwords.hash(password, editor.origin.signal)
     const address = profile.email === undefined ? undefined : emailKey(profile.email)
     const changed = changedFields(profile)
     const toAccount = <Done>(work: (tx: ChangeTransaction) => Promise<Done>) =>
-      changes.toAccount(editor, { userId, allowed: 'owner' }, work)
+      changes.toAccount(editor, { userId, allowed: 'owner' }, (tx, account) => {
+        check(account)
+        return work(tx)
+      })
     if (passwordHash !== undefined) await trimSessions(reads, toAccount, userId, ownSession(editor, userId))
     const changing = toAccount(async (tx) => {
       const user = foundUser(await updateUser(tx, userId, { ...profile, emailKey: address, passwordHash }))
@@ -69,6 +81,8 @@ export function createUsers({ reads, changes, passwords, now, tokens, limiter, o
 
   return {
     edit,
+    /** An account with what its owner may know besides the profile. */
+    details: async (userId: number): Promise<OwnAccount> => foundUser(await findOwnAccount(reads, userId)),
     /** Like `edit`, but a new address takes effect when the link that is mailed to it is opened. Returns the account with its present address. */
     async editAndConfirm(editor: Actor | Operator, userId: number, { email, ...others }: Edit): Promise<User> {
       const account = await requireEditable(editor, userId)
@@ -86,6 +100,10 @@ export function createUsers({ reads, changes, passwords, now, tokens, limiter, o
     },
     async changePassword(editor: Actor | Operator, userId: number, password: string): Promise<void> {
       await edit(editor, userId, { password })
+    },
+    /** A new password in place of the one that was compared. */
+    async replacePassword(actor: Actor, password: string, check: Check): Promise<void> {
+      await change(actor, actor.caller.user.id, { password }, unchanged, check)
     },
     /**
      * A new password that users choose for themselves on the web pages. Ends every session of the account, also the caller's own, and opens

@@ -35,3 +35,15 @@ export function isScope(text: string): boolean {
 
 /** Of one account. */
 export const MAX_PASSKEYS = 20
+
+// A scope-token of RFC 6749, 3.3: it can be named among others in one string.
+const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+
+export function isScopeToken(text: string): boolean {
+  return SCOPE_TOKEN.test(text)
+}
+
+/** Whether the service knows these scopes. Where the settings list none, it knows all of them. */
+export function areKnownScopes(scopes: readonly string[], known: readonly string[] | undefined): boolean {
+  return known === undefined || scopes.every((scope) => known.includes(scope))
+}

@@ -48,7 +48,7 @@ const ROWS = {
   wrong_credentials: row(
     400,
     'Wrong email or password',
-    'login with an unknown address or a wrong password, or `DELETE /users/me` with a wrong password',
+    'login with an unknown address or a wrong password, or `DELETE /users/me` or `POST /users/me/password` with a wrong password',
   ),
   login_banned: row(401, 'This User is banned', 'login with the right password to a banned account', NO_CREDENTIAL),
   login_unverified: row(
@@ -89,6 +89,11 @@ const ROWS = {
   passkey_not_found: row(404, 'Passkey not found', 'there is no such passkey, or it belongs to another user'),
   ban_self: row(400, 'You cannot ban yourself', 'an admin bans their own account'),
   last_admin: row(400, 'Cannot delete the last admin user', 'the account to delete is the only admin'),
+  revoke_last_admin: row(
+    400,
+    'Cannot revoke the last admin',
+    'the account whose role is revoked is the only admin, or revokes its own and no other admin can log in',
+  ),
   no_session: row(400, 'Only a session can be logged out', 'logout with an API key'),
   too_many_keys: row(400, 'Too many API keys', 'the user already has 1,000 keys'),
   no_key: row(400, 'Only an API key can revoke itself', '`DELETE /auth/key` with a session'),
@@ -140,4 +145,5 @@ export const ANSWERS = {
   passkey_refused: { ...CODED.invalid_passkey, status: 401 },
   // The field is invalid, although only the clock of the service shows it.
   expiry_in_past: { ...CODED.invalid_request, detail: [{ loc: ['body', 'expires_at'], ...MESSAGES.instantInPast }] },
+  unknown_scope: { ...CODED.invalid_request, detail: [{ loc: ['body', 'scopes'], ...MESSAGES.unknownScope }] },
 } as const satisfies Readonly<Record<RefusalCode | ErrorCode, Answer>>

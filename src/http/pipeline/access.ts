@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { CONFIRMED_FOR_MS } from '../../domain/changes/callers.ts'
+import { isConfirmed } from '../../domain/changes/callers.ts'
 import type { Authentication } from '../../domain/identity/authentication.service.ts'
 import { requireFactor, type SecondFactorRule } from '../../domain/identity/requirements.ts'
 import type { KeyAccess } from '../../model/api-key.ts'
@@ -62,8 +62,7 @@ export function createGuards(authentication: Authentication, readCookie: ReadCoo
 /** Refuses a session that was neither opened nor confirmed lately (403). */
 export function requireConfirmation(now: () => number): Hook {
   return ({ caller }, _reply, done) => {
-    const isRecent = now() - (caller.confirmedAt ?? 0) < CONFIRMED_FOR_MS
-    done(isRecent ? undefined : new Refusal('confirmation_required'))
+    done(isConfirmed(caller, now()) ? undefined : new Refusal('confirmation_required'))
   }
 }
 

@@ -41,6 +41,7 @@ export const MESSAGES = {
   contentType: { type: 'model_attributes_type', msg: 'Input should be a JSON object, sent with Content-Type: application/json' },
   email: { type: 'value_error', msg: 'value is not a valid email address' },
   listedPassword: { type: 'value_error', msg: 'This password is on a list of breached passwords' },
+  unknownScope: { type: 'value_error', msg: 'This scope does not exist' },
   forbiddenCharacter: { type: 'value_error', msg: 'Value error, control characters and lone surrogates are not allowed' },
   undecodable: { type: 'value_error', msg: 'Value error, the text should be percent-encoded UTF-8' },
   tooManyParameters: { type: 'value_error', msg: `Value error, there should be at most ${MAX_PARAMETERS} parameters` },

@@ -268,6 +268,26 @@ test('a user with a key of another account is rejected, and the keys of the othe
   )
 })
 
+test('with KEY_SCOPES, a key with another scope is refused on the command line and rejected in an import', async (t) => {
+  const line = await commandLine(t)
+  const key = { id: 'key-1', name: 'ci', key_hash: 'a'.repeat(64) }
+  const file = writeLines(
+    t,
+    { email: 'ada@example.com', keys: [{ ...key, scopes: ['read'] }] },
+    { email: 'bob@example.com', keys: [{ ...key, id: 'key-2', key_hash: 'b'.repeat(64), scopes: ['read', 'delete'] }] },
+  )
+  const settings = { KEY_SCOPES: 'read,write' }
+  const imported = await line.run(['user', 'import', file, '--from', 'latchkey'], '', settings)
+  assert.deepEqual(
+    [imported.code, imported.stdout, imported.stderr],
+    [1, counts(2, 1, 0, 0, 1), 'latchkey: line 2: keys[0].scopes: each should be one of KEY_SCOPES\n'],
+  )
+  const create = (scope: string) => line.run(['key', 'create', 'ada@example.com', '--name', 'x', '--scope', scope], '', settings)
+  const other = await create('delete')
+  assert.deepEqual([other.code, other.stderr], [1, 'latchkey: this scope does not exist; KEY_SCOPES lists those that do\n'])
+  assert.equal((await create('write')).code, 0)
+})
+
 test('a plaintext password that is on the list of PASSWORD_BLOCKLIST is rejected, or left out with --without-passwords', async (t) => {
   const line = await commandLine(t)
   const listed = { email: 'ada@example.com', password: 'iloveyou123' }

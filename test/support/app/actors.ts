@@ -49,8 +49,16 @@ export const visitor = { headers: {} } as const
 
 async function actor({ db, clock, services }: TestApp, role: Role, { verified = true, ...given }: ActorOptions): Promise<Actor> {
   const email = `${role}-${randomBytes(6).toString('hex')}@example.com`
-  const registrant = { email, password: 'correct horse battery', firstName: 'Mia', lastName: 'Muster', ...given }
-  const id = await services.registration.create(OPERATOR, registrant, 'user')
+  const registrant = {
+    email,
+    password: 'correct horse battery',
+    firstName: 'Mia',
+    lastName: 'Muster',
+    ...given,
+    role: 'user',
+    verified: true,
+  } as const
+  const { id } = await services.registration.create(OPERATOR, registrant)
   // Without an event, so that the trail of a test has one for each actor.
   if (role === 'admin') await db.run(MAKE_ADMIN, id)
   if (!verified) await db.run(UNVERIFY, id)

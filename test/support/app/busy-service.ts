@@ -48,7 +48,8 @@ export async function startBusyService(t: TestContext, env: Readonly<Record<stri
   const ids: number[] = []
   for (const [place] of PEOPLE.slice(2).entries()) {
     clock.advance({ hours: ((place * 7) % 13) * HOURS_PER_STEP })
-    ids.push(await services.registration.create(OPERATOR, person(place + 2), place === 4 ? 'admin' : 'user'))
+    const role = place === 4 ? 'admin' : 'user'
+    ids.push((await services.registration.create(OPERATOR, { ...person(place + 2), role, verified: true })).id)
     if (place % 9 === 5) await services.userAdministration.ban(OPERATOR, ids.at(-1) ?? 0)
     if (place % 6 === 3) await db.run(UNVERIFY, ids.at(-1) ?? 0)
     if (place % 3 === 0 && place % 9 !== 3)

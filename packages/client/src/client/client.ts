@@ -1,12 +1,15 @@
 import type { Schemas } from '../api.ts'
 import { LatchkeyError } from '../error.ts'
-import { bodyOf, type CallOptions, type Fetch, reach, withoutSlash } from '../http.ts'
-import { type Camel, toCamel, toSnake } from '../names.ts'
+import { bodyOf, type CallOptions, type Fetch, withoutSlash } from '../http.ts'
+import { type Camel, toCamel } from '../names.ts'
+import { type AccountCalls, accountCalls } from './account.ts'
 import { type Authenticator, inBrowser, type PasskeyCredential } from './authenticator.ts'
 import type { Begin, Call } from './call.ts'
+import { type ChangeListener, watched } from './changes.ts'
 import { createFetch } from './fetch.ts'
 import { type ApiKeyCalls, keyCalls } from './keys.ts'
 import { type PasskeyCalls, passkeyCalls } from './passkeys.ts'
+import { sendTo } from './request.ts'
 import { type SecondFactorCalls, secondFactorCalls } from './second-factor.ts'
 import { createSession } from './session.ts'
 import { type SessionCalls, sessionCalls } from './sessions.ts'
@@ -24,7 +27,6 @@ export type ClientOptions = {
   readonly now?: (() => number) | undefined
 }
 
-export type Profile = Camel<Schemas['Profile']>
 export type Registration = Camel<Schemas['Registration']>
 export type Credentials = Schemas['Login']
 
@@ -38,7 +40,7 @@ export type SecondStep = { readonly kind: 'secondStep' } & Readonly<Required<Pic
 /** What shows who is calling. A code of the app, a recovery code or a passkey also gives the session its second factor. */
 export type Proof = { readonly password: string } | { readonly code: string } | { readonly passkey: PasskeyCredential }
 
-export type Client = {
+export type Client = AccountCalls & {
   /** Creates an account. Its tokens are stored; they work as soon as the address is verified. */
   register(account: Registration, options?: CallOptions): Promise<void>
   /**
@@ -56,8 +58,11 @@ export type Client = {
   forgotPassword(email: string, options?: CallOptions): Promise<void>
   /** Sets a new password with the `code` of the link in the mail. It ends all sessions of the account. */
   resetPassword(reset: { readonly code: string; readonly password: string }, options?: CallOptions): Promise<void>
-  /** The user who is logged in. */
-  me(options?: CallOptions): Promise<Profile>
+  /**
+   * Calls the listener after somebody has logged in or out with this client, its session has ended, or it has changed the account. Returns
+   * the function that removes the listener.
+   */
+  onChange(listener: ChangeListener): () => void
   readonly keys: ApiKeyCalls
   readonly sessions: SessionCalls
   readonly secondFactor: SecondFactorCalls
@@ -72,23 +77,17 @@ export type Client = {
 }
 
 export function createClient(options: ClientOptions): Client {
-  const { url, storage = inMemory(), fetch = globalThis.fetch, authenticator = inBrowser, now = Date.now } = options
+  const { url, storage: kept = inMemory(), fetch = globalThis.fetch, authenticator = inBrowser, now = Date.now } = options
   const base = withoutSlash(url)
+  const { storage, report, onChange } = watched(kept)
   // A browser refuses to call its own `fetch` as a method of another object.
   const send: Fetch = (input, init) => fetch(input, init)
 
   function attempt(method: string, path: string, fields: object | undefined, options: CallOptions) {
-    return (token?: string) =>
-      reach(send, base + path, {
-        method,
-        headers: {
-          accept: 'application/json',
-          ...(fields && { 'content-type': 'application/json' }),
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        },
-        ...(fields && { body: JSON.stringify(toSnake(fields)) }),
-        ...(options.signal && { signal: options.signal }),
-      })
+    return (token?: string) => {
+      const credential: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+      return sendTo(send, base, { method, path, fields, credential }, options)
+    }
   }
 
   const callPublic: Call = async (method, path, fields, options = {}) =>
@@ -158,7 +157,8 @@ export function createClient(options: ClientOptions): Client {
     async resetPassword({ code, password }, options) {
       await callPublic('POST', '/reset-password/', { code, newPassword: password }, options)
     },
-    me: async (options) => (await call('GET', '/users/me', undefined, options)) as Profile,
+    ...accountCalls(call, storage, report),
+    onChange,
     keys: keyCalls(call),
     sessions: sessionCalls(call),
     secondFactor: secondFactorCalls(call, begin),

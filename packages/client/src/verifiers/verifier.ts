@@ -50,6 +50,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
 }
 
+// No token has this form.
+const BEARER_KEY = /^bearer +([a-z0-9]{2,16}_[\w-]{49})$/i
+
+/** An API key may also come as a bearer token, as clients of other products send theirs. */
 function credentialsOf(headers: HeaderSource): Headers {
   const credentials = new Headers()
   for (const name of ['authorization', 'x-api-key']) {
@@ -61,6 +65,11 @@ function credentialsOf(headers: HeaderSource): Headers {
       // A value that no header can have.
       throw refusal('not_authenticated')
     }
+  }
+  const [, key] = BEARER_KEY.exec(credentials.get('authorization') ?? '') ?? []
+  if (key !== undefined) {
+    credentials.delete('authorization')
+    credentials.set('x-api-key', key)
   }
   if ([...credentials].length === 0) throw refusal('not_authenticated')
   return credentials

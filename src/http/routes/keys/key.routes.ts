@@ -17,6 +17,8 @@ import {
   keyView,
   NewKeyBody,
   NewKeyView,
+  newKey,
+  newKeyView,
   RotationBody,
   UserKeyPath,
 } from './key.schemas.ts'
@@ -42,11 +44,7 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     querystring: DetailsQuery,
     body: NewKeyBody,
     response: { 200: described(NewKeyView, 'The key, with its secret.'), refuses: ['too_many_keys', 'user_not_found'] },
-    handle: async ({ actor, caller, query, body }) => {
-      const { name, scopes, access, expires_at } = body
-      const key = await apiKeys.create(actor, caller.user.id, { name, scopes: scopes ?? [], access, expiresAt: expires_at ?? undefined })
-      return { ...keyView(key, query), key: key.secret }
-    },
+    handle: async ({ actor, caller, query, body }) => newKeyView(await apiKeys.create(actor, caller.user.id, newKey(body)), query),
   })
 
   api.get('/users/keys/:key_id', {
@@ -96,6 +94,18 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     response: { 200: described(KeysView, 'The keys of the user.'), refuses: ['user_not_found'] },
     handle: async ({ actor, params, query }, reply) =>
       sendList(reply, await apiKeys.list(actor, params.user_id), (key) => keyView(key, query)),
+  })
+
+  ofUsers.post('/users/keys/by-user/:user_id', {
+    config: { access: 'admin', acceptedKeys: 'full', writes: true },
+    operationId: 'createApiKeyOfUser',
+    summary: 'Create a key for a user',
+    description: 'The key acts as this user. The response contains the secret, which is never shown again.',
+    params: UserPath,
+    querystring: DetailsQuery,
+    body: NewKeyBody,
+    response: { 200: described(NewKeyView, 'The key, with its secret.'), refuses: ['too_many_keys', 'user_not_found'] },
+    handle: async ({ actor, params, query, body }) => newKeyView(await apiKeys.create(actor, params.user_id, newKey(body)), query),
   })
 
   ofUsers.patch('/users/keys/by-user/:user_id/:key_id', {
@@ -168,10 +178,8 @@ export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: Leake
     querystring: DetailsQuery,
     body: RotationBody,
     response: { 200: described(NewKeyView, 'The key, with its new secret.'), refuses: ['user_not_found', 'key_not_found'] },
-    handle: async ({ actor, caller, params, query, body }) => {
-      const key = await apiKeys.rotate(actor, caller.user.id, params.key_id, body.overlap_seconds)
-      return { ...keyView(key, query), key: key.secret }
-    },
+    handle: async ({ actor, caller, params, query, body }) =>
+      newKeyView(await apiKeys.rotate(actor, caller.user.id, params.key_id, body.overlap_seconds), query),
   })
 
   api.delete('/auth/key', {

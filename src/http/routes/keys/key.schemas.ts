@@ -1,3 +1,4 @@
+import type { KeyWithSecret, NewApiKey } from '../../../domain/keys/keys.service.ts'
 import { MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { type ApiKey, type ApiKeyChanges, KEY, KEY_VIEW, type KeyAccess } from '../../../model/api-key.ts'
 import { defaulted, flag, instant, integer, nameField, type Static, Type, text } from '../../validation/schema.ts'
@@ -34,7 +35,8 @@ export const NewKeyBody = Type.Object(
         maxItems: MAX_SCOPES,
         nullable: true,
         default: [],
-        description: 'Labels that are stored with the key. They do not restrict it. Without this field, or with null, the key has none.',
+        description:
+          'Labels that are stored with the key. They do not restrict it. Where KEY_SCOPES is set, others are refused. Without this field, or with null, the key has none.',
         examples: [['reports']],
       }),
     ),
@@ -113,6 +115,10 @@ export const NewKeyView = Type.Object(
   { title: 'ApiKeyWithSecret', description: 'A key with a new secret.' },
 )
 
+export function newKey({ name, scopes, access, expires_at }: Static<typeof NewKeyBody>): NewApiKey {
+  return { name, scopes: scopes ?? [], access, expiresAt: expires_at ?? undefined }
+}
+
 export function keyChanges({ name, is_active, expires_at }: Static<typeof KeyChangesBody>): ApiKeyChanges {
   return { name, isActive: is_active, expiresAt: expires_at }
 }
@@ -120,4 +126,8 @@ export function keyChanges({ name, is_active, expires_at }: Static<typeof KeyCha
 /** The view of a key; with details, the fields beyond the specified ones too. */
 export function keyView(key: ApiKey, { details }: Static<typeof DetailsQuery>): Static<typeof KeyView> {
   return (details ? KEY : KEY_VIEW).toJson(key)
+}
+
+export function newKeyView(key: KeyWithSecret, query: Static<typeof DetailsQuery>): Static<typeof NewKeyView> {
+  return { ...keyView(key, query), key: key.secret }
 }

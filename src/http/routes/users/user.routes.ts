@@ -1,14 +1,18 @@
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
+import type { PasswordChange } from '../../../domain/sign-in/password-change.service.ts'
+import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
 import type { EmailChanges } from '../../../domain/users/email-changes.service.ts'
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { Users } from '../../../domain/users/users.service.ts'
+import type { Actor } from '../../../model/caller.ts'
 import type { Html } from '../../../shared/html.ts'
 import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/errors.ts'
 import { described, Empty } from '../../answers/replies.ts'
 import { sendList } from '../../answers/serialize.ts'
 import type { App } from '../../pipeline/declarations.ts'
+import type { Static } from '../../validation/schema.ts'
 import { messageOf } from '../../web/site/messages.ts'
 import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
@@ -17,8 +21,13 @@ import {
   EditBody,
   FoundUsersView,
   foundUsersView,
+  NewUserBody,
+  OwnAccountQuery,
+  OwnAccountView,
   OwnPasswordBody,
+  ownAccountView,
   PasswordBody,
+  PasswordChangeBody,
   ProfileView,
   profileView,
   SearchQuery,
@@ -26,39 +35,72 @@ import {
   UserOrUsersView,
   UserPath,
   UserQuery,
+  UserView,
   userView,
 } from './user.schemas.ts'
 
+type UserParts = { readonly users: Users; readonly passwordChange: PasswordChange; readonly limiter: Limiter }
+
+const EDIT_TEXT =
+  'A new e-mail address takes effect at once and counts as verified or, with CONFIRM_EMAIL_CHANGES, once the link that is mailed to it is opened: until then the response has the present address. A new password ends all other sessions of the account.'
+const EDIT_RESPONSE = {
+  200: described(ProfileView, 'The updated account.'),
+  refuses: ['email_taken', 'confirmation_required', 'user_not_found', 429],
+} as const
+
 /** The routes for the account of the caller. `confirmsEmail`: a new address takes effect when the link that is mailed to it is opened. */
-export function userRoutes(app: App, users: Users, { confirmsEmail }: { readonly confirmsEmail: boolean }): void {
+export function userRoutes(
+  app: App,
+  { users, passwordChange, limiter }: UserParts,
+  { confirmsEmail }: { readonly confirmsEmail: boolean },
+): void {
   const api = createApiRoutes(app, 'Users')
-  const edit = confirmsEmail ? users.editAndConfirm : users.edit
+
+  async function edit(actor: Actor, userId: number, { email, password, first_name, last_name }: Static<typeof EditBody>) {
+    const changed = { email, password, firstName: first_name, lastName: last_name }
+    return profileView(await (confirmsEmail ? users.editAndConfirm : users.edit)(actor, userId, changed))
+  }
 
   api.get('/users/me', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true, worksWithoutFactor: true },
     operationId: 'getOwnProfile',
     summary: 'Get your own account',
     description: 'The account that the token or the API key belongs to.',
-    response: { 200: described(ProfileView, 'Your account.') },
-    handle: async (request) => profileView(request.caller.user),
+    querystring: OwnAccountQuery,
+    response: { 200: described(OwnAccountView, 'Your account.'), refuses: ['user_not_found'] },
+    handle: async ({ caller, query }) => (query.details ? ownAccountView(await users.details(caller.user.id)) : profileView(caller.user)),
+  })
+
+  api.put('/users/me', {
+    config: { access: 'user', acceptedKeys: 'full', writes: true },
+    operationId: 'editOwnAccount',
+    summary: 'Edit your own account',
+    description: EDIT_TEXT,
+    body: EditBody,
+    response: EDIT_RESPONSE,
+    handle: ({ actor, caller, body }) => edit(actor, caller.user.id, body),
+  })
+
+  api.post('/users/me/password', {
+    config: { access: 'user', acceptedKeys: 'full', writes: true },
+    operationId: 'changeOwnPassword',
+    summary: 'Change your own password',
+    description:
+      'All other sessions of the account end; its API keys stay valid. A wrong current password counts like a failed login. An account without a password leaves `current_password` out, and its session has to be opened or confirmed within the last ten minutes.',
+    body: PasswordChangeBody,
+    response: { 204: Empty, refuses: ['wrong_credentials', 'confirmation_required', 'user_not_found', 429] },
+    handle: ({ actor, body }) => passwordChange.change(actor, { current: body.current_password, password: body.password }, limiter),
   })
 
   api.put('/users/:user_id', {
     config: { access: 'self', acceptedKeys: 'full', writes: true },
     operationId: 'editUser',
     summary: 'Edit an account',
-    description:
-      'A new e-mail address takes effect at once and counts as verified or, with CONFIRM_EMAIL_CHANGES, once the link that is mailed to it is opened: until then the response has the present address. A new password ends all other sessions of the account.',
+    description: EDIT_TEXT,
     params: UserPath,
     body: EditBody,
-    response: {
-      200: described(ProfileView, 'The updated account.'),
-      refuses: ['email_taken', 'confirmation_required', 'user_not_found', 429],
-    },
-    handle: async ({ actor, params, body }) => {
-      const { email, password, first_name, last_name } = body
-      return profileView(await edit(actor, params.user_id, { email, password, firstName: first_name, lastName: last_name }))
-    },
+    response: EDIT_RESPONSE,
+    handle: ({ actor, params, body }) => edit(actor, params.user_id, body),
   })
 
   api.post('/users/:user_id/password', {
@@ -130,7 +172,7 @@ export function selfDeletionRoutes(app: App, selfDeletion: SelfDeletion, limiter
 }
 
 /** Account management for admins. */
-export function userAdministrationRoutes(app: App, administration: UserAdministration): void {
+export function userAdministrationRoutes(app: App, administration: UserAdministration, registration: Registration): void {
   const api = createApiRoutes(app, 'User administration')
   api.get('/users/', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
@@ -142,6 +184,21 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     handle: async ({ actor, query }, reply) => {
       if (query.user_id !== undefined) return userView(await administration.find(query.user_id))
       return sendList(reply, administration.list(actor), userView)
+    },
+  })
+
+  api.post('/users/', {
+    config: { access: 'admin', acceptedKeys: 'full', writes: true },
+    operationId: 'createUser',
+    summary: 'Create a user',
+    description:
+      'For a back end that manages accounts. No mail is sent. Without a password, nobody can log in until one is set by `POST /forgot-password/` and the link in its mail.',
+    body: NewUserBody,
+    response: { 201: described(UserView, 'The new user.'), refuses: ['email_taken'] },
+    handle: async ({ actor, body }, reply) => {
+      const { first_name, last_name, ...account } = body
+      reply.code(201)
+      return userView(await registration.create(actor, { ...account, firstName: first_name, lastName: last_name }))
     },
   })
 
@@ -162,10 +219,30 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
     operationId: 'makeAdmin',
     summary: 'Make a user an admin',
-    description: 'This cannot be undone over HTTP.',
+    description: 'The role applies to the very next request.',
     params: UserPath,
     response: { 204: Empty, refuses: ['user_not_found'] },
     handle: ({ actor, params }) => administration.makeAdmin(actor, params.user_id),
+  })
+
+  api.post('/users/:user_id/revoke-admin', {
+    config: { access: 'admin', acceptedKeys: 'full', writes: true },
+    operationId: 'revokeAdmin',
+    summary: 'Revoke the admin role of a user',
+    description: 'Takes effect with the next request. The last admin keeps the role. A user who is not an admin stays as they are.',
+    params: UserPath,
+    response: { 204: Empty, refuses: ['revoke_last_admin', 'user_not_found'] },
+    handle: ({ actor, params }) => administration.revokeAdmin(actor, params.user_id),
+  })
+
+  api.post('/users/:user_id/verify', {
+    config: { access: 'admin', acceptedKeys: 'full', writes: true },
+    operationId: 'verifyUser',
+    summary: 'Mark the address of a user as verified',
+    description: 'Logins, sessions and API keys of the user work from now on.',
+    params: UserPath,
+    response: { 204: Empty, refuses: ['user_not_found'] },
+    handle: ({ actor, params }) => administration.verify(actor, params.user_id),
   })
 
   api.post('/users/:user_id/ban', {

@@ -1,5 +1,5 @@
 import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
-import { type FoundUsers, PROFILE, USER, type User, type UserSearch } from '../../../model/user.ts'
+import { type FoundUsers, OWN_ACCOUNT, type OwnAccount, PROFILE, USER, type User, type UserSearch } from '../../../model/user.ts'
 import {
   defaulted,
   Email,
@@ -66,6 +66,39 @@ export const OwnPasswordBody = Type.Object(
   { title: 'OwnPassword', description: 'The password of the caller, which shows that the request is meant.' },
 )
 
+export const PasswordChangeBody = Type.Object(
+  {
+    current_password: Type.Optional({
+      ...GivenPassword,
+      description: 'The password of the account until now. An account without a password leaves it out.',
+    }),
+    password: NewPassword,
+  },
+  { title: 'PasswordChange', description: 'The current password of the caller and the new one.' },
+)
+export const NewUserBody = Type.Object(
+  {
+    email: Email,
+    first_name: FirstName,
+    last_name: LastName,
+    password: Type.Optional({ ...NewPassword, description: 'The password. Without it, nobody can log in until a reset sets one.' }),
+    role: defaulted(Type.Enum(['user', 'admin'], { default: 'user', description: 'The role of the user.' })),
+    verified: defaulted(
+      Type.Boolean({ default: true, description: 'Whether the e-mail address counts as verified. No mail is sent.', examples: [true] }),
+    ),
+  },
+  { title: 'NewUser', description: 'An account that an admin creates.' },
+)
+
+export const OwnAccountQuery = Type.Object({
+  details: defaulted(
+    Type.Boolean({
+      default: false,
+      description: 'Whether to add `id`, `role`, `verified`, `banned`, `created_at` and `second_factor`.',
+    }),
+  ),
+})
+
 export const PROFILE_FIELDS = {
   email: text('The e-mail address.', 'mia@example.com'),
   first_name: text('The first name.', 'Mia'),
@@ -74,16 +107,26 @@ export const PROFILE_FIELDS = {
 
 /** The basic view. */
 export const ProfileView = Type.Object(PROFILE_FIELDS, { title: 'Profile', description: 'What users see of themselves.' })
+const STATE_FIELDS = {
+  id: UserId,
+  role: Type.Enum(['user', 'admin'], { description: 'The role of the user.' }),
+  banned: flag('Whether the user is banned.', false),
+  verified: flag('Whether the e-mail address is verified.', true),
+}
 /** The full view, for admins. */
-const UserView = Type.Object(
+export const UserView = Type.Object({ ...PROFILE_FIELDS, ...STATE_FIELDS }, { title: 'User', description: 'A user, as admins see it.' })
+/** The basic view, and on request the rest. */
+export const OwnAccountView = Type.Object(
   {
-    id: UserId,
     ...PROFILE_FIELDS,
-    role: Type.Enum(['user', 'admin'], { description: 'The role of the user.' }),
-    banned: flag('Whether the user is banned.', false),
-    verified: flag('Whether the e-mail address is verified.', true),
+    id: Type.Optional({ ...UserId, description: 'The id of the user. Only with `details=true`, as all below.' }),
+    role: Type.Optional(STATE_FIELDS.role),
+    banned: Type.Optional(STATE_FIELDS.banned),
+    verified: Type.Optional(STATE_FIELDS.verified),
+    created_at: Type.Optional(text('When the account was created, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' })),
+    second_factor: Type.Optional(flag('Whether the user has codes of an app or a passkey.', false)),
   },
-  { title: 'User', description: 'A user, as admins see it.' },
+  { title: 'OwnAccount', description: 'What users see of their own account.' },
 )
 export const FoundUsersView = Type.Object(
   {
@@ -99,6 +142,7 @@ export const FoundUsersView = Type.Object(
 export const UserOrUsersView = Type.Union([Type.Array(UserView), UserView])
 
 export const profileView = PROFILE.toJson satisfies (user: User) => Static<typeof ProfileView>
+export const ownAccountView = OWN_ACCOUNT.toJson satisfies (account: OwnAccount) => Static<typeof OwnAccountView>
 export const userView = USER.toJson satisfies (user: User) => Static<typeof UserView>
 
 export function toUserSearch({ search_term, field, exact_match, page, size }: Static<typeof SearchQuery>): UserSearch {

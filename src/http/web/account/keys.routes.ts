@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type KeyWithSecret, MAX_KEYS } from '../../../domain/keys/keys.service.ts'
-import { isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, NAME_MAX_LENGTH, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
+import { MAX_OVERLAP_SECONDS, NAME_MAX_LENGTH, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -51,12 +51,6 @@ const FIELDS = {
     maxLength: NAME_MAX_LENGTH,
     hint: 'Where the key is used, such as a server or a program.',
   },
-  scopes: {
-    schema: Type.Optional(Type.String({ maxLength: 2000 })),
-    label: 'Scopes',
-    hint: 'Permissions that your own services check, such as reports:read. Separate them with spaces.',
-    isOptional: true,
-  },
   access: { schema: Type.Optional(Type.Enum(['full', 'read', 'identify'])), label: 'Access' },
   expires_at: {
     schema: Type.Optional(Type.String({ maxLength: 10 })),
@@ -72,7 +66,8 @@ const FIELDS = {
  * without the old one, and one that reads exports: a working key needs the password that those actions need. A key that only identifies
  * its owner can do neither, but products trust the role of an admin.
  */
-export function accountKeysRoutes({ get, post, form }: PageRoutes, { site, cookies, apiKeys }: PageParts): void {
+export function accountKeysRoutes({ get, post, form }: PageRoutes, { site, cookies, apiKeys, keyScopes = [] }: PageParts): void {
+  const scopeFields = Object.fromEntries(keyScopes.map((_, index) => [scopeName(index), { schema: ScopeValue }]))
   const isPowerful = (access: KeyAccess, { caller }: Actor) => access !== 'identify' || caller.user.role === 'admin'
   /** Whether the key that a form names can do what needs the password. */
   const namesPowerful = async ({ params, actor }: Pick<KeyRequest, 'params' | 'actor'>) =>
@@ -92,7 +87,7 @@ export function accountKeysRoutes({ get, post, form }: PageRoutes, { site, cooki
       when: ({ body, actor }) => isPowerful(body.access ?? NEW_ACCESS, actor),
       cancel: '/account/keys',
     },
-    fields: FIELDS,
+    fields: { ...scopeFields, ...FIELDS },
     show: ({ problem, field, values }) =>
       splitCard({
         id: 'new',
@@ -101,14 +96,14 @@ export function accountKeysRoutes({ get, post, form }: PageRoutes, { site, cooki
         content: html`<form class="form" method="post" action="${site.root}/account/keys">
 ${problem}${field('name', { hasFocus: true })}
 ${selectField({ name: 'access', label: FIELDS.access.label, choices: ACCESS, chosen: values['access'] ?? NEW_ACCESS })}
-${field('scopes')}
+${keyScopes.length === 0 ? undefined : scopesField(keyScopes, values)}
 ${field('expires_at')}
 <div class="actions"><button class="primary">Create API key</button><a class="button" href="${site.root}/account/keys">Cancel</a></div>
 </form>`,
       }),
     async submit({ body, actor, request }, reply) {
-      const { name, access = NEW_ACCESS, scopes, expires_at } = body
-      const key = { name, access, scopes: parseScopes(scopes), expiresAt: parseExpiry(expires_at) }
+      const { name, access = NEW_ACCESS, expires_at } = body
+      const key = { name, access, scopes: chosenScopes(keyScopes, body), expiresAt: parseExpiry(expires_at) }
       return showOnce(await apiKeys.create(actor, actor.caller.user.id, key), request, reply)
     },
   })
@@ -164,12 +159,27 @@ ${field('expires_at')}
   }
 }
 
-/** Scopes are separated by spaces or commas. */
-function parseScopes(text = ''): string[] {
-  const scopes = [...new Set(text.split(/[\s,]+/).filter((scope) => scope !== ''))]
-  if (scopes.length > MAX_SCOPES) throw invalidField('scopes', `There should be at most ${MAX_SCOPES} scopes`)
-  if (!scopes.every(isScope)) throw invalidField('scopes', `Each scope should have at most ${SCOPE_MAX_LENGTH} printable characters`)
-  return scopes
+/** A box of each scope has its own name, because a form sends no name twice. */
+const ScopeValue = Type.Optional(Type.String({ maxLength: SCOPE_MAX_LENGTH }))
+
+function scopeName(index: number): string {
+  return `scope_${index}`
+}
+
+/** The boxes that were sent. A scope that the service no longer has is refused like any other. */
+function chosenScopes(keyScopes: readonly string[], fields: Readonly<Record<string, unknown>>): string[] {
+  const sent = keyScopes.map((_, index) => fields[scopeName(index)])
+  return [...new Set(sent.filter((scope) => typeof scope === 'string'))]
+}
+
+function scopesField(keyScopes: readonly string[], values: Readonly<Record<string, string | undefined>>): Html {
+  const chosen = chosenScopes(keyScopes, values)
+  const boxes = keyScopes.map((scope, index) => {
+    const checked = chosen.includes(scope) ? html` checked` : ''
+    return html`<label><input type="checkbox" name="${scopeName(index)}" value="${scope}"${checked}> <span class="mono">${scope}</span></label>\n`
+  })
+  return html`<fieldset class="field choices" aria-describedby="scopes-hint"><legend>Scopes</legend>
+${boxes}<p class="hint" id="scopes-hint">What the key may do for you in the services that check it.</p></fieldset>`
 }
 
 /** A date field is empty or `2026-01-31`. The key works through that day (UTC). */

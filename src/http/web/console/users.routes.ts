@@ -163,7 +163,7 @@ ${shown.field('password')}
 </form>`,
       }),
     async submit({ body, actor }) {
-      const id = await registration.create(actor, registrantOf(body), 'user')
+      const { id } = await registration.create(actor, { ...registrantOf(body), role: 'user', verified: true })
       return { to: `/console/users/${id}`, notice: 'user-created' }
     },
   })

@@ -66,6 +66,8 @@ export type PageViews = {
   /** The mails that are kept as files; undefined where a mail server sends them. */
   readonly keptMails: KeptMails | undefined
   readonly activity: Pick<ActivityLog, 'lastDay'>
+  /** The scopes that new keys may have; undefined where the settings list none. */
+  readonly keyScopes: readonly string[] | undefined
 }
 
 /** Declares the pages of one area. */

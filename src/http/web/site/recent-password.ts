@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { CONFIRMED_FOR_MS } from '../../../domain/changes/callers.ts'
+import { isConfirmed } from '../../../domain/changes/callers.ts'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Confirmation, Login } from '../../../domain/sign-in/login.service.ts'
 import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
@@ -53,7 +53,7 @@ type RecentPasswordParts = {
 export function createRecentPassword({ site, login, pageLimiter, secondFactor, passkeys }: RecentPasswordParts): Hook {
   return async (request) => {
     const { asksForPassword } = request.routeOptions.config
-    const isRecent = site.now() - (request.caller.confirmedAt ?? 0) < CONFIRMED_FOR_MS
+    const isRecent = isConfirmed(request.caller, site.now())
     if (typeof asksForPassword !== 'object' || isRecent || !((await asksForPassword.when?.(request)) ?? true)) return
     const { totp, passkeys: count } = await secondFactor.status(request.caller.user.id)
     request.passwordQuestion = { ...asksForPassword, factors: { totp, passkeys: passkeys === undefined ? 0 : count } }

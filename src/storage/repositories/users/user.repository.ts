@@ -1,6 +1,16 @@
 import { randomInt } from 'node:crypto'
 import { entity } from '../../../model/entity.ts'
-import { type Role, USER, USER_ROW, USER_SECRETS, type User, type UserRow, type UserSecrets } from '../../../model/user.ts'
+import {
+  OWN_ACCOUNT,
+  type OwnAccount,
+  type Role,
+  USER,
+  USER_ROW,
+  USER_SECRETS,
+  type User,
+  type UserRow,
+  type UserSecrets,
+} from '../../../model/user.ts'
 import { insertInto, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { changes, finds, lists, runs } from '../../repository-functions.ts'
 
@@ -76,6 +86,8 @@ export const findUserByEmail = finds<User & UserSecrets, [emailKey: string]>(
   `select ${ACCOUNT.columns} from users where email_key = $1`,
   ACCOUNT.fromRow,
 )
+
+export const findOwnAccount = finds<OwnAccount, [id: number]>(`select ${OWN_ACCOUNT.columns} from users where id = $1`, OWN_ACCOUNT.fromRow)
 
 /** One page of all users in order of id, starting after the given id. */
 export const listUsersAfter = lists<User, [id: number, limit: number]>(

@@ -104,7 +104,7 @@ test('405: without the setting the path has no such method', async (t) => {
   const mia = await member(service)
   const response = await leave(service, mia, { password: mia.password })
   refused(response, 405, 'Method Not Allowed')
-  assert.equal(response.headers.allow, 'GET, HEAD')
+  assert.equal(response.headers.allow, 'GET, HEAD, PUT')
   assert.equal(await exists(service, mia), true)
 })
 

@@ -1,0 +1,45 @@
+import type { Schemas } from '../api.ts'
+import type { CallOptions } from '../http.ts'
+import type { Camel } from '../names.ts'
+import type { Call } from './call.ts'
+import type { Change } from './changes.ts'
+import type { TokenStorage } from './tokens.ts'
+
+/** The account of the user who is logged in. */
+export type Account = Camel<Required<Schemas['OwnAccount']>>
+export type Profile = Camel<Schemas['Profile']>
+export type PasswordChange = Camel<Schemas['PasswordChange']>
+
+export type AccountCalls = {
+  /** The user who is logged in. */
+  me(options?: CallOptions): Promise<Account>
+  /** Changes the names. What is left out stays as it is. */
+  updateProfile(names: { readonly firstName?: string; readonly lastName?: string }, options?: CallOptions): Promise<Profile>
+  /** Returns the profile. It has the former address if the service confirms a new one by mail first. */
+  changeEmail(email: string, options?: CallOptions): Promise<Profile>
+  /** Ends all other sessions. An account without a password leaves `currentPassword` out. */
+  changePassword(change: PasswordChange, options?: CallOptions): Promise<void>
+  /** Deletes the account, where the service permits it, and removes the tokens from the storage. */
+  deleteAccount(password: string, options?: CallOptions): Promise<void>
+}
+
+export function accountCalls(call: Call, storage: TokenStorage, report: (change: Change) => void): AccountCalls {
+  async function edit(fields: object, options?: CallOptions): Promise<Profile> {
+    const profile = await call('PUT', '/users/me', fields, options)
+    report('account')
+    return profile as Profile
+  }
+
+  return {
+    me: async (options) => (await call('GET', '/users/me?details=true', undefined, options)) as Account,
+    updateProfile: ({ firstName, lastName }, options) => edit({ firstName, lastName }, options),
+    changeEmail: (email, options) => edit({ email }, options),
+    async changePassword(change, options) {
+      await call('POST', '/users/me/password', change, options)
+    },
+    async deleteAccount(password, options) {
+      await call('DELETE', '/users/me', { password }, options)
+      await storage.set(null)
+    },
+  }
+}
