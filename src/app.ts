@@ -17,6 +17,7 @@ import { passwordResetRoutes } from './http/routes/sign-in/password-reset.routes
 import { secondFactorRoutes } from './http/routes/sign-in/second-factor.routes.ts'
 import { accountRoutes, verificationRoutes } from './http/routes/sign-in/sign-in.routes.ts'
 import { emailChangeRoutes, selfDeletionRoutes, userAdministrationRoutes, userRoutes } from './http/routes/users/user.routes.ts'
+import { userDataRoutes } from './http/routes/users/user-data.routes.ts'
 import { explorerRoutes } from './http/web/explorer/explorer.routes.ts'
 import { landingRoutes } from './http/web/landing.routes.ts'
 import { createPages, type Pages } from './http/web/site/pages.ts'
@@ -147,13 +148,14 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }
   emailChangeRoutes(app, services.emailChanges, pages)
   // Without it, the path answers as it does to any method that it does not have (405).
   if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)
+  userDataRoutes(app, services.productData)
   sessionRoutes(app, services.sessions)
   secondFactorRoutes(app, { ...services, rule: config.secondFactor })
   passkeyRoutes(app, services)
   userAdministrationRoutes(app, services.userAdministration, registration)
   apiKeyRoutes(app, apiKeys)
   keyLifecycleRoutes(app, apiKeys, services.leakedKeys)
-  identityRoutes(app, services.introspection, config.secondFactor)
+  identityRoutes(app, { ...services, rule: config.secondFactor })
   offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, publicUrl.get)
   auditRoutes(app, services.audit)
 }

@@ -28,6 +28,7 @@ import { createSecondFactor } from './domain/sign-in/second-factor.service.ts'
 import { createSelfDeletion } from './domain/sign-in/self-deletion.service.ts'
 import { createEmailChanges } from './domain/users/email-changes.service.ts'
 import { createUserAdministration } from './domain/users/user-administration.service.ts'
+import { createProductData } from './domain/users/user-data.service.ts'
 import { createUserDirectory } from './domain/users/user-directory.service.ts'
 import { createUsers } from './domain/users/users.service.ts'
 import { CODE_LIMITS, PAGE_LIMITS } from './domain/values/rate-limits.ts'
@@ -164,6 +165,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     selfDeletion: () => createSelfDeletion({ ...common, proof: proof() }),
     userAdministration: () => createUserAdministration(common),
     userDirectory: () => createUserDirectory(common),
+    productData: () => createProductData(common),
     sessions: () => createSessions(common),
     apiKeys: () => createApiKeys({ ...common, keyPrefix, keyScopes }),
     keyDirectory: () => createKeyDirectory(common),

@@ -43,6 +43,8 @@ class Identity:
     scopes: list[str] | None
     """The scopes of the API key. None for a session, which is not restricted."""
     expires_at: str | None
+    data: dict[str, dict[str, object]] | None = None
+    """The `profile` and the `app` that the product keeps with the account, for `data=True`."""
 
 
 class LatchkeyError(Exception):
@@ -72,12 +74,14 @@ class Latchkey:
         # Latchkey never redirects this call, and a credential must not follow a redirect to another host.
         self._opener = urllib.request.build_opener(_NoRedirects)
 
-    def check(self, headers: Mapping[str, str], *, role: str | None = None, scope: str | Iterable[str] | None = None) -> Identity:
+    def check(
+        self, headers: Mapping[str, str], *, role: str | None = None, scope: str | Iterable[str] | None = None, data: bool = False
+    ) -> Identity:
         """Returns who sent a request with these headers. Raises LatchkeyError if the request must be refused."""
-        request = urllib.request.Request(self._url + _query(role, scope), headers=_credentials(headers))
+        request = urllib.request.Request(self._url + _query(role, scope, data), headers=_credentials(headers))
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
-                return _identity(response.status, response.read(_MAX_RESPONSE_BYTES))
+                return _identity(response.status, response.read(_MAX_RESPONSE_BYTES), data)
         except urllib.error.HTTPError as error:
             with error:
                 raise _refusal(error) from None
@@ -85,13 +89,15 @@ class Latchkey:
             # Whatever else happened, nobody has said that the caller may pass.
             raise _error("unavailable") from error
 
-    def requires(self, *, role: str | None = None, scope: str | Iterable[str] | None = None) -> Callable[..., Identity]:
+    def requires(
+        self, *, role: str | None = None, scope: str | Iterable[str] | None = None, data: bool = False
+    ) -> Callable[..., Identity]:
         """A dependency for FastAPI, which runs it in a thread: `Depends(latchkey.requires(scope="notes:read"))`."""
         from fastapi import HTTPException, Request
 
         def identity(request: Request) -> Identity:
             try:
-                return self.check(request.headers, role=role, scope=scope)
+                return self.check(request.headers, role=role, scope=scope, data=data)
             except LatchkeyError as error:
                 raise HTTPException(error.status, error.message, headers=error.headers) from error
 
@@ -120,24 +126,27 @@ def _credentials(headers: Mapping[str, str]) -> dict[str, str]:
     return credentials
 
 
-def _query(role: str | None, scope: str | Iterable[str] | None) -> str:
+def _query(role: str | None, scope: str | Iterable[str] | None, data: bool) -> str:
     query = {} if role is None else {"role": role}
     if scope is not None:
         query["scope"] = scope if isinstance(scope, str) else " ".join(scope)
         # An empty variable must not let every key in.
         if not query["scope"].strip():
             raise _error("unavailable")
+    if data:
+        query["data"] = "true"
     return "?" + urllib.parse.urlencode(query) if query else ""
 
 
-def _identity(status: int, body: bytes) -> Identity:
+def _identity(status: int, body: bytes, data: bool) -> Identity:
     if status != 200:
         raise ValueError(f"status {status}")
     view = json.loads(body)
     # Something else may have answered with 200.
     if not isinstance(view["user_id"], int):
         raise TypeError("the response is not an identity")
-    return Identity(**{field.name: view[field.name] for field in dataclasses.fields(Identity)})
+    names = [field.name for field in dataclasses.fields(Identity) if data or field.name != "data"]
+    return Identity(**{name: view[name] for name in names})
 
 
 def _refusal(error: urllib.error.HTTPError) -> LatchkeyError:

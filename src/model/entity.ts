@@ -1,7 +1,9 @@
+import type { JsonObject } from './json.ts'
+
 /** What a statement takes and returns for a column. */
 export type Stored = string | number | boolean | null
 
-export type FieldKind = 'integer' | 'text' | 'choice' | 'flag' | 'instant' | 'texts'
+export type FieldKind = 'integer' | 'text' | 'choice' | 'flag' | 'instant' | 'texts' | 'object'
 
 /** How the values of a field are stored in a column, and how they are written as JSON. */
 export type Field<Value, Json = Value> = {
@@ -38,6 +40,14 @@ export const texts: Field<readonly string[], string[]> = {
   fromColumn: (stored) => (stored === '[]' ? [] : (JSON.parse(String(stored)) as string[])),
   toColumn: (value) => JSON.stringify(value),
   toJson: (value) => [...value],
+}
+
+/** An object that is stored as JSON. Empty where there is no row. */
+export const object: Field<JsonObject> = {
+  kind: 'object',
+  fromColumn: (stored) => JSON.parse(String(stored ?? '{}')) as JsonObject,
+  toColumn: (value) => JSON.stringify(value),
+  toJson: (value) => value,
 }
 
 /** A field that may be unknown: undefined here, null in the database and in JSON. */

@@ -29,6 +29,7 @@ export const AUDITED_KINDS = [
   'key.revoked',
   'key.leaked',
   'secret.rotated',
+  'data.changed',
   'data.exported',
   'data.erased',
   'audit.resealed',

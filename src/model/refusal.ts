@@ -39,6 +39,7 @@ export const REFUSALS = {
   expiry_in_past: 'The date of expiry should be in the future.',
   unknown_scope: 'This scope does not exist.',
   no_key: 'Only an API key can revoke itself.',
+  data_too_large: 'This is too large. Each object may have 16,384 bytes as JSON.',
   too_many_requests: 'Too many requests. Wait a moment, then try again.',
   unavailable: 'The service cannot answer right now. Wait a moment, then try again.',
 } as const satisfies Readonly<Record<string, string>>

@@ -6,6 +6,7 @@ import { DELIVERY_FIELDS, QUEUED_MAIL } from '../model/mail.ts'
 import { SESSION_ROW } from '../model/session.ts'
 import { SECRET_USE, SIGNING_KEY } from '../model/signing-key.ts'
 import { EMAIL_CHANGE, USER_ROW } from '../model/user.ts'
+import { USER_DATA_ROW } from '../model/user-data.ts'
 import { QUEUED_WEBHOOK, WEBHOOK_STOP } from '../model/webhook.ts'
 import type { SqlTexts } from './database.ts'
 
@@ -17,6 +18,7 @@ const DELIVERY_COLUMNS = Object.keys(DELIVERY_FIELDS).map(snakeCase)
  */
 export const TABLES = {
   users: USER_ROW.columnNames,
+  user_data: USER_DATA_ROW.columnNames,
   sessions: [...SESSION_ROW.columnNames, 'last_seen_at', 'confirmed_at'],
   totp_secrets: TOTP_SECRET.columnNames,
   recovery_codes: ['user_id', 'code_hash'],

@@ -15,7 +15,12 @@ const FOLDER = join(ROOT, 'clients/python')
 // The packages of Debian belong to its own Python, which may not be the first in the path.
 const PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3'
 
-type Question = { readonly headers: Readonly<Record<string, string>>; readonly role?: string; readonly scope?: string | readonly string[] }
+type Question = {
+  readonly headers: Readonly<Record<string, string>>
+  readonly role?: string
+  readonly scope?: string | readonly string[]
+  readonly data?: boolean
+}
 
 /** Asks once for each question, and prints the identity, or the status, the code and the headers of the refusal. */
 const CHECK = `
@@ -100,9 +105,11 @@ test('latchkey.py identifies callers, and refuses as the service does', async (t
   const { service, mia, boss, reader } = await start(t)
   const ask = (...questions: readonly Question[]) => runPython(t, CHECK, service.url, questions)
   const person = { user_id: mia.id, email: mia.email, first_name: mia.firstName, last_name: mia.lastName, role: 'user' }
-  const ofKey = { ...person, method: 'api_key', session_id: null, key_id: reader.keyId, scopes: ['notes:read'], expires_at: null }
+  const credential = { method: 'api_key', session_id: null, key_id: reader.keyId, scopes: ['notes:read'], expires_at: null }
+  const ofKey = { ...person, ...credential, data: null }
   assert.deepEqual(
     await ask(
+      { headers: reader.headers, data: true },
       { headers: reader.headers, scope: 'notes:read' },
       { headers: { 'X-API-Key': reader.key, Accept: 'text/html' }, scope: ['notes:read'] },
       { headers: { 'x-api-key': 'unknown', authorization: `Bearer ${reader.key}` } },
@@ -118,6 +125,7 @@ test('latchkey.py identifies callers, and refuses as the service does', async (t
       { headers: mia.headers, role: 'owner' },
     ),
     [
+      { ...ofKey, data: { profile: {}, app: {} } },
       ofKey,
       ofKey,
       ofKey,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createVerifier, LatchkeyError, type Verifier } from '../../packages/client/src/index.ts'
+import { createOfflineVerifier, createVerifier, LatchkeyError, type Verifier } from '../../packages/client/src/index.ts'
 import { admin, keyHolder, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
 import { watchedFetch } from '../support/client/watched-fetch.ts'
+import { OPERATOR } from '../support/http/origins.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { serve } from '../support/servers/listen.ts'
 
@@ -164,4 +165,19 @@ test('the cache keeps a thousand callers at most', async (t) => {
   await verifier.verify({ 'x-api-key': 'key 0' })
   assert.equal(answered, 1002)
   assert.equal(mia.id, 1)
+})
+
+test('the data of the product comes with the identity on request, also through a cache, and never from nowhere', async (t) => {
+  const { service, mia, verifier } = await start(t)
+  const data = { profile: { first_name: 'kept as it is' }, app: { tenant: 'acme' } }
+  await service.services.productData.patch(OPERATOR, mia.id, data)
+  const kept = createVerifier({ url: service.url, cacheSeconds: 60 })
+  for (const each of [verifier, kept, kept]) {
+    assert.equal((await each.verify(mia.headers)).data, undefined)
+    assert.deepEqual((await each.verify(mia.headers, { data: true })).data, data)
+  }
+  const older: typeof fetch = async (url, init) => fetch(String(url).replace('data=true', ''), init)
+  assert.equal(await refusalOf(createVerifier({ url: service.url, fetch: older }), mia.headers, { data: true }), '503 unavailable')
+  const offline = createOfflineVerifier({ url: service.url, audience: 'reports' })
+  assert.equal(await refusalOf(offline, mia.headers, { data: true }), '503 unavailable')
 })

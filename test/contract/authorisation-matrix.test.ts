@@ -44,6 +44,11 @@ POST   /users/:user_id/unban                    |   401     401     401     401 
 DELETE /users/me                                |   401     401     401     401      401      401   | 204    204    204  |    204        204
 DELETE /users/:user_id                          |   401     401     401     401      401      401   | 403    403    204  |    403        204
 
+GET    /users/me/data                           |   401     401     401     401      401      401   | 200    200    200  |    200        200
+PATCH  /users/me/data                           |   401     401     401     401      401      401   | 200    200    200  |    200        200
+GET    /users/:user_id/data                     |   401     401     401     401      401      401   | 403    403    200  |    403        200
+PATCH  /users/:user_id/data                     |   401     401     401     401      401      401   | 403    403    200  |    403        200
+
 GET    /users/me/sessions                       |   401     401     401     401      401      401   | 200    200    200  |    200        200
 DELETE /users/me/sessions                       |   401     401     401     401      401      401   | 204    204    204  |    204        204
 DELETE /users/me/sessions/:session_id           |   401     401     401     401      401      401   | 204    404    404  |    204        404
@@ -162,6 +167,8 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'DELETE /users/me': async ({ subject }) => ({ payload: { password: subject.password } }),
   'PUT /users/:user_id': async () => ({ payload: { first_name: 'Maria' } }),
   'POST /users/:user_id/password': async () => ({ payload: { password: 'a new password' } }),
+  'PATCH /users/me/data': async () => ({ payload: { profile: { theme: 'dark' } } }),
+  'PATCH /users/:user_id/data': async () => ({ payload: { app: { tenant: 'acme' } } }),
   'POST /auth/introspect': async ({ subject }) => ({ payload: { token: subject.token } }),
   'POST /auth/token': async () => ({ payload: { audience: 'reports' } }),
   'POST /users/keys': async () => ({ payload: { name: 'another key' } }),

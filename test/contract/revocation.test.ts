@@ -71,6 +71,11 @@ const WRITES: Readonly<Record<string, Write>> = {
   'POST /users/{user_id}/ban': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/ban` }) },
   'POST /users/{user_id}/unban': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/unban` }) },
   'DELETE /users/{user_id}': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}` }) },
+  'PATCH /users/me/data': { role: 'user', request: () => ({ url: '/users/me/data', payload: { profile: { theme: 'dark' } } }) },
+  'PATCH /users/{user_id}/data': {
+    role: 'admin',
+    request: ({ other }) => ({ url: `/users/${other.id}/data`, payload: { app: { tenant: 'acme' } } }),
+  },
   'DELETE /users/me/sessions': { role: 'user', request: () => ({ url: '/users/me/sessions' }) },
   'DELETE /users/me/sessions/{session_id}': {
     role: 'user',
@@ -214,12 +219,12 @@ const USERS = statement<object>(
 )
 const KEYS = statement<object>('select id, user_id, name, key_hash, is_active, expires_at from api_keys where user_id >= $1 order by id')
 const SESSIONS = statement<object>('select id, user_id, confirmed_at from sessions where user_id >= $1 order by id')
-
 const TOTP_SECRETS = statement<object>('select user_id, secret from totp_secrets where user_id >= $1 order by user_id')
+const DATA = statement<object>('select user_id, profile, app from user_data where user_id >= $1 order by user_id')
 
 /** The rows of an account and of those that are newer. */
 async function rowsSince({ db }: TestApp, { id }: Actor): Promise<object[][]> {
-  return Promise.all([db.all(USERS, id), db.all(KEYS, id), db.all(SESSIONS, id), db.all(TOTP_SECRETS, id)])
+  return Promise.all([db.all(USERS, id), db.all(KEYS, id), db.all(SESSIONS, id), db.all(TOTP_SECRETS, id), db.all(DATA, id)])
 }
 
 function credentials({ token, key }: KeyHolder): Record<'session' | 'key', Record<string, string>> {

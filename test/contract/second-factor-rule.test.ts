@@ -34,6 +34,8 @@ const FOR_ADMINS = [
   'POST /users/{user_id}/ban',
   'POST /users/{user_id}/unban',
   'DELETE /users/{user_id}',
+  'GET /users/{user_id}/data',
+  'PATCH /users/{user_id}/data',
   'GET /users/{user_id}/sessions',
   'DELETE /users/{user_id}/sessions',
   'DELETE /users/{user_id}/sessions/{session_id}',

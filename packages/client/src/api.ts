@@ -189,6 +189,17 @@ export interface components {
        * @description When the access token or the API key expires, in UTC. Null for a key that does not expire.
        */
       expires_at: string | null;
+      /** @description What the product keeps about the account. With `data=true` only. */
+      data?: {
+        /** @description What the owner of the account writes. */
+        profile: {
+          [key: string]: unknown;
+        };
+        /** @description What only admins write, and the owner reads. */
+        app: {
+          [key: string]: unknown;
+        };
+      };
     };
     /** @description A set of public keys (RFC 7517). */
     KeySet: {

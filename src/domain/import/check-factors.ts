@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { JsonObject } from '../../model/json.ts'
 import { MAX_PASSKEYS } from '../values/limits.ts'
 import { checkFields, checkList, checkObject, checkShape, checkWholeNumber } from './field-checks.ts'
-import { type ImportedPasskey, type ImportedTotp, type JsonObject, MOVED_PASSKEY, MOVED_TOTP, NO_NAME, Rejected } from './imported-user.ts'
+import { type ImportedPasskey, type ImportedTotp, MOVED_PASSKEY, MOVED_TOTP, NO_NAME, Rejected } from './imported-user.ts'
 
 const MAX_RECOVERY_CODES = 100
 const MAX_TRANSPORTS = 10

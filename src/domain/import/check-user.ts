@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { isObject, type JsonObject } from '../../model/json.ts'
+import { USER_DATA } from '../../model/user-data.ts'
 import { UnusableHash } from '../../security/foreign/foreign-hash.ts'
 import { kindOf, parseForeignHash } from '../../security/foreign/kinds.ts'
 import type { ForeignKinds } from '../../security/foreign/login-work.ts'
@@ -7,12 +9,10 @@ import { emailKey, parseEmail } from '../values/email.ts'
 import { areKnownScopes, isPassword } from '../values/limits.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../values/text.ts'
 import { checkPasskeys, checkTotp } from './check-factors.ts'
-import { checkFields, checkList, checkParsed, checkShape, checkText } from './field-checks.ts'
+import { checkFields, checkList, checkObject, checkParsed, checkShape, checkText } from './field-checks.ts'
 import {
   type ImportedKey,
   type ImportedUser,
-  isObject,
-  type JsonObject,
   MOVED_KEY_AND_HASH,
   MOVED_SECRET,
   MOVED_USER,
@@ -42,6 +42,7 @@ const checkKeyFields = checkFields(MOVED_KEY_AND_HASH.fields, {
   keyHash: checkKeyHash,
   prefix: checkShape(/^[\w-]{1,25}$/, 'the first characters of the key'),
 })
+const checkData = checkFields(USER_DATA.fields)
 const checkSecretFields = checkFields(MOVED_SECRET.fields, { keyHash: checkKeyHash })
 
 /**
@@ -59,6 +60,7 @@ export function checkUser(record: UserFields, line: number, options: CheckOption
     ...checkSecret(record, options),
     totpSecret: checkTotp(record.totp),
     passkeyList: checkPasskeys(record.passkeys),
+    data: checkData(checkObject('data', record.data) ?? {}, 'data.'),
     keys: checkList('keys', record.keys, MAX_KEYS).map((key, index) => checkKey(key, `keys[${index}]`, options)),
   }
 }

@@ -1,6 +1,7 @@
 import type { KeyRow, RetiringSecret } from '../../model/api-key.ts'
 import type { Origin } from '../../model/caller.ts'
 import type { TotpSecret } from '../../model/factor.ts'
+import type { JsonObject } from '../../model/json.ts'
 import type { UserRow } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import type { TotpSealer } from '../../security/totp-sealer.ts'
@@ -12,8 +13,9 @@ import {
   listExportedSecrets,
   listExportedUsers,
 } from '../../storage/repositories/import/import.repository.ts'
+import { listUserData } from '../../storage/repositories/users/user-data.repository.ts'
 import { type DomainParts, pagesOf } from '../changes/changes.ts'
-import { type JsonObject, MOVED_KEY, MOVED_PASSKEY, MOVED_SECRET, MOVED_TOTP, MOVED_USER } from './imported-user.ts'
+import { MOVED_KEY, MOVED_PASSKEY, MOVED_SECRET, MOVED_TOTP, MOVED_USER } from './imported-user.ts'
 
 export type Export = ReturnType<typeof createExport>
 
@@ -76,7 +78,8 @@ export function createExport(parts: Parts, origin: Origin, options: ExportOption
         const secrets = Map.groupBy(await listExportedSecrets(reads, afterId, lastId, now()), ({ keyId }) => keyId)
         const keysOf = (id: number) => (keys.get(id) ?? []).map((key) => keyObject(key, secrets.get(key.id) ?? [], options))
         const factorsOf = options.withHashes ? await factorsBetween(afterId, lastId) : () => ({})
-        yield users.map((user) => ({ ...userObject(user, keysOf(user.id), options), ...factorsOf(user) }))
+        const data = new Map((await listUserData(reads, afterId, lastId)).map(({ userId, ...objects }) => [userId, { data: objects }]))
+        yield users.map((user) => ({ ...userObject(user, keysOf(user.id), options), ...factorsOf(user), ...data.get(user.id) }))
         afterId = lastId
       }
     },

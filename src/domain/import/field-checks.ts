@@ -1,8 +1,10 @@
 import { type Field, type Fields, type Given, snakeCase } from '../../model/entity.ts'
+import { isObject, type JsonObject } from '../../model/json.ts'
 import { parseInstant } from '../values/instant.ts'
+import { isSmall, isStorable, MAX_LEVELS, MAX_OBJECT_BYTES } from '../values/json.ts'
 import { isScope, MAX_SCOPES, NAME_MAX_LENGTH, parseName, SCOPE_MAX_LENGTH } from '../values/limits.ts'
 import { parseBooleanWord } from '../values/text.ts'
-import { isObject, type JsonObject, Rejected } from './imported-user.ts'
+import { Rejected } from './imported-user.ts'
 
 /** Returns the value of a field, or undefined if it was left out. Throws Rejected with the name of the field and the reason. */
 type FieldCheck<Value = unknown> = (name: string, value: unknown) => Value | undefined
@@ -32,6 +34,8 @@ function checkOf({ kind, choices = [] }: Field<unknown, unknown>): FieldCheck {
       return checkTime
     case 'texts':
       return checkScopes
+    case 'object':
+      return checkStoredObject
   }
 }
 
@@ -127,6 +131,12 @@ function checkScopes(name: string, value: unknown): string[] {
     throw new Rejected(`${name}: each should be 1 to ${SCOPE_MAX_LENGTH} characters without control characters`)
   })
 }
+
+/** An object that a product keeps with an account. */
+const checkStoredObject = checkValue(
+  (value) => (isObject(value) && isStorable(value) && isSmall(value) ? value : undefined),
+  `an object of at most ${MAX_OBJECT_BYTES} bytes as JSON, nested at most ${MAX_LEVELS} levels deep`,
+)
 
 function parseJson(text: string): unknown {
   try {

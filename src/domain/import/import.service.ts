@@ -1,6 +1,7 @@
 import type { Origin } from '../../model/caller.ts'
 import { snakeCase } from '../../model/entity.ts'
 import type { Change } from '../../model/event.ts'
+import { NO_DATA } from '../../model/user-data.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { decideKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
@@ -25,7 +26,9 @@ import {
 } from '../../storage/repositories/import/import.repository.ts'
 import { endLoginChallenges } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { NO_FACTORS } from '../../storage/repositories/users/user.repository.ts'
+import { findUserData, saveUserData } from '../../storage/repositories/users/user-data.repository.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { type DataChange, dataChanges, replaced } from '../users/user-data.service.ts'
 import { type ImportedTotp, type ImportedUser, NO_NAME } from './imported-user.ts'
 
 /** What happens to a user whose address has an account already. */
@@ -83,6 +86,7 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
     const updatedIds = new Set(updated.values())
     await writeCodes(tx, written, updatedIds)
     await writePasskeys(tx, written, updatedIds)
+    await writeData(tx, created, updated)
     recordImport(tx, created, updated)
     const skipped = onConflict === 'skip' ? [...found.keys()] : []
     return { created: [...created.keys()], updated: [...updated.keys()], skipped, rejected }
@@ -155,6 +159,20 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
       if (updatedIds.has(target)) tx.record({ kind: 'passkey.added', target })
   }
 
+  /** New accounts have no data. What an account loses or gets leaves an event, as if it had been changed by hand. */
+  async function writeData(tx: ChangeTransaction, created: UserIds, updated: UserIds): Promise<void> {
+    const rows = [...created].flatMap(([{ data }, userId]) => (isGiven(data) ? [{ userId, ...replaced(NO_DATA, data) }] : []))
+    for (const [{ data }, userId] of updated) {
+      if (!isGiven(data)) continue
+      const before = (await findUserData(tx, userId)) ?? NO_DATA
+      const after = replaced(before, data)
+      const events = dataChanges(userId, before, after)
+      if (events.length > 0) rows.push({ userId, ...after })
+      events.forEach(tx.record)
+    }
+    if (rows.length > 0) await saveUserData(tx, rows)
+  }
+
   return {
     /** Whether a file may bring its ids: the database is empty, or an earlier run of the same file was interrupted. */
     async mayKeepIds(first: ImportedUser): Promise<boolean> {
@@ -220,6 +238,10 @@ function joined(users: readonly ImportedUser[], found: readonly FoundUser[]): Ma
       return id === undefined ? [] : [[user, id] as const]
     }),
   )
+}
+
+function isGiven(data: DataChange | undefined): data is DataChange {
+  return data?.profile !== undefined || data?.app !== undefined
 }
 
 function keysOf(users: readonly ImportedUser[]): string[] {

@@ -2,6 +2,8 @@ import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../mo
 import { type Entity, entity, type Fields, type Given, type JsonOf, text, texts } from '../../model/entity.ts'
 import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../model/factor.ts'
 import { USER, USER_DETAILS, type UserRow } from '../../model/user.ts'
+import { USER_DATA } from '../../model/user-data.ts'
+import type { DataChange } from '../users/user-data.service.ts'
 
 /** The fields of an account that files contain. A new one needs its declaration in the model only. */
 export const MOVED_USER = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
@@ -43,6 +45,7 @@ export const USER_FIELDS = {
   password_hash: true,
   totp: namesOf(MOVED_TOTP),
   passkeys: namesOf(MOVED_PASSKEY),
+  data: namesOf(USER_DATA),
   keys: { ...namesOf(MOVED_KEY_AND_HASH), retiring_secrets: namesOf(MOVED_SECRET) },
 } as const
 export type UserFields = Known<typeof USER_FIELDS>
@@ -60,6 +63,8 @@ export type ImportedUser = Given<typeof MOVED_USER.fields> &
     /** The hash, or the password itself, which the import hashes. */
     readonly passwordHash?: string | undefined
     readonly password?: string | undefined
+    /** The objects that the file has. They replace those of the account. */
+    readonly data?: DataChange | undefined
     readonly keys: readonly ImportedKey[]
     readonly totpSecret?: ImportedTotp | undefined
     readonly passkeyList: readonly ImportedPasskey[]
@@ -86,11 +91,4 @@ export type ImportedPasskey = Omit<PasskeyRow, 'userId' | 'createdAt' | 'lastUse
 /** A user of a file that cannot be imported. The reason never contains a password or a hash. */
 export class Rejected extends Error {
   override readonly name = 'Rejected'
-}
-
-/** An object of a file, before it is checked. */
-export type JsonObject = Readonly<Record<string, unknown>>
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

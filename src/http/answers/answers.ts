@@ -97,6 +97,7 @@ const ROWS = {
   no_session: row(400, 'Only a session can be logged out', 'logout with an API key'),
   too_many_keys: row(400, 'Too many API keys', 'the user already has 1,000 keys'),
   no_key: row(400, 'Only an API key can revoke itself', '`DELETE /auth/key` with a session'),
+  data_too_large: row(413, 'Data is too large', '`profile` or `app` would have more than 16,384 bytes as JSON'),
   // Sent with the time until the next request passes.
   too_many_requests: row(
     429,

@@ -76,6 +76,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   401: 'The token or the account is not accepted.',
   403: 'The caller does not have permission, or has to show once more who they are.',
   404: 'Not found.',
+  413: 'The body is larger than 64 KiB, or what is stored would be too large.',
   422: 'The request is invalid.',
 }
 

@@ -43,8 +43,8 @@ export function createComponents(): Components {
   }
 
   function translate(schema: DeclaredSchema): object {
-    const { trimmed, unbounded, nullable, clearable, atLeastOne, exactlyOne, mayBeAbsent, codes, answer, ...shown } = schema
-    const { properties, items, anyOf, type, ...plain } = shown
+    const { trimmed, unbounded, nullable, clearable, atLeastOne, exactlyOne, mayBeAbsent, maxLevels, ...shown } = schema
+    const { codes, answer, properties, items, anyOf, type, ...plain } = shown
     return {
       ...(type && { type: nullable || clearable ? [type, 'null'] : type }),
       ...plain,

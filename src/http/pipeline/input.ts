@@ -55,6 +55,8 @@ declare module 'fastify' {
 export const BODY_LIMIT_BYTES = 64 * 1024
 
 export const JSON_TYPE = 'application/json'
+/** Of RFC 7396. */
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 const URLENCODED_TYPE = 'application/x-www-form-urlencoded'
 const MULTIPART_TYPE = 'multipart/form-data'
 const END_OF_PART_HEADERS = '\r\n\r\n'
@@ -122,13 +124,18 @@ type BodyParser = (body: Buffer, contentType: string) => unknown
 
 /** How the body of each content type is read, and the message if it cannot be. */
 const PARSERS: Readonly<Record<string, readonly [parse: BodyParser, message: IssueMessage]>> = {
-  [JSON_TYPE]: [(body) => JSON.parse(utf8.decode(body)), MESSAGES.jsonInvalid],
+  [JSON_TYPE]: [parseJson, MESSAGES.jsonInvalid],
+  [MERGE_PATCH_TYPE]: [parseJson, MESSAGES.jsonInvalid],
   [URLENCODED_TYPE]: [parseForm, MESSAGES.formInvalid],
   [MULTIPART_TYPE]: [parseMultipart, MESSAGES.formInvalid],
 }
 
 // Invalid UTF-8 is refused: with replacement characters, two different passwords would become the same.
 const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function parseJson(body: Buffer): unknown {
+  return JSON.parse(utf8.decode(body))
+}
 
 function parseForm(body: Buffer): Record<string, unknown> {
   // One character for each byte, as Node delivers a query.

@@ -1,12 +1,14 @@
 import { parseEmail } from '../../domain/values/email.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
+import { isStorable, parseObject } from '../../domain/values/json.ts'
 import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/values/text.ts'
 import { parseEventCursor } from '../../model/audit.ts'
+import { isObject } from '../../model/json.ts'
 import { InvalidRequest, type IssueMessage, type Location, MESSAGES, RULE_MESSAGES, type ValidationIssue } from './validation-error.ts'
 
 /**
  * The subset of JSON Schema that request schemas may use. The service does not start if a schema has any other keyword, so every
- * declared rule is enforced. `trimmed`, `clearable`, `unbounded`, `atLeastOne`, `exactlyOne` and `mayBeAbsent` are our own extensions.
+ * declared rule is enforced. `trimmed`, `clearable`, `unbounded`, `atLeastOne`, `exactlyOne`, `maxLevels` and `mayBeAbsent` are our own extensions.
  */
 export type RequestSchema = {
   readonly type?: string
@@ -31,6 +33,8 @@ export type RequestSchema = {
   readonly atLeastOne?: boolean
   /** The fields of which exactly one has to be there. */
   readonly exactlyOne?: readonly string[]
+  /** How deeply an object whose fields its reader checks may be nested. */
+  readonly maxLevels?: number
   /** A body that is not sent counts as an empty object. */
   readonly mayBeAbsent?: boolean
   readonly default?: unknown
@@ -43,7 +47,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   boolean: [],
   integer: ['minimum', 'maximum', 'unbounded'],
   array: ['items', 'minItems', 'maxItems'],
-  object: ['properties', 'required', 'atLeastOne', 'exactlyOne', 'mayBeAbsent'],
+  object: ['properties', 'required', 'atLeastOne', 'exactlyOne', 'mayBeAbsent', 'maxLevels'],
 }
 
 /** Records an issue of a value, or of the part of it at this place. Returns undefined, in place of the parsed value. */
@@ -84,7 +88,7 @@ function compile(schema: RequestSchema, form: ValueForm): Parser {
   if (type === 'string') return compileString(schema)
   if (type === 'boolean') return form === 'text' ? parseBooleanText : parseBoolean
   if (type === 'integer') return compileInteger(schema, form)
-  if (type === 'object') return schema.properties || form === 'text' ? compileObject(schema, form) : parseAnyObject
+  if (type === 'object') return schema.properties || form === 'text' ? compileObject(schema, form) : compileAnyObject(schema)
   if (type === 'array' && schema.items) return compileList(schema, compile(schema.items, 'json'))
   throw new Error(`request schemas do not support ${JSON.stringify(schema)}`)
 }
@@ -95,6 +99,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const FORMATS: Readonly<Record<string, readonly [parse: (text: string) => unknown, message: IssueMessage]>> = {
   uuid: [(text) => (UUID.test(text) ? text.toLowerCase() : undefined), MESSAGES.uuidParsing],
   'date-time': [parseInstant, MESSAGES.instantParsing],
+  // The text of an object, from a form of a page.
+  json: [parseObject, MESSAGES.objectParsing],
   cursor: [parseEventCursor, MESSAGES.cursorParsing],
 }
 const TEXT_FORMATS: readonly (string | undefined)[] = [undefined, 'email', 'password']
@@ -158,12 +164,11 @@ const MAX_OTHERS_REPORTED = 20
 const MAX_NAME_LENGTH = 64
 
 /** An object whose fields its reader checks. */
-function parseAnyObject(input: unknown, report: Report): unknown {
-  return isObject(input) ? input : report(MESSAGES.objectType)
-}
-
-function isObject(input: unknown): input is object {
-  return typeof input === 'object' && input !== null && !Array.isArray(input)
+function compileAnyObject({ maxLevels }: RequestSchema): Parser {
+  return (input, report) => {
+    if (!isObject(input)) return report(MESSAGES.objectType)
+    return maxLevels === undefined || isStorable(input, maxLevels) ? input : report(RULE_MESSAGES.tooDeep(maxLevels))
+  }
 }
 
 function compileObject({ properties = {}, required = [], atLeastOne, exactlyOne }: RequestSchema, form: ValueForm): Parser {

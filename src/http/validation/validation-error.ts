@@ -33,6 +33,7 @@ export const MESSAGES = {
   },
   instantInPast: { type: 'datetime_future', msg: 'Input should be in the future' },
   uuidParsing: { type: 'uuid_parsing', msg: 'Input should be a valid UUID' },
+  objectParsing: { type: 'value_error', msg: 'Value error, enter a JSON object of at most 16,384 bytes, nested at most 32 levels deep' },
   cursorParsing: { type: 'value_error', msg: 'Value error, the cursor should be the `next` of a page before' },
   listType: { type: 'list_type', msg: 'Input should be a valid list' },
   objectType: { type: 'model_attributes_type', msg: 'Input should be a valid dictionary or object to extract fields from' },
@@ -60,6 +61,10 @@ export const RULE_MESSAGES = {
   notExactlyOneOf: (names: readonly string[]) => ({
     type: 'value_error',
     msg: `Value error, exactly one of ${names.join(', ')} is required`,
+  }),
+  tooDeep: (levels: number) => ({
+    type: 'value_error',
+    msg: `Value error, the object should be nested at most ${levels} levels deep, with numbers below 1.8e308`,
   }),
   noneOf: (names: readonly string[]) => ({ type: 'value_error', msg: `Value error, at least one of ${names.join(', ')} is required` }),
 } as const satisfies Record<string, (limit: never) => IssueMessage>

@@ -17,6 +17,7 @@ const KEYS = statement(
   'select id, user_id, name, key_hash, scopes, access, created_at, expires_at, prefix, last_used_at from api_keys order by user_id, seq',
 )
 const RETIRING = statement('select key_hash, key_id, retired_at, expires_at from retiring_secrets order by key_hash')
+const DATA = statement('select user_id, profile, app from user_data order by user_id')
 const USE = statement('update api_keys set last_used_at = 1700000000000')
 // The accounts of the tests have hashes of a lower cost, which count as foreign.
 const USE_NATIVE_COST = statement(`
@@ -25,7 +26,7 @@ const LOG_IN = statement('update users set last_login_at = 1700000000123 where i
 
 async function contentOf(db: Database): Promise<object> {
   const flags = (await db.all(FLAGS)).map(({ banned, verified }) => [Boolean(banned), Boolean(verified)])
-  return { users: await db.all(USERS), flags, keys: await db.all(KEYS), retiring: await db.all(RETIRING) }
+  return { users: await db.all(USERS), flags, keys: await db.all(KEYS), retiring: await db.all(RETIRING), data: await db.all(DATA) }
 }
 
 /** Accounts with a ban, foreign and missing passwords, keys, and a key that was rotated. Returns the keys. */
@@ -57,7 +58,8 @@ async function fill(t: TestContext, line: CommandLine): Promise<{ readonly curre
   await db.run(USE_NATIVE_COST)
   const file = join(temporaryFolder(t), 'more.jsonl')
   const foreign = { email: 'Dan@example.com', password_hash: '$2b$04$abcdefghijklmnopqrstuuW2Jv0hVbV6ZQmZ0S1r7q9w9s1o8x6yC' }
-  writeFileSync(file, `${JSON.stringify(foreign)}\n${JSON.stringify({ email: 'eve@example.com' })}\n`)
+  const data = '{"profile":{"__proto__":{"a":[null]},"\\u0000\\ud800":"é😀"},"app":{"tenant":"acme"}}'
+  writeFileSync(file, `${JSON.stringify(foreign)}\n{"email":"eve@example.com","data":${data}}\n`)
   await line.run(['user', 'import', file, '--from', 'latchkey'])
   return { current: rotated.key, former }
 }
@@ -87,6 +89,10 @@ nodeTest('accounts that move from SQLite to PostgreSQL and back are equal, and t
   await third.run(['user', 'export', files[2], '--with-hashes'])
   assert.equal(readFileSync(files[1], 'utf8'), readFileSync(files[0], 'utf8'))
   assert.equal(readFileSync(files[2], 'utf8'), readFileSync(files[0], 'utf8'))
+  assert.match(
+    readFileSync(files[0], 'utf8'),
+    /"data":\{"profile":\{"__proto__":\{"a":\[null\]\},"\\u0000\\ud800":"é😀"\},"app":\{"tenant":"acme"\}\}/,
+  )
   for (const line of [second, third]) {
     const db = await line.database()
     assert.deepEqual(await contentOf(db), before)
@@ -177,4 +183,37 @@ test('an import leaves an event with the number of accounts for each batch, an e
   assert.equal(exported, '["data.exported","cli",{"count":5001}]')
   // Written at the same time, so in any order.
   assert.deepEqual(imported.toSorted(), ['["user.imported","cli",{"count":1}]', '["user.imported","cli",{"count":5000}]'])
+})
+
+test('data of a file replaces that of an account, what the file leaves out stays, and wrong data rejects its line', async (t) => {
+  const line = await commandLine(t)
+  await threeAccounts(line)
+  const file = join(temporaryFolder(t), 'users.jsonl')
+  const importing = async (...users: object[]) => {
+    writeFileSync(file, users.map((user) => `${JSON.stringify(user)}\n`).join(''))
+    return line.run(['user', 'import', file, '--from', 'latchkey', '--on-conflict', 'update'])
+  }
+  await importing({ email: 'bob@example.com', data: { profile: { theme: 'dark' }, app: { tenant: 'acme', plan: 'pro' } } })
+  await importing({ email: 'bob@example.com', data: { app: { tenant: 'acme' } } }, { email: 'cem@example.com' })
+  const deep = JSON.parse(`{"a":${'['.repeat(40)}${']'.repeat(40)}}`) as object
+  for (const [data, reason] of [
+    [[1], 'data: should be an object'],
+    [{ profile: 'text' }, 'data.profile: should be an object of at most 16384 bytes as JSON, nested at most 32 levels deep'],
+    [{ app: deep }, 'data.app: should be an object of at most 16384 bytes as JSON, nested at most 32 levels deep'],
+    [{ app: { a: 'x'.repeat(16_400) } }, 'data.app: should be an object of at most 16384 bytes as JSON, nested at most 32 levels deep'],
+  ] as const)
+    assert.ok((await importing({ email: 'cem@example.com', data })).stderr.includes(`line 1: ${reason}`), reason)
+  const db = await line.database()
+  assert.deepEqual(
+    (await db.all(DATA)).map((row) => ({ ...(row as object) })),
+    [{ user_id: 2, profile: '{"theme":"dark"}', app: '{"tenant":"acme"}' }],
+  )
+  const { items } = json(await line.run(['audit', 'list', '--json'])) as { items: { kind: string; target: number; detail: object }[] }
+  assert.deepEqual(
+    items.filter(({ kind }) => kind === 'data.changed').map(({ target, detail }) => [target, detail]),
+    [
+      [2, { changed: ['app.plan'] }],
+      [2, { changed: ['profile.theme', 'app.tenant', 'app.plan'] }],
+    ],
+  )
 })

@@ -5,7 +5,8 @@ import { createSource } from '../../../src/cli/import/sources/sources.ts'
 import { createUnreadFields, describeUnread } from '../../../src/cli/import/unread-fields.ts'
 import { render } from '../../../src/cli/terminal/output.ts'
 import { checkUser } from '../../../src/domain/import/check-user.ts'
-import type { FieldTree, JsonObject } from '../../../src/domain/import/imported-user.ts'
+import type { FieldTree } from '../../../src/domain/import/imported-user.ts'
+import type { JsonObject } from '../../../src/model/json.ts'
 
 function unreadOf(from: SourceName, ...records: readonly JsonObject[]) {
   const unread = createUnreadFields()
@@ -102,7 +103,8 @@ const KEY = {
 }
 const SCRYPT = { algorithm: 'scrypt', hash: { value: 'ab', encoding: 'hex' }, salt: { value: 'abc' }, password: {}, keylen: 1 }
 const TOTP = { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }
-const LATCHKEY_USER = { email: 'ada@example.com', keys: [KEY], totp: TOTP, passkeys: [{ credential_id: 'a', public_key: 'b' }] }
+const PASSKEY = { credential_id: 'a', public_key: 'b' }
+const LATCHKEY_USER = { email: 'ada@example.com', totp: TOTP, passkeys: [PASSKEY], data: {}, keys: [KEY] }
 
 /** Users that make each source read all that it reads. */
 const USERS: Readonly<Record<SourceName, readonly JsonObject[]>> = {

@@ -18,11 +18,11 @@ export type Refusal = {
 export type Guard = (headers: HeaderSource) => Promise<{ readonly identity: RequestIdentity } | { readonly refusal: Refusal }>
 
 export function createGuard(options: GuardOptions): Guard {
-  const { role, scope, secondFactor } = options
+  const { role, scope, secondFactor, data } = options
   const verifier = 'verifier' in options ? options.verifier : createVerifier(options)
   return async (headers) => {
     try {
-      return { identity: await verifier.verify(headers, { role, scope, secondFactor }) }
+      return { identity: await verifier.verify(headers, { role, scope, secondFactor, data }) }
     } catch (error) {
       if (error instanceof LatchkeyError) return { refusal: refusalOf(error) }
       throw error

@@ -16,6 +16,8 @@ export type Requirement = {
   readonly scope?: string | readonly string[] | undefined
   /** Requires a session with a second factor, or an API key. */
   readonly secondFactor?: boolean | undefined
+  /** Whether the identity has `data`: what the product keeps about the account. An offline verifier has none. */
+  readonly data?: boolean | undefined
 }
 
 /** The headers of a request: of the Fetch API, or of Node.js. */

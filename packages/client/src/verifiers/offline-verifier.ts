@@ -48,6 +48,7 @@ export function createOfflineVerifier(options: OfflineVerifierOptions): Verifier
 
   return {
     async verify(headers, requirement = {}) {
+      if (requirement.data) throw refusal('unavailable', new TypeError('A token carries no data'))
       const [, token] = /^bearer +(\S+)$/i.exec(headerOf(headers, 'authorization') ?? '') ?? []
       if (token === undefined) throw refusal('not_authenticated')
       const claims = await read(token)

@@ -32,6 +32,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const body = (await bodyOf(await reach(fetch, base + query, init))) as Partial<Schemas['Identity']>
       // Something else may have answered with 200.
       if (typeof body.user_id !== 'number') throw new TypeError('The response is not an identity')
+      // An older service sends none: the product must not take that for an account without data.
+      if (query.includes('data=true') && body.data === undefined) throw new TypeError('The response has no data')
       return toCamel(body as Schemas['Identity'])
     } catch (error) {
       signal?.throwIfAborted()
@@ -75,12 +77,13 @@ function credentialsOf(headers: HeaderSource): Headers {
   return credentials
 }
 
-function queryOf({ role, scope, secondFactor }: Requirement): string {
+function queryOf({ role, scope, secondFactor, data }: Requirement): string {
   const scopes = scopeText(scope)
   const query = new URLSearchParams({
     ...(role !== undefined && { role }),
     ...(scopes !== undefined && { scope: scopes }),
     ...(secondFactor && { second_factor: 'true' }),
+    ...(data && { data: 'true' }),
   })
   return query.size > 0 ? `?${query}` : ''
 }

@@ -1,6 +1,7 @@
 import { checkTime } from '../../../domain/import/field-checks.ts'
-import { type FieldTree, isObject, type JsonObject, type Known, type UserFields } from '../../../domain/import/imported-user.ts'
+import type { FieldTree, Known, UserFields } from '../../../domain/import/imported-user.ts'
 import { isoTime } from '../../../model/entity.ts'
+import { isObject, type JsonObject } from '../../../model/json.ts'
 import { parseJson } from '../records.ts'
 import type { UnreadFields } from '../unread-fields.ts'
 

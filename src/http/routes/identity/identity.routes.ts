@@ -9,12 +9,16 @@ import {
   scopeString,
 } from '../../../domain/identity/requirements.ts'
 import { KEY_SET_MAX_AGE_SECONDS, type SigningKeys, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-keys.ts'
+import type { ProductData } from '../../../domain/users/user-data.service.ts'
 import type { Caller } from '../../../model/caller.ts'
+import { Refusal } from '../../../model/refusal.ts'
+import { within } from '../../../shared/within.ts'
 import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { defaulted, flag, integer, nullable, type Static, TOKEN_EXAMPLE, Type, text } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { PROFILE_FIELDS, UserId } from '../users/user.schemas.ts'
+import { AddedData, userDataView } from '../users/user-data.routes.ts'
 
 const CheckQuery = Type.Object({
   role: Type.Optional(Type.Enum(['admin'], { description: 'The role that the caller must have.' })),
@@ -26,6 +30,7 @@ const CheckQuery = Type.Object({
     }),
   ),
   second_factor: Type.Optional(flag('Whether a session must have a second factor. An API key passes.', true)),
+  data: Type.Optional(flag('Whether the response has `data`: what the product keeps about the account. It costs a second read.', true)),
 })
 
 const IdentityView = Type.Object(
@@ -50,6 +55,7 @@ const IdentityView = Type.Object(
         examples: [null],
       }),
     ),
+    data: Type.Optional(AddedData),
   },
   { title: 'Identity', description: 'Who is calling, and with which credential.' },
 )
@@ -144,8 +150,13 @@ function introspectionView(found: ActiveCredential | undefined): Static<typeof I
   }
 }
 
+// The route has no deadline. The read of the caller may have taken two seconds, and every client gets a response within three.
+const DATA_DEADLINE_MS = 900
+
+type IdentityParts = { readonly introspection: Introspection; readonly productData: ProductData; readonly rule: SecondFactorRule }
+
 /** For services and proxies that ask who is calling. */
-export function identityRoutes(app: App, introspection: Introspection, rule: SecondFactorRule): void {
+export function identityRoutes(app: App, { introspection, productData, rule }: IdentityParts): void {
   const api = createApiRoutes(app, 'Identity')
   api.get('/auth/check', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
@@ -160,7 +171,10 @@ export function identityRoutes(app: App, introspection: Introspection, rule: Sec
       requireIdentity(caller, toRequirements(query))
       requireFactor(rule, caller, { asAdmin: query.role === 'admin' })
       reply.headers(identityHeaders(caller))
-      return identityView(caller)
+      if (!query.data) return identityView(caller)
+      const data = await within(DATA_DEADLINE_MS, productData.ofCaller({ caller }), undefined)
+      if (data === undefined) throw new Refusal('unavailable', 'reading the data took too long')
+      return { ...identityView(caller), data: userDataView(data) }
     },
   })
 

@@ -6,6 +6,7 @@ import type { StoredEvent } from '../../../model/event.ts'
 import type { Factors } from '../../../model/factor.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import type { ListedUser, User } from '../../../model/user.ts'
+import type { UserData } from '../../../model/user-data.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { counted } from '../../../shared/text.ts'
 import type { PasswordQuestion } from '../../pipeline/declarations.ts'
@@ -42,6 +43,7 @@ import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { eventsCard } from './audit.routes.ts'
+import { DATA_FIELDS, type DataForm, dataCard } from './user-data.ts'
 import { badgesOf } from './users.routes.ts'
 
 const UserPath = { user_id: Type.Integer() }
@@ -61,21 +63,35 @@ type Action = {
 
 /** One account, and everything that an admin may do with it. */
 export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): void {
-  const { site, userDirectory, userAdministration, sessions, apiKeys, audit, secondFactor } = parts
+  const { site, userDirectory, userAdministration, productData, sessions, apiKeys, audit, secondFactor } = parts
+
+  async function show(actor: Actor, userId: number, shown: Shown, dataForm?: DataForm): Promise<Page> {
+    const user = await userDirectory.find(userId)
+    const [live, keys, data, events, factors] = await Promise.all([
+      sessions.list(user.id),
+      apiKeys.list(actor, user.id).then((all) => pageFrom(all, shown.keys, KEYS)),
+      productData.find(user.id),
+      audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
+      secondFactor.status(user.id),
+    ])
+    const listed = { sessions: pageOf(live, shown.sessions, SESSIONS), keys, events: events.items }
+    return userPage(site, actor.caller, { user, factors, ...listed, data, dataForm })
+  }
 
   get('/users/:user_id', {
     params: UserPath,
     query: Query,
-    async handle({ params, query, actor }) {
-      const user = await userDirectory.find(params.user_id)
-      const [live, keys, events, factors] = await Promise.all([
-        sessions.list(user.id),
-        apiKeys.list(actor, user.id).then((all) => pageFrom(all, query.keys, KEYS)),
-        audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
-        secondFactor.status(user.id),
-      ])
-      const shown = { user, factors, sessions: pageOf(live, query.sessions, SESSIONS), keys, events: events.items }
-      return userPage(site, actor.caller, shown)
+    handle: ({ params, query, actor }) => show(actor, params.user_id, query),
+  })
+
+  post('/users/:user_id/data', {
+    asksForPassword: false,
+    params: UserPath,
+    fields: DATA_FIELDS,
+    retry: (form, { caller, origin, params }) => show({ caller, origin }, Number((params as { user_id: unknown }).user_id) || 0, {}, form),
+    async handle({ params, body, actor }) {
+      await productData.replace(actor, params.user_id, body)
+      return { to: `/console/users/${params.user_id}`, notice: 'data-saved' }
     },
   })
 
@@ -155,6 +171,9 @@ type UserDetails = {
   readonly factors: Factors
   readonly sessions: ListPage<ListedSession>
   readonly keys: ListPage<ApiKey>
+  readonly data: UserData
+  /** The form of the data that was refused. */
+  readonly dataForm: DataForm | undefined
   /** The latest events about the account. */
   readonly events: readonly StoredEvent[]
 }
@@ -162,7 +181,7 @@ type UserDetails = {
 /** The admin who looks at the page, and their session. */
 type Viewer = { readonly user: User; readonly sessionId: string | undefined }
 
-function userPage(site: Site, viewer: Viewer, { user, factors, sessions, keys, events }: UserDetails): Page {
+function userPage(site: Site, viewer: Viewer, { user, factors, sessions, keys, data, dataForm, events }: UserDetails): Page {
   const base = `${site.root}/console/users/${user.id}`
   const shown = { sessions: sessions.page, keys: keys.page }
   const list = { base, place: queryText({ sessions: laterPage(sessions.page), keys: laterPage(keys.page) }), now: site.now() }
@@ -174,6 +193,7 @@ function userPage(site: Site, viewer: Viewer, { user, factors, sessions, keys, e
   const content = html`${profile(user, factors, site.now())}
 ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sessions })}
 ${keysCard(keys.items, { ...list, footer: footers.keys })}
+${dataCard(`${base}/data`, data, dataForm)}
 ${eventsCard(site.root, events, { footer: stepsFooter({ on: allEvents }) })}
 ${factors.totp || factors.passkeys > 0 ? resetCard(base, user.email) : undefined}
 ${deletionCard({

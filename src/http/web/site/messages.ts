@@ -48,6 +48,7 @@ export const NOTICES = {
   'user-unbanned': 'The ban has been lifted.',
   'user-promoted': 'The user is now an admin.',
   'user-deleted': 'The account has been deleted, with its sessions and API keys.',
+  'data-saved': 'The data of the account has been saved.',
   'reset-sent': 'An email to reset the password is on its way.',
   'session-revoked': 'The session has ended.',
   'sessions-revoked': 'All other sessions have ended.',

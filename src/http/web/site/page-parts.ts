@@ -14,6 +14,7 @@ import type { Registration } from '../../../domain/sign-in/registration.service.
 import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
 import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
+import type { ProductData } from '../../../domain/users/user-data.service.ts'
 import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
 import type { Users } from '../../../domain/users/users.service.ts'
 import type { WebhookAdministration } from '../../../domain/webhooks/webhook-administration.service.ts'
@@ -37,6 +38,7 @@ export type PageServices = {
   /** Undefined where browsers accept none for the address of the service. */
   readonly passkeys: Passkeys | undefined
   readonly passwordReset: PasswordReset
+  readonly productData: ProductData
   readonly registration: Registration
   readonly secondFactor: SecondFactor
   readonly selfDeletion: SelfDeletion

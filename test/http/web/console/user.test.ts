@@ -109,6 +109,47 @@ test('400, 404, 422: a refusal is a page that says why, and nothing changes', as
   assert.equal((await look('x')).statusCode, 422)
 })
 
+test('303, 422: the data of the product is shown and replaced, and a refused form keeps what was written', async (t) => {
+  const stage = await start(t)
+  const { service, press, look, boss, services, clock } = stage
+  const mia = await member(service)
+  const find = () => services.productData.find(mia.id)
+  await services.productData.patch(OPERATOR, mia.id, { profile: { text: '</textarea><script>', theme: 'dark' } })
+  const page = await look(String(mia.id))
+  assert.match(
+    page.body,
+    /<textarea id="profile" name="profile" [^>]*>\n\{\n {2}&quot;text&quot;: &quot;&lt;\/textarea&gt;&lt;script&gt;&quot;,/,
+  )
+  clock.advance({ minutes: 11 })
+  const saved = await press(`${mia.id}/data`, { app: '{\r\n  "tenant": "acme",\r\n  "empty": null\r\n}' })
+  assert.deepEqual([saved.statusCode, saved.headers.location], [303, `/console/users/${mia.id}`])
+  assert.match(String(saved.headers['set-cookie']), /^latchkey-notice=data-saved;/)
+  await press(`${mia.id}/data`, { profile: '{"theme":"light"}' })
+  const expected = { profile: { theme: 'light' }, app: { tenant: 'acme', empty: null } }
+  assert.deepEqual(await find(), expected)
+  assert.equal(events(stage).at(-1), `data.changed ${boss.id} ${mia.id}`)
+  const deep = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`
+  for (const text of ['{', '[]', 'null', '', deep, JSON.stringify({ a: 'x'.repeat(17_000) })]) {
+    const refused = await press(`${mia.id}/data`, { app: text })
+    assert.equal(refused.statusCode, 422, text)
+    assert.match(textOf(refused), /Enter a JSON object of at most 16,384 bytes, nested at most 32 levels deep/)
+    assert.ok(refused.body.includes(`>\n${text.replaceAll('"', '&quot;')}</textarea>`), text)
+  }
+  assert.equal((await press('999999/data', { app: '{}' })).statusCode, 404)
+  assert.equal((await press('999999/data', { app: '{' })).statusCode, 404)
+  assert.equal((await press('x/data', { app: '{}' })).statusCode, 404)
+  assert.deepEqual(await find(), expected)
+  // The largest object fits into its form, whatever is in it.
+  const numbers = Array.from({ length: 8000 }, () => 1)
+  for (const largest of [{ a: numbers }, { a: '"é'.repeat(4000) }]) {
+    await services.productData.replace(OPERATOR, mia.id, { profile: largest })
+    const [, text = ''] = /<textarea id="profile"[^>]*>\n([^<]*)</.exec((await look(String(mia.id))).body) ?? []
+    const sent = text.replaceAll('&quot;', '"').replaceAll('\n', '\r\n')
+    assert.equal((await press(`${mia.id}/data`, { profile: sent })).statusCode, 303)
+    assert.deepEqual((await find()).profile, largest)
+  }
+})
+
 test('403: making an admin and deleting ask for the password again after ten minutes', async (t) => {
   const stage = await start(t)
   const { service, app, clock, cookie, boss, services } = stage

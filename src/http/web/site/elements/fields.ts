@@ -12,6 +12,8 @@ type FieldOptions = {
   readonly autocomplete?: string | undefined
   /** The keyboard that a phone shows. */
   readonly inputMode?: 'numeric' | undefined
+  /** The number of lines of a text area. */
+  readonly rows?: number | undefined
   readonly hint?: string | undefined
   /** The element that describes the field, where that is not the hint. */
   readonly describedBy?: string | undefined
@@ -53,7 +55,20 @@ export function formOf<Fields extends FormFields>(
 
 /** A labelled input with its hint or its problem, connected to it for screen readers. Of several problems, the first has the focus. */
 export function inputField(field: Field, problems: Readonly<Record<string, string>> = {}): Html {
-  const { name, label, type = 'text', value, autocomplete = 'off', hint, isOptional, hasFocus, minLength, maxLength, inputMode } = field
+  const {
+    name,
+    label,
+    type = 'text',
+    value,
+    autocomplete = 'off',
+    hint,
+    isOptional,
+    hasFocus,
+    minLength,
+    maxLength,
+    inputMode,
+    rows,
+  } = field
   const problem = problems[name]
   const [faulty] = Object.keys(problems)
   const isFocused = faulty === undefined ? hasFocus : faulty === name
@@ -63,9 +78,15 @@ export function inputField(field: Field, problems: Readonly<Record<string, strin
       : html`<p class="problem" id="${name}-problem">${problem}</p>`
   const noteId = problem === undefined ? hint && `${name}-hint` : `${name}-problem`
   const describedBy = [field.describedBy, noteId].filter(Boolean).join(' ')
+  const rules = html`${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${isFocused ? html` autofocus` : ''}`
+  // A browser drops the first line break of a text area.
+  const input =
+    rows === undefined
+      ? html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('inputmode', inputMode)}${attribute('value', value)}${rules}>`
+      : html`<textarea id="${name}" name="${name}" rows="${rows}" spellcheck="false"${rules}>\n${value}</textarea>`
   return html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('inputmode', inputMode)}${attribute('value', value)}${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${isFocused ? html` autofocus` : ''}>
+${input}
 ${note}
 </div>`
 }
