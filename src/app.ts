@@ -12,10 +12,12 @@ import { apiKeyRoutes, keyLifecycleRoutes } from './http/routes/keys/key.routes.
 import { devMailRoutes } from './http/routes/mail/dev-mail.routes.ts'
 import { healthRoutes, metricsRoutes } from './http/routes/operations/operations.routes.ts'
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
+import { emailSignInRoutes } from './http/routes/sign-in/email-sign-in.routes.ts'
 import { passkeyRoutes } from './http/routes/sign-in/passkey.routes.ts'
 import { passwordResetRoutes } from './http/routes/sign-in/password-reset.routes.ts'
 import { secondFactorRoutes } from './http/routes/sign-in/second-factor.routes.ts'
 import { accountRoutes, verificationRoutes } from './http/routes/sign-in/sign-in.routes.ts'
+import { invitationRoutes } from './http/routes/users/invitation.routes.ts'
 import { emailChangeRoutes, selfDeletionRoutes, userAdministrationRoutes, userRoutes } from './http/routes/users/user.routes.ts'
 import { userDataRoutes } from './http/routes/users/user-data.routes.ts'
 import { explorerRoutes } from './http/web/explorer/explorer.routes.ts'
@@ -152,7 +154,10 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }
   sessionRoutes(app, services.sessions)
   secondFactorRoutes(app, { ...services, rule: config.secondFactor })
   passkeyRoutes(app, services)
+  emailSignInRoutes(app, services, { isDisabled: !config.emailSignIn })
   userAdministrationRoutes(app, services.userAdministration, registration)
+  // The link of an invitation opens an account page.
+  invitationRoutes(app, services.invitations, { isDisabled: !config.accountPagesEnabled })
   apiKeyRoutes(app, apiKeys)
   keyLifecycleRoutes(app, apiKeys, services.leakedKeys)
   identityRoutes(app, { ...services, rule: config.secondFactor })

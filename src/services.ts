@@ -17,6 +17,7 @@ import { isNoticed, noticeRecoveryCode } from './domain/mail/security-notices.ts
 import { NO_OBSERVER, type Observer } from './domain/operations/observer.ts'
 import { createSessionUse } from './domain/sessions/session-use.ts'
 import { createSessions } from './domain/sessions/sessions.service.ts'
+import { createEmailSignIn } from './domain/sign-in/email-sign-in.service.ts'
 import { createFirstAdmin } from './domain/sign-in/first-admin.service.ts'
 import { createLogin } from './domain/sign-in/login.service.ts'
 import { createPasskeys } from './domain/sign-in/passkeys.service.ts'
@@ -27,6 +28,7 @@ import { createRegistration } from './domain/sign-in/registration.service.ts'
 import { createSecondFactor } from './domain/sign-in/second-factor.service.ts'
 import { createSelfDeletion } from './domain/sign-in/self-deletion.service.ts'
 import { createEmailChanges } from './domain/users/email-changes.service.ts'
+import { createInvitations } from './domain/users/invitations.service.ts'
 import { createUserAdministration } from './domain/users/user-administration.service.ts'
 import { createProductData } from './domain/users/user-data.service.ts'
 import { createUserDirectory } from './domain/users/user-directory.service.ts'
@@ -112,6 +114,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     const noteFailure = (userId: number, origin: Origin) => failedLogins().note(userId, origin, 'factor.failed')
     return relyingParty && createPasskeys({ ...common, challenges: createChallenges(secrets(), now), relyingParty, noteFailure })
   })
+  const emailSignIn = once(() => createEmailSignIn({ ...common, tokens: tokens() }))
   const keyOf = once(() => createLimitKeys(secrets()))
   const known = once(() => createKnownNetworks({ db, keyOf: keyOf(), now }))
   const rule = once(() => ({ limits, keyOf: keyOf() }))
@@ -148,6 +151,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
         proof: proof(),
         secondFactor: secondFactor(),
         passkeys: passkeys(),
+        emailSignIn: emailSignIn(),
         codeLimiter: codeLimiter(),
         noteFailure: failedLogins().note,
         noticeRecovery: async (tx, userId) => {
@@ -158,7 +162,9 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     secondFactor,
     /** Undefined where browsers accept none: see relyingParty. */
     passkeys,
+    emailSignIn,
     passwordReset: () => createPasswordReset(signing()),
+    invitations: () => createInvitations(signing()),
     users,
     passwordChange: () => createPasswordChange({ ...common, proof: proof(), users: users() }),
     emailChanges: () => createEmailChanges({ ...common, tokens: tokens() }),

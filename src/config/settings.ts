@@ -108,6 +108,11 @@ export const SETTINGS = {
     'the host of `BASE_URL`',
   ),
   passkeyOrigins: setting(parseOriginList, undefined, 'further origins whose pages may ask for passkeys, separated by commas'),
+  emailSignIn: setting(
+    parseBoolean,
+    'false',
+    'people can log in with a link or a code that is mailed to them; see [sign-in by mail](#sign-in-by-mail)',
+  ),
   confirmEmailChanges: setting(
     parseBoolean,
     'false',

@@ -14,6 +14,8 @@ export const AUDITED_KINDS = [
   'user.unbanned',
   'user.deleted',
   'user.imported',
+  'invitation.created',
+  'invitation.withdrawn',
   'session.created',
   'session.revoked',
   'login.failed',

@@ -1,7 +1,10 @@
 import { choice, computed, entity, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
 
-/** Mails with a link that carries a token. `email_change` goes to the new address of an account, the others to its present one. */
-export const LINK_MAIL_KINDS = ['verify', 'reset', 'email_change'] as const
+/**
+ * Mails with a link that carries a token. `email_change` goes to the new address of an account, `invitation` to an address without an
+ * account, the others to the present address of an account.
+ */
+export const LINK_MAIL_KINDS = ['verify', 'reset', 'email_change', 'sign_in', 'invitation'] as const
 /** Mails about a change of an account, to the address that the account had then. */
 export const NOTICE_KINDS = [
   'password_changed',

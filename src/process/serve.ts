@@ -58,7 +58,7 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
     db,
     tokens: services.tokens,
     transport: await openTransport(config, (line) => void process.stdout.write(`${printable(line)}\n`)),
-    letterhead: () => ({ apiTitle: config.apiTitle, mailFrom: config.mailFrom, baseUrl: publicUrl.get(), brand, templates }),
+    letterhead: () => ({ ...config, baseUrl: publicUrl.get(), brand, templates }),
     now,
     logger,
   })

@@ -7,7 +7,15 @@ export type Secrets = readonly [current: Uint8Array, ...fallbacks: Uint8Array[]]
 export type DerivedKeys = readonly [current: Buffer, ...fallbacks: Buffer[]]
 
 /** What keys are derived for. Keys of different purposes have nothing in common. */
-type Purpose = 'signing-keys' | 'audit-seals' | 'fingerprint' | 'rate-limits' | 'page-secrets' | 'second-factor' | 'challenges'
+type Purpose =
+  | 'signing-keys'
+  | 'audit-seals'
+  | 'fingerprint'
+  | 'rate-limits'
+  | 'page-secrets'
+  | 'second-factor'
+  | 'challenges'
+  | 'mail-codes'
 
 const KEY_BYTES = 32
 

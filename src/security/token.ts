@@ -1,14 +1,16 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 import { Refusal } from '../model/refusal.ts'
 import type { Secrets } from './derived-keys.ts'
+import { createMailCodes } from './mail-codes.ts'
 
 /** Tokens that only a mail carries. */
-type MailTokenKind = 'verify' | 'reset' | 'email_change'
+type MailTokenKind = 'verify' | 'reset' | 'email_change' | 'sign_in' | 'invitation'
 /** `page` is the content of the cookie of the web pages: no API route accepts it. */
 export type TokenKind = 'access' | 'refresh' | 'page' | MailTokenKind
 
 /** The content of a valid token. Whether its account, session or version still exists is for the database to say. */
 export type Claims = {
+  /** In the link of an invitation, which has no account yet, the id of the invitation. */
   readonly userId: number
   /** Access, refresh and page tokens end with their session. */
   readonly sessionId: string | undefined
@@ -28,6 +30,8 @@ export const LIFETIME_MINUTES: Readonly<Record<TokenKind, number>> = {
   verify: 24 * 60,
   reset: 30,
   email_change: 24 * 60,
+  sign_in: 15,
+  invitation: 7 * 24 * 60,
 }
 
 const MAX_LENGTH = 1024
@@ -77,7 +81,9 @@ export function createTokens(secrets: Secrets, now: () => number) {
 
   return {
     forSession: (kind: Exclude<TokenKind, MailTokenKind>, userId: number, sessionId: string) => issue(kind, userId, { sid: sessionId }),
-    forMail: (kind: MailTokenKind, userId: number, version: number) => issue(kind, userId, { ver: version }),
+    /** The subject is the id of an account or, for an invitation, that of the invitation. */
+    forMail: (kind: MailTokenKind, subject: number, version: number) => issue(kind, subject, { ver: version }),
+    ...createMailCodes(secrets),
     /** Throws `token_invalid` or `token_expired`. */
     read(token: string, kind: TokenKind): Claims {
       const verified = verifyOnce(token)

@@ -2,6 +2,7 @@ import { KEY_ROW, RETIRING_SECRET } from '../model/api-key.ts'
 import { AUDIT_MARK, EVENT_SEAL, WRITTEN_EVENT } from '../model/audit.ts'
 import { snakeCase } from '../model/entity.ts'
 import { PASSKEY_ROW, TOTP_SECRET } from '../model/factor.ts'
+import { INVITATION_ROW } from '../model/invitation.ts'
 import { DELIVERY_FIELDS, QUEUED_MAIL } from '../model/mail.ts'
 import { SESSION_ROW } from '../model/session.ts'
 import { SECRET_USE, SIGNING_KEY } from '../model/signing-key.ts'
@@ -32,6 +33,7 @@ export const TABLES = {
   audit_marks: ['name', ...AUDIT_MARK.columnNames],
   outbox: [...QUEUED_MAIL.columnNames, ...DELIVERY_COLUMNS],
   email_changes: ['user_id', ...EMAIL_CHANGE.columnNames, 'requested_at'],
+  invitations: INVITATION_ROW.columnNames,
   webhook_deliveries: [...QUEUED_WEBHOOK.columnNames, ...DELIVERY_COLUMNS],
   webhook_stops: WEBHOOK_STOP.columnNames,
 } as const satisfies Readonly<Record<string, readonly string[]>>
@@ -43,6 +45,7 @@ export const NUMBERED_TABLES = {
   users: 'id',
   api_keys: 'seq',
   outbox: 'id',
+  invitations: 'id',
   events: 'id',
   webhook_deliveries: 'id',
 } as const satisfies Partial<Record<TableName, string>>

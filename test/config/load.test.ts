@@ -303,6 +303,7 @@ test('an empty environment results in the defaults', () => {
     rateLimits: {},
     passwordBlocklist: undefined,
     confirmEmailChanges: false,
+    emailSignIn: false,
     selfDeletion: false,
     relyingParty: { id: 'localhost', name: 'Latchkey', origins: ['http://localhost:8000'] },
     secondFactor: 'optional',

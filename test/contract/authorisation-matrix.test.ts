@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import { type Actor, admin, emailChangeCode, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
+import { invitationToken, signInToken } from '../support/app/mailed-links.ts'
 import { addPasskey, askForPasskey, firstStep, turnOn } from '../support/app/second-factor.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
@@ -26,6 +27,8 @@ POST   /forgot-password/                        |   200     200     200     200 
 GET    /reset-password/                         |   200     200     200     200      200      200   | 200    200    200  |    200        200
 POST   /reset-password/                         |   200     200     200     200      200      200   | 200    200    200  |    200        200
 GET    /confirm-email/                          |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /login/email                             |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /login/email/confirm                     |   200     200     200     200      200      200   | 200    200    200  |    200        200
 POST   /logout/                                 |   401     401     401     401      401      401   | 204    204    204  |    400        400
 
 GET    /users/me                                |   401     401     401     401      401      401   | 200    200    200  |    200        200
@@ -41,6 +44,10 @@ POST   /users/:user_id/revoke-admin             |   401     401     401     401 
 POST   /users/:user_id/verify                   |   401     401     401     401      401      401   | 403    403    204  |    403        204
 POST   /users/:user_id/ban                      |   401     401     401     401      401      401   | 403    403    204  |    403        204
 POST   /users/:user_id/unban                    |   401     401     401     401      401      401   | 403    403    204  |    403        204
+POST   /users/invitations                       |   401     401     401     401      401      401   | 403    403    201  |    403        201
+GET    /users/invitations                       |   401     401     401     401      401      401   | 403    403    200  |    403        200
+DELETE /users/invitations/:id                   |   401     401     401     401      401      401   | 403    403    204  |    403        204
+POST   /users/invitations/:id/resend            |   401     401     401     401      401      401   | 403    403    204  |    403        204
 DELETE /users/me                                |   401     401     401     401      401      401   | 204    204    204  |    204        204
 DELETE /users/:user_id                          |   401     401     401     401      401      401   | 403    403    204  |    403        204
 
@@ -162,6 +169,9 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'POST /users/me/password': async () => ({ payload: { current_password: PASSWORD, password: 'a new password' } }),
   'POST /users/': async () => ({ payload: { email: newEmail(), first_name: 'Mia', last_name: 'Muster' } }),
   'POST /users/keys/by-user/:user_id': async () => ({ payload: { name: 'another key' } }),
+  'POST /login/email': async () => ({ payload: { email: newEmail() } }),
+  'POST /login/email/confirm': async ({ service }) => ({ payload: { token: await signInToken(service, await member(service)) } }),
+  'POST /users/invitations': async () => ({ payload: { email: newEmail(), first_name: 'Ida', last_name: 'Invited' } }),
   'GET /users/': async ({ subject }) => ({ query: { user_id: String(subject.id) } }),
   'GET /users/search': async () => ({ query: { search_term: 'mia' } }),
   'DELETE /users/me': async ({ subject }) => ({ payload: { password: subject.password } }),
@@ -243,10 +253,12 @@ async function call(service: TestApp, unchanged: Unchanged, endpoint: string, ca
   const setup = unchanged.get(caller) ?? (await newAccounts(service, caller))
   const { subject, headers, keyId } = setup
   const content = (await CONTENT[endpoint]?.({ service, subject, keyId })) ?? {}
+  const invitationId = path.includes('invitations/:id') ? (await invitationToken(service)).id : 0
   const url = path
     .replace(':user_id', String(subject.id))
     .replace(':key_id', keyId)
     .replace(':session_id', String(payloadOf(subject.token)['sid']))
+    .replace(/(?<=invitations\/):id/, String(invitationId))
   const response = await service.app.inject({ method: method as 'GET', url, headers, ...content })
   if (method === 'GET' || response.statusCode >= 400) unchanged.set(caller, setup)
   else unchanged.delete(caller)

@@ -67,6 +67,12 @@ const ADDITIONS: typeof SPECIFIED = [
   ['POST', '/login/second-factor', 'None', 200],
   ['POST', '/login/passkey/options', 'None', 200],
   ['POST', '/login/passkey', 'None', 200],
+  ['POST', '/login/email', 'None', 200],
+  ['POST', '/login/email/confirm', 'None', 200],
+  ['POST', '/users/invitations', 'Admin', 201],
+  ['GET', '/users/invitations', 'Admin', 200],
+  ['DELETE', '/users/invitations/{id}', 'Admin', 204],
+  ['POST', '/users/invitations/{id}/resend', 'Admin', 204],
   ['POST', '/users/me/confirm', 'User', 204],
   ['GET', '/users/me/second-factor', 'User', 200],
   ['POST', '/users/me/second-factor/totp', 'User', 201],
@@ -137,6 +143,9 @@ test('every protected operation accepts both credentials and declares 401, and 4
   }
 })
 
+/** They may answer with a challenge. */
+const LOGINS: ReadonlySet<string> = new Set(['login', 'confirmSignInEmail'])
+
 test('every refusal has a schema and an example', async (t) => {
   const apiDocument = await readApiDocument(t, EVERY_ROUTE)
   for (const { operation, responses } of operationsOf(apiDocument)) {
@@ -144,7 +153,7 @@ test('every refusal has a schema and an example', async (t) => {
     assert.ok('422' in operation.responses && '500' in operation.responses, operation.operationId)
     for (const [status, { description, content }] of refused) {
       const json = content?.['application/json']
-      const other = operation.operationId === 'login' && status === '401' ? 'LoginRefused' : 'ErrorResponse'
+      const other = LOGINS.has(operation.operationId) && status === '401' ? 'LoginRefused' : 'ErrorResponse'
       const schema = status === '422' ? 'ValidationError' : other
       assert.equal(json?.schema.$ref, `#/components/schemas/${schema}`, `${operation.operationId} ${status}`)
       assert.ok(Object.keys(json?.examples ?? {}).length > 0, `${operation.operationId} ${status}`)
@@ -175,10 +184,10 @@ test('every schema has a description, and every field a description and an examp
 })
 
 // Which field of a confirmation is missing depends on what the client has, and an empty merge patch changes nothing.
-const TAKES_NOTHING = /^(?:confirmSession|editOwnData|editUserData)$/
+const TAKES_NOTHING = /^(?:confirmSession|confirmSignInEmail|editOwnData|editUserData)$/
 
 test('422: the response to an empty JSON object is the documented example, on every endpoint with a body', async (t) => {
-  const service = await startApp(t)
+  const service = await startApp(t, { env: { EMAIL_SIGN_IN: 'true' } })
   const { headers } = await admin(service)
   const apiDocument = (await service.app.inject('/openapi.json')).json<ApiDocument>()
   let tried = 0
@@ -190,7 +199,7 @@ test('422: the response to an empty JSON object is the documented example, on ev
     assert.deepEqual(response.json(), responses['422']?.content?.['application/json']?.examples?.['missing']?.value)
     tried++
   }
-  assert.equal(tried, 23)
+  assert.equal(tried, 25)
 })
 
 test('201: the documented example of a registration is accepted', async (t) => {

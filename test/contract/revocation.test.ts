@@ -3,6 +3,7 @@ import type { InjectOptions } from 'fastify'
 import type { App } from '../../src/http/pipeline/declarations.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type Actor, admin, type KeyHolder, keyHolder, member } from '../support/app/actors.ts'
+import { invitationToken } from '../support/app/mailed-links.ts'
 import { secondApp, startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 import { payloadOf } from '../support/http/forged-tokens.ts'
@@ -20,6 +21,8 @@ type Stage = {
   readonly boss: Actor
   readonly caller: KeyHolder
   readonly other: KeyHolder
+  /** The id of an open invitation. */
+  readonly invitation: number
 }
 
 type Write = {
@@ -75,6 +78,15 @@ const WRITES: Readonly<Record<string, Write>> = {
   'PATCH /users/{user_id}/data': {
     role: 'admin',
     request: ({ other }) => ({ url: `/users/${other.id}/data`, payload: { app: { tenant: 'acme' } } }),
+  },
+  'POST /users/invitations': {
+    role: 'admin',
+    request: () => ({ url: '/users/invitations', payload: { email: newEmail(), first_name: 'Ida', last_name: 'Invited', role: 'admin' } }),
+  },
+  'DELETE /users/invitations/{id}': { role: 'admin', request: ({ invitation }) => ({ url: `/users/invitations/${invitation}` }) },
+  'POST /users/invitations/{id}/resend': {
+    role: 'admin',
+    request: ({ invitation }) => ({ url: `/users/invitations/${invitation}/resend` }),
   },
   'DELETE /users/me/sessions': { role: 'user', request: () => ({ url: '/users/me/sessions' }) },
   'DELETE /users/me/sessions/{session_id}': {
@@ -219,12 +231,13 @@ const USERS = statement<object>(
 )
 const KEYS = statement<object>('select id, user_id, name, key_hash, is_active, expires_at from api_keys where user_id >= $1 order by id')
 const SESSIONS = statement<object>('select id, user_id, confirmed_at from sessions where user_id >= $1 order by id')
+const INVITATIONS = statement<object>('select id, email, version, expires_at from invitations order by id')
 const TOTP_SECRETS = statement<object>('select user_id, secret from totp_secrets where user_id >= $1 order by user_id')
 const DATA = statement<object>('select user_id, profile, app from user_data where user_id >= $1 order by user_id')
 
-/** The rows of an account and of those that are newer. */
+/** The rows of an account and of those that are newer, and all invitations. */
 async function rowsSince({ db }: TestApp, { id }: Actor): Promise<object[][]> {
-  return Promise.all([db.all(USERS, id), db.all(KEYS, id), db.all(SESSIONS, id), db.all(TOTP_SECRETS, id), db.all(DATA, id)])
+  return Promise.all([...[USERS, KEYS, SESSIONS, TOTP_SECRETS, DATA].map((rows) => db.all(rows, id)), db.all(INVITATIONS)])
 }
 
 function credentials({ token, key }: KeyHolder): Record<'session' | 'key', Record<string, string>> {
@@ -246,6 +259,7 @@ test('401, 403: no route changes anything after the access of its caller is revo
   const service = await startApp(t, { env: EVERY_ROUTE })
   const elsewhere = await secondApp(t, service)
   const boss = await admin(service)
+  const { id: invitation } = await invitationToken(service)
   for (const [route, write] of Object.entries(WRITES))
     await t.test(route, async () => {
       // inject() knows every method of the table.
@@ -253,7 +267,7 @@ test('401, 403: no route changes anything after the access of its caller is revo
       for (const { name, kind, status, revoke } of casesOf(write)) {
         const caller = await keyHolder(service, await admin(service))
         const other = await keyHolder(service, await member(service))
-        const stage = { service, elsewhere, boss, caller, other }
+        const stage = { service, elsewhere, boss, caller, other, invitation }
         const stalled = stall(service.app, { method, headers: credentials(caller)[kind], ...write.request(stage) })
         await stalled.accepted
         await revoke(stage)

@@ -4,11 +4,13 @@ import type { TokenKind } from '../../src/security/token.ts'
 import { findUserById } from '../../src/storage/repositories/users/user.repository.ts'
 import { type Actor, admin, emailChangeCode, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
+import { invitationToken, signInToken } from '../support/app/mailed-links.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
 import { forge, payloadOf, unsigned } from '../support/http/forged-tokens.ts'
 import { submit } from '../support/http/pages.ts'
-import { confirmEmail, logout, refresh, resetPassword, verify } from '../support/http/requests.ts'
+import { confirmEmail, logout, PASSWORD, refresh, resetPassword, verify } from '../support/http/requests.ts'
+import { EVERY_ROUTE } from '../support/http/routes.ts'
 import { issueToken } from '../support/servers/offline-verifier.ts'
 
 /** One endpoint for each kind of token. */
@@ -19,17 +21,32 @@ const ENDPOINTS: Record<TokenKind, (token: string) => InjectOptions> = {
   verify,
   reset: (code) => resetPassword({ code }),
   email_change: confirmEmail,
+  sign_in: (token) => ({ method: 'POST', url: '/login/email/confirm', payload: { token } }),
+  invitation: (code) => submit('/account/invitation', { code, password: PASSWORD }),
 }
 const KINDS = Object.keys(ENDPOINTS) as TokenKind[]
-const SUCCESS: Record<TokenKind, number> = { access: 204, refresh: 200, page: 303, verify: 200, reset: 200, email_change: 200 }
+const SUCCESS: Record<TokenKind, number> = {
+  access: 204,
+  refresh: 200,
+  page: 303,
+  verify: 200,
+  reset: 200,
+  email_change: 200,
+  sign_in: 200,
+  invitation: 303,
+}
 
 /** A page is refused with a page. */
 function refusedAt(endpoint: TokenKind, response: LightMyRequestResponse, detail: string): void {
   if (endpoint === 'page') {
     assert.equal(response.statusCode, 401)
     assert.match(response.body, /Your session has ended, so nothing was changed/)
+  } else if (endpoint === 'invitation') {
+    // Over the maximum length, the form is invalid.
+    assert.match(String(response.statusCode), /^4(?:04|22)$/)
+    assert.match(response.body, /This invitation is no longer open/)
   } else {
-    refused(response, 401, detail)
+    refused(response, 401, endpoint === 'sign_in' ? 'Invalid code' : detail)
   }
 }
 
@@ -44,12 +61,14 @@ async function holder(service: TestApp, kind: TokenKind): Promise<{ actor: Actor
     verify: tokens.forMail('verify', actor.id, actor.emailVersion),
     reset: tokens.forMail('reset', actor.id, actor.resetVersion),
     email_change: await emailChangeCode(service, actor),
+    sign_in: await signInToken(service, actor),
+    invitation: (await invitationToken(service)).token,
   }
   return { actor, token: all[kind], all }
 }
 
 test('401: each endpoint accepts one kind of token and refuses all others', async (t) => {
-  const service = await startApp(t)
+  const service = await startApp(t, { env: EVERY_ROUTE })
   for (const endpoint of KINDS) {
     for (const kind of KINDS) {
       const { all } = await holder(service, endpoint)
@@ -133,7 +152,7 @@ const FORGERIES: Record<string, Forgery> = {
 }
 
 test('401: a forged token is refused by every endpoint and changes nothing', async (t) => {
-  const service = await startApp(t)
+  const service = await startApp(t, { env: EVERY_ROUTE })
   for (const [defect, forged] of Object.entries(FORGERIES))
     await t.test(`a token with ${defect}`, async () => {
       for (const endpoint of KINDS) {
@@ -151,7 +170,7 @@ test('401: a forged token is refused by every endpoint and changes nothing', asy
 })
 
 test('401: every endpoint reports an expired token, unless the token is also invalid', async (t) => {
-  const service = await startApp(t)
+  const service = await startApp(t, { env: EVERY_ROUTE })
   const holders = await Promise.all(KINDS.map(async (kind) => ({ kind, ...(await holder(service, kind)) })))
   service.clock.advance({ days: 31 })
   for (const { kind, token } of holders) {
@@ -163,7 +182,7 @@ test('401: every endpoint reports an expired token, unless the token is also inv
 })
 
 test('401: a token of 1,024 characters is accepted, and a longer one is refused', async (t) => {
-  const service = await startApp(t)
+  const service = await startApp(t, { env: EVERY_ROUTE })
   const padded = (token: string, length: number) => {
     const tokens = Array.from({ length: 800 }, (_, size) => forge({ payload: { ...payloadOf(token), padding: 'x'.repeat(size) } }))
     return tokens.find((candidate) => candidate.length === length) ?? assert.fail(`no token has ${length} characters`)
@@ -177,7 +196,7 @@ test('401: a token of 1,024 characters is accepted, and a longer one is refused'
 })
 
 test('a token whose sub is an integer is accepted', async (t) => {
-  const service = await startApp(t)
+  const service = await startApp(t, { env: EVERY_ROUTE })
   for (const endpoint of KINDS) {
     const { token } = await holder(service, endpoint)
     const payload = payloadOf(token)
@@ -187,7 +206,7 @@ test('a token whose sub is an integer is accepted', async (t) => {
 })
 
 test('401: a token that was accepted before is refused once it has expired', async (t) => {
-  const service = await startApp(t)
+  const service = await startApp(t, { env: EVERY_ROUTE })
   const { token } = await holder(service, 'refresh')
   assert.equal((await service.app.inject(refresh(token))).statusCode, 200)
   service.clock.advance({ days: 30 })
@@ -195,7 +214,7 @@ test('401: a token that was accepted before is refused once it has expired', asy
 })
 
 test('401: a token for other services is refused by every endpoint and changes nothing', async (t) => {
-  const service = await startApp(t)
+  const service = await startApp(t, { env: EVERY_ROUTE })
   for (const endpoint of KINDS) {
     const { actor } = await holder(service, endpoint)
     const { headers } = await keyHolder(service, await admin(service))

@@ -16,6 +16,8 @@ function everyKind(tokens: Tokens): Record<TokenKind, string> {
     verify: tokens.forMail('verify', 7, 3),
     reset: tokens.forMail('reset', 7, 3),
     email_change: tokens.forMail('email_change', 7, 3),
+    sign_in: tokens.forMail('sign_in', 7, 3),
+    invitation: tokens.forMail('invitation', 7, 3),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { INVITATION } from '../../model/invitation.ts'
 import type { Profile, User } from '../../model/user.ts'
 import { type BulkOptions, bulkCommand, type Change, findUser, runBulk, type Subject, USER_HINT, withUser } from '../bulk.ts'
 import { confirm, YES_OPTION } from '../terminal/ask.ts'
@@ -15,11 +16,12 @@ import {
   willAskPassword,
 } from '../terminal/input.ts'
 import { isTerminal, JSON_OPTION, type JsonOption, print, printJson, printResult } from '../terminal/output.ts'
-import { factorsJson, factorText, NO_FACTOR, USER_FORMAT, userLabel } from '../terminal/views.ts'
+import { factorsJson, factorText, NO_FACTOR, timeText, USER_FORMAT, userLabel } from '../terminal/views.ts'
 import { OPERATOR, readConfig, requireUnlisted, withServices } from '../with-services.ts'
 
 type EditOptions = JsonOption & Partial<Profile>
-type CreateOptions = JsonOption & Profile & { readonly password: string; readonly admin?: true }
+type InviteOptions = JsonOption & Profile & { readonly admin?: true }
+type CreateOptions = InviteOptions & { readonly password: string }
 
 const FIELDS = {
   '--email <address>': 'the e-mail address',
@@ -35,6 +37,11 @@ export function userEditCommands(parent: Command): void {
     .option('--admin', 'give the account the admin role')
     .option(...JSON_OPTION)
     .action(create)
+
+  requireOptions(addCommand(parent, 'invite', 'mail somebody a link with which they create their account'), 'all', FIELDS)
+    .option('--admin', 'give the account the admin role')
+    .option(...JSON_OPTION)
+    .action(invite)
 
   const account = { '<user>': USER_HINT }
   requireOptions(addCommand(parent, 'edit', 'change the e-mail address or the names of an account', account), 'one', FIELDS)
@@ -57,12 +64,16 @@ export function userEditCommands(parent: Command): void {
     .action(resetSecondFactor)
 }
 
-async function create(options: CreateOptions): Promise<void> {
-  const checkProfile = (check: Check) => ({
-    email: checkEmail(check, options.email),
-    firstName: checkName(check, '--first-name', options.firstName),
-    lastName: checkName(check, '--last-name', options.lastName),
+function profileCheck({ email, firstName, lastName }: Profile) {
+  return (check: Check): Profile => ({
+    email: checkEmail(check, email),
+    firstName: checkName(check, '--first-name', firstName),
+    lastName: checkName(check, '--last-name', lastName),
   })
+}
+
+async function create(options: CreateOptions): Promise<void> {
+  const checkProfile = profileCheck(options)
   // A person should not type a password for a command that cannot succeed.
   if (willAskPassword(options.password)) checkInput(checkProfile)
   const password = await readPassword(options.password)
@@ -72,6 +83,16 @@ async function create(options: CreateOptions): Promise<void> {
     const user = await registration.create(OPERATOR, { ...registrant, role: options.admin ? 'admin' : 'user', verified: true })
     // Scripts read the id.
     printResult(options, USER_FORMAT.json(user), isTerminal() ? `created ${userLabel(user)}` : String(user.id))
+  })
+}
+
+async function invite(options: InviteOptions): Promise<void> {
+  const profile = checkInput(profileCheck(options))
+  await withServices(async ({ invitations }) => {
+    const invitation = await invitations.create(OPERATOR, profile, options.admin ? 'admin' : 'user')
+    const { id, email, expiresAt } = invitation
+    const text = isTerminal() ? `invited ${email}; the link in the mail works until ${timeText(expiresAt)}` : String(id)
+    printResult(options, INVITATION.toJson(invitation), text)
   })
 }
 

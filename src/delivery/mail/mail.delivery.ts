@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { ClaimedMail } from '../../model/mail.ts'
-import type { Tokens } from '../../security/token.ts'
+import { LIFETIME_MINUTES, type Tokens } from '../../security/token.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   claimMails,
@@ -14,6 +15,7 @@ import {
   removeUnwantedMails,
   requeueMail,
 } from '../../storage/repositories/mail/mail.repository.ts'
+import { openSignIn } from '../../storage/repositories/sign-in/email-sign-in.repository.ts'
 import { createDispatcher, type Delivery, type Dispatcher, type DispatcherOptions, type Outcome } from '../dispatcher.ts'
 import { type Letterhead, writeMail, writeNotice } from './messages.ts'
 import { isNotice } from './notices.ts'
@@ -72,10 +74,15 @@ function createMailDelivery(parts: MailDispatcherParts): Delivery<ClaimedMail> {
   /** Looks up what the mail needs. Undefined if the mail is not wanted. */
   async function prepare(mail: ClaimedMail): Promise<(() => MailMessage) | undefined> {
     if (isNotice(mail)) return () => writeNotice(letterhead(), mail, now())
-    const recipient = await findRecipient(db, mail.recipient, mail.kind)
+    const recipient = await findRecipient(db, mail.recipient, mail.kind, now())
     if (recipient === undefined) return undefined
-    const { user, version } = recipient
-    return () => writeMail(letterhead(), mail, recipient, tokens.forMail(mail.kind, user.id, version), now())
+    const { kind, id, version } = recipient
+    const sent = { ...mail, kind }
+    if (kind !== 'sign_in') return () => writeMail(letterhead(), sent, recipient, { token: tokens.forMail(kind, id, version) }, now())
+    const signIn = signInVersion(mail)
+    await openSignIn(db, mail.recipient, signIn, version, now() + LIFETIME_MINUTES.sign_in * 60_000)
+    const code = tokens.codeOf(id, signIn)
+    return () => writeMail(letterhead(), sent, recipient, { token: tokens.forMail(kind, id, signIn), code }, now())
   }
 
   /** Logged once per outage, in which some mails may still pass. */
@@ -147,6 +154,18 @@ function createMailDelivery(parts: MailDispatcherParts): Delivery<ClaimedMail> {
     },
     close: () => transport.close(),
   }
+}
+
+const VERSION_BYTES = 6
+
+/**
+ * Names a sign-in mail. Every attempt to send it has the same link and code: a server that seems to have failed may have accepted the mail.
+ */
+function signInVersion({ id, revision, requestedAt }: ClaimedMail): number {
+  return createHash('sha256')
+    .update(JSON.stringify([id, revision, requestedAt]))
+    .digest()
+    .readUIntBE(0, VERSION_BYTES)
 }
 
 function describe({ id, kind, attempts }: ClaimedMail, { message }: MailError) {

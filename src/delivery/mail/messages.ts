@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Brand, NO_BRAND } from '../../model/brand.ts'
 import type { Claimed, ClaimedMail, LinkMailKind } from '../../model/mail.ts'
-import type { User } from '../../model/user.ts'
+import type { Profile } from '../../model/user.ts'
 import { LIFETIME_MINUTES } from '../../security/token.ts'
 import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './layout.ts'
 import { type ClaimedNotice, isSafeName, noticeItems, noticeTexts, noticeTime } from './notices.ts'
@@ -12,19 +12,23 @@ export type Letterhead = {
   readonly apiTitle: string
   readonly baseUrl: string
   readonly mailFrom: string
+  /** Without the account pages, a sign-in mail has its code only. */
+  readonly accountPagesEnabled?: boolean
   readonly brand?: Brand
   /** The files of the operator that replace built-in texts. */
   readonly templates?: Templates
 }
 
 /** The account that a mail is about, and the address that it goes to, as it was typed. */
-type Addressee = { readonly user: User; readonly to: string }
+type Addressee = { readonly profile: Profile; readonly to: string }
+/** What gives access: the token in the link and, in a sign-in mail, a code. */
+type Access = { readonly token: string; readonly code?: string }
 
 export function writeMail(
   letterhead: Letterhead,
   mail: Claimed<LinkMailKind>,
-  { user, to }: Addressee,
-  token: string,
+  { profile: user, to }: Addressee,
+  { token, code }: Access,
   now: number,
 ): MailMessage {
   const { path, action, note, ...texts } = linkTexts(mail.kind, letterhead.apiTitle, to)
@@ -38,13 +42,16 @@ export function writeMail(
     last_name: isNamed && isSafeName(user.lastName) ? user.lastName : '',
     link: url,
     lifetime,
+    ...(code !== undefined && { code }),
   }
+  const hasLink = code === undefined || letterhead.accountPagesEnabled !== false
   return compose(letterhead, mail, to, now, {
     ...texts,
     subject: `${texts.heading} for ${letterhead.apiTitle}`,
     greeting: isNamed && isSafeName(user.firstName) ? `Hello ${user.firstName},` : 'Hello,',
-    link: { action, url },
-    notes: [`The link works once, within ${lifetime}.`, note],
+    ...(code !== undefined && { items: [code] }),
+    ...(hasLink && { link: { action, url } }),
+    notes: [`${code === undefined ? 'The link works' : hasLink ? 'Either works' : 'The code works'} once, within ${lifetime}.`, note],
     values,
   })
 }
@@ -116,6 +123,24 @@ function linkTexts(kind: LinkMailKind, apiTitle: string, email: string) {
         action: 'Confirm email address',
         note: 'If you did not request this, ignore this mail and do not open the link. No account uses your address without it.',
       }
+    case 'sign_in':
+      return {
+        path: '/account/email-sign-in',
+        purpose: 'sign in',
+        heading: 'Your sign-in code',
+        intro: `We received a request to sign in to ${apiTitle} as ${email}. Enter this code where you asked to sign in, or open the link:`,
+        action: 'Sign in',
+        note: 'If you did not request this, ignore this mail. Nobody can sign in without the code or the link. Do not share them with anyone.',
+      }
+    case 'invitation':
+      return {
+        path: '/account/invitation',
+        purpose: 'accept the invitation',
+        heading: 'Your invitation',
+        intro: `You are invited to ${apiTitle} with the address ${email}. Open the link below to choose a password and to sign in.`,
+        action: 'Accept the invitation',
+        note: 'If you did not expect this, ignore this mail. There is no account until you accept.',
+      }
   }
 }
 
@@ -125,6 +150,7 @@ function imagesOf(html: string, { logo }: Brand): readonly MailImage[] {
 }
 
 function formatDuration(minutes: number): string {
+  if (minutes % (24 * 60) === 0 && minutes > 24 * 60) return `${minutes / (24 * 60)} days`
   return minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`
 }
 

@@ -10,17 +10,20 @@ export type MailPart = (typeof MAIL_PARTS)[number]
 
 const OF_EVERY_MAIL = ['title', 'first_name', 'last_name', 'email'] as const
 const OF_LINK = ['link', 'lifetime'] as const
+const OF_SIGN_IN = [...OF_LINK, 'code'] as const
 const OF_NOTICE = ['time'] as const
 const OF_LEAK = ['time', 'keys'] as const
 const OF_HTML = ['brand_color', 'brand_text_color', 'logo'] as const
 
 /** What a template can contain, written as `{{name}}`. */
-type Placeholder = (typeof OF_EVERY_MAIL | typeof OF_LINK | typeof OF_LEAK | typeof OF_HTML)[number]
+type Placeholder = (typeof OF_EVERY_MAIL | typeof OF_SIGN_IN | typeof OF_LEAK | typeof OF_HTML)[number]
 
 const OF_KIND: Readonly<Record<MailKind, readonly Placeholder[]>> = {
   verify: OF_LINK,
   reset: OF_LINK,
   email_change: OF_LINK,
+  sign_in: OF_SIGN_IN,
+  invitation: OF_LINK,
   password_changed: OF_NOTICE,
   email_changed: OF_NOTICE,
   admin_role: OF_NOTICE,
@@ -37,8 +40,8 @@ const OF_KIND: Readonly<Record<MailKind, readonly Placeholder[]>> = {
 export type PlaceholderValues = Readonly<Partial<Record<Placeholder, string>>>
 
 export function placeholdersOf(kind: MailKind, part: MailPart): readonly Placeholder[] {
-  // Notifications and mail logs show the subject, so the link, which gives access to an account, is not allowed in it.
-  const ofKind = part === 'subject' ? OF_KIND[kind].filter((name) => name !== 'link') : OF_KIND[kind]
+  // Notifications and mail logs show the subject, so the link and the code, which give access to an account, are not allowed in it.
+  const ofKind = part === 'subject' ? OF_KIND[kind].filter((name) => name !== 'link' && name !== 'code') : OF_KIND[kind]
   return [...OF_EVERY_MAIL, ...ofKind, ...(part === 'html' ? OF_HTML : [])]
 }
 

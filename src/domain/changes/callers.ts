@@ -60,6 +60,16 @@ export function isConfirmed({ confirmedAt = 0 }: Caller, now: number): boolean {
   return now - confirmedAt < CONFIRMED_FOR_MS
 }
 
+/** The content of a token that must be of one kind; undefined for any other text. For links that say no more than that they do not work. */
+export function claimsOf(tokens: Tokens, token: string, kind: TokenKind): Claims | undefined {
+  try {
+    return tokens.read(token, kind)
+  } catch (error) {
+    if (error instanceof Refusal) return undefined
+    throw error
+  }
+}
+
 /** Reads a token that must be of one kind. A refusal is counted. */
 export function readToken(tokens: Tokens, observer: Observer, token: string, kind: TokenKind, method: AuthMethod): Claims {
   try {

@@ -6,8 +6,10 @@ import { deleteEndedSecrets } from '../../storage/repositories/keys/key.reposito
 import { deleteFreeLimits } from '../../storage/repositories/limits/rate-limit.repository.ts'
 import { deleteActivityBefore } from '../../storage/repositories/operations/operations.repository.ts'
 import { deleteExpiredSessions } from '../../storage/repositories/sessions/session.repository.ts'
+import { deleteExpiredSignIns } from '../../storage/repositories/sign-in/email-sign-in.repository.ts'
 import { deleteExpiredLoginChallenges, deleteExpiredUses } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { deleteOldEmailChanges } from '../../storage/repositories/users/email-change.repository.ts'
+import { deleteExpiredInvitations } from '../../storage/repositories/users/invitation.repository.ts'
 import { ACTIVITY_KEPT_MS } from './activity.ts'
 
 export type Housekeeping = ReturnType<typeof createHousekeeping>
@@ -15,11 +17,19 @@ export type Housekeeping = ReturnType<typeof createHousekeeping>
 // A flood from many addresses leaves a row for each of them.
 const INTERVAL_MS = 10 * 60_000
 const BATCH_SIZE = 500
+const EXPIRED = [
+  deleteExpiredSessions,
+  deleteEndedSecrets,
+  deleteExpiredLoginChallenges,
+  deleteExpiredUses,
+  deleteExpiredSignIns,
+  deleteExpiredInvitations,
+]
 // The mail is tried for a day, and its link works for another one.
 const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
 
 /**
- * Deletes expired sessions and challenges, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
+ * Deletes expired sessions, challenges, sign-in mails and invitations, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
  * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
  * error, the next run does what is left.
  */
@@ -34,8 +44,7 @@ export function createHousekeeping(
 
   async function run(): Promise<void> {
     // Small batches keep other writes from waiting long.
-    for (const deleteBatch of [deleteExpiredSessions, deleteEndedSecrets, deleteExpiredLoginChallenges, deleteExpiredUses])
-      while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
+    for (const deleteBatch of EXPIRED) while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteOldEmailChanges(db, now() - EMAIL_CHANGES_KEPT_MS, BATCH_SIZE)) === BATCH_SIZE);
     while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);
     await roundForeignKinds(db, () => isStopped)

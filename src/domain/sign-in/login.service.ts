@@ -17,6 +17,7 @@ import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
 import type { AuthFailureReason, LoginStatus } from '../operations/observer.ts'
 import { type OpenSession, openPageSession, openSession, type TokenPair } from '../sessions/sessions.service.ts'
+import type { EmailSignIn, MailedProof } from './email-sign-in.service.ts'
 import type { Passkeys, PreparedPasskey } from './passkeys.service.ts'
 import type { PasswordProof } from './password-proof.ts'
 import type { SecondFactor } from './second-factor.service.ts'
@@ -34,6 +35,8 @@ export type Confirmation = FactorAnswer | { readonly password: string }
 export type WaysIn<Session> = {
   byPassword(origin: Origin, email: string, password: string): Promise<LoginResult<Session>>
   byPasskey(origin: Origin, credential: object): Promise<Session>
+  /** By the link or the code of a mail. Costs the same for every address. */
+  byMail(origin: Origin, proof: MailedProof): Promise<LoginResult<Session>>
   bySecondStep(origin: Origin, challenge: string, answer: FactorAnswer): Promise<Session>
 }
 
@@ -51,8 +54,9 @@ type Parts = Omit<DomainParts, 'lists'> & {
   readonly proof: PasswordProof
   readonly secondFactor: Pick<SecondFactor, 'prepare'>
   readonly passkeys: Pick<Passkeys, 'prepare'> | undefined
+  readonly emailSignIn: Pick<EmailSignIn, 'prepare'>
   /** Limits wrong codes, whatever the settings say. */
-  readonly codeLimiter: Pick<Limiter, 'countCode' | 'settle' | 'recognise'>
+  readonly codeLimiter: Pick<Limiter, 'countCode' | 'countAccount' | 'settle' | 'recognise'>
   readonly noteFailure: (userId: number, origin: Origin, kind: 'login.failed' | 'factor.failed') => void
   /** Queues the notice that a recovery code was used. Returns false if the settings ask for no notices. */
   readonly noticeRecovery: (tx: ChangeTransaction, userId: number) => Promise<boolean>
@@ -62,9 +66,13 @@ type Account = User & UserSecrets
 
 export function createLogin(parts: Parts): Login {
   const { reads, changes, tokens, passwords, observer, now, onMailQueued } = parts
-  const { proof, secondFactor, passkeys, codeLimiter, noteFailure, noticeRecovery } = parts
+  const { proof, secondFactor, passkeys, emailSignIn, codeLimiter, noteFailure, noticeRecovery } = parts
 
-  function loginRefused(status: LoginStatus, code: 'wrong_credentials' | 'login_banned' | 'login_unverified', reason: string): Refusal {
+  function loginRefused(
+    status: LoginStatus,
+    code: 'wrong_credentials' | 'login_banned' | 'login_unverified' | 'code_refused',
+    reason: string,
+  ): Refusal {
     observer.loginAttempt(status)
     return new Refusal(code, reason)
   }
@@ -86,8 +94,15 @@ export function createLogin(parts: Parts): Login {
     return passwords.needsRehash(passwordHash) ? await passwords.hash(password).catch(() => undefined) : undefined
   }
 
-  /** Asks for the second step. */
-  async function challenge(tx: ChangeTransaction, { id: userId, resetVersion, passkeys: count }: Account, method: SignInMethod) {
+  /** Asks for the second step, unless the account has changed since it was read. */
+  async function challenge(
+    tx: ChangeTransaction,
+    { id: userId, resetVersion, passwordHash, passkeys: count }: Account,
+    method: SignInMethod,
+    changed: () => Refusal,
+    newHash = passwordHash,
+  ) {
+    if (!(await recordFirstStep(tx, userId, resetVersion, passwordHash, newHash))) throw changed()
     const text = generateChallenge()
     const expiresAt = now() + CHALLENGE_LIFETIME_MS
     await insertLoginChallenge(tx, { id: hashChallenge(text), userId, method, resetVersion, wrongCodes: 0, expiresAt })
@@ -154,10 +169,12 @@ export function createLogin(parts: Parts): Login {
       origin: Origin,
       { id, resetVersion }: Account,
       method: SignInMethod,
-      refusal: 'invalid_challenge' | 'passkey_refused',
+      secondFactor: boolean,
+      refusal: 'invalid_challenge' | 'passkey_refused' | 'code_refused',
     ) {
-      if (!(await recordSignIn(tx, id, resetVersion, now()))) throw new Refusal(refusal, `the account of user ${id} has changed`)
-      return open(tx, tokens, { userId: id, method, secondFactor: true, origin, now: now() })
+      if (!(await recordSignIn(tx, id, resetVersion, now(), secondFactor)))
+        throw new Refusal(refusal, `the account of user ${id} has changed`)
+      return open(tx, tokens, { userId: id, method, secondFactor, origin, now: now() })
     }
 
     async function byPassword(origin: Origin, email: string, password: string): Promise<LoginResult<Session>> {
@@ -166,11 +183,7 @@ export function createLogin(parts: Parts): Login {
       const newHash = await strongerHash(password, user.passwordHash)
       const changed = () => loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
       const result = await changes.withoutCaller<LoginResult<Session>>(origin, async (tx) => {
-        if (user.totp) {
-          const { id, resetVersion, passwordHash } = user
-          if (!(await recordFirstStep(tx, id, resetVersion, passwordHash, newHash ?? passwordHash))) throw changed()
-          return challenge(tx, user, 'password')
-        }
+        if (user.totp) return challenge(tx, user, 'password', changed, newHash)
         if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash))) throw changed()
         const session = await open(tx, tokens, { userId: user.id, method: 'password', secondFactor: false, origin, now: now() })
         return { kind: 'session', session }
@@ -179,8 +192,29 @@ export function createLogin(parts: Parts): Login {
       return result
     }
 
+    async function byMail(origin: Origin, given: MailedProof): Promise<LoginResult<Session>> {
+      const refusedCode = () => loginRefused('invalid_password', 'code_refused', 'the link or the code of a mail does not work')
+      const places = 'code' in given ? [await codeLimiter.countAccount('mail-code:account', given.email, origin.ip)] : []
+      return codeLimiter.settle(places, origin, async () => {
+        const { user, use } = await emailSignIn.prepare(given)
+        const result = await changes.withoutCaller<LoginResult<Session> | undefined>(origin, async (tx) => {
+          // The count of a wrong code is committed.
+          if (!(await use(tx)) || user === undefined) return undefined
+          if (user.totp) return challenge(tx, user, 'email', refusedCode)
+          return { kind: 'session', session: await enter(tx, origin, user, 'email', false, 'code_refused') }
+        })
+        if (result === undefined || user === undefined) {
+          if (user !== undefined) noteFailure(user.id, origin, 'login.failed')
+          throw refusedCode()
+        }
+        if (result.kind === 'session') await entered(origin, user)
+        return result
+      })
+    }
+
     return {
       byPassword,
+      byMail,
       async byPasskey(origin, credential) {
         const passkey = await requirePasskey(origin, credential, 'passkey_refused')
         const user = await findUserById(reads, passkey.userId)
@@ -189,7 +223,7 @@ export function createLogin(parts: Parts): Login {
         const session = await changes.withoutCaller(origin, async (tx) => {
           await lockAccounts(tx, user.id, user.id)
           await usePasskey(tx, passkey)
-          return enter(tx, origin, user, 'passkey', 'passkey_refused')
+          return enter(tx, origin, user, 'passkey', true, 'passkey_refused')
         })
         observer.secondFactorAttempt('passkey', 'success')
         await entered(origin, user)
@@ -203,7 +237,7 @@ export function createLogin(parts: Parts): Login {
           throw new Refusal('invalid_challenge')
         const complete = async (tx: ChangeTransaction, maxCounted: number) => {
           if (!(await endLoginChallenge(tx, id, maxCounted))) throw new Refusal('invalid_challenge', 'used or ended meanwhile')
-          return { session: await enter(tx, origin, user, begun.method, 'invalid_challenge') }
+          return { session: await enter(tx, origin, user, begun.method, true, 'invalid_challenge') }
         }
         const { session } =
           'code' in answer

@@ -57,7 +57,7 @@ export function createRegistration(parts: Omit<DomainParts, 'lists'>) {
 type MailParts = Pick<DomainParts, 'changes' | 'now' | 'onMailQueued'>
 
 /** Queues a mail that anybody may request for an address. */
-export async function requestMail(parts: MailParts, origin: Origin, kind: 'verify' | 'reset', email: string): Promise<void> {
+export async function requestMail(parts: MailParts, origin: Origin, kind: 'verify' | 'reset' | 'sign_in', email: string): Promise<void> {
   await parts.changes.withoutCaller(origin, async (tx) => {
     await enqueueMail(tx, kind, emailKey(email), parts.now())
     tx.record({ kind: 'mail.requested' })

@@ -9,8 +9,10 @@ export const LIMIT_NAMES = [
   'leaked:ip',
 ] as const
 
-/** `code:account` counts wrong second factors. It is always on, and no setting changes it. */
-export type LimitName = (typeof LIMIT_NAMES)[number] | 'code:account'
+/** Wrong second factors, and wrong codes of sign-in mails. They are always counted, and no setting changes the limits. */
+export const CODE_LIMIT_NAMES = ['code:account', 'mail-code:account'] as const
+
+export type LimitName = (typeof LIMIT_NAMES)[number] | (typeof CODE_LIMIT_NAMES)[number]
 /** Counts the requests of one network. */
 export type AddressLimit = Extract<LimitName, `${string}:ip`>
 /** Counts the requests about one e-mail address, whether or not it has an account. */
@@ -35,8 +37,12 @@ export const PAGE_LIMITS: RateLimits = Object.freeze({
   'login:account': { count: 10, periodMs: 60_000 },
 })
 
-/** Wrong codes of one account, which are always limited. */
-export const CODE_LIMITS: RateLimits = Object.freeze({ 'code:account': { count: 10, periodMs: 10 * 60_000 } })
+const TEN_CODES: RateLimit = { count: 10, periodMs: 10 * 60_000 }
+/**
+ * Wrong codes of one account, which are always limited. The two count apart: anybody can send wrong codes of a mail, which must not keep the
+ * owner of an account from the second step of a login.
+ */
+export const CODE_LIMITS: RateLimits = Object.freeze({ 'code:account': TEN_CODES, 'mail-code:account': TEN_CODES })
 
 /** Reads `off`, `standard` or a list such as `login:ip=30/m,login:account=10/m`. Returns one problem for each bad entry. */
 export function parseRateLimits(text: string): { readonly value: RateLimits } | { readonly problems: readonly string[] } {

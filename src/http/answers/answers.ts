@@ -70,7 +70,7 @@ const ROWS = {
   invalid_code: row(
     400,
     'Invalid code',
-    'a code of an app or a recovery code is wrong or was used already; in the second step of a login with status 401',
+    'a code of an app or a recovery code is wrong or was used already; at login with status 401, also for the link or the code of a sign-in mail',
   ),
   invalid_passkey: row(
     400,
@@ -87,6 +87,7 @@ const ROWS = {
   second_factor_off: row(400, 'Second factor is not on', 'codes of an app are not on'),
   too_many_passkeys: row(400, 'Too many passkeys', 'the user already has 20 passkeys'),
   passkey_not_found: row(404, 'Passkey not found', 'there is no such passkey, or it belongs to another user'),
+  invitation_not_found: row(404, 'Invitation not found', 'there is no such invitation, or it was accepted or has expired'),
   ban_self: row(400, 'You cannot ban yourself', 'an admin bans their own account'),
   last_admin: row(400, 'Cannot delete the last admin user', 'the account to delete is the only admin'),
   revoke_last_admin: row(

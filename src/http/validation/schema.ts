@@ -94,6 +94,7 @@ export const LastName = nameField('The last name. Leading and trailing white spa
 export const RefreshToken = tokenField('The `refresh` token from a login or a registration.')
 export const VerificationCode = tokenField('The code from the link in the verification mail.')
 export const ConfirmationCode = tokenField('The code from the link in the mail to the new address.')
+export const SignInToken = tokenField('The code from the link in the sign-in mail.')
 export const ResetCode = tokenField('The code from the link in the mail.')
 
 export function nameField(description: string, example: string) {

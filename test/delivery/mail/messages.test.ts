@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createTransport } from 'nodemailer'
 import { parseMailbox, writeMail, writeNotice } from '../../../src/delivery/mail/messages.ts'
 import { toSendOptions } from '../../../src/delivery/mail/transport.ts'
-import type { Claimed, LinkMailKind, MailKind, NoticeKind } from '../../../src/model/mail.ts'
+import { type Claimed, LINK_MAIL_KINDS, type LinkMailKind, type MailKind, type NoticeKind } from '../../../src/model/mail.ts'
 import type { User } from '../../../src/model/user.ts'
 import { LIFETIME_MINUTES } from '../../../src/security/token.ts'
 import { findUserById } from '../../../src/storage/repositories/users/user.repository.ts'
@@ -12,6 +12,7 @@ import { ORIGIN } from '../../support/http/origins.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
 const TOKEN = 'aaa.bbb.ccc'
+const ACCESS = { token: TOKEN }
 const LETTERHEAD = { apiTitle: 'Latchkey', baseUrl: 'https://id.example.com/auth', mailFrom: 'Latchkey <noreply@mail.example.com>' }
 const MIA: User = { id: 7, email: 'Mia@example.com', firstName: 'Mia', lastName: 'Muster', role: 'user', banned: false, verified: false }
 
@@ -23,7 +24,7 @@ function claimed<Kind extends MailKind>(kind: Kind): Claimed<Kind> {
 function write(kind: LinkMailKind, { user = {}, letterhead = {} }: { user?: Partial<User>; letterhead?: Partial<typeof LETTERHEAD> } = {}) {
   const account = { ...MIA, ...user }
   const to = kind === 'email_change' ? 'Mia@new.example' : account.email
-  return writeMail({ ...LETTERHEAD, ...letterhead }, claimed(kind), { user: account, to }, TOKEN, NOW)
+  return writeMail({ ...LETTERHEAD, ...letterhead }, claimed(kind), { profile: account, to }, ACCESS, NOW)
 }
 
 test('a verify mail contains the link, its lifetime and what to do if it was not requested, in both parts', () => {
@@ -99,14 +100,14 @@ test('a key whose name looks like a link or a message is named by its prefix', (
 })
 
 test('the link is on a line by itself in the text part', () => {
-  for (const kind of ['verify', 'reset', 'email_change'] as const) {
+  for (const kind of LINK_MAIL_KINDS) {
     const mail = write(kind)
     assert.ok(mail.text.split('\n').includes(mail.link ?? 'no link'))
   }
 })
 
 test('no link in a mail leads anywhere but to BASE_URL, and nothing is loaded from elsewhere', () => {
-  for (const kind of ['verify', 'reset', 'email_change'] as const) {
+  for (const kind of LINK_MAIL_KINDS) {
     const { html, text } = write(kind)
     const addresses = [...`${html}\n${text}`.matchAll(/[a-z]+:\/\/[^\s"'<>]+/g)].map(([url]) => url)
     assert.ok(addresses.length >= 3)
@@ -149,11 +150,17 @@ test('the Message-ID is the same for each attempt at one mail, another for the n
   const first = write('verify')
   assert.match(first.messageId, /^<[\w-]{32}@mail\.example\.com>$/)
   assert.equal(
-    writeMail(LETTERHEAD, { ...claimed('verify'), attempts: 4, lease: 'y' }, { user: MIA, to: MIA.email }, 'd.e.f', NOW + 60_000).messageId,
+    writeMail(
+      LETTERHEAD,
+      { ...claimed('verify'), attempts: 4, lease: 'y' },
+      { profile: MIA, to: MIA.email },
+      { token: 'd.e.f' },
+      NOW + 60_000,
+    ).messageId,
     first.messageId,
   )
   assert.notEqual(
-    writeMail(LETTERHEAD, { ...claimed('verify'), revision: 2 }, { user: MIA, to: MIA.email }, TOKEN, NOW).messageId,
+    writeMail(LETTERHEAD, { ...claimed('verify'), revision: 2 }, { profile: MIA, to: MIA.email }, ACCESS, NOW).messageId,
     first.messageId,
   )
   assert.notEqual(write('reset').messageId, first.messageId)

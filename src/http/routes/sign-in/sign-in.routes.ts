@@ -19,7 +19,7 @@ import {
 } from '../../validation/schema.ts'
 import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
-import { SECOND_STEP, sendSecondStep } from './second-step.ts'
+import { refusedLogin, sendSecondStep } from './second-step.ts'
 
 const RegisterBody = Type.Object(
   { email: Email, password: NewPassword, first_name: FirstName, last_name: LastName },
@@ -80,7 +80,7 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     response: {
       200: described(TokenPairView, 'The tokens of a new session.'),
       refuses: ['wrong_credentials', 'login_banned', 'login_unverified', 'second_step'],
-      errors: SECOND_STEP,
+      errors: refusedLogin('login_banned', 'login_unverified', 'second_step'),
     },
     handle: async ({ origin, places, body: { email, password } }, reply) => {
       const result = await limiter.settle(places, origin, () => login.api.byPassword(origin, email, password))

@@ -107,9 +107,10 @@ export const PROFILE_FIELDS = {
 
 /** The basic view. */
 export const ProfileView = Type.Object(PROFILE_FIELDS, { title: 'Profile', description: 'What users see of themselves.' })
+export const RoleView = Type.Enum(['user', 'admin'], { description: 'The role of the user.' })
 const STATE_FIELDS = {
   id: UserId,
-  role: Type.Enum(['user', 'admin'], { description: 'The role of the user.' }),
+  role: RoleView,
   banned: flag('Whether the user is banned.', false),
   verified: flag('Whether the e-mail address is verified.', true),
 }

@@ -39,6 +39,7 @@ export const NOTICES = {
   'signed-out': 'You are signed out.',
   'first-admin-created': 'Your account has been created. You are the first admin of this service.',
   'admin-exists': 'This service already has an admin. Sign in, or ask an admin to create your account.',
+  'invitation-accepted': 'Your account has been created, and you are signed in.',
   'profile-saved': 'Your name has been saved.',
   'address-mailed': 'An email with a link is on its way to the new address. Your address changes when you open the link.',
   'password-changed': 'Your password has been changed. All other sessions have ended.',

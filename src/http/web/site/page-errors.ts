@@ -77,10 +77,10 @@ function passwordPage(site: Site, error: Error, answer: Answer, request: Fastify
 /** The fields as they were sent, without what shows who somebody is. Each is no longer than it may be, so that the page stays small whatever was sent. */
 function textsOf({ body }: FastifyRequest, fields: FormFields): Record<string, string> {
   const given = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) ? (body as Readonly<Record<string, unknown>>) : {}
-  const texts = Object.entries(fields).flatMap(([name, { schema }]) => {
+  const texts = Object.entries(fields).flatMap(([name, { schema, isMailed }]) => {
     const { maxLength = OTHER_MAX_LENGTH } = schema as { maxLength?: number }
     const value = given[name]
-    return typeof value === 'string' && !SECRET_FIELD.test(name) ? [[name, beginningOf(value, maxLength)]] : []
+    return typeof value === 'string' && (isMailed || !SECRET_FIELD.test(name)) ? [[name, beginningOf(value, maxLength)]] : []
   })
   return Object.fromEntries(texts)
 }

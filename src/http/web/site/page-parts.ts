@@ -13,6 +13,7 @@ import type { PasswordReset } from '../../../domain/sign-in/password-reset.servi
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
 import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
+import type { Invitations } from '../../../domain/users/invitations.service.ts'
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { ProductData } from '../../../domain/users/user-data.service.ts'
 import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
@@ -28,6 +29,7 @@ export type PageServices = {
   readonly apiKeys: ApiKeys
   readonly audit: Audit
   readonly firstAdmin: FirstAdmin
+  readonly invitations: Invitations
   readonly keyDirectory: KeyDirectory
   readonly leakedKeys: LeakedKeys
   readonly limiter: Limiter

@@ -53,7 +53,7 @@ type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends For
 }
 
 /** A page that is one form, and what the form is sent to. */
-type FormPage<Query extends Schemas, Fields extends FormFields> = Pick<Page, 'title' | 'isLone' | 'back'> &
+type FormPage<Query extends Schemas, Fields extends FormFields> = Pick<Page, 'title' | 'isLone' | 'back' | 'hasSecretAddress'> &
   Omit<PageRoute<Schemas, Schemas, Fields>, 'query' | 'retry' | 'handle'> &
   Required<Pick<PageRoute<Schemas, Schemas, Fields>, 'asksForPassword' | 'fields'>> & {
     /** Where the form is sent to, if not to the address of the page. */
@@ -133,11 +133,12 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
       add('POST', path, form)
     },
     form<Query extends Schemas, Fields extends FormFields>(path: string, declared: FormPage<Query, Fields>): void {
-      const { title, isLone, back, action = path, query, show, submit, ...route } = declared
+      const { title, isLone, back, hasSecretAddress, action = path, query, show, submit, ...route } = declared
       const page = async (form: Form<keyof Fields & string>, request: FastifyRequest) => ({
         title,
         isLone,
         back,
+        hasSecretAddress,
         content: await show(form, request),
       })
       // Whoever could not send the form is led to the second factor before filling it in.

@@ -20,7 +20,7 @@ const FIELDS = {
 
 type SecondStep = Extract<LoginResult<unknown>, { kind: 'second step' }>
 
-/** The page that follows the right password of an account with codes. */
+/** The page that follows the right password, or the link of a mail, of an account with codes. */
 export function secondStepPage(site: Site, area: PageArea, { challenge, methods }: SecondStep, next: string | undefined): Page {
   return stepPage(site, area, formOf(FIELDS, { challenge, methods: methods.join(' '), next }))
 }

@@ -20,6 +20,8 @@ export type Page = {
   readonly back?: { readonly path: string; readonly text: string } | undefined
   /** A page with one form or one message, without navigation. */
   readonly isLone?: boolean | undefined
+  /** The address contains what a mail gives access with. */
+  readonly hasSecretAddress?: boolean | undefined
 }
 
 /** Who sees the page, and where. */
@@ -76,7 +78,7 @@ export function sendSitePage(reply: FastifyReply, site: Site, { area, user, noti
   const script = html`\n<script defer src="${site.root}/${site.assets.script.path}"></script>`
   return reply
     .code(status)
-    .headers(routeOptions.config.queryToken === undefined ? SITE_HEADERS : SECRET_ADDRESS_HEADERS)
+    .headers(routeOptions.config.queryToken === undefined && !page.hasSecretAddress ? SITE_HEADERS : SECRET_ADDRESS_HEADERS)
     .type('text/html; charset=utf-8')
     .send(renderHtml(wholePage(site, page.title, body, script)))
 }

@@ -11,6 +11,7 @@ type SiteOptions = {
   readonly accountPagesEnabled: boolean
   readonly frontendUrl: string | undefined
   readonly selfDeletion: boolean
+  readonly emailSignIn: boolean
   readonly brand: Brand
 }
 
@@ -18,7 +19,7 @@ type SiteOptions = {
 export type Site = ReturnType<typeof createSite>
 
 export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number) {
-  const { apiTitle, frontendUrl, selfDeletion: hasSelfDeletion, brand } = options
+  const { apiTitle, frontendUrl, selfDeletion: hasSelfDeletion, emailSignIn: hasEmailSignIn, brand } = options
   const { pathname, protocol } = new URL(options.baseUrl)
   const isEnabled: Readonly<Record<PageArea, boolean>> = { console: options.consoleEnabled, account: options.accountPagesEnabled }
   return {
@@ -32,6 +33,7 @@ export function createSite(options: SiteOptions, assets: SiteAssets, now: () => 
     hasOwnLogo: brand.logo !== undefined,
     frontendUrl,
     hasSelfDeletion,
+    hasEmailSignIn,
     now,
   } as const
 }

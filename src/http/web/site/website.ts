@@ -1,5 +1,7 @@
 import { deriveKeys, type Secrets } from '../../../security/derived-keys.ts'
 import type { App, PageArea, PageSteps } from '../../pipeline/declarations.ts'
+import { accountEmailSignInRoutes } from '../account/email-sign-in.routes.ts'
+import { accountInvitationRoutes } from '../account/invitation.routes.ts'
 import { accountKeysRoutes } from '../account/keys.routes.ts'
 import { accountMailRequestRoutes } from '../account/mail-request.routes.ts'
 import { accountPasskeysRoutes } from '../account/passkeys.routes.ts'
@@ -53,6 +55,8 @@ const PAGES: Readonly<Record<PageArea, readonly ((pages: PageRoutes, parts: Page
   account: [
     accountRegisterRoutes,
     accountMailRequestRoutes,
+    accountEmailSignInRoutes,
+    accountInvitationRoutes,
     accountProfileRoutes,
     accountPasswordRoutes,
     accountSecurityRoutes,

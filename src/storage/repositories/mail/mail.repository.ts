@@ -1,13 +1,23 @@
 import { type ClaimedMail, type LinkMailKind, type NoticeKind, OUTBOX_MAIL, type OutboxMail, QUEUED_MAIL } from '../../../model/mail.ts'
-import { USER, USER_SECRETS, type User } from '../../../model/user.ts'
+import { type Profile, USER, USER_SECRETS } from '../../../model/user.ts'
 import { type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
 import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
 import { countsChanges, finds, lists } from '../../repository-functions.ts'
+import { findInvitationTo } from '../users/invitation.repository.ts'
 
 type RecipientRow = StoredRow & { readonly new_email: string | null; readonly change_version: number | null }
 
-/** The account that a mail is about, the address that it goes to, and the version that its token names. */
-export type Recipient = { readonly user: User; readonly to: string; readonly version: number }
+/**
+ * The account or the invitation that a mail is about, the address that it goes to, and the version that its token names. `kind`: the mail that
+ * is sent, which depends on the account.
+ */
+export type Recipient = {
+  readonly kind: LinkMailKind
+  readonly id: number
+  readonly profile: Profile
+  readonly to: string
+  readonly version: number
+}
 
 export const {
   extendLease,
@@ -90,7 +100,7 @@ const COUNT = longRead<{ pending: number; failed: number }>(
  * gets one while the account still asks for it.
  */
 function isWanted(kind: string): string {
-  return `users.banned = false and case ${kind} when 'reset' then true when 'verify' then users.verified = false else exists (
+  return `users.banned = false and case ${kind} when 'reset' then true when 'sign_in' then true when 'verify' then users.verified = false else exists (
     select 1 from email_changes as asked
     where asked.user_id = users.id and asked.reset_version = users.reset_version and asked.confirmed_at is null) end`
 }
@@ -106,19 +116,27 @@ export async function claimMails(db: Queries, { lease, leaseEndsAt, now, limit, 
   return mails.map((mail) => ({ ...mail, lease }))
 }
 
-/** Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind. */
-export async function findRecipient(db: Queries, recipient: string, kind: LinkMailKind): Promise<Recipient | undefined> {
+/** Undefined if the mail is not wanted: there is no account, or it gets no mail of this kind; the invitation is not open any more. */
+export async function findRecipient(db: Queries, recipient: string, kind: LinkMailKind, now: number): Promise<Recipient | undefined> {
+  if (kind === 'invitation') {
+    const invitation = await findInvitationTo(db, recipient, now)
+    return invitation && { kind, id: invitation.id, profile: invitation, to: invitation.email, version: invitation.version }
+  }
   const row = await db.first(FIND_RECIPIENT, recipient, kind)
   if (row === undefined) return undefined
   const user = USER.fromRow(row)
   const { emailVersion, resetVersion } = USER_SECRETS.fromRow(row)
+  const of = { kind, id: user.id, profile: user, to: user.email }
   switch (kind) {
     case 'verify':
-      return { user, to: user.email, version: emailVersion }
+      return { ...of, version: emailVersion }
     case 'reset':
-      return { user, to: user.email, version: resetVersion }
+      return { ...of, version: resetVersion }
     case 'email_change':
-      return { user, to: row.new_email ?? user.email, version: row.change_version ?? 0 }
+      return { ...of, to: row.new_email ?? user.email, version: row.change_version ?? 0 }
+    case 'sign_in':
+      // Nobody signs in to an account that is not verified: its owner gets the link that verifies it.
+      return user.verified ? { ...of, version: resetVersion } : { ...of, kind: 'verify', version: emailVersion }
   }
 }
 
@@ -132,7 +150,7 @@ export const removeUnwantedMails = countsChanges<Queries, [now: number, batch: n
   with unwanted as materialized (
     select id, revision from outbox
     where id in (select id from outbox where failed_at is null and due_at <= $1 order by due_at, id limit $2)
-      and failed_at is null and due_at <= $1 and kind in ('verify', 'reset', 'email_change')
+      and failed_at is null and due_at <= $1 and kind in ('verify', 'reset', 'email_change', 'sign_in')
       and not exists (select 1 from users where email_key = recipient and ${isWanted('kind')})
     ${skipLocked}
   )

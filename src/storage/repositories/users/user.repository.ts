@@ -127,10 +127,13 @@ export async function recordLogin(tx: Transaction, id: number, checkedHash: stri
   return (await tx.run(RECORD_LOGIN, id, checkedHash, now, newHash)) === 1
 }
 
-/** Records a login that compared no password. Locks the row of the user, like recordLogin(). */
-export const recordSignIn = changes<Transaction, [id: number, resetVersion: number, now: number]>(
-  'update users set last_login_at = $3 where id = $1 and reset_version = $2 and banned = false and verified = true',
-)
+/**
+ * Records a login that compared no password. Locks the row of the user, like recordLogin(). False for a login without a second factor if it
+ * needs a second step since.
+ */
+export const recordSignIn = changes<Transaction, [id: number, resetVersion: number, now: number, hasFactor: boolean]>(`
+  update users set last_login_at = $3
+  where id = $1 and reset_version = $2 and banned = false and verified = true and (totp = false or $4 = true)`)
 
 /** The same for the first step of two. False if the account is gone, banned, or has another password by now. */
 export const recordFirstStep = changes<Transaction, [id: number, resetVersion: number, checkedHash: string, newHash: string]>(`

@@ -3,11 +3,14 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as plainTest } from 'node:test'
 import { createPasswords } from '../../../../src/security/password.ts'
+import { statement } from '../../../../src/storage/database.ts'
 import { findSessionUser, insertSession } from '../../../../src/storage/repositories/sessions/session.repository.ts'
 import { findUserById } from '../../../../src/storage/repositories/users/user.repository.ts'
 import { ADA, BOB, threeAccounts } from '../../../support/app/accounts.ts'
 import { temporaryFolder, test } from '../../../support/databases/databases.ts'
 import { commandLine, done, json, refusedWith, runLatchkey } from '../../../support/processes/command-line.ts'
+
+const QUEUED = statement<{ kind: string; recipient: string }>('select kind, recipient from outbox')
 
 test('user set-password sets the password and ends every session', async (t) => {
   const line = await commandLine(t)
@@ -24,6 +27,21 @@ test('user set-password sets the password and ends every session', async (t) => 
   assert.equal(await findSessionUser(db, 'session', 2, now), undefined)
   refusedWith(await line.run(['user', 'set-password', '2', '--password', 'short']), 1, '--password: should be 8 to 256 characters')
   assert.equal((await findUserById(db, 2))?.passwordHash, user?.passwordHash)
+})
+
+test('user invite mails a link for an account that does not exist yet, and refuses an address that has one', async (t) => {
+  const line = await commandLine(t)
+  const db = await threeAccounts(line)
+  const names = ['--first-name', 'Ida', '--last-name', 'Invited']
+  const invited = json(await line.run(['user', 'invite', '--email', 'ida@example.com', ...names, '--admin', '--json']))
+  assert.deepEqual(Object.keys(invited as object), ['id', 'email', 'first_name', 'last_name', 'role', 'created_at', 'expires_at'])
+  assert.deepEqual(await db.all(QUEUED), [{ kind: 'invitation', recipient: 'ida@example.com' }])
+  done(await line.run(['user', 'invite', '--email', 'IDA@example.com', ...names]), '1\n')
+  refusedWith(
+    await line.run(['user', 'invite', '--email', 'bob@example.com', ...names]),
+    1,
+    'an account with this e-mail address already exists',
+  )
 })
 
 test('user create --json prints the full view of the API', async (t) => {

@@ -27,7 +27,7 @@ const SVG: Logo = { type: 'svg', bytes: Buffer.from('<svg xmlns="http://www.w3.o
 
 function write(letterhead: Partial<Letterhead>, user: Partial<User> = {}, to = MIA.email) {
   const plain = { apiTitle: 'Acme', baseUrl: 'https://id.example.com', mailFrom: 'Acme <noreply@example.com>' }
-  return writeMail({ ...plain, ...letterhead }, MAIL, { user: { ...MIA, ...user }, to }, 'a.b.c', NOW)
+  return writeMail({ ...plain, ...letterhead }, MAIL, { profile: { ...MIA, ...user }, to }, { token: 'a.b.c' }, NOW)
 }
 
 function templates(sources: Readonly<Partial<Record<MailPart, string>>>): Templates {

@@ -35,7 +35,7 @@ test('200, 303: codes are on after a right code only, and the recovery codes are
 
   const wrong = await app.inject(submit(`${PATH}/codes/on`, { secret, code: '000000' }, cookie))
   assert.equal(wrong.statusCode, 400)
-  assert.match(textOf(wrong), /This code is wrong, or was used already\./)
+  assert.match(textOf(wrong), /This code is wrong, has expired or was used already\./)
   assert.ok(wrong.body.includes(`value="${secret}"`), 'the same secret is shown again')
   assert.equal((await status()).totp, false)
 
@@ -85,7 +85,7 @@ test('403, 303: after ten minutes an account with codes is asked, and a code ans
   )
   const wrong = await app.inject(submit(`${PATH}/codes/off`, { confirm_code: '000000', password: '' }, cookie))
   assert.equal(wrong.statusCode, 400)
-  assert.match(textOf(wrong), /This code is wrong, or was used already\. Nothing was changed\./)
+  assert.match(textOf(wrong), /This code is wrong, has expired or was used already\. Nothing was changed\./)
   assert.equal((await services.secondFactor.status(mia.id)).totp, true)
   assert.equal((await app.inject(submit(`${PATH}/codes/off`, { confirm_code: code(), password: '' }, cookie))).statusCode, 303)
   assert.equal((await services.secondFactor.status(mia.id)).totp, false)

@@ -46,7 +46,7 @@ test('401, 422: a wrong code and none stay on the page, and five wrong ones lead
   for (let n = 0; n < 5; n++) {
     const wrong = await app.inject(submit(STEP, { ...fields, code: '000000' }))
     assert.equal(wrong.statusCode, 401)
-    assert.match(textOf(wrong), /This code is wrong, or was used already\./)
+    assert.match(textOf(wrong), /This code is wrong, has expired or was used already\./)
     assert.deepEqual(hiddenFields(wrong), fields)
     assert.ok(!wrong.body.includes('000000'), 'the code is not repeated')
   }

@@ -26,12 +26,16 @@ type FieldOptions = {
 }
 
 /** A field of a form: what it accepts, and how it is shown. A field without a label is not shown. */
-export type FormField = Partial<FieldOptions> & { readonly schema: TSchema }
+export type FormField = Partial<FieldOptions> & {
+  readonly schema: TSchema
+  /** From the link of a mail. The form keeps it, although it is secret: nobody can type it again. */
+  readonly isMailed?: true
+}
 export type FormFields = Readonly<Record<string, FormField>>
 
 /** A form as a page shows it: empty, or again with what was sent and what is wrong. */
 export type Form<Name extends string = string> = {
-  /** The fields as they were sent, without passwords and codes. */
+  /** The fields as they were sent, without passwords and codes that were typed. */
   readonly values: Readonly<Record<string, string | undefined>>
   /** The problem with the whole form. */
   readonly problem: Html | undefined

@@ -1,0 +1,60 @@
+import { entity } from '../../../model/entity.ts'
+import { INVITATION, INVITATION_ROW, type Invitation, type InvitationRow } from '../../../model/invitation.ts'
+import { insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
+import { changes, countsChanges, finds, lists } from '../../repository-functions.ts'
+import { deleteListed } from '../../tables.ts'
+
+// The database assigns the id.
+const { id: _, ...NEW_FIELDS } = INVITATION_ROW.fields
+const NEW_ROW = entity('invitations', NEW_FIELDS)
+
+const SAVE = statement(
+  `${insertInto('invitations', NEW_ROW)} on conflict (email_key) do update
+  set ${NEW_ROW.columnNames.map((name) => `${name} = excluded.${name}`).join(', ')} returning ${INVITATION.columns}`,
+  INVITATION.fromRow,
+)
+
+/** Replaces an earlier invitation of the same address. */
+export async function saveInvitation(tx: Transaction, invitation: Omit<InvitationRow, 'id'>): Promise<Invitation> {
+  const saved = await tx.first(SAVE, ...NEW_ROW.toValues(invitation))
+  if (saved === undefined) throw new Error('the invitation was not saved')
+  return saved
+}
+
+const FIND = `select ${INVITATION_ROW.columns} from invitations`
+
+export const findInvitation = finds<InvitationRow, [id: number, version: number, now: number]>(
+  `${FIND} where id = $1 and version = $2 and expires_at > $3`,
+  INVITATION_ROW.fromRow,
+)
+
+export const findInvitationTo = finds<InvitationRow, [emailKey: string, now: number], Reads>(
+  `${FIND} where email_key = $1 and expires_at > $2`,
+  INVITATION_ROW.fromRow,
+)
+
+/** One page of open invitations, the newest first, starting after the given place. */
+export const listInvitations = lists<Invitation, [now: number, createdAt: number, id: number, limit: number]>(
+  `select ${INVITATION.columns} from invitations
+  where expires_at > $1 and (created_at, id) < ($2, $3) order by created_at desc, id desc limit $4`,
+  INVITATION.fromRow,
+)
+
+/** Ends the link that was mailed. Undefined if the invitation is not open. */
+export const renewInvitation = finds<Invitation, [id: number, version: number, expiresAt: number, now: number], Transaction>(
+  `update invitations set version = $2, expires_at = $3 where id = $1 and expires_at > $4 returning ${INVITATION.columns}`,
+  INVITATION.fromRow,
+)
+
+/** Returns true for exactly one of any number of parallel calls. */
+export const acceptInvitation = changes<Transaction, [id: number, version: number, now: number]>(
+  'delete from invitations where id = $1 and version = $2 and expires_at > $3',
+)
+
+/** Returns false if the invitation is not open. */
+export const deleteInvitation = changes<Transaction, [id: number, now: number]>('delete from invitations where id = $1 and expires_at > $2')
+
+/** Deletes at most `limit` expired invitations. Returns how many it deleted. */
+export const deleteExpiredInvitations = countsChanges<Queries, [now: number, limit: number]>(
+  deleteListed('invitations', 'id', 'select id from invitations where expires_at <= $1 order by expires_at limit $2'),
+)
