@@ -26,11 +26,14 @@ const WITHOUT_FACTOR = [
 ]
 /** What only the role of an admin opens. */
 const FOR_ADMINS = [
+  'POST /users/',
   'GET /users/',
   'GET /users/search',
   'PUT /users/{user_id}',
   'POST /users/{user_id}/password',
   'POST /users/{user_id}/make-admin',
+  'POST /users/{user_id}/revoke-admin',
+  'POST /users/{user_id}/verify',
   'POST /users/{user_id}/ban',
   'POST /users/{user_id}/unban',
   'DELETE /users/{user_id}',
@@ -45,6 +48,7 @@ const FOR_ADMINS = [
   'DELETE /users/{user_id}/sessions/{session_id}',
   'DELETE /users/{user_id}/second-factor',
   'GET /users/keys/by-user/{user_id}',
+  'POST /users/keys/by-user/{user_id}',
   'PATCH /users/keys/by-user/{user_id}/{key_id}',
   'DELETE /users/keys/by-user/{user_id}/{key_id}',
   'GET /audit/',

@@ -51,6 +51,7 @@ test('docs/settings.md lists every setting with its default, and no other', () =
     DATABASE_READ_URL: config.database.kind === 'postgres' ? config.database.replicaUrl : undefined,
     DEV_MAIL_TOKEN: config.devMailToken,
     FRONTEND_URL: config.frontendUrl,
+    KEY_SCOPES: config.keyScopes?.[0],
     PASSKEY_ORIGINS: config.relyingParty?.origins[1],
     PASSWORD_BLOCKLIST: config.passwordBlocklist,
     SECRET_KEY_FALLBACKS: config.secretKeyFallbacks[0],

@@ -109,13 +109,15 @@ export const PROFILE_FIELDS = {
 export const ProfileView = Type.Object(PROFILE_FIELDS, { title: 'Profile', description: 'What users see of themselves.' })
 export const RoleView = Type.Enum(['user', 'admin'], { description: 'The role of the user.' })
 const STATE_FIELDS = {
-  id: UserId,
   role: RoleView,
   banned: flag('Whether the user is banned.', false),
   verified: flag('Whether the e-mail address is verified.', true),
 }
 /** The full view, for admins. */
-export const UserView = Type.Object({ ...PROFILE_FIELDS, ...STATE_FIELDS }, { title: 'User', description: 'A user, as admins see it.' })
+export const UserView = Type.Object(
+  { id: UserId, ...PROFILE_FIELDS, ...STATE_FIELDS },
+  { title: 'User', description: 'A user, as admins see it.' },
+)
 /** The basic view, and on request the rest. */
 export const OwnAccountView = Type.Object(
   {
