@@ -13,6 +13,7 @@ import { devMailRoutes } from './http/routes/mail/dev-mail.routes.ts'
 import { healthRoutes, metricsRoutes } from './http/routes/operations/operations.routes.ts'
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { emailSignInRoutes } from './http/routes/sign-in/email-sign-in.routes.ts'
+import { handOffRoutes } from './http/routes/sign-in/hand-off.routes.ts'
 import { passkeyRoutes } from './http/routes/sign-in/passkey.routes.ts'
 import { passwordResetRoutes } from './http/routes/sign-in/password-reset.routes.ts'
 import { secondFactorRoutes } from './http/routes/sign-in/second-factor.routes.ts'
@@ -155,6 +156,7 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }
   secondFactorRoutes(app, { ...services, rule: config.secondFactor })
   passkeyRoutes(app, services)
   emailSignInRoutes(app, services, { isDisabled: !config.emailSignIn })
+  handOffRoutes(app, services, { isDisabled: !config.accountPagesEnabled })
   userAdministrationRoutes(app, services.userAdministration, registration)
   // The link of an invitation opens an account page.
   invitationRoutes(app, services.invitations, { isDisabled: !config.accountPagesEnabled })

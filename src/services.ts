@@ -19,6 +19,7 @@ import { createSessionUse } from './domain/sessions/session-use.ts'
 import { createSessions } from './domain/sessions/sessions.service.ts'
 import { createEmailSignIn } from './domain/sign-in/email-sign-in.service.ts'
 import { createFirstAdmin } from './domain/sign-in/first-admin.service.ts'
+import { createHandOffs } from './domain/sign-in/hand-off.service.ts'
 import { createLogin } from './domain/sign-in/login.service.ts'
 import { createPasskeys } from './domain/sign-in/passkeys.service.ts'
 import { createPasswordChange } from './domain/sign-in/password-change.service.ts'
@@ -163,6 +164,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     /** Undefined where browsers accept none: see relyingParty. */
     passkeys,
     emailSignIn,
+    handOffs: () => createHandOffs({ ...common, tokens: tokens() }),
     passwordReset: () => createPasswordReset(signing()),
     invitations: () => createInvitations(signing()),
     users,

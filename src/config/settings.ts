@@ -71,6 +71,11 @@ export const SETTINGS = {
     '`http://localhost:{PORT}`',
   ),
   frontendUrl: setting(parseHttpUrl, undefined, 'your own pages; a reset link redirects to `{FRONTEND_URL}/reset-password?code=…`'),
+  returnOrigins: setting(
+    parseOriginList,
+    undefined,
+    'the origins of your product besides that of `FRONTEND_URL`, separated by commas: the account pages [sign people in for them](integration.md#sign-people-in)',
+  ),
   apiTitle: setting(parseTitle, 'Latchkey', 'the name in pages, mails, explorers and metrics'),
   brandColor: setting(parseColor, undefined, 'the colour of buttons and links, `#rrggbb`; see [branding](branding.md)'),
   brandLogo: setting(parsePath, undefined, 'the logo of pages and mails, an SVG or PNG file of at most 64 KB; mails show a PNG'),

@@ -48,6 +48,17 @@ export const LOGIN_CHALLENGE = entity('login_challenges', {
   expiresAt: instant,
 })
 
+/** A code with which the pages hand a person to the product. */
+export const HAND_OFF = entity('hand_offs', {
+  id: text,
+  userId: integer,
+  sessionId: text,
+  codeChallenge: text,
+  isUsed: flag,
+  expiresAt: instant,
+})
+
+export type HandOff = ValuesOf<typeof HAND_OFF.fields>
 export type TotpSecret = ValuesOf<typeof TOTP_SECRET.fields>
 export type Passkey = ValuesOf<typeof PASSKEY.fields>
 export type PasskeyRow = ValuesOf<typeof PASSKEY_ROW.fields>

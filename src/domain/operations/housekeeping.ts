@@ -8,6 +8,7 @@ import { deleteActivityBefore } from '../../storage/repositories/operations/oper
 import { deleteExpiredSessions } from '../../storage/repositories/sessions/session.repository.ts'
 import { deleteExpiredSignIns } from '../../storage/repositories/sign-in/email-sign-in.repository.ts'
 import { deleteExpiredLoginChallenges, deleteExpiredUses } from '../../storage/repositories/sign-in/factor.repository.ts'
+import { deleteExpiredHandOffs } from '../../storage/repositories/sign-in/hand-off.repository.ts'
 import { deleteOldEmailChanges } from '../../storage/repositories/users/email-change.repository.ts'
 import { deleteExpiredInvitations } from '../../storage/repositories/users/invitation.repository.ts'
 import { ACTIVITY_KEPT_MS } from './activity.ts'
@@ -23,13 +24,14 @@ const EXPIRED = [
   deleteExpiredLoginChallenges,
   deleteExpiredUses,
   deleteExpiredSignIns,
+  deleteExpiredHandOffs,
   deleteExpiredInvitations,
 ]
 // The mail is tried for a day, and its link works for another one.
 const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
 
 /**
- * Deletes expired sessions, challenges, sign-in mails and invitations, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
+ * Deletes expired sessions, challenges, sign-in mails, codes of hand-offs and invitations, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
  * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
  * error, the next run does what is left.
  */

@@ -5,6 +5,7 @@ import type { ListedSession, Session } from '../../model/session.ts'
 import { LIFETIME_MINUTES, type Tokens } from '../../security/token.ts'
 import type { Reads } from '../../storage/database.ts'
 import {
+  confirmSession,
   countSessions,
   deleteOldestSessions,
   deleteSession,
@@ -64,16 +65,29 @@ export const MAX_SESSIONS = 100
 const DELETE_BATCH_SIZE = 500
 
 /** Whose session it is, where and how it was opened, and when. */
-export type Opening = Pick<Session, 'userId' | 'method' | 'secondFactor'> & { readonly origin: Origin; readonly now: number }
+export type Opening = Pick<Session, 'userId' | 'method' | 'secondFactor'> & {
+  readonly origin: Origin
+  readonly now: number
+  /** When the owner showed who they are, if that was in another session. */
+  readonly confirmedAt?: number
+}
 
 /** Opens a session in a transaction, and returns what its owner keeps of it. */
 export type OpenSession<Kept> = (tx: ChangeTransaction, tokens: Tokens, opening: Opening) => Promise<Kept>
 
 /** Opens a session and returns its two tokens. It ends when its refresh token expires, unless it is revoked earlier. */
-export const openSession: OpenSession<TokenPair> = async (tx, tokens, opening) => {
+export const openSession: OpenSession<TokenPair> = async (tx, tokens, opening) => (await openKnownSession(tx, tokens, opening)).pair
+
+/** The same, for work that has to find the session again. */
+export const openKnownSession: OpenSession<{ readonly id: string; readonly expiresAt: number; readonly pair: TokenPair }> = async (
+  tx,
+  tokens,
+  opening,
+) => {
+  const { userId, now } = opening
   const id = await addSession(tx, opening, LIFETIME_MINUTES.refresh)
-  const { userId } = opening
-  return { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
+  const pair = { token: tokens.forSession('access', userId, id), refresh: tokens.forSession('refresh', userId, id) }
+  return { id, expiresAt: now + LIFETIME_MINUTES.refresh * 60_000, pair }
 }
 
 /** Opens a session for the web pages and returns the token for its cookie, with which it ends. */
@@ -90,11 +104,13 @@ export async function replacePageSession(tx: ChangeTransaction, tokens: Tokens, 
   return openPageSession(tx, tokens, { userId: user.id, method, secondFactor, origin, now })
 }
 
-async function addSession(tx: ChangeTransaction, { origin, now, ...opening }: Opening, lifetimeMinutes: number): Promise<string> {
+async function addSession(tx: ChangeTransaction, given: Opening, lifetimeMinutes: number): Promise<string> {
+  const { origin, now, confirmedAt, ...opening } = given
   const { ip, userAgent } = origin
   const { userId } = opening
   const id = randomBytes(ID_BYTES).toString('base64url')
   await insertSession(tx, { id, ...opening, createdAt: now, expiresAt: now + lifetimeMinutes * 60_000, ip, userAgent })
+  if (confirmedAt !== undefined) await confirmSession(tx, id, confirmedAt, false)
   tx.record({ kind: 'session.created', target: userId, sessionId: id })
   await endOldestSessions(tx, userId)
   return id

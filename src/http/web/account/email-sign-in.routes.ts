@@ -1,16 +1,88 @@
+import type { FastifyReply } from 'fastify'
+import type { LoginResult } from '../../../domain/sign-in/login.service.ts'
 import { html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
+import { type Form, formOf } from '../site/elements/fields.ts'
+import { productOrigin } from '../site/hand-off.ts'
+import { NEW_ACCOUNT_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import { secondStepPage } from '../site/second-step.routes.ts'
+import type { Page } from '../site/shell.ts'
+import { productLine } from '../site/sign-in.routes.ts'
+import { Next, returnPath, type Site, signInPath, withNext } from '../site/site.ts'
 
 /** The code in the link of a mail. */
 export const MAILED_CODE = { schema: Type.Optional(Type.String({ maxLength: 1024 })), isMailed: true } as const
 
-/** The link of a sign-in mail. The page has a button, because mail scanners open links: only the button signs in. */
-export function accountEmailSignInRoutes({ form }: PageRoutes, { site, cookies, login, pageLimiter }: PageParts): void {
+const CODE_PATH = '/sign-in/email/code'
+const TYPED_CODE = {
+  email: { schema: NEW_ACCOUNT_FIELDS.email.schema },
+  code: {
+    schema: Type.String({ maxLength: 40 }),
+    label: 'Code',
+    autocomplete: 'one-time-code',
+    inputMode: 'numeric',
+    hint: 'The eight digits in the email. They work for 15 minutes.',
+  },
+  next: { schema: Next },
+} as const
+
+/** Signing in by mail: with the link, or with the code that somebody types where they began. */
+export function accountEmailSignInRoutes({ form, get, post }: PageRoutes, parts: PageParts): void {
+  const { site, cookies, login, emailSignIn, limiter, pageLimiter } = parts
   if (!site.hasEmailSignIn) return
   const { root } = site
 
+  function enter(reply: FastifyReply, result: LoginResult<string>, next: string | undefined): Page | { readonly to: string } {
+    switch (result.kind) {
+      case 'session':
+        cookies.setSession(reply, result.session)
+        return { to: returnPath(next, 'account') }
+      case 'second step':
+        return secondStepPage(site, 'account', result, next)
+    }
+  }
+
+  form('/sign-in/email', {
+    title: 'Sign in by email',
+    isLone: true,
+    access: 'public',
+    asksForPassword: false,
+    query: { next: Next },
+    fields: { email: NEW_ACCOUNT_FIELDS.email, next: { schema: Next } },
+    show: ({
+      problem,
+      values,
+      field,
+    }) => html`${problem}${productLine(site, values['next'])}<p>Enter the email address of your account. We send you a link and a code to sign in.</p>
+<form class="form" method="post" action="${root}/account/sign-in/email">
+<input type="hidden" name="next" value="${returnPath(values['next'], 'account')}">
+${field('email', { hasFocus: true })}
+<button class="primary">Send email</button>
+</form>
+<p class="ways"><a href="${root}${signInPath('account', values['next'])}">Sign in another way</a></p>`,
+    async submit({ body, request }, reply) {
+      await limiter.countMail(body.email, request.origin.ip)
+      await emailSignIn.request(request.origin, body.email)
+      // The link in the mail opens in another tab.
+      cookies.rememberNext(reply, body.next)
+      return codePage(site, formOf(TYPED_CODE, { email: body.email, next: body.next }))
+    },
+  })
+
+  get(CODE_PATH, { access: 'public', handle: () => ({ to: '/account/sign-in/email' }) })
+  post(CODE_PATH, {
+    access: 'public',
+    asksForPassword: false,
+    limits: { ip: 'login:ip' },
+    fields: TYPED_CODE,
+    retry: (shown) => codePage(site, shown),
+    async handle({ body: { email, code, next }, request: { origin, places } }, reply) {
+      return enter(reply, await pageLimiter.settle(places, origin, () => login.pages.byMail(origin, { email, code })), next)
+    },
+  })
+
+  // The page has a button, because mail scanners open links: only the button signs in.
   form('/email-sign-in', {
     title: 'Sign in',
     isLone: true,
@@ -18,23 +90,33 @@ export function accountEmailSignInRoutes({ form }: PageRoutes, { site, cookies, 
     access: 'public',
     asksForPassword: false,
     query: { code: MAILED_CODE.schema },
-    fields: { code: MAILED_CODE },
+    arrive: ({ query, request }) => ({ code: query.code, next: cookies.readNext(request) }),
+    fields: { code: MAILED_CODE, next: { schema: Next } },
     limits: { ip: 'login:ip' },
     show: ({ problem, values }) => html`${problem}<p>The link in your email contains a code that works once, within 15 minutes.</p>
 <form class="form" method="post" action="${root}/account/email-sign-in">
 <input type="hidden" name="code" value="${values['code'] ?? ''}">
+<input type="hidden" name="next" value="${returnPath(values['next'], 'account')}">
 <button class="primary">Sign in</button>
 </form>
-<p class="ways"><a href="${root}/account/sign-in">Sign in another way</a></p>`,
-    async submit({ body, request: { origin, places } }, reply) {
-      const result = await pageLimiter.settle(places, origin, () => login.pages.byMail(origin, { token: body.code ?? '' }))
-      switch (result.kind) {
-        case 'session':
-          cookies.setSession(reply, result.session)
-          return { to: '/account/' }
-        case 'second step':
-          return secondStepPage(site, 'account', result, undefined)
-      }
+<p class="ways"><a href="${root}${signInPath('account', values['next'])}">Sign in another way</a></p>`,
+    async submit({ body: { code: token = '', next }, request: { origin, places } }, reply) {
+      return enter(reply, await pageLimiter.settle(places, origin, () => login.pages.byMail(origin, { token })), next)
     },
   })
+}
+
+/** The answer to the request for a mail, whether or not the address has an account. */
+function codePage(site: Site, { problem, values, field }: Form<keyof typeof TYPED_CODE>): Page {
+  const { root } = site
+  const { email = '', next } = values
+  const content = html`${problem}<p>If there is an account with the address <strong>${email}</strong>, an email is on its way. Open the link in it, or enter its code here.</p>
+<form class="form" method="post" action="${root}/account${CODE_PATH}">
+<input type="hidden" name="email" value="${email}">
+<input type="hidden" name="next" value="${returnPath(next, 'account')}">
+${field('code', { hasFocus: true })}
+<button class="primary">Sign in</button>
+</form>
+<p class="ways"><a href="${root}${returnPath(next, 'account')}">I have opened the link</a><a href="${root}${withNext('account', '/sign-in/email', next)}">Send another email</a></p>`
+  return { title: 'Check your email', content, isLone: true, formOrigin: productOrigin(site, next) }
 }

@@ -1,10 +1,13 @@
 import { html } from '../../../shared/html.ts'
+import { arrivalOf, HAND_OFF_QUERY, productOrigin } from '../site/hand-off.ts'
 import { NAME_FIELDS, NEW_ACCOUNT_FIELDS, namePair, registrantOf } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
-import { toFrontend } from '../site/site.ts'
+import { productLine } from '../site/sign-in.routes.ts'
+import { Next, returnPath, signInPath, toFrontend, withNext } from '../site/site.ts'
 
 /** Creating an account. Its owner verifies the address with a link before signing in. */
-export function accountRegisterRoutes({ form }: PageRoutes, { site, registration, limiter }: PageParts): void {
+export function accountRegisterRoutes({ form }: PageRoutes, parts: PageParts): void {
+  const { site, cookies, registration, limiter } = parts
   const { email, password } = NEW_ACCOUNT_FIELDS
 
   form('/register', {
@@ -12,20 +15,29 @@ export function accountRegisterRoutes({ form }: PageRoutes, { site, registration
     isLone: true,
     access: 'public',
     asksForPassword: false,
-    fields: { ...NAME_FIELDS, email, password },
-    show: (shown) => html`${shown.problem}<form class="form" method="post" action="${site.root}/account/register">
+    query: { next: Next, ...HAND_OFF_QUERY },
+    arrive: arrivalOf(parts),
+    fields: { ...NAME_FIELDS, email, password, next: { schema: Next } },
+    show: (
+      shown,
+    ) => html`${shown.problem}${productLine(site, shown.values['next'])}<form class="form" method="post" action="${site.root}/account/register">
+<input type="hidden" name="next" value="${returnPath(shown.values['next'], 'account')}">
 ${namePair(shown, { first_name: { hasFocus: true } })}
 ${shown.field('email')}
 ${shown.field('password')}
 <button class="primary">Create account</button>
 </form>
-<p class="ways"><span>Already have an account? <a href="${site.root}/account/sign-in">Sign in</a></span></p>`,
-    async submit({ body, request }) {
+<p class="ways"><span>Already have an account? <a href="${site.root}${signInPath('account', shown.values['next'])}">Sign in</a></span></p>`,
+    async submit({ body, request }, reply) {
       await limiter.countAddress('register:ip', request.origin.ip)
       await registration.signUp(request.origin, registrantOf(body))
+      // The link in the mail may be opened in another tab.
+      cookies.rememberNext(reply, body.next)
+      const toSignIn = html`<a class="button primary" href="${site.root}${signInPath('account', body.next)}">Sign in</a>`
+      const onward = productOrigin(site, body.next) === undefined ? (toFrontend(site) ?? toSignIn) : toSignIn
       const content = html`<p class="notice good" role="status">Your account has been created.</p>
 <p>We have sent an email to <strong>${body.email}</strong>. Open the link in it within 24 hours to verify your address, then sign in.</p>
-<div class="actions">${toFrontend(site) ?? html`<a class="button primary" href="${site.root}/account/sign-in">Sign in</a>`}<a class="button" href="${site.root}/account/resend-verification">No email?</a></div>`
+<div class="actions">${onward}<a class="button" href="${site.root}${withNext('account', '/resend-verification', body.next)}">No email?</a></div>`
       return { title: 'Check your email', content, isLone: true }
     },
   })

@@ -10,10 +10,11 @@ import { CODE } from '../site/elements/factors.ts'
 import { actionForm, type Form, formOf } from '../site/elements/fields.ts'
 import { ageOf, dateOf, shortText } from '../site/elements/format.ts'
 import { qrCode } from '../site/elements/qr-code.ts'
+import { productOrigin } from '../site/hand-off.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Redirect } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
-import type { Site } from '../site/site.ts'
+import { returnPath, type Site } from '../site/site.ts'
 
 const PATH = '/account/security'
 const CODES_PATH = `${PATH}/recovery-codes`
@@ -33,9 +34,10 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
 
   get('/security', {
     ...open,
-    async handle({ actor }) {
-      const { id } = actor.caller.user
-      return securityPage(site, await secondFactor.status(id), await passkeys?.list(id))
+    async handle({ actor, request }) {
+      const { user, hasFactor } = actor.caller
+      const next = hasFactor ? cookies.readNext(request) : undefined
+      return securityPage(site, await secondFactor.status(user.id), await passkeys?.list(user.id), next)
     },
   })
 
@@ -87,8 +89,15 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
   }
 }
 
-function securityPage(site: Site, factors: Factors, passkeys: readonly Passkey[] | undefined): Page {
-  return { title: 'Security', content: html`${codesCard(site, factors)}\n${passkeys && passkeysCard(site, passkeys)}` }
+function securityPage(site: Site, factors: Factors, passkeys: readonly Passkey[] | undefined, next: string | undefined): Page {
+  const origin = productOrigin(site, next)
+  const actions =
+    origin && html`<a class="button primary" href="${site.root}${returnPath(next, 'account')}">Continue to ${new URL(origin).host}</a>`
+  return {
+    title: 'Security',
+    actions: actions || undefined,
+    content: html`${codesCard(site, factors)}\n${passkeys && passkeysCard(site, passkeys)}`,
+  }
 }
 
 function codesCard({ root }: Site, { totp, recoveryCodes }: Factors): Html {

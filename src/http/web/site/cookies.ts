@@ -2,8 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DerivedKeys } from '../../../security/derived-keys.ts'
 import { createSealer } from '../../../security/sealing.ts'
 import { isNotice, type Notice } from './messages.ts'
+import { HAND_OFF_PATH, returnPath } from './site.ts'
 
-/** The cookies of the pages: the session, a message for the next page, and a new secret that the next page shows. */
+/** The cookies of the pages: the session, a message for the next page, a new secret that the next page shows, and where a product waits. */
 export type Cookies = ReturnType<typeof createCookies>
 
 const LIFETIME_S = 12 * 60 * 60
@@ -11,6 +12,9 @@ const LIFETIME_S = 12 * 60 * 60
 const NEXT_PAGE_S = 60
 const NOTICE_NAME = 'latchkey-notice'
 const SECRET_NAME = 'latchkey-secret'
+const NEXT_NAME = 'latchkey-next'
+/** As long as the link of a verification mail works. */
+const REMEMBERED_S = 24 * 60 * 60
 
 type CookieParts = { readonly isSecure: boolean; readonly keys: DerivedKeys; readonly now: () => number }
 
@@ -56,6 +60,12 @@ export function createCookies({ isSecure, keys, now }: CookieParts) {
       const [until, secret] = sealed === undefined ? [] : (sealer.open(sealed, label(request, keyId))?.text.split(' ') ?? [])
       return Number(until) > now() ? secret : undefined
     },
+    /** Remembers that a product waits, for somebody who has to open a mail or to set something up first. */
+    rememberNext(reply: FastifyReply, next: string | undefined): void {
+      if (next?.startsWith(`${HAND_OFF_PATH}?`)) set(reply, NEXT_NAME, returnPath(next, 'account'), REMEMBERED_S)
+    },
+    readNext: (request: FastifyRequest) => readCookie(request, NEXT_NAME),
+    forgetNext: (request: FastifyRequest, reply: FastifyReply) => take(request, reply, NEXT_NAME),
   }
 }
 

@@ -7,7 +7,8 @@ import { answerError } from '../../answers/errors.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import type { Cookies } from './cookies.ts'
 import { type Form, type FormFields, formOf } from './elements/fields.ts'
-import { personalMessage } from './messages.ts'
+import { HAND_OFF_QUERY } from './hand-off.ts'
+import { messageOf, personalMessage } from './messages.ts'
 import { confirmPasswordPage, PasswordRequired } from './recent-password.ts'
 import { type Page, SITE_HEADERS, sendSitePage } from './shell.ts'
 import { factorPath, type Site, signInPath } from './site.ts'
@@ -123,5 +124,9 @@ function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, 
 
 /** A page without a form is invalid because of its address. */
 function messageFor(answer: Answer, method: string): string {
-  return answer.status === 422 && READING.has(method) ? 'The address of this page is not valid.' : personalMessage(answer)
+  if (answer.status !== 422 || !READING.has(method)) return personalMessage(answer)
+  const [issue] = typeof answer.detail === 'string' ? [] : answer.detail
+  const isOfProduct = String(issue?.loc[1]) in HAND_OFF_QUERY
+  // Written by a product, whose developer has to know what to correct.
+  return isOfProduct ? `The link that has led you here is not valid: ${messageOf(answer)}.` : 'The address of this page is not valid.'
 }

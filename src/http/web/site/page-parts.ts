@@ -1,4 +1,5 @@
 import type { Audit } from '../../../domain/audit/audit.service.ts'
+import type { Authentication } from '../../../domain/identity/authentication.service.ts'
 import type { KeyDirectory } from '../../../domain/keys/key-use.ts'
 import type { ApiKeys } from '../../../domain/keys/keys.service.ts'
 import type { LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
@@ -6,7 +7,9 @@ import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
 import type { ActivityLog } from '../../../domain/operations/activity.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
+import type { EmailSignIn } from '../../../domain/sign-in/email-sign-in.service.ts'
 import type { FirstAdmin } from '../../../domain/sign-in/first-admin.service.ts'
+import type { HandOffs } from '../../../domain/sign-in/hand-off.service.ts'
 import type { Login } from '../../../domain/sign-in/login.service.ts'
 import type { Passkeys } from '../../../domain/sign-in/passkeys.service.ts'
 import type { PasswordReset } from '../../../domain/sign-in/password-reset.service.ts'
@@ -28,7 +31,10 @@ import type { Site } from './site.ts'
 export type PageServices = {
   readonly apiKeys: ApiKeys
   readonly audit: Audit
+  readonly authentication: Authentication
+  readonly emailSignIn: EmailSignIn
   readonly firstAdmin: FirstAdmin
+  readonly handOffs: HandOffs
   readonly invitations: Invitations
   readonly keyDirectory: KeyDirectory
   readonly leakedKeys: LeakedKeys

@@ -7,6 +7,7 @@ import type { Access, App, AsksForPassword, PageArea } from '../../pipeline/decl
 import { type Static, type TSchema, Type } from '../../validation/schema.ts'
 import type { Cookies } from './cookies.ts'
 import { type Form, type FormFields, formOf } from './elements/fields.ts'
+import { productOrigin, type ReturnAddress } from './hand-off.ts'
 import type { Notice } from './messages.ts'
 import { pageErrorHandler } from './page-errors.ts'
 import { ANSWER_FIELDS } from './recent-password.ts'
@@ -15,6 +16,9 @@ import type { Site } from './site.ts'
 
 /** Leads to another page, which shows the notice. */
 export type Redirect = { readonly to: string; readonly notice?: Notice | undefined }
+
+/** Leads to the product. */
+type Leaving = { readonly away: ReturnAddress }
 
 /** A response that is neither a page nor a redirect, such as a download: the handler has sent it. */
 type Sent = { readonly isSent: true }
@@ -35,7 +39,7 @@ export type PageRequest<Params extends Schemas, Query extends Schemas, Fields ex
 type Handle<Params extends Schemas, Query extends Schemas, Fields extends FormFields> = (
   input: PageRequest<Params, Query, Fields>,
   reply: FastifyReply,
-) => Promise<Page | Redirect | Sent> | Page | Redirect
+) => Promise<Page | Redirect | Leaving | Sent> | Page | Redirect | Leaving
 
 type Config = 'isLocal' | 'queryToken' | 'limits' | 'writes' | 'isDownload' | 'deadlineMs' | 'worksWithoutFactor' | 'guardsRole'
 
@@ -52,6 +56,8 @@ type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends For
   readonly handle: Handle<Params, Query, Fields>
 }
 
+type Arrival = Form['values'] | (Redirect & { readonly isAtOnce: true })
+
 /** A page that is one form, and what the form is sent to. */
 type FormPage<Query extends Schemas, Fields extends FormFields> = Pick<Page, 'title' | 'isLone' | 'back' | 'hasSecretAddress'> &
   Omit<PageRoute<Schemas, Schemas, Fields>, 'query' | 'retry' | 'handle'> &
@@ -60,6 +66,8 @@ type FormPage<Query extends Schemas, Fields extends FormFields> = Pick<Page, 'ti
     readonly action?: string
     /** The query of the page. It fills the fields of the same names. */
     readonly query?: Query
+    /** What the fields are filled with, or where the page leads at once. Without it, the query fills them. */
+    readonly arrive?: ((input: PageRequest<Schemas, Query>) => Arrival) | undefined
     readonly show: (form: Form<keyof Fields & string>, request: FastifyRequest) => Html | Promise<Html>
     readonly submit: Handle<Schemas, Schemas, Fields>
   }
@@ -115,10 +123,15 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
           const notice = method === 'GET' ? cookies.takeNotice(request, reply) : undefined
           return sendSitePage(reply, site, { area, user: request.caller?.user, notice }, result)
         }
-        if (result.notice !== undefined) cookies.setNotice(reply, result.notice)
-        return reply.redirect(`${site.root}${result.to}`, 303)
+        return reply.redirect(addressOf(result, reply), 303)
       },
     })
+  }
+
+  function addressOf(result: Redirect | Leaving, reply: FastifyReply): string {
+    if ('away' in result) return result.away
+    if (result.notice !== undefined) cookies.setNotice(reply, result.notice)
+    return `${site.root}${result.to}`
   }
 
   return {
@@ -133,25 +146,29 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
       add('POST', path, form)
     },
     form<Query extends Schemas, Fields extends FormFields>(path: string, declared: FormPage<Query, Fields>): void {
-      const { title, isLone, back, hasSecretAddress, action = path, query, show, submit, ...route } = declared
+      const { title, isLone, back, hasSecretAddress, action = path, query, arrive, show, submit, ...route } = declared
       const page = async (form: Form<keyof Fields & string>, request: FastifyRequest) => ({
         title,
         isLone,
         back,
         hasSecretAddress,
+        formOrigin: productOrigin(site, form.values['next']),
         content: await show(form, request),
       })
+      const open = (input: PageRequest<Schemas, Query>) => {
+        const arrived = arrive?.(input) ?? input.query
+        return isRedirect(arrived) ? arrived : page(formOf(route.fields, arrived), input.request)
+      }
       // Whoever could not send the form is led to the second factor before filling it in.
       const guardsRole = route.asksForPassword !== false
-      add('GET', path, {
-        access: route.access,
-        query,
-        guardsRole,
-        handle: (input) => page(formOf(route.fields, input.query), input.request),
-      })
+      add('GET', path, { access: route.access, query, guardsRole, handle: open })
       add('POST', action, { ...route, retry: page, handle: submit })
     },
   }
+}
+
+function isRedirect(arrived: Arrival): arrived is Redirect & { readonly isAtOnce: true } {
+  return 'isAtOnce' in arrived
 }
 
 /** The request, as the schemas of its route have parsed it. */

@@ -1,26 +1,27 @@
+import type { FastifyReply } from 'fastify'
 import { Refusal } from '../../../model/refusal.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
-import { Type } from '../../validation/schema.ts'
 import { CODE, factorAnswer, PASSKEY, passkeyButton } from './elements/factors.ts'
 import { type Form, formOf } from './elements/fields.ts'
+import { productOrigin } from './hand-off.ts'
 import type { PageParts, PageRoutes } from './page-parts.ts'
 import type { Redirect } from './page-routes.ts'
 import type { Page } from './shell.ts'
-import { returnPath } from './site.ts'
+import { Next, returnPath } from './site.ts'
 
-const FIELDS = { next: { schema: Type.Optional(Type.String({ maxLength: 2000 })) }, code: CODE, passkey: PASSKEY } as const
+const FIELDS = { next: { schema: Next }, code: CODE, passkey: PASSKEY } as const
 
 /** Where a session without a second factor is led if the settings require one: to giving it, or to setting one up. */
 export function requiredFactorRoutes({ get, post }: PageRoutes, parts: PageParts, area: PageArea): void {
-  const { site, login, secondFactor, passkeys, pageLimiter } = parts
+  const { site, cookies, login, secondFactor, passkeys, pageLimiter } = parts
   const everyone = { access: 'user', worksWithoutFactor: true } as const
 
   get('/second-factor', {
     ...everyone,
     query: { next: FIELDS.next.schema },
-    handle: ({ query, actor }) =>
-      actor.caller.secondFactor ? { to: returnPath(query.next, area) } : askOrSetUp(actor.caller.user.id, formOf(FIELDS, query)),
+    handle: ({ query, actor }, reply) =>
+      actor.caller.secondFactor ? { to: returnPath(query.next, area) } : askOrSetUp(actor.caller.user.id, formOf(FIELDS, query), reply),
   })
 
   post('/second-factor', {
@@ -34,10 +35,11 @@ export function requiredFactorRoutes({ get, post }: PageRoutes, parts: PageParts
     },
   })
 
-  async function askOrSetUp(userId: number, form: Form<keyof typeof FIELDS>): Promise<Page | Redirect> {
+  async function askOrSetUp(userId: number, form: Form<keyof typeof FIELDS>, reply: FastifyReply): Promise<Page | Redirect> {
     const factors = await secondFactor.status(userId)
     if (factors.totp || (passkeys !== undefined && factors.passkeys > 0)) return page(form, factors)
     if (!site.isEnabled.account) throw new Refusal('second_factor_required')
+    cookies.rememberNext(reply, form.values['next'])
     return { to: '/account/security', notice: 'factor-required' }
   }
 
@@ -56,7 +58,7 @@ ${factors.totp ? html`${field('code', { hasFocus: true })}\n${button}` : undefin
 ${byPasskey}
 </form>
 ${waysOut(root, area, { canSetUp: site.isEnabled.account && !factors.totp })}`
-    return { title: 'Confirm that it is you', content, isLone: true }
+    return { title: 'Confirm that it is you', content, isLone: true, formOrigin: productOrigin(site, values['next']) }
   }
 }
 

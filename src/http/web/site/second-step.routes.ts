@@ -5,15 +5,16 @@ import type { PageArea } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
 import { CODE, factorAnswer, PASSKEY, passkeyButton } from './elements/factors.ts'
 import { type Form, formOf } from './elements/fields.ts'
+import { productOrigin } from './hand-off.ts'
 import type { PageParts, PageRoutes } from './page-parts.ts'
 import type { Page } from './shell.ts'
-import { returnPath, type Site, signInPath } from './site.ts'
+import { Next, returnPath, type Site, signInPath } from './site.ts'
 
 const PATH = '/sign-in/second-step'
 const FIELDS = {
   challenge: { schema: Type.String({ maxLength: 200 }) },
   methods: { schema: Type.Optional(Type.String({ maxLength: 100 })) },
-  next: { schema: Type.Optional(Type.String({ maxLength: 2000 })) },
+  next: { schema: Next },
   code: CODE,
   passkey: PASSKEY,
 } as const
@@ -44,13 +45,14 @@ export function secondStepRoutes({ get, post }: PageRoutes, { site, cookies, log
         return { to: returnPath(body.next, area) }
       } catch (error) {
         if (!(error instanceof Refusal) || error.code !== 'invalid_challenge') throw error
-        return { to: signInPath(area, body.next ?? ''), notice: 'sign-in-ended' }
+        return { to: signInPath(area, body.next), notice: 'sign-in-ended' }
       }
     },
   })
 }
 
-function stepPage({ root }: Site, area: PageArea, { problem, values, field }: Form<keyof typeof FIELDS>): Page {
+function stepPage(site: Site, area: PageArea, { problem, values, field }: Form<keyof typeof FIELDS>): Page {
+  const { root } = site
   const { challenge = '', methods = '', next } = values
   const byPasskey = methods.split(' ').includes('passkey')
   const content = html`${problem}<form class="form" method="post" action="${root}/${area}${PATH}">
@@ -62,6 +64,6 @@ ${field('code', { hasFocus: true })}
 ${byPasskey ? passkeyButton({ root, text: 'Use a passkey', name: 'passkey', challenge }) : undefined}
 </form>
 <p class="hint">Without your phone and your recovery codes, ask an admin of this service to let you in. No email can.</p>
-<p class="ways"><a href="${root}${signInPath(area, next ?? '')}">Back to sign-in</a></p>`
-  return { title: 'Enter your code', content, isLone: true }
+<p class="ways"><a href="${root}${signInPath(area, next)}">Back to sign-in</a></p>`
+  return { title: 'Enter your code', content, isLone: true, formOrigin: productOrigin(site, next) }
 }

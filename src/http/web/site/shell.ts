@@ -22,15 +22,18 @@ export type Page = {
   readonly isLone?: boolean | undefined
   /** The address contains what a mail gives access with. */
   readonly hasSecretAddress?: boolean | undefined
+  /** The origin of the product that its form leads to in the end. Chromium would stop there otherwise. */
+  readonly formOrigin?: string | undefined
 }
 
 /** Who sees the page, and where. */
 type View = { readonly area: PageArea; readonly user: User | undefined; readonly notice?: Notice | undefined; readonly status?: number }
 
 /** Only files of this service, no inline code, no frame of another site. A form still says which site it comes from. */
+const FORMS = "form-action 'self'"
+const SITE_POLICY = `default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; frame-src 'self'; ${FORMS}; frame-ancestors 'none'; base-uri 'none'`
 export const SITE_HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'content-security-policy': SITE_POLICY,
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'same-origin',
 }
@@ -79,6 +82,7 @@ export function sendSitePage(reply: FastifyReply, site: Site, { area, user, noti
   return reply
     .code(status)
     .headers(routeOptions.config.queryToken === undefined && !page.hasSecretAddress ? SITE_HEADERS : SECRET_ADDRESS_HEADERS)
+    .headers(page.formOrigin === undefined ? {} : { 'content-security-policy': SITE_POLICY.replace(FORMS, `${FORMS} ${page.formOrigin}`) })
     .type('text/html; charset=utf-8')
     .send(renderHtml(wholePage(site, page.title, body, script)))
 }

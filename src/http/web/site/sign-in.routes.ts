@@ -3,15 +3,15 @@ import { type Html, html } from '../../../shared/html.ts'
 import { COMMAND } from '../../../shared/program.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { isLocalClient } from '../../pipeline/reachability.ts'
-import { Email, GivenPassword, Type } from '../../validation/schema.ts'
+import { Email, GivenPassword } from '../../validation/schema.ts'
 import { credentialOf, PASSKEY, passkeyButton } from './elements/factors.ts'
 import { type Form, formOf } from './elements/fields.ts'
+import { arrivalOf, HAND_OFF_QUERY, productOrigin, ReturnTo, returnAddress } from './hand-off.ts'
 import type { PageParts, PageRoutes } from './page-parts.ts'
 import { CONFIRM_PATH } from './recent-password.ts'
 import { secondStepPage } from './second-step.routes.ts'
-import { returnPath } from './site.ts'
+import { Next, returnPath, type Site, withNext } from './site.ts'
 
-const Next = Type.Optional(Type.String({ maxLength: 2000 }))
 const FIELDS = {
   email: { schema: Email, label: 'Email', type: 'email', autocomplete: 'username' },
   password: { schema: GivenPassword, label: 'Password', type: 'password', autocomplete: 'current-password' },
@@ -23,6 +23,7 @@ const TITLES: Readonly<Record<PageArea, string>> = { console: 'Sign in to the co
 /** Signing in and out, for both areas: one cookie opens both. */
 export function signInRoutes({ form, get, post }: PageRoutes, parts: PageParts, area: PageArea): void {
   const { site, cookies, login, pageLimiter, passkeys } = parts
+  const isForProduct = area === 'account'
   const { root, isEnabled } = site
   const email = passkeys === undefined ? {} : { autocomplete: 'username webauthn' }
 
@@ -30,14 +31,15 @@ export function signInRoutes({ form, get, post }: PageRoutes, parts: PageParts, 
     const steps = area === 'console' ? await firstSteps(parts, request) : undefined
     const isKnown = Boolean(values['email'])
     const next = html`<input type="hidden" name="next" value="${returnPath(values['next'], area)}">`
+    const product = isForProduct ? productLine(site, values['next']) : undefined
     const byPasskey = html`\n<form class="form" method="post" action="${root}/${area}${PASSKEY_PATH}">${next}
 ${passkeyButton({ root, text: 'Use a passkey', name: 'passkey', hasAutofill: true })}</form>`
-    return html`${problem}${steps}<form class="form" method="post" action="${root}/${area}/sign-in">
+    return html`${problem}${steps}${product}<form class="form" method="post" action="${root}/${area}/sign-in">
 ${next}
 ${field('email', { ...email, hasFocus: !isKnown && steps === undefined })}
 ${field('password', { hasFocus: isKnown })}
 <button${steps === undefined ? html` class="primary"` : ''}>Sign in</button>
-</form>${passkeys && byPasskey}${isEnabled.account ? accountLinks(root, area) : ''}`
+</form>${passkeys && byPasskey}${isEnabled.account ? accountLinks(site, area, values['next']) : ''}`
   }
 
   form('/sign-in', {
@@ -45,7 +47,8 @@ ${field('password', { hasFocus: isKnown })}
     isLone: true,
     access: 'public',
     asksForPassword: false,
-    query: { next: Next },
+    query: { next: Next, ...HAND_OFF_QUERY },
+    arrive: isForProduct ? arrivalOf(parts) : undefined,
     fields: FIELDS,
     limits: { ip: 'login:ip', account: 'login:account' },
     show,
@@ -72,6 +75,7 @@ ${field('password', { hasFocus: isKnown })}
       retry: async ({ problem, values }, request) => ({
         title: TITLES[area],
         isLone: true,
+        formOrigin: productOrigin(site, values['next']),
         content: await show({ ...formOf(FIELDS, values), problem }, request),
       }),
       async handle({ body, request }, reply) {
@@ -96,10 +100,12 @@ ${field('password', { hasFocus: isKnown })}
     asksForPassword: false,
     access: 'user',
     worksWithoutFactor: true,
-    async handle({ actor }, reply) {
+    fields: { return_to: { schema: ReturnTo } },
+    async handle({ actor, body }, reply) {
+      const away = isForProduct && body?.return_to ? returnAddress(site, body.return_to) : undefined
       await login.logout(actor)
       cookies.clearSession(reply)
-      return { to: `/${area}/sign-in`, notice: 'signed-out' }
+      return away === undefined ? { to: `/${area}/sign-in`, notice: 'signed-out' } : { away }
     },
   })
 }
@@ -121,7 +127,16 @@ function unbroken(command: string): Html {
   return others.reduce((line, word) => html`${line} ${word}`, html`${first}`)
 }
 
-function accountLinks(root: string, area: PageArea): Html {
-  const register = area === 'account' ? html`<a href="${root}/account/register">Create an account</a>` : ''
-  return html`\n<p class="ways">${register}<a href="${root}/account/forgot-password">Forgot your password?</a><a href="${root}/account/resend-verification">No verification email?</a></p>`
+/** Says for whom somebody signs in, where that is a product. */
+export function productLine(site: Site, next: string | undefined): Html | undefined {
+  const origin = productOrigin(site, next)
+  return origin === undefined ? undefined : html`<p>Continue to <strong>${new URL(origin).host}</strong></p>\n`
+}
+
+function accountLinks({ root, hasEmailSignIn }: Site, area: PageArea, requested: string | undefined): Html {
+  // Only signing in to the account pages leads to the requested page again.
+  const to = (path: string) => `${root}${withNext('account', path, area === 'account' ? requested : undefined)}`
+  const byMail = hasEmailSignIn ? html`<a href="${to('/sign-in/email')}">Sign in by email</a>` : ''
+  const others = area === 'account' ? html`${byMail}<a href="${to('/register')}">Create an account</a>` : ''
+  return html`\n<p class="ways">${others}<a href="${to('/forgot-password')}">Forgot your password?</a><a href="${to('/resend-verification')}">No verification email?</a></p>`
 }

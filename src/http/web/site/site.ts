@@ -2,6 +2,7 @@ import type { Brand } from '../../../model/brand.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { PAGE_SEGMENT } from '../../pipeline/reachability.ts'
+import { Type } from '../../validation/schema.ts'
 import type { SiteAssets } from './assets.ts'
 
 type SiteOptions = {
@@ -10,6 +11,7 @@ type SiteOptions = {
   readonly consoleEnabled: boolean
   readonly accountPagesEnabled: boolean
   readonly frontendUrl: string | undefined
+  readonly returnOrigins: readonly string[] | undefined
   readonly selfDeletion: boolean
   readonly emailSignIn: boolean
   readonly brand: Brand
@@ -19,7 +21,7 @@ type SiteOptions = {
 export type Site = ReturnType<typeof createSite>
 
 export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number) {
-  const { apiTitle, frontendUrl, selfDeletion: hasSelfDeletion, emailSignIn: hasEmailSignIn, brand } = options
+  const { apiTitle, frontendUrl, returnOrigins = [], selfDeletion: hasSelfDeletion, emailSignIn: hasEmailSignIn, brand } = options
   const { pathname, protocol } = new URL(options.baseUrl)
   const isEnabled: Readonly<Record<PageArea, boolean>> = { console: options.consoleEnabled, account: options.accountPagesEnabled }
   return {
@@ -32,6 +34,8 @@ export function createSite(options: SiteOptions, assets: SiteAssets, now: () => 
     assets,
     hasOwnLogo: brand.logo !== undefined,
     frontendUrl,
+    /** The origins of the product, to which the pages lead people who have signed in. */
+    returnOrigins: new Set<string>([...(frontendUrl === undefined ? [] : [new URL(frontendUrl).origin]), ...returnOrigins]),
     hasSelfDeletion,
     hasEmailSignIn,
     now,
@@ -41,20 +45,32 @@ export function createSite(options: SiteOptions, assets: SiteAssets, now: () => 
 // Only pages of this service: a fixed first segment, then plain characters. No host, no backslash, no control character.
 const OWN_PAGE = new RegExp(`^/(?:console|account)(?:/(?:${PAGE_SEGMENT})?)*(?:\\?[\\w\\-.~%&=+@:/!*'(),;]*)?$`)
 const MAX_LENGTH = 1000
+/** The page that hands people to the product. */
+export const HAND_OFF_PATH = '/account/hand-off'
+/** Its parameters are longer than those of other pages. */
+const NEXT_MAX_LENGTH = 4000
+/** The page that signing in leads to, in a query and in a form. */
+export const Next = Type.Optional(Type.String({ maxLength: NEXT_MAX_LENGTH }))
 
 /** Where to go after signing in: the page that was requested, if it is a page of this service, otherwise the first page of the area. */
 export function returnPath(requested: string | undefined, area: PageArea): string {
   const start = `/${area}/`
-  if (requested === undefined || requested.length > MAX_LENGTH || !OWN_PAGE.test(requested)) return start
+  const maxLength = requested?.startsWith(`${HAND_OFF_PATH}?`) ? NEXT_MAX_LENGTH : MAX_LENGTH
+  if (requested === undefined || requested.length > maxLength || !OWN_PAGE.test(requested)) return start
   const [path = ''] = requested.split('?')
   // Signing in must not lead back to signing in.
   return path.includes('//') || /\/sign-(?:in|out)(?:\/|$)/.test(path) ? start : requested
 }
 
 /** The sign-in page that leads back to the requested page. */
-export function signInPath(area: PageArea, requested: string): string {
+export function signInPath(area: PageArea, requested: string | undefined): string {
+  return withNext(area, '/sign-in', requested)
+}
+
+/** A page of an area, from which signing in leads to the requested page. */
+export function withNext(area: PageArea, path: string, requested: string | undefined): string {
   const next = returnPath(requested, area)
-  return next === `/${area}/` ? `/${area}/sign-in` : `/${area}/sign-in?next=${encodeURIComponent(next)}`
+  return next === `/${area}/` ? `/${area}${path}` : `/${area}${path}?next=${encodeURIComponent(next)}`
 }
 
 /** Leads a session without a second factor to what it needs, and from there to the requested page. */

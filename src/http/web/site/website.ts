@@ -1,6 +1,7 @@
 import { deriveKeys, type Secrets } from '../../../security/derived-keys.ts'
 import type { App, PageArea, PageSteps } from '../../pipeline/declarations.ts'
 import { accountEmailSignInRoutes } from '../account/email-sign-in.routes.ts'
+import { accountHandOffRoutes } from '../account/hand-off.routes.ts'
 import { accountInvitationRoutes } from '../account/invitation.routes.ts'
 import { accountKeysRoutes } from '../account/keys.routes.ts'
 import { accountMailRequestRoutes } from '../account/mail-request.routes.ts'
@@ -56,6 +57,7 @@ const PAGES: Readonly<Record<PageArea, readonly ((pages: PageRoutes, parts: Page
     accountRegisterRoutes,
     accountMailRequestRoutes,
     accountEmailSignInRoutes,
+    accountHandOffRoutes,
     accountInvitationRoutes,
     accountProfileRoutes,
     accountPasswordRoutes,
