@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import { type Actor, admin, emailChangeCode, keyHolder, member } from '../support/app/actors.ts'
 import { refused } from '../support/app/assertions.ts'
+import { issuedCode } from '../support/app/hand-off.ts'
 import { invitationToken, signInToken } from '../support/app/mailed-links.ts'
 import { addPasskey, askForPasskey, firstStep, turnOn } from '../support/app/second-factor.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
@@ -29,6 +30,7 @@ POST   /reset-password/                         |   200     200     200     200 
 GET    /confirm-email/                          |   200     200     200     200      200      200   | 200    200    200  |    200        200
 POST   /login/email                             |   200     200     200     200      200      200   | 200    200    200  |    200        200
 POST   /login/email/confirm                     |   200     200     200     200      200      200   | 200    200    200  |    200        200
+POST   /login/exchange                          |   200     200     200     200      200      200   | 200    200    200  |    200        200
 POST   /logout/                                 |   401     401     401     401      401      401   | 204    204    204  |    400        400
 
 GET    /users/me                                |   401     401     401     401      401      401   | 200    200    200  |    200        200
@@ -171,6 +173,7 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'POST /users/keys/by-user/:user_id': async () => ({ payload: { name: 'another key' } }),
   'POST /login/email': async () => ({ payload: { email: newEmail() } }),
   'POST /login/email/confirm': async ({ service }) => ({ payload: { token: await signInToken(service, await member(service)) } }),
+  'POST /login/exchange': async ({ service }) => ({ payload: await issuedCode(service, await member(service)) }),
   'POST /users/invitations': async () => ({ payload: { email: newEmail(), first_name: 'Ida', last_name: 'Invited' } }),
   'GET /users/': async ({ subject }) => ({ query: { user_id: String(subject.id) } }),
   'GET /users/search': async () => ({ query: { search_term: 'mia' } }),

@@ -69,6 +69,7 @@ const ADDITIONS: typeof SPECIFIED = [
   ['POST', '/login/passkey', 'None', 200],
   ['POST', '/login/email', 'None', 200],
   ['POST', '/login/email/confirm', 'None', 200],
+  ['POST', '/login/exchange', 'None', 200],
   ['POST', '/users/invitations', 'Admin', 201],
   ['GET', '/users/invitations', 'Admin', 200],
   ['DELETE', '/users/invitations/{id}', 'Admin', 204],

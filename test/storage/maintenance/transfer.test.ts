@@ -8,9 +8,9 @@ import { TABLES } from '../../../src/storage/tables.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { emptyPostgres, test } from '../../support/databases/databases.ts'
 
-/** Tables that are not copied: the history of migrations, the id of the database, running processes, counted requests, challenges of five minutes, sign-in mails, and tables that the target derives itself. */
+/** Tables that are not copied: the history of migrations, the id of the database, running processes, counted requests, challenges of five minutes, sign-in mails, codes of hand-offs, and tables that the target derives itself. */
 const NOT_MOVED =
-  /^(schema_migrations|instance|activity|rate_limits|secret_holders|login_challenges|used_challenges|email_sign_ins|users_search.*|sqlite_.*)$/
+  /^(schema_migrations|instance|activity|rate_limits|secret_holders|login_challenges|used_challenges|email_sign_ins|hand_offs|users_search.*|sqlite_.*)$/
 
 /** A column that the target derives itself. */
 const DERIVED = 'webhook_deliveries.waits_for'

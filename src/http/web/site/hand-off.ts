@@ -34,7 +34,8 @@ const OWN_NAMES = ['code', 'state']
 
 /** The address in a parameter, as the URL parser writes it. Refuses one that is not on an origin of the product. */
 export function returnAddress({ returnOrigins }: Pick<Site, 'returnOrigins'>, text: string): ReturnAddress {
-  const url = isCleanText(text) && PLAIN_ADDRESS.test(text) ? URL.parse(text) : null
+  const isPlain = text.length <= ADDRESS_MAX_LENGTH && isCleanText(text) && PLAIN_ADDRESS.test(text)
+  const url = isPlain ? URL.parse(text) : null
   if (url === null || url.username !== '' || url.password !== '' || !returnOrigins.has(url.origin))
     throw invalid('return_to', 'an address on the origin of FRONTEND_URL or of RETURN_ORIGINS, without user and fragment')
   if (OWN_NAMES.some((name) => url.searchParams.has(name))) throw invalid('return_to', 'an address without code and state')
