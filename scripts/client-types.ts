@@ -39,6 +39,7 @@ const CALLS = [
   'revokeOwnSession',
   'revokeOtherSessions',
   'loginSecondStep',
+  'exchangeCode',
   'confirmSession',
   'getSecondFactor',
   'beginTotp',

@@ -143,6 +143,13 @@ export interface components {
       /** @description What went wrong, for people. */
       detail: string;
     };
+    /** @description A code of the account pages, and the verifier of its challenge. */
+    Exchange: {
+      /** @description The `code` with which the account pages led back to the product. */
+      code: string;
+      /** @description What `code_challenge` is the SHA-256 of, in base64url (RFC 7636). */
+      code_verifier: string;
+    };
     /** @description One page of search results. */
     FoundUsers: {
       /** @description The users of this page, in order of id. */

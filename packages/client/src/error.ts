@@ -4,10 +4,11 @@ import type { ServiceErrorCode, ValidationIssue } from './api.ts'
  * What went wrong, for programs. Besides the codes of the service:
  * - `unreachable`: there was no response.
  * - `unexpected_response`: the response is not one of Latchkey, but of something in between.
+ * - `unknown_state`: this tab did not begin the sign-in that it should complete.
  *
  * A newer service may send a code that is not listed here; a `switch` needs a `default`.
  */
-export type ErrorCode = ServiceErrorCode | 'unreachable' | 'unexpected_response'
+export type ErrorCode = ServiceErrorCode | 'unreachable' | 'unexpected_response' | 'unknown_state'
 
 export type ErrorDetails = {
   readonly code: ErrorCode
@@ -45,9 +46,10 @@ const REFUSALS = {
   token_expired: [401, 'That token has Expired'],
   not_permitted: [403, 'Not enough permissions'],
   unavailable: [503, 'Service Unavailable'],
+  unknown_state: [0, 'This tab did not begin the sign-in'],
 } as const satisfies Partial<Record<ErrorCode, readonly [number, string]>>
 
-/** A refusal that this package decides by itself, with the texts of the service. */
+/** A refusal that this package decides by itself, with the texts of the service where it has one. */
 export function refusal(code: keyof typeof REFUSALS, cause?: unknown): LatchkeyError {
   const [status, message] = REFUSALS[code]
   return new LatchkeyError({ code, status, message, cause })

@@ -26,6 +26,7 @@ export {
 } from './client/client.ts'
 export type { ApiKey, ApiKeyCalls, ApiKeyChanges, ApiKeyWithSecret, NewApiKey, Rotation } from './client/keys.ts'
 export type { Passkey, PasskeyCalls, PasskeySignIn } from './client/passkeys.ts'
+export type { RedirectCalls, RedirectSignIn } from './client/redirect.ts'
 export type { SecondFactor, SecondFactorCalls, TotpSetup } from './client/second-factor.ts'
 export type { SessionCalls, UserSession } from './client/sessions.ts'
 export type { TokenStorage, Tokens } from './client/tokens.ts'

@@ -9,6 +9,7 @@ import { type ChangeListener, watched } from './changes.ts'
 import { createFetch } from './fetch.ts'
 import { type ApiKeyCalls, keyCalls } from './keys.ts'
 import { type PasskeyCalls, passkeyCalls } from './passkeys.ts'
+import { type RedirectCalls, redirectCalls } from './redirect.ts'
 import { sendTo } from './request.ts'
 import { type SecondFactorCalls, secondFactorCalls } from './second-factor.ts'
 import { createSession } from './session.ts'
@@ -40,41 +41,42 @@ export type SecondStep = { readonly kind: 'secondStep' } & Readonly<Required<Pic
 /** What shows who is calling. A code of the app, a recovery code or a passkey also gives the session its second factor. */
 export type Proof = { readonly password: string } | { readonly code: string } | { readonly passkey: PasskeyCredential }
 
-export type Client = AccountCalls & {
-  /** Creates an account. Its tokens are stored; they work as soon as the address is verified. */
-  register(account: Registration, options?: CallOptions): Promise<void>
-  /**
-   * Starts a session and stores its tokens. If the account has a second factor, nothing is started yet: the tokens of an earlier session
-   * are removed from the storage, and `secondFactor.complete` or `passkeys.signIn` takes the challenge.
-   */
-  login(credentials: Credentials, options?: CallOptions): Promise<LoginResult>
-  /** Ends the session and removes its tokens from the storage, even if the service is not reachable. Then it throws. */
-  logout(options?: CallOptions): Promise<void>
-  /** Verifies an address with the `code` of the link in the mail. */
-  verify(code: string, options?: CallOptions): Promise<void>
-  /** Sends the verification mail again. The result is the same for every address. */
-  resendVerification(email: string, options?: CallOptions): Promise<void>
-  /** Sends a mail with a link that resets the password. The result is the same for every address. */
-  forgotPassword(email: string, options?: CallOptions): Promise<void>
-  /** Sets a new password with the `code` of the link in the mail. It ends all sessions of the account. */
-  resetPassword(reset: { readonly code: string; readonly password: string }, options?: CallOptions): Promise<void>
-  /**
-   * Calls the listener after somebody has logged in or out with this client, its session has ended, or it has changed the account. Returns
-   * the function that removes the listener.
-   */
-  onChange(listener: ChangeListener): () => void
-  readonly keys: ApiKeyCalls
-  readonly sessions: SessionCalls
-  readonly secondFactor: SecondFactorCalls
-  readonly passkeys: PasskeyCalls
-  /** Confirms who is calling. For ten minutes, the session may change how the account is opened. */
-  confirm(proof: Proof, options?: CallOptions): Promise<void>
-  /**
-   * Like the `fetch` of the platform, with the access token, which is renewed when it has expired. The server that receives the request
-   * can act as the user until the token expires: send it to your own services only.
-   */
-  readonly fetch: Fetch
-}
+export type Client = AccountCalls &
+  RedirectCalls & {
+    /** Creates an account. Its tokens are stored; they work as soon as the address is verified. */
+    register(account: Registration, options?: CallOptions): Promise<void>
+    /**
+     * Starts a session and stores its tokens. If the account has a second factor, nothing is started yet: the tokens of an earlier session
+     * are removed from the storage, and `secondFactor.complete` or `passkeys.signIn` takes the challenge.
+     */
+    login(credentials: Credentials, options?: CallOptions): Promise<LoginResult>
+    /** Ends the session and removes its tokens from the storage, even if the service is not reachable. Then it throws. */
+    logout(options?: CallOptions): Promise<void>
+    /** Verifies an address with the `code` of the link in the mail. */
+    verify(code: string, options?: CallOptions): Promise<void>
+    /** Sends the verification mail again. The result is the same for every address. */
+    resendVerification(email: string, options?: CallOptions): Promise<void>
+    /** Sends a mail with a link that resets the password. The result is the same for every address. */
+    forgotPassword(email: string, options?: CallOptions): Promise<void>
+    /** Sets a new password with the `code` of the link in the mail. It ends all sessions of the account. */
+    resetPassword(reset: { readonly code: string; readonly password: string }, options?: CallOptions): Promise<void>
+    /**
+     * Calls the listener after somebody has logged in or out with this client, its session has ended, or it has changed the account. Returns
+     * the function that removes the listener.
+     */
+    onChange(listener: ChangeListener): () => void
+    readonly keys: ApiKeyCalls
+    readonly sessions: SessionCalls
+    readonly secondFactor: SecondFactorCalls
+    readonly passkeys: PasskeyCalls
+    /** Confirms who is calling. For ten minutes, the session may change how the account is opened. */
+    confirm(proof: Proof, options?: CallOptions): Promise<void>
+    /**
+     * Like the `fetch` of the platform, with the access token, which is renewed when it has expired. The server that receives the request
+     * can act as the user until the token expires: send it to your own services only.
+     */
+    readonly fetch: Fetch
+  }
 
 export function createClient(options: ClientOptions): Client {
   const { url, storage: kept = inMemory(), fetch = globalThis.fetch, authenticator = inBrowser, now = Date.now } = options
@@ -158,6 +160,7 @@ export function createClient(options: ClientOptions): Client {
       await callPublic('POST', '/reset-password/', { code, newPassword: password }, options)
     },
     ...accountCalls(call, storage, report),
+    ...redirectCalls(base, begin),
     onChange,
     keys: keyCalls(call),
     sessions: sessionCalls(call),
