@@ -40,7 +40,6 @@ export function createProduct(latchkeyUrl: string): Server {
     if (pathname === '/settings')
       return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ latchkeyUrl }))
     if (clientFile !== undefined) return void sendFile(response, new URL(clientFile, CLIENT_FILES))
-    // Links in mails lead to /reset-password, which is the same page.
     void sendFile(response, new URL(pageFile ?? 'index.html', PAGE_FILES))
   })
 }

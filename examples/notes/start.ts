@@ -33,15 +33,16 @@ function freePort(): Promise<number> {
 }
 
 /** Resolves when Latchkey serves. Prints the mails that it would send. */
-function startLatchkey(folder: string, port: number, frontendUrl: string): Promise<() => void> {
+function startLatchkey(folder: string, port: number, productUrl: string): Promise<() => void> {
   const child = spawn(process.execPath, [join(ROOT, 'src/main.ts')], {
     cwd: folder,
     env: {
       PATH: process.env['PATH'],
       PORT: String(port),
       API_TITLE: 'Notes',
-      FRONTEND_URL: frontendUrl,
-      CORS_ORIGINS: frontendUrl,
+      RETURN_ORIGINS: productUrl,
+      PASSKEY_ORIGINS: productUrl,
+      CORS_ORIGINS: productUrl,
       LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -85,6 +86,6 @@ print(`
   Notes      ${url}
   Latchkey   ${latchkeyUrl}/docs
 
-  Sign up, open the link of the mail that appears below, and log in.
+  Create an account, open the link of the mail that appears below, and sign in.
   Everything is removed when you stop the example with Ctrl-C.
 `)

@@ -1,4 +1,4 @@
-import { createClient, LatchkeyError } from '/client/index.js'
+import { createClient } from '/client/index.js'
 import { element, onClick, onSubmit, say, showList } from '/forms.js'
 
 const { latchkeyUrl } = await (await fetch('/settings')).json()
@@ -21,11 +21,10 @@ async function api(path, method = 'GET', fields = undefined) {
   return body
 }
 
-function showVisitor(view = location.hash.slice(1) || 'log-in') {
+function showVisitor() {
   element('visitor').hidden = false
   element('user').hidden = true
   element('who').hidden = true
-  for (const section of document.querySelectorAll('[data-view]')) section.hidden = section.dataset.view !== view
 }
 
 async function showUser() {
@@ -84,49 +83,9 @@ async function showSessions() {
   )
 }
 
-let mailed = ''
-function checkMail(email) {
-  mailed = email
-  element('mailed').textContent = email
-  showVisitor('check-mail')
-}
-
-onSubmit('sign-up', async (fields) => {
-  await client.register(fields)
-  checkMail(fields.email)
-})
-onSubmit('resend', async () => {
-  await client.resendVerification(mailed)
-  say('Sent.')
-})
-let challenge = ''
-onSubmit('log-in', async (fields) => {
-  try {
-    const login = await client.login(fields)
-    if (login.kind === 'secondStep') {
-      challenge = login.challenge
-      return showVisitor('second-step')
-    }
-  } catch (error) {
-    if (error instanceof LatchkeyError && error.code === 'login_unverified') return checkMail(fields.email)
-    throw error
-  }
-  await showUser()
-})
-onSubmit('second-step', async ({ code }) => {
-  await client.secondFactor.complete(challenge, code)
-  await showUser()
-})
-onSubmit('forgot', async ({ email }) => {
-  await client.forgotPassword(email)
-  say('If there is an account with this address, a link is on its way.')
-})
-onSubmit('reset', async ({ password }) => {
-  await client.resetPassword({ code: new URLSearchParams(location.search).get('code'), password })
-  history.replaceState(null, '', '/')
-  showVisitor('log-in')
-  say('Your password has been changed.')
-})
+// The account pages of Latchkey do the rest: passwords, second factors, passkeys, mails. They lead back here.
+onClick(element('sign-in'), () => client.signInWithRedirect({ returnTo: '/' }))
+onClick(element('sign-up'), () => client.signInWithRedirect({ returnTo: '/', page: 'register' }))
 onSubmit('write', async ({ text }) => {
   await api('', 'POST', { text })
   await showNotes()
@@ -141,10 +100,13 @@ onClick(element('revoke-others'), async () => {
 })
 onClick(element('log-out'), async () => {
   await client.logout()
-  element('new-key').hidden = true
-  showVisitor('log-in')
+  // Otherwise the next sign-in would pass without a question.
+  location.assign(`${latchkeyUrl}/account/sign-out?return_to=${encodeURIComponent(location.origin)}`)
 })
-addEventListener('hashchange', () => element('user').hidden && showVisitor())
 
-if (location.pathname === '/reset-password') showVisitor('reset')
-else await showUser().catch((error) => (error.status === 401 ? showVisitor() : say(error.message, 'bad')))
+try {
+  await client.completeSignIn()
+} catch (error) {
+  say(error.code === 'unknown_state' ? 'Press Sign in to continue in this tab.' : error.message, 'bad')
+}
+await showUser().catch((error) => (error.status === 401 ? showVisitor() : say(error.message, 'bad')))
