@@ -82,7 +82,7 @@ test('the example: register, verify, sign in, write a note, use it with a key, r
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
         await page.setViewportSize({ width, height: 800 })
-        await page.screenshot({ path: `${SCREENSHOTS}/notes-${name}-${look}-${colorScheme}.png`, fullPage: true })
+        await page.screenshot({ path: `${SCREENSHOTS}/notes-${name}-${look}-${colorScheme}.png`, fullPage: true, animations: 'disabled' })
         const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
         assert.equal(overflow, 0, `${name} is wider than a ${look}`)
       }

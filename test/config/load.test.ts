@@ -287,6 +287,7 @@ test('an empty environment results in the defaults', () => {
     secretKeyFallbacks: [],
     baseUrl: 'http://localhost:8000',
     frontendUrl: undefined,
+    returnOrigins: undefined,
     apiTitle: 'Latchkey',
     brandColor: undefined,
     brandLogo: undefined,
