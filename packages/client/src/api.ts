@@ -514,14 +514,14 @@ export interface components {
     };
     /** @description A user, as admins see it. */
     User: {
+      /** @description The id of a user. */
+      id: number;
       /** @description The e-mail address. */
       email: string;
       /** @description The first name. */
       first_name: string;
       /** @description The last name. */
       last_name: string;
-      /** @description The id of a user. */
-      id: number;
       /**
        * @description The role of the user.
        * @enum {unknown}
