@@ -7,6 +7,7 @@ const TABLE: readonly (readonly [string, Answer])[] = Object.entries(ANSWERS)
 const SHARED: Readonly<Record<string, string>> = {
   already_verified: 'token_invalid',
   expiry_in_past: 'invalid_request',
+  unknown_scope: 'invalid_request',
   second_step: 'second_factor_required',
   code_refused: 'invalid_code',
   passkey_refused: 'invalid_passkey',
