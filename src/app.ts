@@ -11,6 +11,7 @@ import { identityRoutes, offlineTokenRoutes } from './http/routes/identity/ident
 import { apiKeyRoutes, keyLifecycleRoutes } from './http/routes/keys/key.routes.ts'
 import { devMailRoutes } from './http/routes/mail/dev-mail.routes.ts'
 import { healthRoutes, metricsRoutes } from './http/routes/operations/operations.routes.ts'
+import { planRoutes, usageRoutes } from './http/routes/plans/plan.routes.ts'
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { emailSignInRoutes } from './http/routes/sign-in/email-sign-in.routes.ts'
 import { handOffRoutes } from './http/routes/sign-in/hand-off.routes.ts'
@@ -162,6 +163,8 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }
   invitationRoutes(app, services.invitations, { isDisabled: !config.accountPagesEnabled })
   apiKeyRoutes(app, apiKeys)
   keyLifecycleRoutes(app, apiKeys, services.leakedKeys)
+  planRoutes(app, services.plans)
+  usageRoutes(app, services.usage)
   identityRoutes(app, { ...services, rule: config.secondFactor })
   offlineTokenRoutes(app, services.offlineTokens, services.signingKeys, publicUrl.get)
   auditRoutes(app, services.audit)

@@ -15,6 +15,9 @@ import { createLimiter } from './domain/limits/rate-limits.service.ts'
 import { createMailAdministration } from './domain/mail/mail-administration.service.ts'
 import { isNoticed, noticeRecoveryCode } from './domain/mail/security-notices.ts'
 import { NO_OBSERVER, type Observer } from './domain/operations/observer.ts'
+import { createCounting } from './domain/plans/counting.ts'
+import { createAccountPlans, createMetering } from './domain/plans/plans.service.ts'
+import { createKeyUseCounts, createUsage } from './domain/plans/usage.service.ts'
 import { createSessionUse } from './domain/sessions/session-use.ts'
 import { createSessions } from './domain/sessions/sessions.service.ts'
 import { createEmailSignIn } from './domain/sign-in/email-sign-in.service.ts'
@@ -51,6 +54,7 @@ export type ServiceSettings = Pick<
   Config,
   | 'keyPrefix'
   | 'keyScopes'
+  | 'plans'
   | 'rateLimits'
   | 'securityNotices'
   | 'webhook'
@@ -106,6 +110,8 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
   const signing = () => ({ ...common, tokens: tokens(), passwords: passwords() })
   const signingKeys = once(() => createSigningKeys({ reads, changes, now, secrets: secrets() }))
   const sessionUse = once(() => createSessionUse(db, now))
+  const counting = once(() => createCounting(db, now))
+  const keyUse = once(() => createKeyUseCounts(db, now))
   const failedLogins = once(() => createFailedLogins(changes, now))
   const proof = once(() => createPasswordProof({ ...common, passwords: passwords(), noteFailedLogin: failedLogins().note }))
   const totpSealer = once(() => createTotpSealer(secrets()))
@@ -176,6 +182,12 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     productData: () => createProductData(common),
     sessions: () => createSessions(common),
     apiKeys: () => createApiKeys({ ...common, keyPrefix, keyScopes }),
+    /** Undefined without PLANS. */
+    plans: () => settings.plans && createAccountPlans(common, settings.plans),
+    metering: () => createMetering({ plans: settings.plans, counting: counting(), use: keyUse(), observer }),
+    counting,
+    keyUse,
+    usage: () => createUsage(common),
     keyDirectory: () => createKeyDirectory(common),
     leakedKeys: () => createLeakedKeys(common),
     introspection: () => createIntrospection({ ...common, tokens: tokens(), rule: settings.secondFactor }),

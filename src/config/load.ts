@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
+import { plansText } from '../domain/values/plans.ts'
 import { rateLimitsText } from '../domain/values/rate-limits.ts'
 import { codeOf } from '../shared/errors.ts'
 import { COMMAND } from '../shared/program.ts'
@@ -101,6 +102,7 @@ export function describeSettings({ database, admin, webhook, relyingParty, ...co
     databaseUrl: database.kind === 'sqlite' ? `sqlite:${database.file}` : database.url,
     databaseReadUrl: database.kind === 'postgres' ? database.replicaUrl : undefined,
     rateLimits: rateLimitsText(config.rateLimits),
+    plans: config.plans && plansText(config.plans),
     passkeyRpId: relyingParty?.id,
     passkeyOrigins: relyingParty?.origins,
     adminEmail: admin?.email,

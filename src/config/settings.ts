@@ -10,6 +10,7 @@ import {
   MAX_SCOPES,
   SCOPE_MAX_LENGTH,
 } from '../domain/values/limits.ts'
+import { parsePlans } from '../domain/values/plans.ts'
 import { parseRateLimits } from '../domain/values/rate-limits.ts'
 import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
@@ -136,6 +137,11 @@ export const SETTINGS = {
     parseScopes,
     undefined,
     'the scopes that new API keys may have, separated by commas; without it, any. See [back ends](integration.md#back-ends)',
+  ),
+  plans: setting(
+    parsePlans,
+    undefined,
+    'the plans of accounts and their limits, such as `free=60/m,1000/d pro=600/m`; the first is the default. See [plans](integration.md#plans-and-limits)',
   ),
   auditRetentionDays: setting(
     wholeNumber(0, 36_500, ' of days'),

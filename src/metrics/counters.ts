@@ -1,5 +1,6 @@
 import type { ActivityCounts } from '../domain/operations/activity.ts'
 import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/operations/observer.ts'
+import { CHECK_LIMIT_NAMES } from '../domain/values/plans.ts'
 import { CODE_LIMIT_NAMES, LIMIT_NAMES } from '../domain/values/rate-limits.ts'
 import { AUDITED_KINDS } from '../model/event.ts'
 import type { FactorMethod } from '../model/factor.ts'
@@ -52,7 +53,7 @@ function createObserver(registry: Registry, beforeCount: () => void) {
   const keys = byName(Object.keys(KEY_STATUSES), keyValidations)
   const logins = byName(LOGIN_STATUSES, loginAttempts)
   const factors = byName(FACTOR_METHODS, (method) => byName(FACTOR_STATUSES, (status) => factorAttempts(method, status)))
-  const limits = byName([...LIMIT_NAMES, ...CODE_LIMIT_NAMES], rateLimited)
+  const limits = byName([...LIMIT_NAMES, ...CODE_LIMIT_NAMES, ...CHECK_LIMIT_NAMES], rateLimited)
   const kinds = byName(PUBLIC_KINDS, auditEvents)
   const observer: Observer = {
     authFailure: (method, reason) => count(failures[method]?.[reason]),

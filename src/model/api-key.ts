@@ -1,4 +1,4 @@
-import { choice, computed, entity, flag, instant, integer, optional, text, texts, type ValuesOf } from './entity.ts'
+import { choice, computed, entity, flag, instant, integer, optional, storedAs, text, texts, type ValuesOf } from './entity.ts'
 
 /** The routes that a key may call: every route of its owner, routes that only read, or only routes that identify the caller. */
 export type KeyAccess = 'full' | 'read' | 'identify'
@@ -12,6 +12,8 @@ export const KEY = entity('api_keys', {
   access: choice<KeyAccess>('full', 'read', 'identify'),
   expiresAt: optional(instant),
   lastUsedAt: optional(instant),
+  // A limit such as `10/m`, besides those of the plan of its owner.
+  limit: optional(storedAs('call_limit', text)),
   // When the last secret that a rotation replaced stops working.
   retiringUntil: computed(
     optional(instant),
@@ -33,6 +35,8 @@ export type ApiKeyChanges = {
   readonly isActive?: boolean | undefined
   /** Null removes the expiry. */
   readonly expiresAt?: number | null | undefined
+  /** Null removes the limit. */
+  readonly limit?: string | null | undefined
 }
 
 /** A key with its owner, as admins see it in a list. */

@@ -8,6 +8,11 @@ export type KeyCredential = {
   readonly hash: string
   readonly access: KeyAccess
   readonly scopes: readonly string[]
+  /** The number of the key, by which its use is counted. */
+  readonly seq: number
+  /** The limit of the key, and the plan of its owner. */
+  readonly limit: string | undefined
+  readonly plan: string | undefined
 }
 
 /** The user who makes a request, as read from the database for this request, and the session or key that identifies them. */

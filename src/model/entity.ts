@@ -102,6 +102,8 @@ export type Entity<F extends Fields> = {
   readonly columns: string
   /** The names of the columns that can be written. */
   readonly columnNames: readonly string[]
+  /** The names of the same fields in JSON. */
+  readonly jsonNames: readonly string[]
   readonly size: number
   /** From a row with the names of the columns. */
   fromRow(row: Readonly<Record<string, unknown>>): ValuesOf<F>
@@ -126,12 +128,18 @@ export function isoTime(time: number): string {
 
 /** The fields of an entity are stated once. Its type, columns, rows and JSON derive from them. */
 export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
-  const all = Object.entries(fields).map(([name, field]) => ({ name, field, column: field.column ?? snakeCase(name) }))
+  const all = Object.entries(fields).map(([name, field]) => ({
+    name,
+    field,
+    json: snakeCase(name),
+    column: field.column ?? snakeCase(name),
+  }))
   const written = all.filter(({ field }) => field.sql === undefined)
   return {
     fields,
     columns: all.map(({ column, field: { sql } }) => (sql === undefined ? `${table}.${column}` : `${sql} as ${column}`)).join(', '),
     columnNames: written.map(({ column }) => column),
+    jsonNames: written.map(({ json }) => json),
     size: all.length,
     fromRow(row) {
       const read: Record<string, unknown> = {}
@@ -156,7 +164,7 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
     toJson(values) {
       const given: Readonly<Record<string, unknown>> = values
       const json: Record<string, unknown> = {}
-      for (const { name, field, column } of all) json[column] = field.toJson(given[name])
+      for (const { name, field, json: key } of all) json[key] = field.toJson(given[name])
       return json as JsonOf<F>
     },
   }

@@ -10,6 +10,7 @@ export const AUDITED_KINDS = [
   'user.password_reset',
   'user.promoted',
   'user.demoted',
+  'user.plan_changed',
   'user.banned',
   'user.unbanned',
   'user.deleted',

@@ -39,9 +39,11 @@ export const REFUSALS = {
   too_many_keys: 'This account has too many API keys. Delete one that is no longer needed.',
   expiry_in_past: 'The date of expiry should be in the future.',
   unknown_scope: 'This scope does not exist.',
+  unknown_plan: 'This plan does not exist.',
   no_key: 'Only an API key can revoke itself.',
   data_too_large: 'This is too large. Each object may have 16,384 bytes as JSON.',
   too_many_requests: 'Too many requests. Wait a moment, then try again.',
+  limited: 'Too many requests. Wait a moment, then try again.',
   unavailable: 'The service cannot answer right now. Wait a moment, then try again.',
 } as const satisfies Readonly<Record<string, string>>
 
@@ -67,11 +69,12 @@ export class Abandoned extends Refusal {
 
 /** A limit is exceeded. */
 export class TooManyRequests extends Refusal {
+  declare readonly code: 'too_many_requests' | 'limited'
   /** The time until a request would pass. */
   readonly retryAfterSeconds: number
 
-  constructor(retryAfterSeconds: number, limit: string) {
-    super('too_many_requests', limit)
+  constructor(retryAfterSeconds: number, limit: string, code: 'too_many_requests' | 'limited' = 'too_many_requests') {
+    super(code, limit)
     this.retryAfterSeconds = retryAfterSeconds
   }
 }

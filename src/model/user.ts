@@ -7,7 +7,14 @@ export const PROFILE = entity('users', { email: text, firstName: text, lastName:
 /** What every request reads of its caller. */
 export const USER = entity('users', { id: integer, ...PROFILE.fields, role: choice<Role>('user', 'admin'), banned: flag, verified: flag })
 /** What only lists, exports and the pages of an account read. An optional field of an account belongs here. */
-export const USER_DETAILS = entity('users', { createdAt: instant, lastLoginAt: optional(instant) })
+export const USER_DETAILS = entity('users', {
+  createdAt: instant,
+  lastLoginAt: optional(instant),
+  // The plan that an admin has chosen. Without it, the first of the settings.
+  plan: optional(text),
+})
+/** What limits the keys of an account. */
+export const USER_PLAN = entity('users', { plan: USER_DETAILS.fields.plan })
 /** What only signing in and the use of mailed tokens may read. */
 export const USER_SECRETS = entity('users', {
   passwordHash: text,

@@ -72,7 +72,18 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
   const dispatchers = webhooks ? [mail, webhooks] : [mail]
   for (const worker of [...dispatchers, secretUse, housekeeping, sealer, activity]) worker.start()
-  return { app, dispatchers, housekeeping, secretUse, sessionUse: services.sessionUse, activity, sealer, db }
+  return {
+    app,
+    dispatchers,
+    housekeeping,
+    secretUse,
+    sessionUse: services.sessionUse,
+    counting: services.counting,
+    keyUse: services.keyUse,
+    activity,
+    sealer,
+    db,
+  }
 }
 
 /** The work of the service that no request waits for, besides mails and webhooks. */

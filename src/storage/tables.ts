@@ -6,6 +6,7 @@ import { INVITATION_ROW } from '../model/invitation.ts'
 import { DELIVERY_FIELDS, QUEUED_MAIL } from '../model/mail.ts'
 import { SESSION_ROW } from '../model/session.ts'
 import { SECRET_USE, SIGNING_KEY } from '../model/signing-key.ts'
+import { KEY_USAGE, LIMIT_WINDOW } from '../model/usage.ts'
 import { EMAIL_CHANGE, USER_ROW } from '../model/user.ts'
 import { USER_DATA_ROW } from '../model/user-data.ts'
 import { QUEUED_WEBHOOK, WEBHOOK_STOP } from '../model/webhook.ts'
@@ -26,6 +27,8 @@ export const TABLES = {
   passkeys: PASSKEY_ROW.columnNames,
   api_keys: ['seq', ...KEY_ROW.columnNames],
   retiring_secrets: RETIRING_SECRET.columnNames,
+  key_usage: KEY_USAGE.columnNames,
+  limit_windows: LIMIT_WINDOW.columnNames,
   signing_keys: SIGNING_KEY.columnNames,
   secret_uses: SECRET_USE.columnNames,
   events: WRITTEN_EVENT.columnNames,

@@ -55,7 +55,7 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       const hash = hashApiKey(secret)
       const owner = await findSecretOwner(reads, hash, now())
       if (owner === undefined) throw keyRefused('not_found')
-      const { user, hasFactor, keyId: id, access, scopes, expiresAt } = owner
+      const { user, hasFactor, keyId: id, access, scopes, expiresAt, seq, limit, plan } = owner
       if (user.banned) throw keyRefused('user_banned')
       if (!user.verified) throw keyRefused('user_unverified')
       if (!owner.isActive) throw keyRefused('inactive')
@@ -65,7 +65,7 @@ export function createAuthentication({ reads, tokens, observer, now, recordKeyUs
       return {
         user,
         sessionId: undefined,
-        key: { id, hash, access, scopes },
+        key: { id, hash, access, scopes, seq, limit, plan },
         expiresAt,
         hasFactor,
         secondFactor: hasFactor,

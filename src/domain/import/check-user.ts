@@ -7,6 +7,7 @@ import type { ForeignKinds } from '../../security/foreign/login-work.ts'
 import { isNativeHash, NO_PASSWORD } from '../../security/password.ts'
 import { emailKey, parseEmail } from '../values/email.ts'
 import { areKnownScopes, isPassword } from '../values/limits.ts'
+import { LIMIT_HINT, PLAN_NAME, parseLimit } from '../values/plans.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../values/text.ts'
 import { checkPasskeys, checkTotp } from './check-factors.ts'
 import { checkFields, checkList, checkObject, checkParsed, checkShape, checkText } from './field-checks.ts'
@@ -36,11 +37,12 @@ const checkEmail = checkParsed(parseEmail, 'an e-mail address')
 const checkKeyHash = checkShape(/^[0-9a-f]{64}$/, '64 hexadecimal digits')
 
 const { email: _, ...OTHER_FIELDS } = MOVED_USER.fields
-const checkUserFields = checkFields(OTHER_FIELDS)
+const checkUserFields = checkFields(OTHER_FIELDS, { plan: checkShape(PLAN_NAME, 'the name of a plan') })
 const checkKeyFields = checkFields(MOVED_KEY_AND_HASH.fields, {
   id: checkShape(/^[\w-]{1,64}$/, '1 to 64 letters, digits, hyphens and underscores'),
   keyHash: checkKeyHash,
   prefix: checkShape(/^[\w-]{1,25}$/, 'the first characters of the key'),
+  limit: checkParsed((text) => parseLimit(text)?.text, LIMIT_HINT),
 })
 const checkData = checkFields(USER_DATA.fields)
 const checkSecretFields = checkFields(MOVED_SECRET.fields, { keyHash: checkKeyHash })

@@ -50,9 +50,9 @@ export const USER_FIELDS = {
 } as const
 export type UserFields = Known<typeof USER_FIELDS>
 
-function namesOf<F extends Fields>({ columnNames }: Entity<F>): Readonly<Record<keyof JsonOf<F>, true>> {
-  // A column has the name that its field has in JSON.
-  return Object.fromEntries(columnNames.map((name) => [name, true])) as Record<keyof JsonOf<F>, true>
+function namesOf<F extends Fields>({ jsonNames }: Entity<F>): Readonly<Record<keyof JsonOf<F>, true>> {
+  // Each name belongs to a field.
+  return Object.fromEntries(jsonNames.map((name) => [name, true])) as Record<keyof JsonOf<F>, true>
 }
 
 /** A user of a file, checked. What the file leaves out is undefined. */

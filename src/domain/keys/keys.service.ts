@@ -25,7 +25,7 @@ import { changedFields, type DomainParts } from '../changes/changes.ts'
 import { areKnownScopes } from '../values/limits.ts'
 
 /** The access is `full` if it is left out. */
-export type NewApiKey = Pick<ApiKey, 'name' | 'scopes' | 'expiresAt'> & { readonly access?: KeyAccess | undefined }
+export type NewApiKey = Pick<ApiKey, 'name' | 'scopes' | 'expiresAt' | 'limit'> & { readonly access?: KeyAccess | undefined }
 
 /** A key together with its secret, which is never shown again. */
 export type KeyWithSecret = ApiKey & { readonly secret: string }
@@ -65,11 +65,11 @@ export function createApiKeys({ reads, changes, now, keyPrefix, keyScopes }: Par
       return pagesFrom(reader, userId, first)
     },
     async create(by: Actor | Operator, userId: number, given: NewApiKey): Promise<KeyWithSecret> {
-      const { name, scopes, access = 'full', expiresAt } = given
+      const { name, scopes, access = 'full', expiresAt, limit } = given
       requireFuture(expiresAt)
       if (!areKnownScopes(scopes, keyScopes)) throw new Refusal('unknown_scope')
       const { secret, hash, prefix } = createSecret(keyPrefix)
-      const key: ApiKey = { id: randomUUID(), name, createdAt: now(), isActive: true, scopes, access, expiresAt, prefix }
+      const key: ApiKey = { id: randomUUID(), name, createdAt: now(), isActive: true, scopes, access, expiresAt, limit, prefix }
       await changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
         if ((await countApiKeys(tx, userId)) >= MAX_KEYS) throw new Refusal('too_many_keys')
         await insertApiKey(tx, userId, key, hash)

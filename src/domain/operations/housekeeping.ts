@@ -1,3 +1,4 @@
+import { dayOf } from '../../model/usage.ts'
 import { MAX_FOREIGN_KINDS, MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { reportingOnce } from '../../shared/errors.ts'
 import type { Database } from '../../storage/database.ts'
@@ -5,12 +6,15 @@ import { listForeignKinds, renameForeignKind } from '../../storage/repositories/
 import { deleteEndedSecrets } from '../../storage/repositories/keys/key.repository.ts'
 import { deleteFreeLimits } from '../../storage/repositories/limits/rate-limit.repository.ts'
 import { deleteActivityBefore } from '../../storage/repositories/operations/operations.repository.ts'
+import { deleteUsageBefore } from '../../storage/repositories/plans/usage.repository.ts'
+import { deleteEndedWindows } from '../../storage/repositories/plans/window.repository.ts'
 import { deleteExpiredSessions } from '../../storage/repositories/sessions/session.repository.ts'
 import { deleteExpiredSignIns } from '../../storage/repositories/sign-in/email-sign-in.repository.ts'
 import { deleteExpiredLoginChallenges, deleteExpiredUses } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { deleteExpiredHandOffs } from '../../storage/repositories/sign-in/hand-off.repository.ts'
 import { deleteOldEmailChanges } from '../../storage/repositories/users/email-change.repository.ts'
 import { deleteExpiredInvitations } from '../../storage/repositories/users/invitation.repository.ts'
+import { USAGE_DAYS } from '../plans/usage.service.ts'
 import { ACTIVITY_KEPT_MS } from './activity.ts'
 
 export type Housekeeping = ReturnType<typeof createHousekeeping>
@@ -18,7 +22,10 @@ export type Housekeeping = ReturnType<typeof createHousekeeping>
 // A flood from many addresses leaves a row for each of them.
 const INTERVAL_MS = 10 * 60_000
 const BATCH_SIZE = 500
-const EXPIRED = [
+// The mail is tried for a day, and its link works for another one.
+const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
+type DeleteBatch = (db: Database, now: number, limit: number) => Promise<number>
+const EXPIRED: readonly DeleteBatch[] = [
   deleteExpiredSessions,
   deleteEndedSecrets,
   deleteExpiredLoginChallenges,
@@ -26,12 +33,15 @@ const EXPIRED = [
   deleteExpiredSignIns,
   deleteExpiredHandOffs,
   deleteExpiredInvitations,
+  deleteEndedWindows,
+  (db, now, limit) => deleteUsageBefore(db, dayOf(now) - USAGE_DAYS + 1, limit),
+  (db, now, limit) => deleteOldEmailChanges(db, now - EMAIL_CHANGES_KEPT_MS, limit),
+  (db, now, limit) => deleteFreeLimits(db, now * 1000, limit),
 ]
-// The mail is tried for a day, and its link works for another one.
-const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
 
 /**
- * Deletes expired sessions, challenges, sign-in mails, codes of hand-offs and invitations, ended secrets of API keys, old requests for another address, limits that are fully available again and counts of
+ * Deletes expired sessions, challenges, sign-in mails, codes of hand-offs and invitations, ended secrets of API keys, ended windows of
+ * limits, use of API keys that is over 400 days old, old requests for another address, limits that are fully available again and counts of
  * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
  * error, the next run does what is left.
  */
@@ -47,8 +57,6 @@ export function createHousekeeping(
   async function run(): Promise<void> {
     // Small batches keep other writes from waiting long.
     for (const deleteBatch of EXPIRED) while (!isStopped && (await deleteBatch(db, now(), BATCH_SIZE)) === BATCH_SIZE);
-    while (!isStopped && (await deleteOldEmailChanges(db, now() - EMAIL_CHANGES_KEPT_MS, BATCH_SIZE)) === BATCH_SIZE);
-    while (!isStopped && (await deleteFreeLimits(db, now() * 1000, BATCH_SIZE)) === BATCH_SIZE);
     await roundForeignKinds(db, () => isStopped)
     if (isStopped) return
     await deleteActivityBefore(db, now() - ACTIVITY_KEPT_MS)

@@ -1,5 +1,6 @@
 import type { EventKind } from '../../model/event.ts'
 import type { FactorMethod } from '../../model/factor.ts'
+import type { CHECK_LIMIT_NAMES } from '../values/plans.ts'
 import type { LimitName } from '../values/rate-limits.ts'
 
 /** Receives what the services count. The values are label values of the metrics (spec 4.5). */
@@ -9,7 +10,7 @@ export type Observer = {
   loginAttempt(status: LoginStatus): void
   secondFactorAttempt(method: FactorMethod, status: 'success' | 'invalid'): void
   /** A request exceeded a limit. */
-  limited(limit: LimitName): void
+  limited(limit: LimitName | (typeof CHECK_LIMIT_NAMES)[number]): void
   /** An event was committed. */
   recorded(kind: EventKind): void
 }

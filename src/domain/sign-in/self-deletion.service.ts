@@ -17,7 +17,7 @@ export function createSelfDeletion({ reads, changes, now, proof }: Parts) {
       // Hashing is expensive: nothing is hashed for a caller whose access has ended.
       await requireReader(reads, actor.caller, now(), userId)
       const proven = await limiter.attempt(email, actor.origin, () => proof.ofCaller(actor, password))
-      await removeAccount(changes, actor, { userId, allowed: 'owner', check: requireSamePassword(proven) })
+      await removeAccount(changes, actor, { userId, allowed: 'owner', now, check: requireSamePassword(proven) })
     },
   }
 }

@@ -22,7 +22,7 @@ export type AccountLimit = Extract<LimitName, `${string}:account`>
 export type RateLimit = { readonly count: number; readonly periodMs: number }
 export type RateLimits = Readonly<Partial<Record<LimitName, RateLimit>>>
 
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+export const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const MAX_COUNT = 100_000
 const ENTRY = /^([a-z:]+)=([1-9]\d{0,5})\/([smhd])$/
 

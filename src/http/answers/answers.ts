@@ -103,7 +103,7 @@ const ROWS = {
   too_many_requests: row(
     429,
     'Too many requests',
-    'a limit of `RATE_LIMITS` is exceeded; `Retry-After` has the seconds until the next request passes',
+    'a limit of `RATE_LIMITS`, of a plan or of an API key is exceeded; `Retry-After` has the seconds until the next request passes; at `GET /auth/check?limited=403` with status 403',
     TRY_AGAIN,
   ),
   unavailable: row(
@@ -144,8 +144,11 @@ export const ANSWERS = {
   // The same codes and details as elsewhere, with the status of a login that failed.
   second_step: { ...CODED.second_factor_required, status: 401 },
   code_refused: { ...CODED.invalid_code, status: 401 },
+  // For proxies that know no 429.
+  limited: { ...CODED.too_many_requests, status: 403 },
   passkey_refused: { ...CODED.invalid_passkey, status: 401 },
   // The field is invalid, although only the clock of the service shows it.
   expiry_in_past: { ...CODED.invalid_request, detail: [{ loc: ['body', 'expires_at'], ...MESSAGES.instantInPast }] },
+  unknown_plan: { ...CODED.invalid_request, detail: [{ loc: ['body', 'plan'], ...MESSAGES.unknownPlan }] },
   unknown_scope: { ...CODED.invalid_request, detail: [{ loc: ['body', 'scopes'], ...MESSAGES.unknownScope }] },
 } as const satisfies Readonly<Record<RefusalCode | ErrorCode, Answer>>

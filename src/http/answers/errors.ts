@@ -59,7 +59,9 @@ export function answerError(error: Error, request: FastifyRequest): Answer {
   const { url, config } = request.routeOptions
   if (answer === ANSWERS.unavailable) request.logOutage(request, error)
   else if (answer.status >= 500) request.logger.error({ requestId: request.id, err: error, route: url }, 'failed')
-  else if (SECURITY_STATUSES.has(answer.status) || config.writes) logRefusal(error, answer.status, request)
+  // A key beyond its limit is neither a failure nor an attack, and may come often.
+  else if (answer.code === 'too_many_requests' ? config.writes : SECURITY_STATUSES.has(answer.status) || config.writes)
+    logRefusal(error, answer.status, request)
   return answer
 }
 
@@ -71,8 +73,8 @@ function answerFor(error: unknown): Answer {
   return FRAMEWORK_ANSWERS[codeOf(error)] ?? ANSWERS.internal_error
 }
 
-function answerLimited({ retryAfterSeconds }: TooManyRequests): Answer {
-  const { headers, ...answer } = ANSWERS.too_many_requests
+function answerLimited({ code, retryAfterSeconds }: TooManyRequests): Answer {
+  const { headers, ...answer } = ANSWERS[code]
   return { ...answer, headers: { ...headers, 'retry-after': String(retryAfterSeconds) } }
 }
 

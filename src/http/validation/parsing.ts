@@ -1,6 +1,7 @@
 import { parseEmail } from '../../domain/values/email.ts'
 import { parseInstant } from '../../domain/values/instant.ts'
 import { isStorable, parseObject } from '../../domain/values/json.ts'
+import { parseLimit } from '../../domain/values/plans.ts'
 import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/values/text.ts'
 import { parseEventCursor } from '../../model/audit.ts'
 import { isObject } from '../../model/json.ts'
@@ -101,6 +102,7 @@ const FORMATS: Readonly<Record<string, readonly [parse: (text: string) => unknow
   'date-time': [parseInstant, MESSAGES.instantParsing],
   // The text of an object, from a form of a page.
   json: [parseObject, MESSAGES.objectParsing],
+  limit: [(text) => (parseLimit(text) ? text : undefined), MESSAGES.limitParsing],
   cursor: [parseEventCursor, MESSAGES.cursorParsing],
 }
 const TEXT_FORMATS: readonly (string | undefined)[] = [undefined, 'email', 'password']

@@ -42,6 +42,8 @@ export const MESSAGES = {
   contentType: { type: 'model_attributes_type', msg: 'Input should be a JSON object, sent with Content-Type: application/json' },
   email: { type: 'value_error', msg: 'value is not a valid email address' },
   listedPassword: { type: 'value_error', msg: 'This password is on a list of breached passwords' },
+  unknownPlan: { type: 'value_error', msg: 'This plan does not exist' },
+  limitParsing: { type: 'value_error', msg: 'Value error, the limit should be a number per s, m, h or d, such as 10/m' },
   unknownScope: { type: 'value_error', msg: 'This scope does not exist' },
   forbiddenCharacter: { type: 'value_error', msg: 'Value error, control characters and lone surrogates are not allowed' },
   undecodable: { type: 'value_error', msg: 'Value error, the text should be percent-encoded UTF-8' },

@@ -4,6 +4,8 @@ import type { Sealer } from '../../domain/audit/sealer.ts'
 import type { ActivityLog } from '../../domain/operations/activity.ts'
 import type { Housekeeping } from '../../domain/operations/housekeeping.ts'
 import type { SecretUse } from '../../domain/operations/secret-use.ts'
+import type { Counting } from '../../domain/plans/counting.ts'
+import type { KeyUse } from '../../domain/plans/usage.service.ts'
 import type { SessionUse } from '../../domain/sessions/session-use.ts'
 import type { App } from '../../http/pipeline/declarations.ts'
 import { drain } from '../../http/server.ts'
@@ -21,6 +23,8 @@ export type RunningService = {
   readonly housekeeping: Housekeeping
   readonly secretUse: SecretUse
   readonly sessionUse: SessionUse
+  readonly counting: Counting
+  readonly keyUse: KeyUse
   readonly activity: ActivityLog
   readonly sealer: Sealer
   readonly db: Database
@@ -53,11 +57,11 @@ export function handleUncaughtErrors(service: RunningService, { logger, destinat
 
 /** Stops accepting connections, finishes the requests, mails and webhooks in flight, and closes the database. */
 async function shutDown(service: RunningService): Promise<void> {
-  const { app, dispatchers, housekeeping, secretUse, sessionUse, activity, sealer, db } = service
+  const { app, dispatchers, housekeeping, secretUse, sessionUse, counting, keyUse, activity, sealer, db } = service
   housekeeping.stop()
   await Promise.all([stopServing(app), ...dispatchers.map((dispatcher) => dispatcher.stop()), secretUse.stop()])
   // After the last request. An outage must not turn a shutdown into an error.
-  await sessionUse.flush().catch(() => undefined)
+  await Promise.allSettled([sessionUse.flush(), counting.stop(), keyUse.flush()])
   await activity.stop()
   await sealer.stop()
   await db.close()

@@ -9,16 +9,21 @@ import {
   scopeString,
 } from '../../../domain/identity/requirements.ts'
 import { KEY_SET_MAX_AGE_SECONDS, type SigningKeys, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-keys.ts'
+import type { Metering } from '../../../domain/plans/plans.service.ts'
 import type { ProductData } from '../../../domain/users/user-data.service.ts'
+import { MAX_COST } from '../../../domain/values/plans.ts'
 import type { Caller } from '../../../model/caller.ts'
-import { Refusal } from '../../../model/refusal.ts'
+import { Refusal, TooManyRequests } from '../../../model/refusal.ts'
+import type { UserData } from '../../../model/user-data.ts'
 import { within } from '../../../shared/within.ts'
+import { sendError } from '../../answers/errors.ts'
 import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { defaulted, flag, integer, nullable, type Static, TOKEN_EXAMPLE, Type, text } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { PROFILE_FIELDS, UserId } from '../users/user.schemas.ts'
 import { AddedData, userDataView } from '../users/user-data.routes.ts'
+import { limitHeaders } from './limit-headers.ts'
 
 const CheckQuery = Type.Object({
   role: Type.Optional(Type.Enum(['admin'], { description: 'The role that the caller must have.' })),
@@ -31,6 +36,12 @@ const CheckQuery = Type.Object({
   ),
   second_factor: Type.Optional(flag('Whether a session must have a second factor. An API key passes.', true)),
   data: Type.Optional(flag('Whether the response has `data`: what the product keeps about the account. It costs a second read.', true)),
+  cost: defaulted(
+    integer('What the request of an API key counts for, in limits and in use.', 5, { minimum: 1, maximum: MAX_COST, default: 1 }),
+  ),
+  limited: Type.Optional(
+    Type.Enum(['403'], { description: 'The status of a request beyond a limit, in place of 429, for proxies that know only 401 and 403.' }),
+  ),
 })
 
 const IdentityView = Type.Object(
@@ -153,10 +164,32 @@ function introspectionView(found: ActiveCredential | undefined): Static<typeof I
 // The route has no deadline. The read of the caller may have taken two seconds, and every client gets a response within three.
 const DATA_DEADLINE_MS = 900
 
-type IdentityParts = { readonly introspection: Introspection; readonly productData: ProductData; readonly rule: SecondFactorRule }
+type IdentityParts = {
+  readonly introspection: Introspection
+  readonly productData: ProductData
+  readonly metering: Metering
+  readonly rule: SecondFactorRule
+}
 
 /** For services and proxies that ask who is calling. */
-export function identityRoutes(app: App, { introspection, productData, rule }: IdentityParts): void {
+export function identityRoutes(app: App, { introspection, productData, metering, rule }: IdentityParts): void {
+  async function readData(caller: Caller): Promise<UserData> {
+    const data = await within(DATA_DEADLINE_MS, productData.ofCaller({ caller }), undefined)
+    if (data === undefined) throw new Refusal('unavailable', 'reading the data took too long')
+    return data
+  }
+
+  /** Counts a request of an API key. The last rule of all, because a refusal costs nothing. */
+  async function meter(caller: Caller, { cost, limited }: Static<typeof CheckQuery>): Promise<void> {
+    try {
+      await metering.take(caller, cost)
+    } catch (error) {
+      if (error instanceof TooManyRequests && limited === '403')
+        throw new TooManyRequests(error.retryAfterSeconds, error.message, 'limited')
+      throw error
+    }
+  }
+
   const api = createApiRoutes(app, 'Identity')
   api.get('/auth/check', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
@@ -164,17 +197,29 @@ export function identityRoutes(app: App, { introspection, productData, rule }: I
     summary: 'Check who is calling',
     description:
       'For a service that received a credential, and for forward authentication by a proxy. The response also has the headers ' +
-      '`LatchkeyUser`, `LatchkeyEmail`, `LatchkeyRole`, `LatchkeyMethod`, `LatchkeyScopes` and `LatchkeyKey`. A body is ignored.',
+      '`LatchkeyUser`, `LatchkeyEmail`, `LatchkeyRole`, `LatchkeyMethod`, `LatchkeyScopes` and `LatchkeyKey`. A body is ignored. ' +
+      'The plan of the account and the limit of the key apply here; responses to a key with a limit have the headers ' +
+      '`RateLimit-Policy` and `RateLimit`.',
     querystring: CheckQuery,
-    response: { 200: described(IdentityView, 'Who is calling.'), refuses: [403] },
+    response: { 200: described(IdentityView, 'Who is calling.'), refuses: [403, 'limited', 429] },
+    errorHandler(error, request, reply) {
+      const { caller } = request as { readonly caller?: Caller }
+      if (caller !== undefined) reply.headers(limitHeaders(metering.status(caller)))
+      sendError(error, request, reply)
+    },
     handle: async ({ caller, query }, reply) => {
       requireIdentity(caller, toRequirements(query))
       requireFactor(rule, caller, { asAdmin: query.role === 'admin' })
+      if (caller.key !== undefined) await meter(caller, query)
       reply.headers(identityHeaders(caller))
+      if (caller.key !== undefined) reply.headers(limitHeaders(metering.status(caller)))
       if (!query.data) return identityView(caller)
-      const data = await within(DATA_DEADLINE_MS, productData.ofCaller({ caller }), undefined)
-      if (data === undefined) throw new Refusal('unavailable', 'reading the data took too long')
-      return { ...identityView(caller), data: userDataView(data) }
+      try {
+        return { ...identityView(caller), data: userDataView(await readData(caller)) }
+      } catch (error) {
+        metering.undo(caller, query.cost)
+        throw error
+      }
     },
   })
 

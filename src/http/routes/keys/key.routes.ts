@@ -63,7 +63,7 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     operationId: 'updateApiKey',
     summary: 'Change one of your keys',
     description:
-      'Renames, disables or enables the key, or sets its expiry. The change applies to the very next request. A key of another user is reported as not found.',
+      'Renames, disables or enables the key, or sets its expiry or its limit. The change applies to the very next request. A key of another user is reported as not found.',
     params: KeyPath,
     querystring: DetailsQuery,
     body: KeyChangesBody,
@@ -112,7 +112,7 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
     operationId: 'updateApiKeyOfUser',
     summary: 'Change a key of a user',
-    description: 'Renames, disables or enables the key, or sets its expiry. The change applies to the very next request.',
+    description: 'Renames, disables or enables the key, or sets its expiry or its limit. The change applies to the very next request.',
     params: UserKeyPath,
     querystring: DetailsQuery,
     body: KeyChangesBody,

@@ -19,11 +19,19 @@ const KeyAccessName = Type.Enum([...ACCESS], {
   description:
     'What the key may call: `full` everything that its owner may call, `read` only GET endpoints, `identify` only endpoints that say who is calling.',
 })
+function keyLimit(description: string, rule: 'nullable' | 'clearable') {
+  const LimitText = text(description, '10/m', { format: 'limit', maxLength: 12, [rule]: true })
+  return Type.Optional(Type.Unsafe<string | null>(LimitText))
+}
+
 const EXPIRY_EXAMPLE = '2027-01-31T09:30:00.000Z'
 
 export const DetailsQuery = Type.Object({
   details: defaulted(
-    Type.Boolean({ default: false, description: 'Whether to add `prefix`, `access`, `expires_at`, `last_used_at` and `retiring_until`.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Whether to add `prefix`, `access`, `expires_at`, `last_used_at`, `limit` and `retiring_until`.',
+    }),
   ),
 })
 
@@ -48,6 +56,10 @@ export const NewKeyBody = Type.Object(
         { nullable: true },
       ),
     ),
+    limit: keyLimit(
+      'How often services accept the key, such as `10/m`: a number per s, m, h or d. The limits of the plan apply too. Without this field, or with null, only those.',
+      'nullable',
+    ),
   },
   { title: 'NewApiKey', description: 'A new key.' },
 )
@@ -60,6 +72,7 @@ export const KeyChangesBody = Type.Object(
         clearable: true,
       }),
     ),
+    limit: keyLimit('How often services accept the key, such as `10/m`. With null, only the limits of the plan apply.', 'clearable'),
   },
   { title: 'ApiKeyChanges', description: 'Omitted fields keep their values. At least one field is required.', atLeastOne: true },
 )
@@ -92,6 +105,13 @@ const DETAIL_FIELDS = {
   access: Type.Optional(Type.Enum([...ACCESS], { description: 'What the key may call.' })),
   expires_at: instantView('When the key expires. Null if it does not.', EXPIRY_EXAMPLE),
   last_used_at: instantView('When the key was last used, to the minute. Null if it never was.', '2026-02-01T08:00:00.000Z'),
+  limit: Type.Optional(
+    Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'How often services accept the key. Null for a key without a limit of its own.',
+      examples: ['10/m'],
+    }),
+  ),
   retiring_until: instantView('When the last former secret of the key stops working. Null if none works.', '2026-02-01T09:30:00.000Z'),
 }
 
@@ -115,12 +135,12 @@ export const NewKeyView = Type.Object(
   { title: 'ApiKeyWithSecret', description: 'A key with a new secret.' },
 )
 
-export function newKey({ name, scopes, access, expires_at }: Static<typeof NewKeyBody>): NewApiKey {
-  return { name, scopes: scopes ?? [], access, expiresAt: expires_at ?? undefined }
+export function newKey({ name, scopes, access, expires_at, limit }: Static<typeof NewKeyBody>): NewApiKey {
+  return { name, scopes: scopes ?? [], access, expiresAt: expires_at ?? undefined, limit: limit ?? undefined }
 }
 
-export function keyChanges({ name, is_active, expires_at }: Static<typeof KeyChangesBody>): ApiKeyChanges {
-  return { name, isActive: is_active, expiresAt: expires_at }
+export function keyChanges({ name, is_active, expires_at, limit }: Static<typeof KeyChangesBody>): ApiKeyChanges {
+  return { name, isActive: is_active, expiresAt: expires_at, limit }
 }
 
 /** The view of a key; with details, the fields beyond the specified ones too. */

@@ -8,8 +8,8 @@ import {
   RETIRING_SECRET,
   type RetiringSecret,
 } from '../../../model/api-key.ts'
-import { entity } from '../../../model/entity.ts'
-import { USER, USER_FACTOR, type User } from '../../../model/user.ts'
+import { entity, integer } from '../../../model/entity.ts'
+import { USER, USER_FACTOR, USER_PLAN, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { changes, counts, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
@@ -26,12 +26,17 @@ export type KeyOwner = {
   readonly scopes: readonly string[]
   /** When the secret that was looked up stops working: a former one at the latest when its overlap ends. */
   readonly expiresAt: number | undefined
+  /** The number of the key, its limit, and the plan of its owner. */
+  readonly seq: number
+  readonly limit?: string | undefined
+  readonly plan?: string | undefined
 }
 
-const { id, isActive, lastUsedAt, access, scopes, expiresAt } = KEY.fields
-const CREDENTIAL = entity('api_keys', { id, isActive, lastUsedAt, access, scopes })
-const OWNER_COLUMNS = `${USER.columns}, ${USER_FACTOR.columns}, ${CREDENTIAL.columns}`
-const KEY_AT = USER.size + USER_FACTOR.size
+const { id, isActive, lastUsedAt, access, scopes, expiresAt, limit } = KEY.fields
+const CREDENTIAL = entity('api_keys', { id, isActive, lastUsedAt, access, scopes, seq: integer, limit })
+const OWNER_COLUMNS = `${USER.columns}, ${USER_FACTOR.columns}, ${USER_PLAN.columns}, ${CREDENTIAL.columns}`
+const PLAN_AT = USER.size + USER_FACTOR.size
+const KEY_AT = PLAN_AT + USER_PLAN.size
 // A former secret ends with its overlap, or before that with its key.
 const RETIRING_EXPIRY = `
   case when api_keys.expires_at < retiring_secrets.expires_at then api_keys.expires_at else retiring_secrets.expires_at end`
@@ -53,7 +58,8 @@ const INSERT = statement(insertInto('api_keys', KEY_ROW))
 const LIST_AFTER = statement<StoredRow & { readonly seq: number }>(`
   select ${KEY.columns}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
 const UPDATE = statement(
-  `update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active), expires_at = case when $5 then $6 else expires_at end
+  `update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active), expires_at = case when $5 then $6 else expires_at end,
+    call_limit = case when $7 then $8 else call_limit end
   where id = $1 and user_id = $2 returning ${KEY.columns}`,
   KEY.fromRow,
 )
@@ -72,6 +78,7 @@ function readOwner(values: readonly unknown[]): KeyOwner {
   return {
     user: USER.fromValues(values),
     ...USER_FACTOR.fromValues(values, USER.size),
+    ...USER_PLAN.fromValues(values, PLAN_AT),
     keyId,
     ...key,
     expiresAt: expiresAt.fromColumn(values[KEY_AT + CREDENTIAL.size]),
@@ -122,6 +129,11 @@ export const findApiKey = finds<ApiKey, [userId: number, keyId: string]>(
   KEY.fromRow,
 )
 
+/** The number of a key, by which its use is counted. */
+export const findKeySeq = finds<number, [userId: number, keyId: string]>('select seq from api_keys where user_id = $1 and id = $2', (row) =>
+  Number(row['seq']),
+)
+
 /** Expired keys with their owners, the latest first. */
 export const listExpiredKeys = lists<OwnedApiKey, [now: number, limit: number]>(
   `${SELECT_OWNED} where api_keys.expires_at is not null and api_keys.expires_at <= $1 order by api_keys.expires_at desc limit $2`,
@@ -135,8 +147,9 @@ export const listUnusedKeys = lists<OwnedApiKey, [before: number, limit: number]
 )
 
 export function updateApiKey(tx: Transaction, userId: number, keyId: string, changed: ApiKeyChanges): Promise<ApiKey | undefined> {
-  const { name = null, isActive = null, expiresAt } = changed
-  return tx.first(UPDATE, keyId, userId, name, isActive, expiresAt !== undefined, expiresAt ?? null)
+  const { name = null, isActive = null, expiresAt, limit } = changed
+  const expiry = [expiresAt !== undefined, expiresAt ?? null] as const
+  return tx.first(UPDATE, keyId, userId, name, isActive, ...expiry, limit !== undefined, limit ?? null)
 }
 
 /** Returns false if the key is disabled already. */

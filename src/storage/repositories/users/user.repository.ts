@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { entity } from '../../../model/entity.ts'
+import { entity, type ValuesOf } from '../../../model/entity.ts'
 import {
   OWN_ACCOUNT,
   type OwnAccount,
   type Role,
   USER,
+  USER_PLAN,
   USER_ROW,
   USER_SECRETS,
   type User,
@@ -180,3 +181,14 @@ export const hasOtherActiveAdmin = finds<boolean, [id: number], Transaction>(
 function isAny(row: StoredRow): boolean {
   return Number(row['count']) > 0
 }
+
+/** The plan that an admin has chosen for an account, if any. */
+export const findPlanName = finds<ValuesOf<typeof USER_PLAN.fields>, [id: number]>(
+  `select ${USER_PLAN.columns} from users where id = $1`,
+  USER_PLAN.fromRow,
+)
+
+/** Returns false if the account has this plan already. */
+export const setPlanName = changes<Transaction, [id: number, plan: string]>(
+  'update users set plan = $2 where id = $1 and (plan is null or plan <> $2)',
+)

@@ -1,0 +1,196 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Refusal } from '../../model/refusal.ts'
+import { within } from '../../shared/within.ts'
+import type { Database } from '../../storage/database.ts'
+import { claim, findWindow, giveBack } from '../../storage/repositories/plans/window.repository.ts'
+import type { Limit } from '../values/plans.ts'
+import {
+  claimAmount,
+  endRound,
+  enter,
+  grant,
+  isForgettable,
+  isRefused,
+  learn,
+  MAX_CLOCK_DIFFERENCE_MS,
+  newShare,
+  ROUND_MS,
+  remaining,
+  type Share,
+} from './shares.ts'
+
+/** A limit that a request counts for. */
+export type Counter = {
+  /** For people, such as `account-minute`. */
+  readonly name: string
+  /** The account or the key. */
+  readonly subject: string
+  readonly limit: Limit
+}
+
+/** What is left of a limit. The time is unknown before the first request of a window. */
+export type Quota = { readonly remaining: number; readonly resetMs: number | undefined }
+
+export type Counting = ReturnType<typeof createCounting>
+
+const MAX_ATTEMPTS = 3
+// /auth/check has no deadline: the read of the caller may have taken two seconds, and every client gets a response within three.
+const CLAIM_DEADLINE_MS = 900
+
+/**
+ * Counts requests for all processes of one database (docs/decisions/0023-plans.md). A process takes a share of a limit from the database
+ * before requests use it, so that a kill forgets nothing and no limit is exceeded, and gives back what it does not use.
+ */
+export function createCounting(db: Database, now: () => number) {
+  const shares = new Map<string, Share>()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  function shareOf({ subject, limit: { periodMs } }: Counter): Share {
+    const key = `${subject} ${periodMs}`
+    const known = shares.get(key)
+    if (known !== undefined) {
+      enter(known, now())
+      return known
+    }
+    const share = newShare(subject, periodMs)
+    shares.set(key, share)
+    return share
+  }
+
+  /** Takes the cost from all shares, or from none. */
+  function spend(held: readonly Share[], cost: number): boolean {
+    for (const share of held) if (share.held < cost) return false
+    for (const share of held) {
+      share.held -= cost
+      share.spent += cost
+    }
+    return true
+  }
+
+  async function ask(share: Share, limit: Limit): Promise<void> {
+    // Requests that arrive in the same turn are claimed together.
+    await nextTurn()
+    const { subject, periodMs } = share
+    const need = Math.max(1, Math.min(share.wanted, limit.count))
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const at = now()
+      enter(share, at)
+      const amount = claimAmount(share, attempt === 0 ? need : 1, limit)
+      const latestEnd = at + periodMs + MAX_CLOCK_DIFFERENCE_MS
+      const state = await claim(db, { subject, periodMs, amount, limit: limit.count, now: at, latestEnd })
+      if (state !== undefined) return grant(share, state, amount)
+      const found = await findWindow(db, subject, periodMs)
+      if (found === undefined) continue
+      learn(share, found)
+      if (found.used >= limit.count) break
+    }
+    share.refusedAt = now()
+  }
+
+  /** Claims that are asked for while one is in progress wait for it, and are part of the next. */
+  function claimFor(share: Share, limit: Limit): Promise<void> {
+    share.claiming ??= ask(share, limit).finally(() => {
+      share.claiming = undefined
+      schedule()
+    })
+    return share.claiming
+  }
+
+  async function wait(share: Share, limit: Limit, cost: number): Promise<void> {
+    share.wanted += cost
+    try {
+      await claimFor(share, limit)
+    } finally {
+      share.wanted -= cost
+    }
+  }
+
+  async function takeSlowly(counters: readonly Counter[], cost: number, late: AbortSignal): Promise<boolean> {
+    for (;;) {
+      const held = counters.map(shareOf)
+      if (late.aborted) return false
+      if (spend(held, cost)) return true
+      const short = counters.flatMap(({ limit }, index) => {
+        const share = held[index]
+        return share !== undefined && share.held < cost ? [{ share, limit }] : []
+      })
+      if (short.some(({ share, limit }) => isRefused(share, cost - share.held, limit, now()))) return false
+      await Promise.all(short.map(({ share, limit }) => wait(share, limit, cost - share.held)))
+    }
+  }
+
+  async function takeInTime(counters: readonly Counter[], cost: number): Promise<boolean> {
+    const late = new AbortController()
+    const taken = await within(CLAIM_DEADLINE_MS, takeSlowly(counters, cost, late.signal), undefined)
+    if (taken !== undefined) return taken
+    late.abort()
+    throw new Refusal('unavailable', 'counting the request took too long')
+  }
+
+  /** Asks for the next share before this one is used up, so that a busy key seldom waits. */
+  function claimAhead(counters: readonly Counter[], held: readonly Share[]): void {
+    for (const [index, share] of held.entries()) {
+      const limit = counters[index]?.limit
+      const isLow = share.held * 4 < share.size && share.claiming === undefined && share.spent > share.held
+      if (limit && isLow && limit.count - share.used >= share.size * 4) void claimFor(share, limit).catch(() => undefined)
+    }
+  }
+
+  function schedule(): void {
+    if (!isStopped) timer ??= setTimeout(() => void round().catch(() => undefined), ROUND_MS).unref()
+  }
+
+  /** Gives back what was not used. After an error it is given back later, or lost for the rest of the window. */
+  async function round(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    try {
+      await Promise.all([...shares].map(([key, share]) => settle(key, share)))
+    } finally {
+      if (shares.size > 0) schedule()
+    }
+  }
+
+  async function settle(key: string, share: Share): Promise<void> {
+    enter(share, now())
+    const amount = isStopped ? share.held : endRound(share)
+    if (amount > 0) {
+      const { subject, periodMs, endsAt } = share
+      share.held -= amount
+      const state = await giveBack(db, subject, periodMs, endsAt, amount)
+      if (state !== undefined && share.endsAt === endsAt) share.used = state.used
+    }
+    if (isForgettable(share)) shares.delete(key)
+  }
+
+  return {
+    /** Takes the cost from all limits, or from none. Returns whether it could: at once, unless the database has to be asked. */
+    take(counters: readonly Counter[], cost: number): boolean | Promise<boolean> {
+      if (counters.some(({ limit }) => cost > limit.count)) return false
+      const held = counters.map(shareOf)
+      if (!spend(held, cost)) return takeInTime(counters, cost)
+      claimAhead(counters, held)
+      return true
+    },
+    /** Undoes what a request has taken that then failed. */
+    undo(counters: readonly Counter[], cost: number): void {
+      for (const share of counters.map(shareOf)) if (share.endsAt > 0) share.held += cost
+    },
+    /** What is left of each limit, without asking. */
+    quotas: (counters: readonly Counter[]): Quota[] =>
+      counters.map((counter) => {
+        const share = shareOf(counter)
+        return {
+          remaining: remaining(share, counter.limit),
+          resetMs: share.endsAt === 0 ? undefined : share.endsAt - now(),
+        }
+      }),
+    round,
+    /** Gives back everything. Called after the last request. */
+    async stop(): Promise<void> {
+      isStopped = true
+      await round()
+    },
+  }
+}

@@ -1,0 +1,110 @@
+import type { Actor, Caller, KeyCredential, Operator } from '../../model/caller.ts'
+import { Refusal, TooManyRequests } from '../../model/refusal.ts'
+import { findPlanName, setPlanName } from '../../storage/repositories/users/user.repository.ts'
+import { foundUser } from '../changes/callers.ts'
+import type { DomainParts } from '../changes/changes.ts'
+import type { Observer } from '../operations/observer.ts'
+import { type Limit, type LimitUnit, type Plan, type Plans, parseLimit, planOf } from '../values/plans.ts'
+import type { Counter, Counting, Quota } from './counting.ts'
+import type { KeyUse } from './usage.service.ts'
+
+export type AccountPlans = ReturnType<typeof createAccountPlans>
+
+/** The plans of accounts. Exists where the settings have plans. */
+export function createAccountPlans({ reads, changes }: Pick<DomainParts, 'reads' | 'changes'>, plans: Plans) {
+  return {
+    names: plans.map(({ name }) => name),
+    find: async (userId: number): Promise<Plan> => planOf(plans, foundUser(await findPlanName(reads, userId)).plan),
+    /** The change applies to the very next request, in every process. */
+    async set(by: Actor | Operator, userId: number, name: string): Promise<Plan> {
+      const plan = plans.find((one) => one.name === name)
+      if (plan === undefined) throw new Refusal('unknown_plan')
+      return changes.toAccount(by, { userId, allowed: 'admin' }, async (tx) => {
+        if (await setPlanName(tx, userId, name)) tx.record({ kind: 'user.plan_changed', target: userId, changed: ['plan'] })
+        return plan
+      })
+    },
+  }
+}
+
+const UNIT_NAMES: Readonly<Record<LimitUnit, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day' }
+
+type NamedLimit = { readonly name: string; readonly owner: 'account' | 'key'; readonly limit: Limit }
+
+/** The limits of a key, with what is left of each. */
+export type LimitStatus = readonly (Counter & Quota)[]
+
+export type Metering = ReturnType<typeof createMetering>
+
+type MeteringParts = {
+  readonly plans: Plans | undefined
+  readonly counting: Counting
+  readonly use: KeyUse
+  readonly observer: Pick<Observer, 'limited'>
+}
+
+const MAX_REMEMBERED = 10_000
+
+/** Counts the requests of keys that products ask about, and refuses those beyond a limit. */
+export function createMetering({ plans, counting, use, observer }: MeteringParts) {
+  // The same few plans and limits, again and again.
+  const remembered = new Map<string, readonly NamedLimit[]>()
+
+  function limitsOf({ plan, limit }: Pick<KeyCredential, 'plan' | 'limit'>): readonly NamedLimit[] {
+    const id = `${plan ?? ''} ${limit ?? ''}`
+    const known = remembered.get(id)
+    if (known !== undefined) return known
+    const ofKey = limit === undefined ? undefined : parseLimit(limit)
+    const limits = [
+      ...(plans === undefined ? [] : planOf(plans, plan).limits).map((one) => named('account', one)),
+      ...(ofKey === undefined ? [] : [named('key', ofKey)]),
+    ]
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    remembered.set(id, limits)
+    return limits
+  }
+
+  function countersOf({ user, key }: Caller): readonly Counter[] {
+    if (key === undefined) return []
+    return limitsOf(key).map(({ owner, ...counter }) => ({ ...counter, subject: owner === 'account' ? `u${user.id}` : `k${key.seq}` }))
+  }
+
+  function status(counters: readonly Counter[]): LimitStatus {
+    const quotas = counting.quotas(counters)
+    return counters.map((counter, index) => ({ ...counter, ...(quotas[index] ?? { remaining: 0, resetMs: undefined }) }))
+  }
+
+  return {
+    /** What is left of each limit of the caller. None for a session, and for a key without a limit. */
+    status: (caller: Caller): LimitStatus => status(countersOf(caller)),
+    /** Counts a request. Throws TooManyRequests if a limit is exceeded: then it costs nothing. */
+    async take(caller: Caller, cost: number): Promise<void> {
+      const { user, key } = caller
+      if (key === undefined) return
+      const counters = countersOf(caller)
+      const taken = counters.length === 0 || counting.take(counters, cost)
+      const isAllowed = typeof taken === 'boolean' ? taken : await taken
+      use.note(key, user.id, isAllowed ? 'allowed' : 'limited', cost)
+      if (isAllowed) return
+      const exceeded = status(counters).filter(({ remaining }) => remaining < cost)
+      observer.limited(exceeded.some(({ subject }) => subject.startsWith('u')) ? 'check:account' : 'check:key')
+      throw new TooManyRequests(retryAfterSeconds(exceeded), exceeded.map(({ name }) => name).join(', '))
+    },
+    /** Undoes the count of a request that then failed. */
+    undo(caller: Caller, cost: number): void {
+      const { user, key } = caller
+      if (key === undefined) return
+      counting.undo(countersOf(caller), cost)
+      use.note(key, user.id, 'allowed', -cost)
+    },
+  }
+}
+
+function named(owner: 'account' | 'key', limit: Limit): NamedLimit {
+  return { owner, limit, name: `${owner}-${UNIT_NAMES[limit.unit]}` }
+}
+
+/** The seconds until the last of the exceeded limits is available again. At least one: other processes may give back what they hold. */
+function retryAfterSeconds(exceeded: LimitStatus): number {
+  return Math.max(1, ...exceeded.map(({ resetMs, limit }) => Math.ceil((resetMs ?? limit.periodMs) / 1000)))
+}

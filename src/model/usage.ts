@@ -1,0 +1,33 @@
+import { entity, integer, text, type ValuesOf } from './entity.ts'
+
+/** What one key has used on one day: days since 1970, in UTC. */
+export const KEY_USAGE = entity('key_usage', { day: integer, userId: integer, keySeq: integer, allowed: integer, limited: integer })
+/** What all processes have taken from one limit in its current window. */
+export const LIMIT_WINDOW = entity('limit_windows', { subject: text, periodMs: integer, endsAt: integer, used: integer })
+
+export type KeyUsage = ValuesOf<typeof KEY_USAGE.fields>
+export type LimitWindow = ValuesOf<typeof LIMIT_WINDOW.fields>
+
+/** The use of a day, of one key or of all keys of an account. */
+export type DailyUse = Pick<KeyUsage, 'day' | 'allowed' | 'limited'>
+
+/** A key and its owner, with what it has used lately. */
+export type BusyKey = {
+  readonly keyId: string
+  readonly name: string
+  readonly ownerId: number
+  readonly ownerEmail: string
+  readonly allowed: number
+  readonly limited: number
+}
+
+const DAY_MS = 86_400_000
+
+export function dayOf(time: number): number {
+  return Math.floor(time / DAY_MS)
+}
+
+/** When a day begins. */
+export function startOfDay(day: number): number {
+  return day * DAY_MS
+}

@@ -1,0 +1,90 @@
+import { type BusyKey, type DailyUse, KEY_USAGE, type KeyUsage } from '../../../model/usage.ts'
+import { longRead, type Queries, type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
+import { countsChanges } from '../../repository-functions.ts'
+import { givenRows } from '../../tables.ts'
+
+const COLUMNS = KEY_USAGE.columnNames.join(', ')
+const GIVEN = givenRows('key_usage')
+
+/** Counts for accounts that were deleted meanwhile are dropped. */
+function addingTo(given: string): string {
+  return `insert into key_usage (${COLUMNS}) select ${COLUMNS} from (${given}) as given
+    where exists (select 1 from users where users.id = given.user_id) order by day, user_id, key_seq
+    on conflict (day, user_id, key_seq) do update set
+      allowed = key_usage.allowed + excluded.allowed, limited = key_usage.limited + excluded.limited`
+}
+
+const ADD = statement({ postgres: addingTo(GIVEN.postgres), sqlite: addingTo(GIVEN.sqlite) })
+
+/** Adds counts to those of the same keys and days. In the order of the primary key, so that two processes cannot block each other. */
+export async function addUsage(tx: Transaction, rows: readonly KeyUsage[]): Promise<void> {
+  await tx.run(ADD, JSON.stringify(rows.map(KEY_USAGE.toRow)))
+}
+
+/** Each day is one look-up in the primary key, whatever the planner knows about the table. */
+function perDay(which: string): string {
+  const sum = (column: string) => `coalesce((select sum(${column}) from key_usage where day = days.day and ${which}), 0) as ${column}`
+  return `with recursive days (day) as (select $1 union all select day + 1 from days where day < $2)
+    select day, ${sum('allowed')}, ${sum('limited')} from days`
+}
+
+function bothTypes(sql: string): SqlTexts {
+  return { postgres: sql.replace('select $1 union all', 'select $1::integer union all'), sqlite: sql }
+}
+
+// At most 400 look-ups: SQLite answers that without its other thread.
+const OF_KEY = statement(bothTypes(`select * from (${perDay('user_id = $3 and key_seq = $4')}) as use order by day`), toDailyUse)
+// An account may have a thousand keys.
+const OF_USER = longRead(bothTypes(`${perDay('user_id = $3')} order by day`), toDailyUse)
+
+function toDailyUse(row: Readonly<Record<string, unknown>>): DailyUse {
+  return { day: Number(row['day']), allowed: Number(row['allowed']), limited: Number(row['limited']) }
+}
+
+type Days = { readonly from: number; readonly to: number }
+
+/** The use of a key, one row for each day. */
+export function listUsageOfKey(db: Reads, { from, to }: Days, userId: number, keySeq: number): Promise<DailyUse[]> {
+  return db.all(OF_KEY, from, to, userId, keySeq)
+}
+
+/** The use of all keys of an account, also of those that were deleted since. */
+export function listUsageOfUser(db: Reads, { from, to }: Days, userId: number): Promise<DailyUse[]> {
+  return db.all(OF_USER, from, to, userId)
+}
+
+const BUSIEST = longRead(
+  `select api_keys.id, api_keys.name, users.id as owner_id, users.email as owner_email, used.allowed, used.limited from (
+    select key_seq, sum(allowed) as allowed, sum(limited) as limited from key_usage where day >= $1
+    group by key_seq order by sum(allowed) + sum(limited) desc, key_seq limit $2) as used
+  join api_keys on api_keys.seq = used.key_seq join users on users.id = api_keys.user_id
+  order by used.allowed + used.limited desc, used.key_seq`,
+  (row): BusyKey => ({
+    keyId: String(row['id']),
+    name: String(row['name']),
+    ownerId: Number(row['owner_id']),
+    ownerEmail: String(row['owner_email']),
+    allowed: Number(row['allowed']),
+    limited: Number(row['limited']),
+  }),
+)
+
+/** The keys that were used most since a day. */
+export function listBusiestKeys(db: Reads, since: number, limit: number): Promise<BusyKey[]> {
+  return db.all(BUSIEST, since, limit)
+}
+
+/** Deletes at most `limit` rows of the days before one. Returns how many it deleted. */
+export const deleteUsageBefore = countsChanges<Queries, [day: number, limit: number]>({
+  postgres: `delete from key_usage where ctid = any (array(select ctid from key_usage where day < $1 order by day limit $2))`,
+  sqlite: `delete from key_usage where (day, user_id, key_seq) in (
+    select day, user_id, key_seq from key_usage where day < $1 order by day, user_id, key_seq limit $2)`,
+})
+
+/** Deletes the use of an account on these days, a JSON list. Returns how many rows it deleted. */
+export const deleteUsageOfUser = countsChanges<Transaction, [userId: number, days: string, limit: number]>({
+  postgres: `delete from key_usage where ctid = any (array(
+    select ctid from key_usage where day = any (array(select json_array_elements_text($2::text::json)::integer)) and user_id = $1 limit $3))`,
+  sqlite: `delete from key_usage where (day, user_id, key_seq) in (
+    select day, user_id, key_seq from key_usage where day in (select value from json_each($2)) and user_id = $1 limit $3)`,
+})

@@ -1,0 +1,55 @@
+import type { LimitWindow } from '../../../model/usage.ts'
+import { type Queries, type StoredRow, statement } from '../../database.ts'
+import { countsChanges, finds } from '../../repository-functions.ts'
+
+/** A limit of an account or a key. */
+export type WindowKey = Pick<LimitWindow, 'subject' | 'periodMs'>
+/** The end of a window, and what was taken from its limit until now. */
+export type WindowState = Pick<LimitWindow, 'endsAt' | 'used'>
+
+export type Claim = WindowKey & {
+  readonly amount: number
+  readonly limit: number
+  readonly now: number
+  /** A window that ends after this was begun by a clock that was wrong. */
+  readonly latestEnd: number
+}
+
+// A window begins with its first request, in whichever process. Of any number of claims at once, no more succeed than the limit allows.
+const CLAIM = statement<StoredRow>(`
+  insert into limit_windows (subject, period_ms, ends_at, used) values ($1, $2, $3, $4)
+  on conflict (subject, period_ms) do update set
+    used = case when limit_windows.ends_at > $5 and limit_windows.ends_at <= $6 then limit_windows.used + $4 else $4 end,
+    ends_at = case when limit_windows.ends_at > $5 and limit_windows.ends_at <= $6 then limit_windows.ends_at else $3 end
+  where limit_windows.used + $4 <= $7 or limit_windows.ends_at <= $5 or limit_windows.ends_at > $6
+  returning ends_at, used`)
+
+/** Takes an amount from a limit, or nothing. Returns the window after that; undefined if too little is left. */
+export async function claim(db: Queries, { subject, periodMs, amount, limit, now, latestEnd }: Claim): Promise<WindowState | undefined> {
+  const row = await db.first(CLAIM, subject, periodMs, now + periodMs, amount, now, latestEnd, limit)
+  return row && toState(row)
+}
+
+export const findWindow = finds<WindowState, [subject: string, periodMs: number]>(
+  'select ends_at, used from limit_windows where subject = $1 and period_ms = $2',
+  toState,
+)
+
+/** Returns what was taken and not used, unless the window is another one by now. Returns the window after that. */
+export const giveBack = finds<WindowState, [subject: string, periodMs: number, endsAt: number, amount: number], Queries>(
+  `update limit_windows set used = used - $4 where subject = $1 and period_ms = $2 and ends_at = $3 and used >= $4
+  returning ends_at, used`,
+  toState,
+)
+
+function toState(row: StoredRow): WindowState {
+  return { endsAt: Number(row['ends_at']), used: Number(row['used']) }
+}
+
+/** Deletes at most `limit` windows that have ended. Returns how many it deleted. */
+export const deleteEndedWindows = countsChanges<Queries, [now: number, limit: number]>({
+  postgres: `delete from limit_windows where ctid = any (array(
+    select ctid from limit_windows where ends_at <= $1 order by ends_at limit $2))`,
+  sqlite: `delete from limit_windows where (subject, period_ms) in (
+    select subject, period_ms from limit_windows where ends_at <= $1 order by ends_at limit $2)`,
+})
