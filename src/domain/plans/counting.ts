@@ -10,6 +10,7 @@ import {
   enter,
   grant,
   isForgettable,
+  isOver,
   isRefused,
   learn,
   MAX_CLOCK_DIFFERENCE_MS,
@@ -30,6 +31,8 @@ export type Counter = {
 
 /** What is left of a limit. The time is unknown before the first request of a window. */
 export type Quota = { readonly remaining: number; readonly resetMs: number | undefined }
+
+type Pair = { readonly limit: Limit; readonly share: Share }
 
 export type Counting = ReturnType<typeof createCounting>
 
@@ -58,14 +61,21 @@ export function createCounting(db: Database, now: () => number) {
     return share
   }
 
+  const pairsOf = (counters: readonly Counter[]): readonly Pair[] =>
+    counters.map((counter) => ({ limit: counter.limit, share: shareOf(counter) }))
+
   /** Takes the cost from all shares, or from none. */
-  function spend(held: readonly Share[], cost: number): boolean {
-    for (const share of held) if (share.held < cost) return false
-    for (const share of held) {
+  function spend(pairs: readonly Pair[], cost: number): boolean {
+    if (pairs.some(({ share, limit }) => share.held < cost || isOver(share, cost, limit))) return false
+    for (const { share } of pairs) {
       share.held -= cost
       share.spent += cost
     }
     return true
+  }
+
+  function areRefused(pairs: readonly Pair[], cost: number): boolean {
+    return pairs.some(({ share, limit }) => isRefused(share, cost, limit, now()))
   }
 
   async function ask(share: Share, limit: Limit): Promise<void> {
@@ -107,17 +117,14 @@ export function createCounting(db: Database, now: () => number) {
   }
 
   async function takeSlowly(counters: readonly Counter[], cost: number, late: AbortSignal): Promise<boolean> {
-    for (;;) {
-      const held = counters.map(shareOf)
-      if (late.aborted) return false
-      if (spend(held, cost)) return true
-      const short = counters.flatMap(({ limit }, index) => {
-        const share = held[index]
-        return share !== undefined && share.held < cost ? [{ share, limit }] : []
-      })
-      if (short.some(({ share, limit }) => isRefused(share, cost - share.held, limit, now()))) return false
+    while (!late.aborted) {
+      const pairs = pairsOf(counters)
+      if (spend(pairs, cost)) return true
+      if (areRefused(pairs, cost)) return false
+      const short = pairs.filter(({ share }) => share.held < cost)
       await Promise.all(short.map(({ share, limit }) => wait(share, limit, cost - share.held)))
     }
+    return false
   }
 
   async function takeInTime(counters: readonly Counter[], cost: number): Promise<boolean> {
@@ -129,12 +136,9 @@ export function createCounting(db: Database, now: () => number) {
   }
 
   /** Asks for the next share before this one is used up, so that a busy key seldom waits. */
-  function claimAhead(counters: readonly Counter[], held: readonly Share[]): void {
-    for (const [index, share] of held.entries()) {
-      const limit = counters[index]?.limit
-      const isLow = share.held * 4 < share.size && share.claiming === undefined && share.spent > share.held
-      if (limit && isLow && limit.count - share.used >= share.size * 4) void claimFor(share, limit).catch(() => undefined)
-    }
+  function claimAhead({ share, limit }: Pair): void {
+    const isLow = share.held * 4 < share.size && share.claiming === undefined && share.spent > share.held
+    if (isLow && limit.count - share.used >= share.size * 4) void claimFor(share, limit).catch(() => undefined)
   }
 
   function schedule(): void {
@@ -168,9 +172,9 @@ export function createCounting(db: Database, now: () => number) {
     /** Takes the cost from all limits, or from none. Returns whether it could: at once, unless the database has to be asked. */
     take(counters: readonly Counter[], cost: number): boolean | Promise<boolean> {
       if (counters.some(({ limit }) => cost > limit.count)) return false
-      const held = counters.map(shareOf)
-      if (!spend(held, cost)) return takeInTime(counters, cost)
-      claimAhead(counters, held)
+      const pairs = pairsOf(counters)
+      if (!spend(pairs, cost)) return areRefused(pairs, cost) ? false : takeInTime(counters, cost)
+      pairs.forEach(claimAhead)
       return true
     },
     /** Undoes what a request has taken that then failed. */

@@ -100,9 +100,16 @@ export function remaining({ used, held }: Pick<Share, 'used' | 'held'>, { count 
   return Math.max(0, Math.min(count, count - used + held))
 }
 
+/** Whether the limit has become smaller than what was used and this: a share that was taken before does not pass. */
+export function isOver({ used, held }: Share, cost: number, { count }: Pick<Limit, 'count'>): boolean {
+  return used - held + cost > count
+}
+
 /** Whether a claim would be refused, so that it need not be made. */
-export function isRefused({ refusedAt, used }: Share, need: number, { count }: Pick<Limit, 'count'>, now: number): boolean {
-  return now >= refusedAt && now - refusedAt < REFUSAL_MS && used + need > count
+export function isRefused(share: Share, cost: number, limit: Pick<Limit, 'count'>, now: number): boolean {
+  const { held, refusedAt, used } = share
+  if (held >= cost) return isOver(share, cost, limit)
+  return now >= refusedAt && now - refusedAt < REFUSAL_MS && used + cost - held > limit.count
 }
 
 /** Ends a round: returns how much to give back. A process that is busy keeps as much as it has used in the round. */

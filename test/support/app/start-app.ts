@@ -75,9 +75,9 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   if (options.sendsMails) mail.start()
   /** What the status page counts. Nothing is written until the test flushes it. */
   const activity = countedActivity(observation.activity, observation.counters)
-  const { sessionUse } = served
+  const { sessionUse, counting, keyUse } = served
   const mailbox = createMailbox(mail, mailFolder)
-  return { app, config, db, clock, services, passwords, sessionUse, activity, mailbox, mailFolder, logged: logged as readonly string[] }
+  return { app, config, db, clock, services, passwords, sessionUse, counting, keyUse, activity, mailbox, mailFolder, logged: logged as readonly string[] }
 }
 
 /** A second service on the same database with its own connections, like another process. */

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  claimAmount,
+  endRound,
+  enter,
+  grant,
+  isForgettable,
+  isOver,
+  isRefused,
+  learn,
+  newShare,
+  remaining,
+  type Share,
+  type WindowState,
+} from '../../../src/domain/plans/shares.ts'
+
+const MINUTE = 60_000
+
+/** The row of the database, with the rule of its statements. */
+function createRow() {
+  let row: WindowState | undefined
+  return {
+    read: () => row,
+    claim(amount: number, count: number, now: number): WindowState | undefined {
+      if (row === undefined || row.endsAt <= now) row = { endsAt: now + MINUTE, used: 0 }
+      if (row.used + amount > count) return undefined
+      row = { ...row, used: row.used + amount }
+      return row
+    },
+    giveBack(endsAt: number, amount: number): WindowState | undefined {
+      if (row?.endsAt !== endsAt) return undefined
+      row = { ...row, used: row.used - amount }
+      return row
+    },
+  }
+}
+
+/** One request in one process, as counting.ts handles it. Returns whether it passes. */
+function request(share: Share, row: ReturnType<typeof createRow>, cost: number, count: number, now: number): boolean {
+  const limit = { count }
+  for (let attempt = 0; attempt < 4; attempt++) {
+    enter(share, now)
+    if (share.held >= cost && !isOver(share, cost, limit)) {
+      share.held -= cost
+      share.spent += cost
+      return true
+    }
+    if (isRefused(share, cost, limit, now)) return false
+    const amount = claimAmount(share, attempt === 0 ? cost - share.held : 1, limit)
+    const state = row.claim(amount, count, now)
+    const found = row.read()
+    if (state !== undefined) grant(share, state, amount)
+    else if (found !== undefined) {
+      learn(share, found)
+      share.refusedAt = now
+    }
+  }
+  return false
+}
+
+const step = fc.oneof(
+  { weight: 12, arbitrary: fc.record({ kind: fc.constant('request' as const), by: fc.nat(3), cost: fc.integer({ min: 1, max: 4 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('round' as const), by: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('kill' as const), by: fc.nat(3) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 20_000 }) }) },
+)
+
+test('whatever processes do, no more passes in a window than the limit, and what is left over is small', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 500 }), fc.array(step, { minLength: 1, maxLength: 400 }), (count, steps) => {
+      const row = createRow()
+      const processes = Array.from({ length: 4 }, () => newShare('u1', MINUTE))
+      // The clocks of the processes differ by up to a second.
+      const skews = [0, 400, -600, 1000]
+      const passed = new Map<number, number>()
+      let now = 1_000_000
+      for (const one of steps) {
+        if (one.kind === 'wait') now += one.ms
+        if (one.kind === 'wait') continue
+        const share = processes[one.by] ?? assert.fail()
+        const at = now + (skews[one.by] ?? 0)
+        if (one.kind === 'kill') processes[one.by] = newShare('u1', MINUTE)
+        if (one.kind === 'round') {
+          enter(share, at)
+          const amount = endRound(share)
+          share.held -= amount
+          const state = amount > 0 ? row.giveBack(share.endsAt, amount) : undefined
+          if (state !== undefined) share.used = state.used
+        }
+        if (one.kind === 'request' && request(share, row, one.cost, count, at))
+          passed.set(share.endsAt, (passed.get(share.endsAt) ?? 0) + one.cost)
+        assert.ok(share.held >= 0 && remaining(share, { count }) >= 0 && remaining(share, { count }) <= count)
+      }
+      for (const [endsAt, sum] of passed) assert.ok(sum <= count, `${sum} of ${count} passed until ${endsAt}`)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a single process lets exactly the limit pass, with few claims', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 20_000 }), (count) => {
+      const row = createRow()
+      const share = newShare('u1', MINUTE)
+      let claims = 0
+      const counted = {
+        ...row,
+        claim(...values: Parameters<typeof row.claim>) {
+          claims++
+          return row.claim(...values)
+        },
+      }
+      let passed = 0
+      while (passed <= count && request(share, counted, 1, count, 1_000_000)) passed++
+      assert.equal(passed, count)
+      assert.ok(claims <= 70 + 64 * Math.log(Math.max(1, count / 64)) + 20, `${claims} claims for ${count}`)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('four processes at once leave at most a few requests of a large limit unused', () => {
+  const [row, count] = [createRow(), 6000]
+  const processes = Array.from({ length: 4 }, () => newShare('u1', MINUTE))
+  let passed = 0
+  for (let index = 0; index < 3 * count; index++) {
+    const share = processes[index % 4] ?? assert.fail()
+    if (request(share, row, 1, count, 1_000_000)) passed++
+  }
+  assert.equal(passed, count)
+})
+
+test('a share that nobody uses is given back after a round, or after ten for an hour and longer, and forgotten later', () => {
+  for (const [periodMs, rounds] of [
+    [MINUTE, 1],
+    [60 * MINUTE, 10],
+    [24 * 60 * MINUTE, 10],
+  ] as const) {
+    const share = newShare('u1', periodMs)
+    grant(share, { endsAt: 1_000_000 + periodMs, used: 20 }, 20)
+    share.spent = 5
+    share.held = 15
+    assert.equal(endRound(share), 10)
+    share.held = 5
+    const given = Array.from({ length: 10 }, () => endRound(share))
+    assert.deepEqual(given.indexOf(5), rounds - 1)
+    share.held = 0
+    assert.equal(isForgettable(share), false)
+    for (let round = 0; round < 60; round++) endRound(share)
+    assert.equal(isForgettable(share), true)
+  }
+})
