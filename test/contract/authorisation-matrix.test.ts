@@ -58,6 +58,14 @@ PATCH  /users/me/data                           |   401     401     401     401 
 GET    /users/:user_id/data                     |   401     401     401     401      401      401   | 403    403    200  |    403        200
 PATCH  /users/:user_id/data                     |   401     401     401     401      401      401   | 403    403    200  |    403        200
 
+GET    /users/me/plan                           |   401     401     401     401      401      401   | 200    200    200  |    200        200
+GET    /users/:user_id/plan                     |   401     401     401     401      401      401   | 403    403    200  |    403        200
+PUT    /users/:user_id/plan                     |   401     401     401     401      401      401   | 403    403    200  |    403        200
+GET    /users/me/usage                          |   401     401     401     401      401      401   | 200    200    200  |    200        200
+GET    /users/:user_id/usage                    |   401     401     401     401      401      401   | 403    403    200  |    403        200
+GET    /users/keys/:key_id/usage                |   401     401     401     401      401      401   | 200    404    404  |    200        404
+GET    /users/keys/by-user/:user_id/:key_id/usage|   401     401     401     401      401      401   | 403    403    200  |    403        200
+
 GET    /users/me/sessions                       |   401     401     401     401      401      401   | 200    200    200  |    200        200
 DELETE /users/me/sessions                       |   401     401     401     401      401      401   | 204    204    204  |    204        204
 DELETE /users/me/sessions/:session_id           |   401     401     401     401      401      401   | 204    404    404  |    204        404
@@ -181,6 +189,7 @@ const CONTENT: Readonly<Record<string, (stage: Stage) => Promise<InjectOptions>>
   'PUT /users/:user_id': async () => ({ payload: { first_name: 'Maria' } }),
   'POST /users/:user_id/password': async () => ({ payload: { password: 'a new password' } }),
   'PATCH /users/me/data': async () => ({ payload: { profile: { theme: 'dark' } } }),
+  'PUT /users/:user_id/plan': async () => ({ payload: { plan: 'pro' } }),
   'PATCH /users/:user_id/data': async () => ({ payload: { app: { tenant: 'acme' } } }),
   'POST /auth/introspect': async ({ subject }) => ({ payload: { token: subject.token } }),
   'POST /auth/token': async () => ({ payload: { audience: 'reports' } }),

@@ -52,6 +52,13 @@ const ADDITIONS: typeof SPECIFIED = [
   ['PATCH', '/users/me/data', 'User', 200],
   ['GET', '/users/{user_id}/data', 'Admin', 200],
   ['PATCH', '/users/{user_id}/data', 'Admin', 200],
+  ['GET', '/users/me/plan', 'User', 200],
+  ['GET', '/users/{user_id}/plan', 'Admin', 200],
+  ['PUT', '/users/{user_id}/plan', 'Admin', 200],
+  ['GET', '/users/me/usage', 'User', 200],
+  ['GET', '/users/{user_id}/usage', 'Admin', 200],
+  ['GET', '/users/keys/{key_id}/usage', 'User', 200],
+  ['GET', '/users/keys/by-user/{user_id}/{key_id}/usage', 'Admin', 200],
   ['GET', '/users/me/sessions', 'User', 200],
   ['DELETE', '/users/me/sessions', 'User', 204],
   ['DELETE', '/users/me/sessions/{session_id}', 'User', 204],
@@ -188,7 +195,7 @@ test('every schema has a description, and every field a description and an examp
 const TAKES_NOTHING = /^(?:confirmSession|confirmSignInEmail|editOwnData|editUserData)$/
 
 test('422: the response to an empty JSON object is the documented example, on every endpoint with a body', async (t) => {
-  const service = await startApp(t, { env: { EMAIL_SIGN_IN: 'true' } })
+  const service = await startApp(t, { env: { EMAIL_SIGN_IN: 'true', PLANS: 'free=60/m' } })
   const { headers } = await admin(service)
   const apiDocument = (await service.app.inject('/openapi.json')).json<ApiDocument>()
   let tried = 0

@@ -75,6 +75,7 @@ const WRITES: Readonly<Record<string, Write>> = {
   'POST /users/{user_id}/unban': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/unban` }) },
   'DELETE /users/{user_id}': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}` }) },
   'PATCH /users/me/data': { role: 'user', request: () => ({ url: '/users/me/data', payload: { profile: { theme: 'dark' } } }) },
+  'PUT /users/{user_id}/plan': { role: 'admin', request: ({ other }) => ({ url: `/users/${other.id}/plan`, payload: { plan: 'pro' } }) },
   'PATCH /users/{user_id}/data': {
     role: 'admin',
     request: ({ other }) => ({ url: `/users/${other.id}/data`, payload: { app: { tenant: 'acme' } } }),

@@ -26,6 +26,8 @@ const FILL = `
   insert into outbox (kind, recipient, requested_at, due_at) select 'verify', n, n, n from generate_series(1, 10000) as n;
   insert into webhook_deliveries (message_id, type, user_id, occurred_at, requested_at, due_at) select n, 'type', n, n, n, n from generate_series(1, 10000) as n;
   insert into rate_limits (key, free_at) select n, n from generate_series(1, 10000) as n;
+  insert into limit_windows (subject, period_ms, ends_at, used) select 'u' || n, 60000, n, n from generate_series(1, 10000) as n;
+  insert into key_usage (day, user_id, key_seq, allowed, limited) select n / 100, n, n, n, n from generate_series(1, 10000) as n;
   insert into email_changes (user_id, email, version, reset_version, requested_at) select n, n, 1, 1, n from generate_series(1, 10000) as n;
   insert into totp_secrets (user_id, secret, sealed_with, created_at, last_step, salt) select n, 'secret', 'seal', n, n, 'salt' from generate_series(1, 10000) as n;
   insert into recovery_codes (user_id, code_hash) select n, 'hash' from generate_series(1, 10000) as n;
@@ -69,7 +71,7 @@ const ACCEPTED_WITHOUT_VALUES: Accepted = [
   ],
   ['select id, email_key from users where email_key in', 'a batch of an import'],
   [
-    'select users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified, users.created_at, users.last_login_at, users.email_key, users.first_name_folded',
+    'select users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified, users.created_at, users.last_login_at, users.plan, users.email_key, users.first_name_folded',
     'a batch of an import',
   ],
   ['update users set first_name = coalesce(given.first_name', 'a batch of an import'],

@@ -42,6 +42,8 @@ export interface components {
        * @description When the key was last used, to the minute. Null if it never was.
        */
       last_used_at?: string | null;
+      /** @description How often services accept the key. Null for a key without a limit of its own. */
+      limit?: string | null;
       /**
        * Format: date-time
        * @description When the last former secret of the key stops working. Null if none works.
@@ -59,6 +61,11 @@ export interface components {
        * @description When the key expires: ISO 8601 with an offset, in the future. With null, it does not expire.
        */
       expires_at?: string | null;
+      /**
+       * Format: limit
+       * @description How often services accept the key, such as `10/m`. With null, only the limits of the plan apply.
+       */
+      limit?: string | null;
     };
     /** @description How to replace the secret of a key. The body can be left out. */
     ApiKeyRotation: {
@@ -100,6 +107,8 @@ export interface components {
        * @description When the key was last used, to the minute. Null if it never was.
        */
       last_used_at?: string | null;
+      /** @description How often services accept the key. Null for a key without a limit of its own. */
+      limit?: string | null;
       /**
        * Format: date-time
        * @description When the last former secret of the key stops working. Null if none works.
@@ -256,6 +265,11 @@ export interface components {
        * @description When the key expires: ISO 8601 with an offset, in the future. Without this field, or with null, it does not expire.
        */
       expires_at?: string | null;
+      /**
+       * Format: limit
+       * @description How often services accept the key, such as `10/m`: a number per s, m, h or d. The limits of the plan apply too. Without this field, or with null, only those.
+       */
+      limit?: string | null;
     };
     /** @description A passkey that was just created. */
     NewPasskey: {

@@ -77,7 +77,21 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   const activity = countedActivity(observation.activity, observation.counters)
   const { sessionUse, counting, keyUse } = served
   const mailbox = createMailbox(mail, mailFolder)
-  return { app, config, db, clock, services, passwords, sessionUse, counting, keyUse, activity, mailbox, mailFolder, logged: logged as readonly string[] }
+  return {
+    app,
+    config,
+    db,
+    clock,
+    services,
+    passwords,
+    sessionUse,
+    counting,
+    keyUse,
+    activity,
+    mailbox,
+    mailFolder,
+    logged: logged as readonly string[],
+  }
 }
 
 /** A second service on the same database with its own connections, like another process. */

@@ -6,10 +6,10 @@ import { givenRows } from '../../tables.ts'
 const COLUMNS = KEY_USAGE.columnNames.join(', ')
 const GIVEN = givenRows('key_usage')
 
-/** Counts for accounts that were deleted meanwhile are dropped. */
+/** Counts for accounts that were deleted meanwhile are dropped. PostgreSQL looks up each of them, whatever it expects of the batch. */
 function addingTo(given: string): string {
   return `insert into key_usage (${COLUMNS}) select ${COLUMNS} from (${given}) as given
-    where exists (select 1 from users where users.id = given.user_id) order by day, user_id, key_seq
+    where (select true from users where users.id = given.user_id) order by day, user_id, key_seq
     on conflict (day, user_id, key_seq) do update set
       allowed = key_usage.allowed + excluded.allowed, limited = key_usage.limited + excluded.limited`
 }

@@ -67,7 +67,13 @@ test('429: the keys of an account share its limits, and other accounts have thei
   const service = await startApp(t, { env: PLANS })
   const mia = await member(service)
   const [one, two] = [await keyHolder(service, mia), await keyHolder(service, mia)]
-  assert.deepEqual([await statuses(service, one, 3), await statuses(service, two, 3)], [[200, 200, 200], [200, 200, 429]])
+  assert.deepEqual(
+    [await statuses(service, one, 3), await statuses(service, two, 3)],
+    [
+      [200, 200, 200],
+      [200, 200, 429],
+    ],
+  )
   assert.deepEqual(await statuses(service, await keyHolder(service, await member(service)), 1), [200])
 })
 
@@ -117,7 +123,10 @@ test('429: ?cost= counts for more, and a cost above a whole limit never passes',
   const service = await startApp(t, { env: PLANS })
   const key = await keyHolder(service, await member(service))
   const first = await check(service, key, { cost: '3' })
-  assert.deepEqual(limitsOf(first).left.map(([, r]) => r), [2, 5])
+  assert.deepEqual(
+    limitsOf(first).left.map(([, r]) => r),
+    [2, 5],
+  )
   assert.deepEqual(await statuses(service, key, 1, { cost: '3' }), [429])
   assert.deepEqual(await statuses(service, key, 1, { cost: '2' }), [200])
   assert.deepEqual(await statuses(service, key, 1), [429])
@@ -141,7 +150,10 @@ test('403, 422: a refusal for another reason costs nothing, and says what is lef
   ] as const) {
     const response = await check(service, key, query)
     assert.equal(response.statusCode, status)
-    assert.deepEqual(limitsOf(response).left.map(([, r]) => r), [4, 7])
+    assert.deepEqual(
+      limitsOf(response).left.map(([, r]) => r),
+      [4, 7],
+    )
   }
   assert.deepEqual(await statuses(service, key, 5), [200, 200, 200, 200, 429])
 })
@@ -165,7 +177,10 @@ test('200: a new plan and a new limit apply to the very next request, and what w
   assert.equal(put.statusCode, 200)
   const response = await check(service, key)
   assert.equal(response.statusCode, 200)
-  assert.deepEqual(limitsOf(response).left.map(([, r]) => r), [594, 99_994])
+  assert.deepEqual(
+    limitsOf(response).left.map(([, r]) => r),
+    [594, 99_994],
+  )
   await service.services.apiKeys.edit(OPERATOR, mia.id, key.keyId, { limit: '1/m' })
   assert.deepEqual(await statuses(service, key, 2), [200, 429])
   await service.services.apiKeys.edit(OPERATOR, mia.id, key.keyId, { limit: null })
