@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { newFolder } from '../test/support/databases/run-folder.ts'
 import { measureAudit } from './audit.ts'
 import { chartOf } from './chart.ts'
+import { measureCheck } from './check.ts'
 import { meetsTarget, type Section } from './figures.ts'
 import { measureFootprint } from './footprint.ts'
 import { measureImport } from './import.ts'
@@ -17,7 +18,7 @@ import { measureStorm } from './storm.ts'
 import { type Machine, tableOf } from './table.ts'
 import { measureThroughput } from './throughput.ts'
 
-const PARTS = ['requests', 'logins', 'audit', 'storm', 'scale', 'import', 'footprint'] as const
+const PARTS = ['requests', 'check', 'logins', 'audit', 'storm', 'scale', 'import', 'footprint'] as const
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url))
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, users: { type: 'string', multiple: true } } })
@@ -39,6 +40,7 @@ let scale: ScaleFigures[] = []
 
 // A long run that fails keeps the results of the parts before.
 if (only.has('requests')) keep(await measureThroughput(generator, folder, report))
+if (only.has('check')) keep(await measureCheck(generator, folder, report))
 if (only.has('logins')) keep(await measureLogins(generator, folder, report))
 if (only.has('audit')) keep(await measureAudit(generator, folder, report))
 if (only.has('storm')) keep(await measureStorm(generator, folder, report))
@@ -74,7 +76,7 @@ function write(format: string, text: string): void {
 
 function ratesOf(measured: readonly Section[]) {
   return measured
-    .flatMap(({ title, figures }) => (['Login storm', 'Audit trail', 'Import'].includes(title) ? [] : figures))
+    .flatMap(({ title, figures }) => (['Login storm', 'Audit trail', 'Import', 'Limits of API keys'].includes(title) ? [] : figures))
     .filter(({ unit }) => unit === '1/s')
 }
 

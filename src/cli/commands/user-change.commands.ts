@@ -16,6 +16,7 @@ import {
   willAskPassword,
 } from '../terminal/input.ts'
 import { isTerminal, JSON_OPTION, type JsonOption, print, printJson, printResult } from '../terminal/output.ts'
+import { InvalidInput } from '../terminal/refusals.ts'
 import { factorsJson, factorText, NO_FACTOR, timeText, USER_FORMAT, userLabel } from '../terminal/views.ts'
 import { OPERATOR, readConfig, requireUnlisted, withServices } from '../with-services.ts'
 
@@ -52,6 +53,10 @@ export function userEditCommands(parent: Command): void {
     .addOption(passwordOption())
     .option(...JSON_OPTION)
     .action(setPassword)
+
+  addCommand(parent, 'plan', 'change the plan of an account', { ...account, '<plan>': 'the name of a plan in PLANS' })
+    .option(...JSON_OPTION)
+    .action(setPlan)
 
   addCommand(
     parent,
@@ -124,6 +129,16 @@ async function setPassword(reference: string, { password, json }: JsonOption & {
     await services.users.changePassword(OPERATOR, user.id, checked)
     if (json) printJson(USER_FORMAT.json(await services.userAdministration.find(user.id)))
     else print(`set the password of ${userLabel(user)} and ended all its sessions`)
+  })
+}
+
+async function setPlan(reference: string, name: string, options: JsonOption): Promise<void> {
+  await withUser(reference, async (user, { plans }) => {
+    if (plans === undefined) throw new InvalidInput(['PLANS is not set, so that there are no plans'])
+    if (!plans.names.includes(name)) throw new InvalidInput([`<plan>: should be one of ${plans.names.join(', ')}`])
+    const { limits } = await plans.set(OPERATOR, user.id, name)
+    const texts = limits.map(({ text }) => text)
+    printResult(options, { plan: name, limits: texts }, `${userLabel(user)} has the plan ${name}: ${texts.join(', ')}`)
   })
 }
 

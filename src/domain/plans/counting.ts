@@ -27,6 +27,12 @@ export type Counter = {
   /** The account or the key. */
   readonly subject: string
   readonly limit: Limit
+  /** Both in one text, by which the share is found. */
+  readonly id: string
+}
+
+export function counterOf(name: string, subject: string, limit: Limit): Counter {
+  return { name, subject, limit, id: `${subject} ${limit.periodMs}` }
 }
 
 /** What is left of a limit. The time is unknown before the first request of a window. */
@@ -49,15 +55,14 @@ export function createCounting(db: Database, now: () => number) {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
-  function shareOf({ subject, limit: { periodMs } }: Counter): Share {
-    const key = `${subject} ${periodMs}`
-    const known = shares.get(key)
+  function shareOf({ id, subject, limit: { periodMs } }: Counter): Share {
+    const known = shares.get(id)
     if (known !== undefined) {
       enter(known, now())
       return known
     }
     const share = newShare(subject, periodMs)
-    shares.set(key, share)
+    shares.set(id, share)
     return share
   }
 
@@ -181,15 +186,11 @@ export function createCounting(db: Database, now: () => number) {
     undo(counters: readonly Counter[], cost: number): void {
       for (const share of counters.map(shareOf)) if (share.endsAt > 0) share.held += cost
     },
-    /** What is left of each limit, without asking. */
-    quotas: (counters: readonly Counter[]): Quota[] =>
-      counters.map((counter) => {
-        const share = shareOf(counter)
-        return {
-          remaining: remaining(share, counter.limit),
-          resetMs: share.endsAt === 0 ? undefined : share.endsAt - now(),
-        }
-      }),
+    /** What is left of a limit, without asking. */
+    quota(counter: Counter): Quota {
+      const share = shareOf(counter)
+      return { remaining: remaining(share, counter.limit), resetMs: share.endsAt === 0 ? undefined : share.endsAt - now() }
+    },
     round,
     /** Gives back everything. Called after the last request. */
     async stop(): Promise<void> {

@@ -5,7 +5,7 @@ import { foundUser } from '../changes/callers.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import type { Observer } from '../operations/observer.ts'
 import { type Limit, type LimitUnit, type Plan, type Plans, parseLimit, planOf } from '../values/plans.ts'
-import type { Counter, Counting, Quota } from './counting.ts'
+import { type Counter, type Counting, counterOf, type Quota } from './counting.ts'
 import type { KeyUse } from './usage.service.ts'
 
 export type AccountPlans = ReturnType<typeof createAccountPlans>
@@ -29,10 +29,11 @@ export function createAccountPlans({ reads, changes }: Pick<DomainParts, 'reads'
 
 const UNIT_NAMES: Readonly<Record<LimitUnit, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day' }
 
-type NamedLimit = { readonly name: string; readonly owner: 'account' | 'key'; readonly limit: Limit }
+type KnownCounters = Pick<KeyCredential, 'plan' | 'limit'> & { readonly counters: readonly Counter[] }
+const NO_COUNTERS: readonly Counter[] = []
 
-/** The limits of a key, with what is left of each. */
-export type LimitStatus = readonly (Counter & Quota)[]
+/** A limit of a key, with what is left of it. */
+export type LimitStatus = readonly (Quota & { readonly counter: Counter })[]
 
 export type Metering = ReturnType<typeof createMetering>
 
@@ -47,32 +48,24 @@ const MAX_REMEMBERED = 10_000
 
 /** Counts the requests of keys that products ask about, and refuses those beyond a limit. */
 export function createMetering({ plans, counting, use, observer }: MeteringParts) {
-  // The same few plans and limits, again and again.
-  const remembered = new Map<string, readonly NamedLimit[]>()
-
-  function limitsOf({ plan, limit }: Pick<KeyCredential, 'plan' | 'limit'>): readonly NamedLimit[] {
-    const id = `${plan ?? ''} ${limit ?? ''}`
-    const known = remembered.get(id)
-    if (known !== undefined) return known
-    const ofKey = limit === undefined ? undefined : parseLimit(limit)
-    const limits = [
-      ...(plans === undefined ? [] : planOf(plans, plan).limits).map((one) => named('account', one)),
-      ...(ofKey === undefined ? [] : [named('key', ofKey)]),
-    ]
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-    remembered.set(id, limits)
-    return limits
-  }
+  // The limits of the keys that were used lately. A key with another limit, or a new plan of its owner, replaces its entry.
+  const remembered = new Map<number, KnownCounters>()
 
   function countersOf({ user, key }: Caller): readonly Counter[] {
-    if (key === undefined) return []
-    return limitsOf(key).map(({ owner, ...counter }) => ({ ...counter, subject: owner === 'account' ? `u${user.id}` : `k${key.seq}` }))
+    if (key === undefined) return NO_COUNTERS
+    const { seq, plan, limit } = key
+    const known = remembered.get(seq)
+    if (known !== undefined && known.plan === plan && known.limit === limit) return known.counters
+    const ofAccount =
+      plans === undefined ? [] : planOf(plans, plan).limits.map((one) => counterOf(nameOf('account', one), `u${user.id}`, one))
+    const own = limit === undefined ? undefined : parseLimit(limit)
+    const counters = own === undefined ? ofAccount : [...ofAccount, counterOf(nameOf('key', own), `k${seq}`, own)]
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    remembered.set(seq, { plan, limit, counters })
+    return counters
   }
 
-  function status(counters: readonly Counter[]): LimitStatus {
-    const quotas = counting.quotas(counters)
-    return counters.map((counter, index) => ({ ...counter, ...(quotas[index] ?? { remaining: 0, resetMs: undefined }) }))
-  }
+  const status = (counters: readonly Counter[]): LimitStatus => counters.map((counter) => ({ counter, ...counting.quota(counter) }))
 
   return {
     /** What is left of each limit of the caller. None for a session, and for a key without a limit. */
@@ -87,8 +80,8 @@ export function createMetering({ plans, counting, use, observer }: MeteringParts
       use.note(key, user.id, isAllowed ? 'allowed' : 'limited', cost)
       if (isAllowed) return
       const exceeded = status(counters).filter(({ remaining }) => remaining < cost)
-      observer.limited(exceeded.some(({ subject }) => subject.startsWith('u')) ? 'check:account' : 'check:key')
-      throw new TooManyRequests(retryAfterSeconds(exceeded), exceeded.map(({ name }) => name).join(', '))
+      observer.limited(exceeded.some(({ counter }) => counter.subject.startsWith('u')) ? 'check:account' : 'check:key')
+      throw new TooManyRequests(retryAfterSeconds(exceeded), exceeded.map(({ counter }) => counter.name).join(', '))
     },
     /** Undoes the count of a request that then failed. */
     undo(caller: Caller, cost: number): void {
@@ -100,11 +93,11 @@ export function createMetering({ plans, counting, use, observer }: MeteringParts
   }
 }
 
-function named(owner: 'account' | 'key', limit: Limit): NamedLimit {
-  return { owner, limit, name: `${owner}-${UNIT_NAMES[limit.unit]}` }
+function nameOf(owner: 'account' | 'key', { unit }: Limit): string {
+  return `${owner}-${UNIT_NAMES[unit]}`
 }
 
 /** The seconds until the last of the exceeded limits is available again. At least one: other processes may give back what they hold. */
 function retryAfterSeconds(exceeded: LimitStatus): number {
-  return Math.max(1, ...exceeded.map(({ resetMs, limit }) => Math.ceil((resetMs ?? limit.periodMs) / 1000)))
+  return Math.max(1, ...exceeded.map(({ resetMs, counter }) => Math.ceil((resetMs ?? counter.limit.periodMs) / 1000)))
 }

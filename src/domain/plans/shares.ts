@@ -30,6 +30,7 @@ export type Share = {
 // A process takes at most this part of what is left. At the end of a window each claim is for one request, so that nothing is left over.
 const PARTS = 64
 const MAX_SIZE = 65_536
+const GROWTH = 4
 // Processes that were refused ask again after this time: others give back what they do not use.
 const REFUSAL_MS = 1000
 /** Between two rounds, in which processes give back what they do not use. */
@@ -74,7 +75,7 @@ export function enter(share: Share, now: number): void {
 export function grant(share: Share, state: WindowState, amount: number): void {
   learn(share, state)
   share.held += amount
-  share.size = Math.min(Math.max(1, share.size * 2), MAX_SIZE)
+  share.size = Math.min(Math.max(1, share.size * GROWTH), MAX_SIZE)
 }
 
 /** Another process may have begun a window that this one does not know yet. */
@@ -117,7 +118,8 @@ export function endRound(share: Share): number {
   const { held, spent, periodMs } = share
   const isBusy = spent > 0
   share.idleRounds = isBusy ? 0 : share.idleRounds + 1
-  share.size = Math.max(firstSize(periodMs), spent)
+  // A key that pauses for a second or two is as busy as before.
+  share.size = Math.max(firstSize(periodMs), spent, Math.floor(share.size / GROWTH))
   share.spent = 0
   if (isBusy) return Math.max(0, held - spent)
   return share.idleRounds >= (periodMs >= LONG_PERIOD_MS ? LONG_IDLE_ROUNDS : 1) ? held : 0

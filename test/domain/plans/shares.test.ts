@@ -67,33 +67,50 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 20_000 }) }) },
 )
 
-test('whatever processes do, no more passes in a window than the limit, and what is left over is small', () => {
+/** Four processes, whose clocks differ by up to a second. */
+function createStage(count: number) {
+  const row = createRow()
+  const processes = Array.from({ length: 4 }, () => newShare('u1', MINUTE))
+  const skews = [0, 400, -600, 1000]
+  const passed = new Map<number, number>()
+  let now = 1_000_000
+
+  function endRoundOf(share: Share): void {
+    const amount = endRound(share)
+    share.held -= amount
+    const state = amount > 0 ? row.giveBack(share.endsAt, amount) : undefined
+    if (state !== undefined) share.used = state.used
+  }
+
+  return {
+    passed,
+    wait(ms: number): void {
+      now += ms
+    },
+    kill(by: number): void {
+      processes[by] = newShare('u1', MINUTE)
+    },
+    act(by: number, cost: number | undefined): void {
+      const share = processes[by] ?? assert.fail()
+      const at = now + (skews[by] ?? 0)
+      enter(share, at)
+      if (cost === undefined) endRoundOf(share)
+      else if (request(share, row, cost, count, at)) passed.set(share.endsAt, (passed.get(share.endsAt) ?? 0) + cost)
+      assert.ok(share.held >= 0 && remaining(share, { count }) >= 0 && remaining(share, { count }) <= count)
+    },
+  }
+}
+
+test('whatever processes do, no more passes in a window than the limit', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 500 }), fc.array(step, { minLength: 1, maxLength: 400 }), (count, steps) => {
-      const row = createRow()
-      const processes = Array.from({ length: 4 }, () => newShare('u1', MINUTE))
-      // The clocks of the processes differ by up to a second.
-      const skews = [0, 400, -600, 1000]
-      const passed = new Map<number, number>()
-      let now = 1_000_000
+      const stage = createStage(count)
       for (const one of steps) {
-        if (one.kind === 'wait') now += one.ms
-        if (one.kind === 'wait') continue
-        const share = processes[one.by] ?? assert.fail()
-        const at = now + (skews[one.by] ?? 0)
-        if (one.kind === 'kill') processes[one.by] = newShare('u1', MINUTE)
-        if (one.kind === 'round') {
-          enter(share, at)
-          const amount = endRound(share)
-          share.held -= amount
-          const state = amount > 0 ? row.giveBack(share.endsAt, amount) : undefined
-          if (state !== undefined) share.used = state.used
-        }
-        if (one.kind === 'request' && request(share, row, one.cost, count, at))
-          passed.set(share.endsAt, (passed.get(share.endsAt) ?? 0) + one.cost)
-        assert.ok(share.held >= 0 && remaining(share, { count }) >= 0 && remaining(share, { count }) <= count)
+        if (one.kind === 'wait') stage.wait(one.ms)
+        else if (one.kind === 'kill') stage.kill(one.by)
+        else stage.act(one.by, one.kind === 'request' ? one.cost : undefined)
       }
-      for (const [endsAt, sum] of passed) assert.ok(sum <= count, `${sum} of ${count} passed until ${endsAt}`)
+      for (const [endsAt, sum] of stage.passed) assert.ok(sum <= count, `${sum} of ${count} passed until ${endsAt}`)
     }),
     { numRuns: 500 },
   )

@@ -1,3 +1,4 @@
+import type { Counter } from '../../../domain/plans/counting.ts'
 import type { LimitStatus } from '../../../domain/plans/plans.service.ts'
 
 const NO_HEADERS = Object.freeze({})
@@ -9,10 +10,20 @@ const NO_HEADERS = Object.freeze({})
  */
 export function limitHeaders(status: LimitStatus): Readonly<Record<string, string>> {
   if (status.length === 0) return NO_HEADERS
-  const policies = status.map(({ name, limit }) => `"${name}";q=${limit.count};w=${limit.periodMs / 1000}`)
-  const left = status.map(({ name, remaining, resetMs }) => {
+  const left = status.map(({ counter: { name }, remaining, resetMs }) => {
     const seconds = resetMs === undefined ? '' : `;t=${Math.max(0, Math.ceil(resetMs / 1000))}`
     return `"${name}";r=${remaining}${seconds}`
   })
-  return { 'ratelimit-policy': policies.join(', '), ratelimit: left.join(', ') }
+  return { 'ratelimit-policy': status.map(({ counter }) => policyOf(counter)).join(', '), ratelimit: left.join(', ') }
+}
+
+const policies = new WeakMap<Counter, string>()
+
+/** The same for every request of a key. */
+function policyOf(counter: Counter): string {
+  const known = policies.get(counter)
+  if (known !== undefined) return known
+  const policy = `"${counter.name}";q=${counter.limit.count};w=${counter.limit.periodMs / 1000}`
+  policies.set(counter, policy)
+  return policy
 }

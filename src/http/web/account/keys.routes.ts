@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type KeyWithSecret, MAX_KEYS } from '../../../domain/keys/keys.service.ts'
 import { MAX_OVERLAP_SECONDS, NAME_MAX_LENGTH, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
+import { LIMIT_HINT, parseLimit } from '../../../domain/values/plans.ts'
 import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
+import type { DailyUse } from '../../../model/usage.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { nameField, Type } from '../../validation/schema.ts'
 import {
@@ -17,7 +19,8 @@ import {
   splitCard,
   tableCard,
 } from '../site/elements/cards.ts'
-import { actionForm, invalidField, selectField } from '../site/elements/fields.ts'
+import { useCard } from '../site/elements/charts.ts'
+import { actionForm, type Form, formOf, invalidField, selectField } from '../site/elements/fields.ts'
 import { ageOf, timeOf } from '../site/elements/format.ts'
 import { type ListPage, pageFrom, pageNumber, pagePlace, pagesFooter, pagingOf } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
@@ -59,6 +62,12 @@ const FIELDS = {
     hint: 'The last day on which the key works (UTC). Leave it empty for a key that does not expire.',
     isOptional: true,
   },
+  limit: {
+    schema: Type.Optional(Type.String({ maxLength: 12 })),
+    label: 'Limit',
+    hint: 'How often services accept the key, such as 10/m: a number per s, m, h or d. Leave it empty for a key without a limit of its own.',
+    isOptional: true,
+  },
 } as const
 
 /**
@@ -66,7 +75,7 @@ const FIELDS = {
  * without the old one, and one that reads exports: a working key needs the password that those actions need. A key that only identifies
  * its owner can do neither, but products trust the role of an admin.
  */
-export function accountKeysRoutes({ get, post, form }: PageRoutes, { site, cookies, apiKeys, keyScopes = [] }: PageParts): void {
+export function accountKeysRoutes({ get, post, form }: PageRoutes, { site, cookies, apiKeys, usage, keyScopes = [] }: PageParts): void {
   const scopeFields = Object.fromEntries(keyScopes.map((_, index) => [scopeName(index), { schema: ScopeValue }]))
   const isPowerful = (access: KeyAccess, { caller }: Actor) => access !== 'identify' || caller.user.role === 'admin'
   /** Whether the key that a form names can do what needs the password. */
@@ -98,12 +107,13 @@ ${problem}${field('name', { hasFocus: true })}
 ${selectField({ name: 'access', label: FIELDS.access.label, choices: ACCESS, chosen: values['access'] ?? NEW_ACCESS })}
 ${keyScopes.length === 0 ? undefined : scopesField(keyScopes, values)}
 ${field('expires_at')}
+${field('limit')}
 <div class="actions"><button class="primary">Create API key</button><a class="button" href="${site.root}/account/keys">Cancel</a></div>
 </form>`,
       }),
     async submit({ body, actor, request }, reply) {
-      const { name, access = NEW_ACCESS, expires_at } = body
-      const key = { name, access, scopes: chosenScopes(keyScopes, body), expiresAt: parseExpiry(expires_at) }
+      const { name, access = NEW_ACCESS, expires_at, limit } = body
+      const key = { name, access, scopes: chosenScopes(keyScopes, body), expiresAt: parseExpiry(expires_at), limit: limitOf(limit) }
       return showOnce(await apiKeys.create(actor, actor.caller.user.id, key), request, reply)
     },
   })
@@ -112,8 +122,7 @@ ${field('expires_at')}
     params: Key,
     query: Query,
     async handle({ params, query, actor, request }, reply) {
-      const key = await apiKeys.find(actor.caller.user.id, params.key_id)
-      return keyPage(site, key, { secret: cookies.takeSecret(request, reply, key.id), place: pagePlace(query) })
+      return showKey(actor, params.key_id, { secret: cookies.takeSecret(request, reply, params.key_id), place: pagePlace(query) })
     },
   })
 
@@ -128,6 +137,19 @@ ${field('expires_at')}
     },
   })
 
+  post('/keys/:key_id/limit', {
+    asksForPassword: { to: 'change the limit of this key', when: namesPowerful },
+    params: Key,
+    query: Query,
+    fields: { limit: FIELDS.limit },
+    retry: (form, { caller, origin, params }) =>
+      showKey({ caller, origin }, String((params as { key_id: unknown }).key_id), { secret: undefined, place: '', limitForm: form }),
+    async handle({ actor, params, query, body }) {
+      await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { limit: limitOf(body.limit) ?? null })
+      return { to: `/account/keys/${params.key_id}${pagePlace(query)}`, notice: 'limit-saved' }
+    },
+  })
+
   post('/keys/:key_id/disable', { asksForPassword: false, params: Key, query: Query, handle: (input) => edit(input, { isActive: false }) })
 
   post('/keys/:key_id/enable', {
@@ -136,6 +158,11 @@ ${field('expires_at')}
     query: Query,
     handle: (input) => edit(input, { isActive: true }),
   })
+
+  async function showKey({ caller }: Actor, keyId: string, shown: Omit<ShownKey, 'use'>): Promise<Page> {
+    const key = await apiKeys.find(caller.user.id, keyId)
+    return keyPage(site, key, { ...shown, use: await usage.ofKey(caller.user.id, keyId, USE_DAYS) })
+  }
 
   async function edit({ actor, params, query }: KeyRequest, { isActive }: { readonly isActive: boolean }): Promise<Redirect> {
     await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { isActive })
@@ -182,6 +209,13 @@ function scopesField(keyScopes: readonly string[], values: Readonly<Record<strin
 ${boxes}<p class="hint" id="scopes-hint">What the key may do for you in the services that check it.</p></fieldset>`
 }
 
+/** A field that is empty, or has a limit such as `10/m`. */
+function limitOf(text = ''): string | undefined {
+  const limit = text.trim()
+  if (limit !== '' && parseLimit(limit) === undefined) throw invalidField('limit', `This should be ${LIMIT_HINT}`)
+  return limit === '' ? undefined : limit
+}
+
 /** A date field is empty or `2026-01-31`. The key works through that day (UTC). */
 function parseExpiry(text = ''): number | undefined {
   if (text === '') return undefined
@@ -211,11 +245,23 @@ function keysPage({ root, now }: Site, list: ListPage<ApiKey>): Page {
   return { title: 'API keys', content, actions: list.items.length > 0 ? create : undefined }
 }
 
+const USE_DAYS = 30
+
+type ShownKey = {
+  readonly secret: string | undefined
+  readonly place: string
+  readonly use: readonly DailyUse[]
+  /** The form of the limit that was refused. */
+  readonly limitForm?: Form<'limit'>
+}
+
 /** The secret is known only on the visit that follows its creation. The page leads back to a place in the list. */
-function keyPage(site: Site, key: ApiKey, { secret, place }: { readonly secret: string | undefined; readonly place: string }): Page {
+function keyPage(site: Site, key: ApiKey, { secret, place, use, limitForm }: ShownKey): Page {
   const base = `${site.root}/account/keys/${key.id}`
   const content = html`${secret === undefined ? undefined : secretCard(secret)}
 ${factsCard(key, site.now())}
+${useCard(use, 'this key')}
+${limitCard(base, place, key, limitForm)}
 ${rotateCard(base, place)}
 ${deletionCard({
   title: 'Delete this key',
@@ -240,16 +286,30 @@ function secretCard(secret: string): Html {
 }
 
 function factsCard(key: ApiKey, now: number): Html {
-  const { access, scopes, createdAt, expiresAt, lastUsedAt, retiringUntil } = key
+  const { access, scopes, createdAt, expiresAt, limit, lastUsedAt, retiringUntil } = key
   return html`<section class="card" aria-label="Key"><dl class="strip">
 ${fact('Begins with', keyPrefix(key))}
 ${fact('Access', html`${access}`)}
 ${fact('Scopes', scopes.length === 0 ? html`<span class="quiet">none</span>` : html`<span class="mono">${scopes.join(' ')}</span>`)}
 ${fact('Created', timeOf(createdAt))}
 ${fact('Expires', expiresAt === undefined ? NEVER : timeOf(expiresAt))}
+${fact('Limit', limit === undefined ? html`<span class="quiet">none</span>` : limit)}
 ${fact('Last used', lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now))}
 ${retiringUntil === undefined ? undefined : fact('Former secret', html`works until ${timeOf(retiringUntil)}`)}
 </dl></section>`
+}
+
+function limitCard(base: string, place: string, { limit }: ApiKey, retried?: Form<'limit'>): Html {
+  const { problem, field } = retried ?? formOf({ limit: FIELDS.limit })
+  return splitCard({
+    id: 'limits',
+    title: 'Limit',
+    text: 'A limit protects you from a program that runs wild. The limits of your plan apply too.',
+    content: html`<form class="form" method="post" action="${base}/limit${place}">
+${problem}${field('limit', { value: limit ?? '' })}
+<div class="actions"><button>Save limit</button></div>
+</form>`,
+  })
 }
 
 function rotateCard(base: string, place: string): Html {

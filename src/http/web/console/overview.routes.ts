@@ -1,6 +1,8 @@
 import type { CountedUsers } from '../../../domain/users/user-directory.service.ts'
+import type { BusyKey } from '../../../model/usage.ts'
 import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
+import { within } from '../../../shared/within.ts'
 import { badge, emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
 import { barChart } from '../site/elements/charts.ts'
 import { ageOf, numberOf } from '../site/elements/format.ts'
@@ -10,17 +12,27 @@ import { STATUSES } from './users.routes.ts'
 
 const TILES: readonly (readonly [UserStatus | 'all', string])[] = [['all', 'Users'], ...STATUSES]
 const OLD_MS = 60_000
+const BUSIEST_DAYS = 7
+const BUSIEST_SHOWN = 5
+const BUSIEST_DEADLINE_MS = 1000
 
 /** The first page of the console: how many, what grows, what needs attention. */
-export function consoleOverviewRoutes({ get }: PageRoutes, { site, userDirectory, mailAdministration, examine }: PageParts): void {
+export function consoleOverviewRoutes({ get }: PageRoutes, { site, userDirectory, mailAdministration, usage, examine }: PageParts): void {
   get('/', {
     async handle() {
-      const [counted, mails, checks] = await Promise.all([userDirectory.counts(), mailAdministration.counts(), examine()])
+      const [counted, mails, busiest, checks] = await Promise.all([
+        userDirectory.counts(),
+        mailAdministration.counts(),
+        // A million keys take a while to count: the rest of the page does not depend on them.
+        within(BUSIEST_DEADLINE_MS, usage.busiest(BUSIEST_DAYS, BUSIEST_SHOWN), undefined).catch(() => undefined),
+        examine(),
+      ])
       const content = html`${userCounts(site, counted)}
 <div class="columns">
 ${growth(counted)}
 ${mailCard(site, mails)}
 </div>
+${busiestCard(site, busiest)}
 ${checksCard(checks, site.now())}`
       return { title: 'Overview', content }
     },
@@ -55,6 +67,22 @@ function mailCard({ root }: Site, { pending, failed }: { readonly pending: numbe
 ${state}
 <dl class="facts"><dt>Waiting</dt><dd>${numberOf(pending)}</dd><dt>Failed</dt><dd>${numberOf(failed)}</dd></dl>
 <p><a href="${root}/console/mail">Open the outbox</a></p></section>`
+}
+
+/** The keys that services have checked most often. Nothing where no key was checked. */
+function busiestCard({ root }: Site, keys: readonly BusyKey[] | undefined): Html | undefined {
+  if (keys === undefined || keys.length === 0) return undefined
+  return tableCard({
+    title: 'API keys used most',
+    heads: ['Key', 'Allowed', 'Limited'],
+    rows: keys.map(({ name, ownerId, ownerEmail, allowed, limited }) => [
+      mainCell(name, ownerEmail, `${root}/console/users/${ownerId}`),
+      numberOf(allowed),
+      numberOf(limited),
+    ]),
+    header: html`<span class="quiet">in ${BUSIEST_DAYS} days</span>`,
+    empty: html``,
+  })
 }
 
 const VERDICTS = { ok: badge('good', 'OK'), warning: badge('warn', 'Warning'), error: badge('bad', 'Error') }

@@ -1,10 +1,12 @@
 import { MAX_KEYS } from '../../../domain/keys/keys.service.ts'
 import { MAX_LISTED_SESSIONS } from '../../../domain/sessions/sessions.service.ts'
+import type { Plan } from '../../../domain/values/plans.ts'
 import type { ApiKey } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
 import type { StoredEvent } from '../../../model/event.ts'
 import type { Factors } from '../../../model/factor.ts'
 import type { ListedSession } from '../../../model/session.ts'
+import type { DailyUse } from '../../../model/usage.ts'
 import type { ListedUser, User } from '../../../model/user.ts'
 import type { UserData } from '../../../model/user-data.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -25,6 +27,7 @@ import {
   splitCard,
   tableCard,
 } from '../site/elements/cards.ts'
+import { useCard } from '../site/elements/charts.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, timeOf } from '../site/elements/format.ts'
 import {
@@ -44,6 +47,7 @@ import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { eventsCard } from './audit.routes.ts'
 import { DATA_FIELDS, type DataForm, dataCard } from './user-data.ts'
+import { PLAN_FIELDS, planCard } from './user-plan.ts'
 import { badgesOf } from './users.routes.ts'
 
 const UserPath = { user_id: Type.Integer() }
@@ -53,6 +57,7 @@ const KEYS = pagingOf({ size: 10, maxItems: MAX_KEYS })
 /** The pages of the two lists that are shown. */
 const Query = { sessions: pageNumber(SESSIONS), keys: pageNumber(KEYS) }
 const MAX_EVENTS_SHOWN = 10
+const USE_DAYS = 30
 
 type Question = PasswordQuestion<{ readonly params: { readonly user_id: number } }>
 type Action = {
@@ -63,19 +68,22 @@ type Action = {
 
 /** One account, and everything that an admin may do with it. */
 export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): void {
-  const { site, userDirectory, userAdministration, productData, sessions, apiKeys, audit, secondFactor } = parts
+  const { site, userDirectory, userAdministration, productData, sessions, apiKeys, audit, secondFactor, plans, usage } = parts
 
   async function show(actor: Actor, userId: number, shown: Shown, dataForm?: DataForm): Promise<Page> {
     const user = await userDirectory.find(userId)
-    const [live, keys, data, events, factors] = await Promise.all([
+    const [live, keys, data, events, factors, plan, use] = await Promise.all([
       sessions.list(user.id),
       apiKeys.list(actor, user.id).then((all) => pageFrom(all, shown.keys, KEYS)),
       productData.find(user.id),
       audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
       secondFactor.status(user.id),
+      plans?.find(user.id),
+      usage.ofUser(user.id, USE_DAYS),
     ])
+    const used = { plan: plan && { plan, names: plans?.names ?? [] }, use }
     const listed = { sessions: pageOf(live, shown.sessions, SESSIONS), keys, events: events.items }
-    return userPage(site, actor.caller, { user, factors, ...listed, data, dataForm })
+    return userPage(site, actor.caller, { user, factors, ...listed, ...used, data, dataForm })
   }
 
   get('/users/:user_id', {
@@ -83,6 +91,17 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
     query: Query,
     handle: ({ params, query, actor }) => show(actor, params.user_id, query),
   })
+
+  if (plans !== undefined)
+    post('/users/:user_id/plan', {
+      asksForPassword: false,
+      params: UserPath,
+      fields: PLAN_FIELDS,
+      async handle({ params, body, actor }) {
+        await plans.set(actor, params.user_id, body.plan)
+        return { to: `/console/users/${params.user_id}`, notice: 'plan-changed' }
+      },
+    })
 
   post('/users/:user_id/data', {
     asksForPassword: false,
@@ -171,6 +190,9 @@ type UserDetails = {
   readonly factors: Factors
   readonly sessions: ListPage<ListedSession>
   readonly keys: ListPage<ApiKey>
+  /** Undefined without PLANS. */
+  readonly plan: { readonly plan: Plan; readonly names: readonly string[] } | undefined
+  readonly use: readonly DailyUse[]
   readonly data: UserData
   /** The form of the data that was refused. */
   readonly dataForm: DataForm | undefined
@@ -181,7 +203,8 @@ type UserDetails = {
 /** The admin who looks at the page, and their session. */
 type Viewer = { readonly user: User; readonly sessionId: string | undefined }
 
-function userPage(site: Site, viewer: Viewer, { user, factors, sessions, keys, data, dataForm, events }: UserDetails): Page {
+function userPage(site: Site, viewer: Viewer, details: UserDetails): Page {
+  const { user, factors, sessions, keys, plan, use, data, dataForm, events } = details
   const base = `${site.root}/console/users/${user.id}`
   const shown = { sessions: sessions.page, keys: keys.page }
   const list = { base, place: queryText({ sessions: laterPage(sessions.page), keys: laterPage(keys.page) }), now: site.now() }
@@ -193,6 +216,8 @@ function userPage(site: Site, viewer: Viewer, { user, factors, sessions, keys, d
   const content = html`${profile(user, factors, site.now())}
 ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sessions })}
 ${keysCard(keys.items, { ...list, footer: footers.keys })}
+${useCard(use, 'the API keys of this user')}
+${plan && planCard(`${base}/plan`, plan.plan, plan.names)}
 ${dataCard(`${base}/data`, data, dataForm)}
 ${eventsCard(site.root, events, { footer: stepsFooter({ on: allEvents }) })}
 ${factors.totp || factors.passkeys > 0 ? resetCard(base, user.email) : undefined}

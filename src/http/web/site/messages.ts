@@ -49,6 +49,8 @@ export const NOTICES = {
   'user-unbanned': 'The ban has been lifted.',
   'user-promoted': 'The user is now an admin.',
   'user-deleted': 'The account has been deleted, with its sessions and API keys.',
+  'plan-changed': 'The account has a new plan.',
+  'limit-saved': 'The limit of the API key has been saved.',
   'data-saved': 'The data of the account has been saved.',
   'reset-sent': 'An email to reset the password is on its way.',
   'session-revoked': 'The session has ended.',

@@ -6,6 +6,8 @@ import type { LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
 import type { ActivityLog } from '../../../domain/operations/activity.ts'
+import type { AccountPlans } from '../../../domain/plans/plans.service.ts'
+import type { Usage } from '../../../domain/plans/usage.service.ts'
 import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import type { EmailSignIn } from '../../../domain/sign-in/email-sign-in.service.ts'
 import type { FirstAdmin } from '../../../domain/sign-in/first-admin.service.ts'
@@ -46,11 +48,14 @@ export type PageServices = {
   /** Undefined where browsers accept none for the address of the service. */
   readonly passkeys: Passkeys | undefined
   readonly passwordReset: PasswordReset
+  /** Undefined without PLANS. */
+  readonly plans: AccountPlans | undefined
   readonly productData: ProductData
   readonly registration: Registration
   readonly secondFactor: SecondFactor
   readonly selfDeletion: SelfDeletion
   readonly sessions: Sessions
+  readonly usage: Usage
   readonly userAdministration: UserAdministration
   readonly userDirectory: UserDirectory
   readonly users: Users

@@ -1,3 +1,4 @@
+import { type DailyUse, startOfDay } from '../../../../model/usage.ts'
 import { type Html, html } from '../../../../shared/html.ts'
 import { dateText, momentText, numberOf } from './format.ts'
 
@@ -61,4 +62,41 @@ function barsOf(values: readonly number[], top: number): string {
       return height === '0.0' ? '' : `M${place} ${TIME_HEIGHT}v-${height}h${BAR_WIDTH}v${height}z`
     })
     .join('')
+}
+
+const USE_HEIGHT = 120
+
+/** What keys have used on each day: a bar for what passed, and on top of it what a limit refused. The same numbers are in a table. */
+export function useChart({ id, days }: { readonly id: string; readonly days: readonly DailyUse[] }): Html {
+  const highest = Math.max(1, ...days.map(({ allowed, limited }) => allowed + limited))
+  const step = WIDTH / Math.max(1, days.length)
+  const shapes = days.map(({ day, allowed, limited }, place) => {
+    const [whole, part] = [((allowed + limited) / highest) * USE_HEIGHT, (limited / highest) * USE_HEIGHT]
+    const [x, width] = [(place * step).toFixed(1), (step * (1 - GAP)).toFixed(1)]
+    const bar = (kind: string, top: number, height: number) =>
+      height === 0
+        ? html``
+        : html`<rect${kind === '' ? '' : html` class="${kind}"`} x="${x}" y="${top.toFixed(1)}" width="${width}" height="${height.toFixed(1)}"/>`
+    const bars = [bar('', USE_HEIGHT - whole + part, whole - part), bar('bad', USE_HEIGHT - whole, part)]
+    return html`<g><title>${dateText(startOfDay(day))}: ${numberOf(allowed)} allowed, ${numberOf(limited)} limited</title>${bars}</g>`
+  })
+  const [first, last] = [days[0]?.day ?? 0, days.at(-1)?.day ?? 0]
+  const label = `Use on each of the last ${days.length} days`
+  return html`<figure class="chart" id="${id}"><svg viewBox="0 0 ${WIDTH} ${USE_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${shapes}</svg>
+<figcaption><span>${dateText(startOfDay(first))}</span><span>highest: ${numberOf(Math.max(0, ...days.map(({ allowed, limited }) => allowed + limited)))}</span><span>${dateText(startOfDay(last))}</span></figcaption></figure>
+<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr><th scope="col">Day (UTC)</th><th scope="col">Allowed</th><th scope="col">Limited</th></tr></thead><tbody>
+${days.toReversed().map(({ day, allowed, limited }) => html`<tr><td>${dateText(startOfDay(day))}</td><td>${numberOf(allowed)}</td><td>${numberOf(limited)}</td></tr>`)}
+</tbody></table></div></details>`
+}
+
+/** A card with the use of a key, or of all keys of an account. */
+export function useCard(days: readonly DailyUse[], whose: string): Html {
+  const [allowed, limited] = [days.reduce((sum, day) => sum + day.allowed, 0), days.reduce((sum, day) => sum + day.limited, 0)]
+  const content =
+    allowed + limited === 0
+      ? html`<p class="quiet">No service has checked ${whose} in the last ${days.length} days.</p>`
+      : useChart({ id: 'use-chart', days })
+  return html`<section class="card wide" aria-labelledby="use"><header><h2 id="use">Use</h2><span class="quiet">${numberOf(allowed)} allowed, ${numberOf(limited)} limited in ${days.length} days</span></header>
+${content}
+</section>`
 }
