@@ -48,11 +48,12 @@ class Identity:
 
 
 class LatchkeyError(Exception):
-    """A request must be refused with this status: 401, 403, or 503 if Latchkey cannot be asked."""
+    """A request must be refused with this status: 401, 403, 429 beyond a limit, or 503 if Latchkey cannot be asked."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    def __init__(self, status: int, code: str, message: str, retry_after: str | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after = retry_after
         self.code = code
         self.message = message
 
@@ -62,8 +63,8 @@ class LatchkeyError(Exception):
         headers = {"X-Error-Code": self.code}
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer" if self.code == "not_authenticated" else 'Bearer error="invalid_token"'
-        if self.status == 503:
-            headers["Retry-After"] = "2"
+        if self.status in (429, 503):
+            headers["Retry-After"] = self.retry_after or "2"
         return headers
 
 
@@ -151,10 +152,10 @@ def _identity(status: int, body: bytes, data: bool) -> Identity:
 
 def _refusal(error: urllib.error.HTTPError) -> LatchkeyError:
     code = error.headers.get("X-Error-Code")
-    if error.code not in (401, 403) or code is None:
+    if error.code not in (401, 403, 429) or code is None:
         return _error("unavailable")
     try:
         detail = json.loads(error.read(_MAX_RESPONSE_BYTES))["detail"]
     except (OSError, http.client.HTTPException, ValueError, TypeError, KeyError):
         return _error("unavailable")
-    return LatchkeyError(error.code, code, str(detail))
+    return LatchkeyError(error.code, code, str(detail), error.headers.get("Retry-After"))

@@ -181,3 +181,13 @@ test('the data of the product comes with the identity on request, also through a
   const offline = createOfflineVerifier({ url: service.url, audience: 'reports' })
   assert.equal(await refusalOf(offline, mia.headers, { data: true }), '503 unavailable')
 })
+
+test('429: a key beyond its limit is refused with the time to wait, and a request may cost more', async (t) => {
+  const { service, mia, verifier } = await start(t)
+  const { headers } = await keyHolder(service, mia, { limit: '3/m' })
+  await verifier.verify(headers, { cost: 2 })
+  await verifier.verify(headers)
+  const error = await verifier.verify(headers).catch((thrown: unknown) => thrown)
+  assert.ok(error instanceof LatchkeyError)
+  assert.deepEqual([error.status, error.code, error.retryAfterSeconds], [429, 'too_many_requests', 60])
+})

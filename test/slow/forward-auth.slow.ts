@@ -34,8 +34,8 @@ async function startProduct(t: TestContext): Promise<{ port: number; received: R
 
 type Stage = { readonly service: TestApp; readonly port: number; readonly received: Received[] }
 
-async function stage(t: TestContext, start: StartProxy): Promise<Stage> {
-  const service = await startApp(t)
+async function stage(t: TestContext, start: StartProxy, env: Record<string, string> = {}): Promise<Stage> {
+  const service = await startApp(t, { env })
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const product = await startProduct(t)
   const port = await start(t, { check: boundPort(service.app.server), product: product.port })
@@ -116,6 +116,27 @@ for (const [name, start] of Object.entries(PROXIES)) {
     assert.equal(received.length, before)
     const many = Array.from({ length: 50 }, (_, index) => `${index}`.padEnd(100, 'x'))
     assert.equal(await status('/', await keyHolder(service, boss, { scopes: many })), 200, 'as many scopes as a key can have')
+  })
+
+  test(`${name}: a key beyond its limit gets 429 with Retry-After, and each request counts once`, async (t) => {
+    const { service, port, received } = await stage(t, start, { PLANS: 'free=4/m' })
+    const holder = await keyHolder(service, await member(service), { scopes: ['reports:read'] })
+    for (const path of ['/', '/reports/', '/reports/x', '/a']) {
+      const { status, headers } = await request(port, path, lines(holder.headers))
+      // nginx adds the limits to the response of the product; Caddy passes it on as it is.
+      assert.deepEqual([status, headers['ratelimit'] === undefined], [200, name === 'Caddy'])
+    }
+    received.splice(0)
+    for (const path of ['/', '/reports/']) {
+      const { status, headers, body } = await request(port, path, lines(holder.headers))
+      assert.deepEqual([status, headers['retry-after'], JSON.parse(body)], [429, '60', { detail: 'Too many requests' }])
+      assert.equal(headers['ratelimit'], '"account-minute";r=0;t=60')
+      assert.equal(headers['ratelimit-policy'], '"account-minute";q=4;w=60')
+    }
+    assert.equal((await request(port, '/admin/', lines(holder.headers))).status, 403, 'another refusal stays what it is')
+    assert.deepEqual(received, [])
+    service.clock.advance({ minutes: 1 })
+    assert.equal((await request(port, '/', lines(holder.headers))).status, 200)
   })
 
   test(`${name}: a client cannot have identity headers removed on the way to the product`, async (t) => {

@@ -16,6 +16,7 @@ export type ErrorDetails = {
   readonly message: string
   readonly requestId?: string | undefined
   readonly issues?: readonly ValidationIssue[] | undefined
+  readonly retryAfterSeconds?: number | undefined
   readonly cause?: unknown
 }
 
@@ -29,14 +30,17 @@ export class LatchkeyError extends Error {
   readonly requestId: string | undefined
   /** With status 422: what is wrong with which field, by its name in the HTTP API. */
   declare readonly issues?: readonly ValidationIssue[]
+  /** With status 429 and 503: when to try again. */
+  declare readonly retryAfterSeconds?: number
 
-  constructor({ code, status, message, requestId, issues, cause }: ErrorDetails) {
+  constructor({ code, status, message, requestId, issues, retryAfterSeconds, cause }: ErrorDetails) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'LatchkeyError'
     this.code = code
     this.status = status
     this.requestId = requestId
     if (issues !== undefined) this.issues = issues
+    if (retryAfterSeconds !== undefined) this.retryAfterSeconds = retryAfterSeconds
   }
 }
 

@@ -36,7 +36,9 @@ async function errorOf(response: Response, signal?: AbortSignal | null): Promise
   const issues = typeof detail === 'string' ? undefined : detail
   const message = typeof detail === 'string' ? detail : detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')
   // The service may be newer than this package, and know more codes.
-  return new LatchkeyError({ code: code as ErrorCode, status, message, requestId: requestIdOf(response), issues })
+  const retryAfter = headers.get('retry-after')
+  const retryAfterSeconds = retryAfter === null ? undefined : Number(retryAfter)
+  return new LatchkeyError({ code: code as ErrorCode, status, message, requestId: requestIdOf(response), issues, retryAfterSeconds })
 }
 
 /** The body as JSON; undefined if it is something else. */

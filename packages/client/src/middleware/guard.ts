@@ -9,7 +9,7 @@ export type RequestIdentity = OfflineIdentity & Partial<Identity>
 export type GuardOptions = Requirement & (VerifierOptions | { readonly verifier: Verifier<OfflineIdentity> })
 
 export type Refusal = {
-  readonly status: 401 | 403 | 503
+  readonly status: 401 | 403 | 429 | 503
   readonly headers: Readonly<Record<string, string>>
   readonly body: { readonly detail: string }
 }
@@ -18,11 +18,11 @@ export type Refusal = {
 export type Guard = (headers: HeaderSource) => Promise<{ readonly identity: RequestIdentity } | { readonly refusal: Refusal }>
 
 export function createGuard(options: GuardOptions): Guard {
-  const { role, scope, secondFactor, data } = options
+  const { role, scope, secondFactor, data, cost } = options
   const verifier = 'verifier' in options ? options.verifier : createVerifier(options)
   return async (headers) => {
     try {
-      return { identity: await verifier.verify(headers, { role, scope, secondFactor, data }) }
+      return { identity: await verifier.verify(headers, { role, scope, secondFactor, data, cost }) }
     } catch (error) {
       if (error instanceof LatchkeyError) return { refusal: refusalOf(error) }
       throw error
@@ -30,7 +30,7 @@ export function createGuard(options: GuardOptions): Guard {
   }
 }
 
-function refusalOf({ code, status, message }: LatchkeyError): Refusal {
+function refusalOf({ code, status, message, retryAfterSeconds }: LatchkeyError): Refusal {
   const headers = { 'x-error-code': code }
   const body = { detail: message }
   if (status === 403) return { status, headers, body }
@@ -38,5 +38,6 @@ function refusalOf({ code, status, message }: LatchkeyError): Refusal {
     const challenge = code === 'not_authenticated' ? 'Bearer' : 'Bearer error="invalid_token"'
     return { status, headers: { ...headers, 'www-authenticate': challenge }, body }
   }
+  if (status === 429) return { status, headers: { ...headers, 'retry-after': String(retryAfterSeconds ?? 1) }, body }
   return { status: 503, headers: { ...headers, 'retry-after': '2' }, body }
 }

@@ -18,6 +18,8 @@ export type Requirement = {
   readonly secondFactor?: boolean | undefined
   /** Whether the identity has `data`: what the product keeps about the account. An offline verifier has none. */
   readonly data?: boolean | undefined
+  /** What the request of an API key counts for in its limits and its use; 1 by default. A verifier that caches, or works offline, does not count. */
+  readonly cost?: number | undefined
 }
 
 /** The headers of a request: of the Fetch API, or of Node.js. */
@@ -27,8 +29,8 @@ export type HeaderSource =
 
 export type Verifier<Verified = Identity> = {
   /**
-   * Who sent a request with these headers. Throws a LatchkeyError with the status to refuse the request with: 401, 403, or 503 if it
-   * cannot be found out.
+   * Who sent a request with these headers. Throws a LatchkeyError with the status to refuse the request with: 401, 403, 429 if the API
+   * key is beyond a limit (see `retryAfterSeconds`), or 503 if it cannot be found out.
    */
   verify(headers: HeaderSource, requirement?: Requirement, options?: CallOptions): Promise<Verified>
 }

@@ -37,7 +37,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return toCamel(body as Schemas['Identity'])
     } catch (error) {
       signal?.throwIfAborted()
-      if (error instanceof LatchkeyError && (error.status === 401 || error.status === 403)) throw error
+      if (error instanceof LatchkeyError && [401, 403, 429].includes(error.status)) throw error
       // Whatever else happened, nobody has said that the caller may pass.
       throw refusal('unavailable', error)
     }
@@ -77,13 +77,14 @@ function credentialsOf(headers: HeaderSource): Headers {
   return credentials
 }
 
-function queryOf({ role, scope, secondFactor, data }: Requirement): string {
+function queryOf({ role, scope, secondFactor, data, cost }: Requirement): string {
   const scopes = scopeText(scope)
   const query = new URLSearchParams({
     ...(role !== undefined && { role }),
     ...(scopes !== undefined && { scope: scopes }),
     ...(secondFactor && { second_factor: 'true' }),
     ...(data && { data: 'true' }),
+    ...(cost !== undefined && { cost: String(cost) }),
   })
   return query.size > 0 ? `?${query}` : ''
 }
