@@ -315,6 +315,7 @@ test('an empty environment results in the defaults', () => {
     trustProxy: false,
     rateLimits: {},
     passwordBlocklist: undefined,
+    plans: undefined,
     confirmEmailChanges: false,
     emailSignIn: false,
     selfDeletion: false,
