@@ -54,6 +54,7 @@ test('docs/settings.md lists every setting with its default, and no other', () =
     KEY_SCOPES: config.keyScopes?.[0],
     PASSKEY_ORIGINS: config.relyingParty?.origins[1],
     PASSWORD_BLOCKLIST: config.passwordBlocklist,
+    PLANS: config.plans,
     RETURN_ORIGINS: config.returnOrigins?.[0],
     SECRET_KEY_FALLBACKS: config.secretKeyFallbacks[0],
     SMTP_URL: config.smtpUrl,
