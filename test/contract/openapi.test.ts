@@ -207,7 +207,7 @@ test('422: the response to an empty JSON object is the documented example, on ev
     assert.deepEqual(response.json(), responses['422']?.content?.['application/json']?.examples?.['missing']?.value)
     tried++
   }
-  assert.equal(tried, 26)
+  assert.equal(tried, 27)
 })
 
 test('201: the documented example of a registration is accepted', async (t) => {
