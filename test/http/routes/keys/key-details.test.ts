@@ -41,6 +41,7 @@ test('200: every route that returns a key view adds the details when they are re
     access: 'read',
     expires_at: expiresAt,
     last_used_at: null,
+    limit: null,
     retiring_until: null,
   }
   const view = { id: key.id, name: 'ci', created_at: iso(clock.now()), is_active: true, scopes: ['a'] }
