@@ -9,7 +9,7 @@ test('key create shows a key once, key list never, and key revoke deletes it', a
   const db = await threeAccounts(line)
   const args = ['key', 'create', 'bob@example.com', '--name', ' ci ', '--scope', 'read', '--scope', 'write', '--json']
   const { key, ...view } = json(await line.run(args)) as { key: string; id: string; created_at: string }
-  const details = { prefix: key.slice(0, 9), access: 'full', expires_at: null, last_used_at: null, retiring_until: null }
+  const details = { prefix: key.slice(0, 9), access: 'full', expires_at: null, last_used_at: null, limit: null, retiring_until: null }
   const specified = { id: '', name: 'ci', created_at: '', is_active: true, scopes: ['read', 'write'] }
   assert.deepEqual({ ...view, id: '', created_at: '' }, { ...specified, ...details })
   const { authentication } = servicesOn(db)
