@@ -69,6 +69,7 @@ test('keys: create, list, get, update, rotate and delete', async (t) => {
     access: 'read',
     expiresAt: expiresAt.toISOString(),
     lastUsedAt: null,
+    limit: null,
     retiringUntil: null,
   })
   assert.deepEqual(await client.keys.list(), [view])
