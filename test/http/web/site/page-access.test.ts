@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { operationsOf, readApiDocument } from '../../../support/http/openapi.ts'
 import { SAME_ORIGIN, signIn, submit, visit } from '../../../support/http/pages.ts'
-import { routesDuring } from '../../../support/http/routes.ts'
+import { EVERY_ROUTE, routesDuring } from '../../../support/http/routes.ts'
 
 /** The pages that need no session. */
 const PUBLIC = /(?:^GET \/account\/sign-out|\/(?:sign-in(?:\/.*)?|email-sign-in|invitation|register|forgot-password|resend-verification))$/
@@ -76,7 +76,7 @@ test('303 or 401: neither a token nor an API key opens a page, in a header or in
 })
 
 test('401: the cookie opens no route of the API', async (t) => {
-  const service = await startWithPages(t)
+  const service = await startWithPages(t, EVERY_ROUTE)
   const boss = await admin(service)
   const cookie = await signIn(service.app, boss)
   const value = cookie.slice(cookie.indexOf('=') + 1)
