@@ -10,6 +10,7 @@ import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { type ContractContext, type DatabaseKind, test } from '../support/databases/databases.ts'
 import { type ApiDocument, type ListedOperation, operationsOf } from '../support/http/openapi.ts'
 import { injectPatiently } from '../support/http/patience.ts'
+import { EVERY_ROUTE } from '../support/http/routes.ts'
 import { EVERYTHING_ON, fromAnywhere } from '../support/processes/all-settings.ts'
 import { scaled } from '../support/processes/scale.ts'
 import { WEBHOOK_SECRET } from '../support/servers/webhook-receiver.ts'
@@ -279,7 +280,7 @@ test(`${REQUESTS} requests generated from /openapi.json: no 5xx, no malformed er
 
 /** Sends one half of the requests to a service with these settings. */
 async function fuzz(t: ContractContext, env: Readonly<Record<string, string>>) {
-  const testApp = await startApp(t, { env: { METRICS_ENABLED: 'true', ...env } })
+  const testApp = await startApp(t, { env: { METRICS_ENABLED: 'true', PLANS: EVERY_ROUTE.PLANS, ...env } })
   const document = (await testApp.app.inject('/openapi.json')).json<ApiDocument>()
   const operations = operationsOf(document)
   for (const path of NEW_PATHS)
