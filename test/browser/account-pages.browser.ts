@@ -39,7 +39,7 @@ async function mailTo(service: ServiceProcess, email: string): Promise<{ links: 
 for (const javaScriptEnabled of [true, false]) {
   test(`an account from registration to deletion, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
     const browser = await openBrowser(t)
-    const service = await startProcess(t, { SELF_DELETION: 'true' })
+    const service = await startProcess(t, { SELF_DELETION: 'true', KEY_SCOPES: 'reports:read,reports:write' })
     const { page, problems } = await openPage(browser, service.url, {
       javaScriptEnabled,
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -74,7 +74,7 @@ for (const javaScriptEnabled of [true, false]) {
     await heading('Create an API key')
     await shoot('key-new')
     await fill('Name', 'Nightly export')
-    await fill('Scopes', 'reports:read reports:write')
+    for (const scope of ['reports:read', 'reports:write']) await page.getByLabel(scope, { exact: true }).check()
     await press('Create API key')
     await heading('Nightly export')
     const key = page.getByLabel('API key', { exact: true })
