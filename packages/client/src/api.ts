@@ -42,7 +42,7 @@ export interface components {
        * @description When the key was last used, to the minute. Null if it never was.
        */
       last_used_at?: string | null;
-      /** @description How often services accept the key. Null for a key without a limit of its own. */
+      /** @description How often services accept the key. Null if only the plan limits it. */
       limit?: string | null;
       /**
        * Format: date-time
@@ -107,7 +107,7 @@ export interface components {
        * @description When the key was last used, to the minute. Null if it never was.
        */
       last_used_at?: string | null;
-      /** @description How often services accept the key. Null for a key without a limit of its own. */
+      /** @description How often services accept the key. Null if only the plan limits it. */
       limit?: string | null;
       /**
        * Format: date-time

@@ -25,7 +25,7 @@ const NOTICES: Partial<Record<EventKind, NoticeKind>> = {
   'passkey.removed': 'passkey_removed',
 }
 
-/** The use of a recovery code is part of a login, and no event of its own. */
+/** The use of a recovery code is part of a login and has no separate event. */
 export async function noticeRecoveryCode(tx: Transaction, userId: number, now: number): Promise<void> {
   const { statement, values } = queueNotice('recovery_code_used', userId, now)
   await tx.run(statement, ...values)

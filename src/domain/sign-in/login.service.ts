@@ -258,7 +258,7 @@ export function createLogin(parts: Parts): Login {
           const completed = await changes.withoutCaller(origin, async (tx) => {
             await lockAccounts(tx, passkey.userId, passkey.userId)
             await usePasskey(tx, passkey)
-            // No attempt of its own is counted: five wrong codes, at the same moment too, end the challenge for a passkey as well.
+            // A passkey counts no attempt, but five wrong codes, also at the same moment, end the challenge for it too.
             return complete(tx, MAX_WRONG_CODES - 1)
           })
           observer.secondFactorAttempt('passkey', 'success')

@@ -108,7 +108,7 @@ const DETAIL_FIELDS = {
   limit: Type.Optional(
     Type.Unsafe<string | null>({
       type: ['string', 'null'],
-      description: 'How often services accept the key. Null for a key without a limit of its own.',
+      description: 'How often services accept the key. Null if only the plan limits it.',
       examples: ['10/m'],
     }),
   ),

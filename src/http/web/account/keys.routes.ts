@@ -65,7 +65,7 @@ const FIELDS = {
   limit: {
     schema: Type.Optional(Type.String({ maxLength: 12 })),
     label: 'Limit',
-    hint: 'How often services accept the key, such as 10/m: a number per s, m, h or d. Leave it empty for a key without a limit of its own.',
+    hint: 'How often services accept the key, such as 10/m: a number per s, m, h or d. Leave it empty for no limit of this key.',
     isOptional: true,
   },
 } as const
