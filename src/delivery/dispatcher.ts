@@ -76,7 +76,7 @@ export function createDispatcher<Entry extends { readonly id: number }>(
         for (const entry of await claim(concurrency - inProgress.size)) launch(entry)
         if (isWoken) continue
         if (inProgress.size === 0) return
-        await Promise.race([...inProgress, bell.promise])
+        await bell.promise
       }
       await Promise.all(inProgress)
     } finally {
@@ -91,13 +91,21 @@ export function createDispatcher<Entry extends { readonly id: number }>(
   }
 
   function launch(entry: Entry): void {
-    const delivered = deliver(delivery, entry, stopping.signal, options).finally(() => inProgress.delete(delivered))
+    const delivered = deliver(delivery, entry, stopping.signal, options).finally(() => {
+      inProgress.delete(delivered)
+      lookAgain()
+    })
     inProgress.add(delivered)
   }
 
-  function runOnce(): Promise<void> {
+  /** After an entry was queued, and after each delivery: it may have made another entry due, also while entries are being claimed. */
+  function lookAgain(): void {
     isWoken = true
     bell.resolve()
+  }
+
+  function runOnce(): Promise<void> {
+    lookAgain()
     if (stopping.signal.aborted) return Promise.resolve()
     current ??= run()
     return current

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
+import pino from 'pino'
+import { createDispatcher } from '../../src/delivery/dispatcher.ts'
 import { retryDelayMs } from '../../src/delivery/mail/mail.delivery.ts'
 import { MailError } from '../../src/delivery/mail/transport.ts'
 import { Refusal } from '../../src/model/refusal.ts'
@@ -22,6 +24,38 @@ const NO_MAILBOX = new MailError('recipient', 'RCPT TO was answered: 550 5.1.1 n
 function ask(testApp: TestApp, email: string, kind: 'verify' | 'reset' = 'reset'): Promise<void> {
   return enqueueMail(testApp.db, kind, email.toLowerCase(), testApp.clock.now())
 }
+
+nodeTest('an entry that becomes due by a delivery that ends while entries are claimed is delivered at once', async () => {
+  const sent: number[] = []
+  const [claiming, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const claims = [
+    async () => [{ id: 1 }],
+    async () => {
+      claiming.resolve()
+      await saved.promise
+      return []
+    },
+    async () => [{ id: 2 }],
+  ]
+  const dispatcher = createDispatcher<{ id: number }>(
+    {
+      claim: async () => (await claims.shift()?.()) ?? [],
+      attempt: async ({ id }) => {
+        sent.push(id)
+        await claiming.promise
+        return async () => void setImmediate(saved.resolve)
+      },
+      prune: async () => false,
+      renew: async () => undefined,
+      release: async () => undefined,
+      close: async () => undefined,
+    },
+    { now: () => 0, logger: pino({ level: 'silent' }), concurrency: 2 },
+  )
+  void dispatcher.drain()
+  await dispatcher.drain()
+  assert.deepEqual(sent, [1, 2])
+})
 
 test('repeated requests for a pending mail send one mail', async (t) => {
   const testApp = await startApp(t)
