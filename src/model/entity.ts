@@ -148,7 +148,8 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
     },
     fromValues(values, start = 0) {
       const read: Record<string, unknown> = {}
-      for (const [index, { name, field }] of all.entries()) read[name] = field.fromColumn(values[start + index])
+      let place = start
+      for (const { name, field } of all) read[name] = field.fromColumn(values[place++])
       return read as ValuesOf<F>
     },
     toValues(values) {

@@ -1,5 +1,6 @@
 import { computed, entity, type Field, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
 import type { SignInMethod } from './factor.ts'
+import { USER_FACTOR } from './user.ts'
 
 const method: Field<SignInMethod> = text
 
@@ -31,8 +32,9 @@ export const SESSION = entity('sessions', {
   secondFactor,
 })
 
-/** What every request reads of its session. */
+/** What every request reads of its session, and whether its user has a second factor. */
 export const SESSION_PROOF = entity('sessions', {
+  hasFactor: USER_FACTOR.fields.hasFactor,
   secondFactor,
   // When its owner last showed who they are.
   confirmedAt: computed(instant, 'coalesce(sessions.confirmed_at, sessions.created_at)'),

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Blocklist } from '../../security/blocklist.ts'
-import { compileParser, TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
+import { compileParser, NO_PARAMETERS, TOO_MANY_PARAMETERS } from '../validation/parsing.ts'
 import { InvalidRequest, type IssueMessage, MAX_PARAMETERS, MESSAGES } from '../validation/validation-error.ts'
 import type { Declared, Hook } from './declarations.ts'
 
@@ -12,6 +12,7 @@ const BYTE = /[\x80-\xff]/g
  * a list and undecodable text becomes null, and the parser of the route reports them.
  */
 export function parseQuery(text: string): Record<string, unknown> {
+  if (text === '') return NO_PARAMETERS
   const pairs = text.split('&', MAX_PARAMETERS + 1)
   if (pairs.length > MAX_PARAMETERS) return TOO_MANY_PARAMETERS
   // Without a prototype, no name collides with an inherited property.

@@ -60,6 +60,8 @@ type ValueForm = 'text' | 'json'
 
 /** The parsed form of a query or a form with too many parameters. */
 export const TOO_MANY_PARAMETERS: Record<string, unknown> = Object.freeze(Object.create(null))
+/** The parsed form of a query without parameters, as most requests have it. */
+export const NO_PARAMETERS: Record<string, unknown> = Object.freeze(Object.create(null))
 
 /**
  * Compiles a schema into a function that parses one part of a request. The result contains the declared fields only, so an
@@ -71,12 +73,16 @@ export function compileParser(
   form: ValueForm = location === 'body' ? 'json' : 'text',
 ): (input: unknown) => unknown {
   const parse = compile(schema, form)
+  // The defaults of a query that most requests leave out are worked out once.
+  let parsedNothing: unknown
   return (input) => {
+    if (input === NO_PARAMETERS && parsedNothing !== undefined) return parsedNothing
     if (input === undefined) throw new InvalidRequest([{ loc: [location], ...MESSAGES.missing }])
     if (input === TOO_MANY_PARAMETERS) throw new InvalidRequest([{ loc: [location], ...MESSAGES.tooManyParameters }])
     const found: ValidationIssue[] = []
     const value = parse(input, (message, ...place) => void found.push({ loc: [location, ...place], ...message }))
     if (found.length > 0) throw new InvalidRequest(found)
+    if (input === NO_PARAMETERS) parsedNothing = Object.freeze(value)
     return value
   }
 }

@@ -8,8 +8,8 @@ import {
   RETIRING_SECRET,
   type RetiringSecret,
 } from '../../../model/api-key.ts'
-import { entity, integer } from '../../../model/entity.ts'
-import { USER, USER_FACTOR, USER_PLAN, type User } from '../../../model/user.ts'
+import { computed, entity, integer, storedAs } from '../../../model/entity.ts'
+import { USER, USER_DETAILS, USER_FACTOR, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { changes, counts, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
@@ -33,10 +33,18 @@ export type KeyOwner = {
 }
 
 const { id, isActive, lastUsedAt, access, scopes, expiresAt, limit } = KEY.fields
-const CREDENTIAL = entity('api_keys', { id, isActive, lastUsedAt, access, scopes, seq: integer, limit })
-const OWNER_COLUMNS = `${USER.columns}, ${USER_FACTOR.columns}, ${USER_PLAN.columns}, ${CREDENTIAL.columns}`
-const PLAN_AT = USER.size + USER_FACTOR.size
-const KEY_AT = PLAN_AT + USER_PLAN.size
+const CREDENTIAL = entity('api_keys', {
+  hasFactor: USER_FACTOR.fields.hasFactor,
+  plan: computed(USER_DETAILS.fields.plan, 'users.plan'),
+  keyId: storedAs('id', id),
+  isActive,
+  lastUsedAt,
+  access,
+  scopes,
+  seq: integer,
+  limit,
+})
+const OWNER_COLUMNS = `${USER.columns}, ${CREDENTIAL.columns}`
 // A former secret ends with its overlap, or before that with its key.
 const RETIRING_EXPIRY = `
   case when api_keys.expires_at < retiring_secrets.expires_at then api_keys.expires_at else retiring_secrets.expires_at end`
@@ -74,14 +82,10 @@ const LAST_USE = 'coalesce(api_keys.last_used_at, api_keys.created_at)'
 
 /** The user, the key, and when the secret stops working, in the order of the columns. */
 function readOwner(values: readonly unknown[]): KeyOwner {
-  const { id: keyId, ...key } = CREDENTIAL.fromValues(values, KEY_AT)
   return {
     user: USER.fromValues(values),
-    ...USER_FACTOR.fromValues(values, USER.size),
-    ...USER_PLAN.fromValues(values, PLAN_AT),
-    keyId,
-    ...key,
-    expiresAt: expiresAt.fromColumn(values[KEY_AT + CREDENTIAL.size]),
+    ...CREDENTIAL.fromValues(values, USER.size),
+    expiresAt: expiresAt.fromColumn(values[USER.size + CREDENTIAL.size]),
   }
 }
 

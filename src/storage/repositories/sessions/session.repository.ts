@@ -1,5 +1,5 @@
 import { type ListedSession, SESSION, SESSION_PROOF, SESSION_ROW, type Session, type SessionProof } from '../../../model/session.ts'
-import { USER, USER_FACTOR, type User } from '../../../model/user.ts'
+import { USER, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
 import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
@@ -8,17 +8,9 @@ const INSERT = statement(insertInto('sessions', SESSION_ROW))
 // `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
 const FIND_USER = hotRead(
   ['text', 'bigint', 'bigint'],
-  ([
-    sessionId,
-    userId,
-    now,
-  ]) => `select ${USER.columns}, ${USER_FACTOR.columns}, ${SESSION_PROOF.columns} from sessions join users on users.id = sessions.user_id
+  ([sessionId, userId, now]) => `select ${USER.columns}, ${SESSION_PROOF.columns} from sessions join users on users.id = sessions.user_id
   where sessions.id = ${sessionId} and sessions.user_id + 0 = ${userId} and sessions.expires_at > ${now}`,
-  (values): SessionUser => ({
-    user: USER.fromValues(values),
-    ...USER_FACTOR.fromValues(values, USER.size),
-    ...SESSION_PROOF.fromValues(values, USER.size + USER_FACTOR.size),
-  }),
+  (values): SessionUser => ({ user: USER.fromValues(values), ...SESSION_PROOF.fromValues(values, USER.size) }),
 )
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
 const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
@@ -32,7 +24,7 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
   await tx.run(INSERT, ...SESSION_ROW.toValues({ method: 'password', secondFactor: false, ...session }))
 }
 
-export type SessionUser = SessionProof & { readonly user: User; readonly hasFactor: boolean }
+export type SessionUser = SessionProof & { readonly user: User }
 
 /** The user of a session that has not expired. Authentication by JWT costs this one statement. */
 export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<SessionUser | undefined> {
