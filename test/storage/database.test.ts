@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test as plainTest, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
@@ -218,10 +219,16 @@ test('the id of a deleted user is never reused, not even after a restart', async
 })
 
 test('every declared statement can be prepared on a migrated database', async (t) => {
-  for (const name of readdirSync(STORAGE)) if (name.endsWith('.repository.ts')) await import(new URL(name, STORAGE).href)
+  const repositories = readdirSync(STORAGE, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.repository.ts'))
+  assert.ok(repositories.length > 20)
+  for (const name of repositories) await import(new URL(name, STORAGE).href)
   const { target } = await migrated(t)
-  // SQLite has prepared all of them when it was opened.
-  if (target.kind === 'sqlite') return
+  if (target.kind === 'sqlite') {
+    const connection = new DatabaseSync(target.file)
+    t.after(() => connection.close())
+    for (const { sqliteSql } of declaredStatements()) connection.prepare(sqliteSql)
+    return
+  }
   const sql = postgres(target.url, { max: 1, fetch_types: false })
   t.after(() => sql.end())
   for (const { index, sql: text } of declaredStatements()) await sql.unsafe(`prepare statement_${index} as ${text}`)

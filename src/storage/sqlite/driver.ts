@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import {
   type Database,
-  declaredStatements,
   LONG_TRANSACTION_MS,
   type Queries,
   type Reads,
@@ -25,8 +24,8 @@ export async function openSqlite(file: string): Promise<Database> {
   const writer = await connect(file)
   const reader = await connect(file)
   reader.exec('pragma query_only = on')
-  const read = queries(prepareAll(reader))
-  const write = queries(prepareAll(writer))
+  const read = queries(reader)
+  const write = queries(writer)
   // The write lock of SQLite covers every row, so there is nothing left to lock.
   const tx: Transaction = { ...write, lock: async () => undefined }
   const thread = createReaderThread(file, DEADLINE_MS)
@@ -94,26 +93,28 @@ function emptyLog(writer: DatabaseSync): boolean {
 
 type Prepared = { readonly statement: StatementSync; readonly columns: readonly string[] }
 
-function prepareAll(connection: DatabaseSync): Prepared[] {
-  return declaredStatements().map(({ sqliteSql }) => {
+function queries(connection: DatabaseSync): Queries {
+  /** By the numbers of the statements. Each is prepared when it is first used: most of them never are. */
+  const prepared: Prepared[] = []
+
+  function prepare({ sqliteSql }: Statement<unknown>): Prepared {
     const statement = connection.prepare(numbered(sqliteSql))
     // Rows are read as arrays: node:sqlite takes twice as long to create objects as toRow() does.
     statement.setReturnArrays(true)
     return { statement, columns: statement.columns().map(({ name }) => name) }
-  })
-}
+  }
 
-function queries(prepared: readonly Prepared[]): Queries {
-  function find({ index, sql }: Statement<unknown>): Prepared {
-    const found = prepared[index]
-    if (found === undefined) throw new Error(`statement was declared after the database was opened: ${sql}`)
+  function find(declared: Statement<unknown>): Prepared {
+    const found = prepared[declared.index] ?? prepare(declared)
+    prepared[declared.index] = found
     return found
   }
+
   return {
     // A row has the shape that the type of the statement declares; the tests of each repository check that.
     async first<Row>(declared: Statement<Row>, ...values: Value[]) {
-      const { statement, columns } = find(declared)
       try {
+        const { statement, columns } = find(declared)
         const row = statement.get(...bindable(values)) as unknown[] | undefined
         return row && rowOf(declared, columns, row)
       } catch (error) {
@@ -121,9 +122,11 @@ function queries(prepared: readonly Prepared[]): Queries {
       }
     },
     async all<Row>(declared: Statement<Row>, ...values: Value[]) {
-      const { statement, columns } = find(declared)
-      const rows = guarded(() => statement.all(...bindable(values))) as unknown as unknown[][]
-      return rows.map((row) => rowOf(declared, columns, row))
+      return guarded(() => {
+        const { statement, columns } = find(declared)
+        const rows = statement.all(...bindable(values)) as unknown as unknown[][]
+        return rows.map((row) => rowOf(declared, columns, row))
+      })
     },
     run: async (declared, ...values) => guarded(() => Number(find(declared).statement.run(...bindable(values)).changes)),
   }
