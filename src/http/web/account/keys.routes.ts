@@ -4,32 +4,20 @@ import { MAX_OVERLAP_SECONDS, NAME_MAX_LENGTH, SCOPE_MAX_LENGTH } from '../../..
 import { LIMIT_HINT, parseLimit } from '../../../domain/values/plans.ts'
 import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
-import type { DailyUse } from '../../../model/usage.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { nameField, Type } from '../../validation/schema.ts'
-import {
-  deletionCard,
-  emptyState,
-  fact,
-  KEY_HEADS,
-  keyBadge,
-  keyCells,
-  keyPrefix,
-  NEVER,
-  splitCard,
-  tableCard,
-} from '../site/elements/cards.ts'
-import { useCard } from '../site/elements/charts.ts'
-import { actionForm, type Form, formOf, invalidField, selectField } from '../site/elements/fields.ts'
-import { ageOf, timeOf } from '../site/elements/format.ts'
+import { emptyState, KEY_HEADS, keyCells, splitCard, tableCard } from '../site/elements/cards.ts'
+import { invalidField, selectField } from '../site/elements/fields.ts'
 import { type ListPage, pageFrom, pageNumber, pagePlace, pagesFooter, pagingOf } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { PageRequest, Redirect } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import { keyPage, LIMIT_FIELD, type ShownKey, switchForm } from './key-page.ts'
 
 const Key = { key_id: Type.String({ format: 'uuid' }) }
 const PAGING = pagingOf({ size: 25, maxItems: MAX_KEYS })
+const USE_DAYS = 30
 /** The page of the list that is shown, or that the page of a key leads back to. */
 const Query = { page: pageNumber(PAGING) }
 type KeyRequest = PageRequest<typeof Key, typeof Query>
@@ -40,12 +28,6 @@ const ACCESS: readonly (readonly [KeyAccess, string])[] = [
   ['identify', 'Identify: only says who you are'],
   ['read', 'Read: no changes'],
   ['full', 'Full: everything that you can do'],
-]
-const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
-  [0, 'Stops working at once'],
-  [3600, 'Works for one more hour'],
-  [86_400, 'Works for one more day'],
-  [604_800, 'Works for seven more days'],
 ]
 const FIELDS = {
   name: {
@@ -62,12 +44,7 @@ const FIELDS = {
     hint: 'The last day on which the key works (UTC). Leave it empty for a key that does not expire.',
     isOptional: true,
   },
-  limit: {
-    schema: Type.Optional(Type.String({ maxLength: 12 })),
-    label: 'Limit',
-    hint: 'How often services accept the key, such as 10/m: a number per s, m, h or d. Leave it empty for no limit of this key.',
-    isOptional: true,
-  },
+  limit: LIMIT_FIELD,
 } as const
 
 /**
@@ -243,87 +220,4 @@ function keysPage({ root, now }: Site, list: ListPage<ApiKey>): Page {
     footer: pagesFooter(list, (page) => `${root}/account/keys?page=${page}`),
   })
   return { title: 'API keys', content, actions: list.items.length > 0 ? create : undefined }
-}
-
-const USE_DAYS = 30
-
-type ShownKey = {
-  readonly secret: string | undefined
-  readonly place: string
-  readonly use: readonly DailyUse[]
-  /** The form of the limit that was refused. */
-  readonly limitForm?: Form<'limit'>
-}
-
-/** The secret is known only on the visit that follows its creation. The page leads back to a place in the list. */
-function keyPage(site: Site, key: ApiKey, { secret, place, use, limitForm }: ShownKey): Page {
-  const base = `${site.root}/account/keys/${key.id}`
-  const content = html`${secret === undefined ? undefined : secretCard(secret)}
-${factsCard(key, site.now())}
-${useCard(use, 'this key')}
-${limitCard(base, place, key, limitForm)}
-${rotateCard(base, place)}
-${deletionCard({
-  title: 'Delete this key',
-  text: 'Programs that use this key stop working at once. This cannot be undone. To stop them for a while, disable the key.',
-  action: `${base}/delete${place}`,
-  name: key.name,
-})}`
-  return {
-    title: key.name,
-    content,
-    badges: keyBadge(key, site.now()),
-    actions: switchForm(base, place, key, ''),
-    back: { path: `/account/keys${place}`, text: 'API keys' },
-  }
-}
-
-function secretCard(secret: string): Html {
-  return html`<section class="card" aria-labelledby="secret"><h2 id="secret">Your new key</h2>
-<p class="notice warn" role="status">Copy it now. It is shown only once, and nobody can look it up later.</p>
-<div class="secret"><input class="mono" id="key" aria-label="API key" value="${secret}" readonly><button class="primary" data-copy="key" hidden>Copy</button></div>
-<p class="hint">Programs send it in the header <code>X-API-Key</code>.</p></section>\n`
-}
-
-function factsCard(key: ApiKey, now: number): Html {
-  const { access, scopes, createdAt, expiresAt, limit, lastUsedAt, retiringUntil } = key
-  return html`<section class="card" aria-label="Key"><dl class="strip">
-${fact('Begins with', keyPrefix(key))}
-${fact('Access', html`${access}`)}
-${fact('Scopes', scopes.length === 0 ? html`<span class="quiet">none</span>` : html`<span class="mono">${scopes.join(' ')}</span>`)}
-${fact('Created', timeOf(createdAt))}
-${fact('Expires', expiresAt === undefined ? NEVER : timeOf(expiresAt))}
-${fact('Limit', limit === undefined ? html`<span class="quiet">none</span>` : limit)}
-${fact('Last used', lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now))}
-${retiringUntil === undefined ? undefined : fact('Former secret', html`works until ${timeOf(retiringUntil)}`)}
-</dl></section>`
-}
-
-function limitCard(base: string, place: string, { limit }: ApiKey, retried?: Form<'limit'>): Html {
-  const { problem, field } = retried ?? formOf({ limit: FIELDS.limit })
-  return splitCard({
-    id: 'limits',
-    title: 'Limit',
-    text: 'A limit protects you from a program that runs wild. The limits of your plan apply too.',
-    content: html`<form class="form" method="post" action="${base}/limit${place}">
-${problem}${field('limit', { value: limit ?? '' })}
-<div class="actions"><button>Save limit</button></div>
-</form>`,
-  })
-}
-
-function rotateCard(base: string, place: string): Html {
-  return splitCard({
-    id: 'rotation',
-    title: 'Rotate this key',
-    text: 'The key gets a new secret. Everything else stays the same.',
-    content: html`<form class="form" method="post" action="${base}/rotate${place}">
-${selectField({ name: 'overlap_seconds', label: 'Current secret', choices: OVERLAPS })}
-<div class="actions"><button>Rotate</button></div>
-</form>`,
-  })
-}
-
-function switchForm(base: string, place: string, { isActive }: ApiKey, kind: '' | 'small'): Html {
-  return isActive ? actionForm(`${base}/disable${place}`, 'Disable', kind) : actionForm(`${base}/enable${place}`, 'Enable', kind)
 }
