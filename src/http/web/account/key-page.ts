@@ -1,3 +1,4 @@
+import type { Plan } from '../../../domain/values/plans.ts'
 import type { ApiKey } from '../../../model/api-key.ts'
 import type { DailyUse } from '../../../model/usage.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -5,7 +6,7 @@ import { Type } from '../../validation/schema.ts'
 import { deletionCard, fact, keyBadge, keyPrefix, NEVER, splitCard } from '../site/elements/cards.ts'
 import { useCard } from '../site/elements/charts.ts'
 import { actionForm, type Form, formOf, selectField } from '../site/elements/fields.ts'
-import { ageOf, timeOf } from '../site/elements/format.ts'
+import { ageOf, limitsText, timeOf } from '../site/elements/format.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 
@@ -26,17 +27,19 @@ export type ShownKey = {
   readonly secret: string | undefined
   readonly place: string
   readonly use: readonly DailyUse[]
+  /** The plan of the owner; undefined without PLANS. */
+  readonly plan: Plan | undefined
   /** The form of the limit that was refused. */
   readonly limitForm?: Form<'limit'>
 }
 
 /** The page of a key. The secret is known only on the visit that follows its creation. The page leads back to a place in the list. */
-export function keyPage(site: Site, key: ApiKey, { secret, place, use, limitForm }: ShownKey): Page {
+export function keyPage(site: Site, key: ApiKey, { secret, place, use, plan, limitForm }: ShownKey): Page {
   const base = `${site.root}/account/keys/${key.id}`
   const content = html`${secret === undefined ? undefined : secretCard(secret)}
 ${factsCard(key, site.now())}
 ${useCard(use, 'this key')}
-${limitCard(base, place, key, limitForm)}
+${limitCard(`${base}/limit${place}`, key, plan, limitForm)}
 ${rotateCard(base, place)}
 ${deletionCard({
   title: 'Delete this key',
@@ -74,13 +77,13 @@ ${retiringUntil === undefined ? undefined : fact('Former secret', html`works unt
 </dl></section>`
 }
 
-function limitCard(base: string, place: string, { limit }: ApiKey, retried?: Form<'limit'>): Html {
+function limitCard(action: string, { limit }: ApiKey, plan: Plan | undefined, retried?: Form<'limit'>): Html {
   const { problem, field } = retried ?? formOf({ limit: LIMIT_FIELD })
   return splitCard({
     id: 'limits',
     title: 'Limit',
-    text: 'A limit protects you from a program that runs wild. The limits of your plan apply too.',
-    content: html`<form class="form" method="post" action="${base}/limit${place}">
+    text: `A limit protects you from a program that runs wild.${plan === undefined ? '' : ` All your keys together may make ${limitsText(plan.limits)}.`}`,
+    content: html`<form class="form" method="post" action="${action}">
 ${problem}${field('limit', { value: limit ?? '' })}
 <div class="actions"><button>Save limit</button></div>
 </form>`,

@@ -52,7 +52,10 @@ const FIELDS = {
  * without the old one, and one that reads exports: a working key needs the password that those actions need. A key that only identifies
  * its owner can do neither, but products trust the role of an admin.
  */
-export function accountKeysRoutes({ get, post, form }: PageRoutes, { site, cookies, apiKeys, usage, keyScopes = [] }: PageParts): void {
+export function accountKeysRoutes(
+  { get, post, form }: PageRoutes,
+  { site, cookies, apiKeys, usage, plans, keyScopes = [] }: PageParts,
+): void {
   const scopeFields = Object.fromEntries(keyScopes.map((_, index) => [scopeName(index), { schema: ScopeValue }]))
   const isPowerful = (access: KeyAccess, { caller }: Actor) => access !== 'identify' || caller.user.role === 'admin'
   /** Whether the key that a form names can do what needs the password. */
@@ -136,9 +139,10 @@ ${field('limit')}
     handle: (input) => edit(input, { isActive: true }),
   })
 
-  async function showKey({ caller }: Actor, keyId: string, shown: Omit<ShownKey, 'use'>): Promise<Page> {
-    const key = await apiKeys.find(caller.user.id, keyId)
-    return keyPage(site, key, { ...shown, use: await usage.ofKey(caller.user.id, keyId, USE_DAYS) })
+  async function showKey({ caller }: Actor, keyId: string, shown: Omit<ShownKey, 'use' | 'plan'>): Promise<Page> {
+    const { id } = caller.user
+    const [key, use, plan] = await Promise.all([apiKeys.find(id, keyId), usage.ofKey(id, keyId, USE_DAYS), plans?.find(id)])
+    return keyPage(site, key, { ...shown, use, plan })
   }
 
   async function edit({ actor, params, query }: KeyRequest, { isActive }: { readonly isActive: boolean }): Promise<Redirect> {

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { MAX_KEYS } from '../../../domain/keys/keys.service.ts'
 import { MAX_LISTED_SESSIONS } from '../../../domain/sessions/sessions.service.ts'
 import type { Plan } from '../../../domain/values/plans.ts'
@@ -28,7 +29,7 @@ import {
   tableCard,
 } from '../site/elements/cards.ts'
 import { useCard } from '../site/elements/charts.ts'
-import { actionForm } from '../site/elements/fields.ts'
+import { actionForm, type Form } from '../site/elements/fields.ts'
 import { ageOf, timeOf } from '../site/elements/format.ts'
 import {
   type ListPage,
@@ -70,7 +71,7 @@ type Action = {
 export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): void {
   const { site, userDirectory, userAdministration, productData, sessions, apiKeys, audit, secondFactor, plans, usage } = parts
 
-  async function show(actor: Actor, userId: number, shown: Shown, dataForm?: DataForm): Promise<Page> {
+  async function show(actor: Actor, userId: number, shown: Shown, refused: RefusedForms = {}): Promise<Page> {
     const user = await userDirectory.find(userId)
     const [live, keys, data, events, factors, plan, use] = await Promise.all([
       sessions.list(user.id),
@@ -83,7 +84,12 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
     ])
     const used = { plan: plan && { plan, names: plans?.names ?? [] }, use }
     const listed = { sessions: pageOf(live, shown.sessions, SESSIONS), keys, events: events.items }
-    return userPage(site, actor.caller, { user, factors, ...listed, ...used, data, dataForm })
+    return userPage(site, actor.caller, { user, factors, ...listed, ...used, data, refused })
+  }
+
+  /** The page with a form that was refused. The path may be invalid too. */
+  function showAgain({ caller, origin, params }: FastifyRequest, refused: RefusedForms): Promise<Page> {
+    return show({ caller, origin }, Number((params as { user_id: unknown }).user_id) || 0, {}, refused)
   }
 
   get('/users/:user_id', {
@@ -97,6 +103,7 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
       asksForPassword: false,
       params: UserPath,
       fields: PLAN_FIELDS,
+      retry: (plan, request) => showAgain(request, { plan }),
       async handle({ params, body, actor }) {
         await plans.set(actor, params.user_id, body.plan)
         return { to: `/console/users/${params.user_id}`, notice: 'plan-changed' }
@@ -107,7 +114,7 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
     asksForPassword: false,
     params: UserPath,
     fields: DATA_FIELDS,
-    retry: (form, { caller, origin, params }) => show({ caller, origin }, Number((params as { user_id: unknown }).user_id) || 0, {}, form),
+    retry: (data, request) => showAgain(request, { data }),
     async handle({ params, body, actor }) {
       await productData.replace(actor, params.user_id, body)
       return { to: `/console/users/${params.user_id}`, notice: 'data-saved' }
@@ -178,6 +185,8 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
   }
 }
 
+type RefusedForms = { readonly plan?: Form; readonly data?: DataForm }
+
 type Shown = { readonly sessions?: number | undefined; readonly keys?: number | undefined }
 
 /** The page of a user, with the pages of both lists that are shown. */
@@ -194,8 +203,7 @@ type UserDetails = {
   readonly plan: { readonly plan: Plan; readonly names: readonly string[] } | undefined
   readonly use: readonly DailyUse[]
   readonly data: UserData
-  /** The form of the data that was refused. */
-  readonly dataForm: DataForm | undefined
+  readonly refused: RefusedForms
   /** The latest events about the account. */
   readonly events: readonly StoredEvent[]
 }
@@ -204,7 +212,7 @@ type UserDetails = {
 type Viewer = { readonly user: User; readonly sessionId: string | undefined }
 
 function userPage(site: Site, viewer: Viewer, details: UserDetails): Page {
-  const { user, factors, sessions, keys, plan, use, data, dataForm, events } = details
+  const { user, factors, sessions, keys, plan, use, data, refused, events } = details
   const base = `${site.root}/console/users/${user.id}`
   const shown = { sessions: sessions.page, keys: keys.page }
   const list = { base, place: queryText({ sessions: laterPage(sessions.page), keys: laterPage(keys.page) }), now: site.now() }
@@ -217,8 +225,8 @@ function userPage(site: Site, viewer: Viewer, details: UserDetails): Page {
 ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sessions })}
 ${keysCard(keys.items, { ...list, footer: footers.keys })}
 ${useCard(use, 'the API keys of this user')}
-${plan && planCard(`${base}/plan`, plan.plan, plan.names)}
-${dataCard(`${base}/data`, data, dataForm)}
+${plan && planCard(`${base}/plan`, plan.plan, plan.names, refused.plan)}
+${dataCard(`${base}/data`, data, refused.data)}
 ${eventsCard(site.root, events, { footer: stepsFooter({ on: allEvents }) })}
 ${factors.totp || factors.passkeys > 0 ? resetCard(base, user.email) : undefined}
 ${deletionCard({

@@ -1,3 +1,4 @@
+import type { Limit, LimitUnit } from '../../../../domain/values/plans.ts'
 import { type Html, html, renderHtml } from '../../../../shared/html.ts'
 import { counted } from '../../../../shared/text.ts'
 
@@ -96,4 +97,12 @@ export function dateText(at: number): string {
 
 function exactText(at: number): string {
   return `${dateText(at)}, ${new Date(at).toISOString().slice(11, 16)} UTC`
+}
+
+const LIMIT_PERIODS: Readonly<Record<LimitUnit, string>> = { s: 'a second', m: 'a minute', h: 'an hour', d: 'a day' }
+
+/** `60 requests a minute and 1,000 a day`. */
+export function limitsText([first, ...others]: readonly [Limit, ...Limit[]]): string {
+  const rate = ({ count, unit }: Limit, what = '') => `${numberOf(count)}${what} ${LIMIT_PERIODS[unit]}`
+  return [rate(first, first.count === 1 ? ' request' : ' requests'), ...others.map((limit) => rate(limit))].join(' and ')
 }
