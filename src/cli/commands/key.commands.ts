@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { parseInstant } from '../../domain/values/instant.ts'
 import { isScope, MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../domain/values/limits.ts'
+import { LIMIT_HINT, parseLimit } from '../../domain/values/plans.ts'
 import { type ApiKey, KEY, type KeyAccess } from '../../model/api-key.ts'
 import type { User } from '../../model/user.ts'
 import type { Services } from '../../services.ts'
@@ -16,6 +17,7 @@ type CreateOptions = JsonOption & {
   readonly scope: readonly string[]
   readonly access: KeyAccess
   readonly expiresAt?: string
+  readonly limit?: string
 }
 type RotateOptions = JsonOption & { readonly overlap: string }
 type OwnedKey = ApiKey & { readonly owner: User }
@@ -56,6 +58,7 @@ export function keyCommands(program: Command): void {
     .option('--scope <scope>', 'a scope of the key; repeat it for several', (scope, scopes: string[]) => [...scopes, scope], [])
     .option('--expires-at <date>', 'when the key expires, such as 2027-01-31T09:30:00Z; without it, the key does not expire')
     .addOption(new Option('--access <access>', 'what the key may call').choices(KEY.fields.access.choices ?? []).default('full'))
+    .option('--limit <limit>', 'how often services accept the key, such as 10/m; without it, only the plan of the account limits it')
     .option(...JSON_OPTION)
     .action(createKey)
 
@@ -90,7 +93,7 @@ async function listKeys(reference: string, options: JsonOption): Promise<void> {
 }
 
 async function createKey(reference: string, options: CreateOptions): Promise<void> {
-  const { name, scope, access, expiresAt } = options
+  const { name, scope, access, expiresAt, limit } = options
   const expiry = expiresAt === undefined ? undefined : parseInstant(expiresAt)
   const key = checkInput((check) => {
     const areValid = scope.length <= MAX_SCOPES && scope.every(isScope)
@@ -98,7 +101,8 @@ async function createKey(reference: string, options: CreateOptions): Promise<voi
     check('--scope', areValid ? '' : undefined, limits)
     const isExpiry = expiresAt === undefined || (expiry !== undefined && expiry > Date.now())
     check('--expires-at', isExpiry ? '' : undefined, 'should be a date in the future with an offset, such as 2027-01-31T09:30:00Z')
-    return { name: checkName(check, '--name', name), scopes: scope, access, expiresAt: expiry }
+    check('--limit', limit === undefined || parseLimit(limit) !== undefined ? '' : undefined, `should be ${LIMIT_HINT}`)
+    return { name: checkName(check, '--name', name), scopes: scope, access, expiresAt: expiry, limit }
   })
   await withUser(reference, async ({ id }, { apiKeys }) => printOne(NEW_KEY_FORMAT, await apiKeys.create(OPERATOR, id, key), options))
 }

@@ -36,6 +36,11 @@ test('key create applies the limits of the API', async (t) => {
     '--scope: should be at most 50 scopes of 1 to 100 characters without control characters',
     '--name: should be 1 to 100 characters without control characters',
   )
+  refusedWith(
+    await line.run(['key', 'create', '2', '--name', 'x', '--limit', '10/w']),
+    1,
+    '--limit: should be a number up to 1,000,000,000 per s, m, h or d, such as 10/m',
+  )
   refusedWith(await line.run(['key', 'create', '9', '--name', 'x']), 1, 'there is no such user')
   assert.deepEqual(await listApiKeysAfter(db, 2, 0, 1), { keys: [], last: 0 })
 })
@@ -57,12 +62,14 @@ test('key disable and key enable switch a key off and on, and say what was done'
   refusedWith(await line.run(['key', 'disable', '1', id]), 1, 'there is no such API key')
 })
 
-test('key create takes an access and an expiry', async (t) => {
+test('key create takes an access, an expiry and a limit', async (t) => {
   const line = await commandLine(t)
   await threeAccounts(line)
   const create = (...options: string[]) => line.run(['key', 'create', '2', '--name', 'ci', ...options])
   const key = json(await create('--access', 'read', '--expires-at', '2999-01-01T01:00:00+01:00', '--json')) as Record<string, unknown>
   assert.deepEqual([key['access'], key['expires_at']], ['read', '2999-01-01T00:00:00.000Z'])
+  const limited = json(await create('--limit', '10/m', '--json')) as Record<string, unknown>
+  assert.equal(limited['limit'], '10/m')
   for (const date of ['2001-01-01T00:00:00Z', '2999-01-01', 'tomorrow'])
     refusedWith(
       await create('--expires-at', date),
