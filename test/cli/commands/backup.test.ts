@@ -18,8 +18,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
+import { addUsage } from '../../../src/storage/repositories/plans/usage.repository.ts'
 import { insertSession } from '../../../src/storage/repositories/sessions/session.repository.ts'
-import { insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
+import { insertUser, setPlanName } from '../../../src/storage/repositories/users/user.repository.ts'
 import { until } from '../../support/app/eventually.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { addFactors } from '../../support/databases/factors.ts'
@@ -42,6 +43,8 @@ async function place(t: TestContext) {
       await insertUser(tx, { ...names, email: `user-${n}@example.com`, emailKey: `user-${n}@example.com`, createdAt: n })
     }
     await addFactors(tx, 7)
+    await setPlanName(tx, 7, 'pro')
+    await addUsage(tx, [{ day: 20_000, userId: 7, keySeq: 1, allowed: 5, limited: 2 }])
     await insertSession(tx, { id: 'session', userId: 200, createdAt: 1, expiresAt: 2 })
   })
   await db.close()
@@ -64,6 +67,8 @@ function contentOf(file: string): unknown {
     'recovery_codes',
     'passkeys',
     'api_keys',
+    'key_usage',
+    'limit_windows',
     'outbox',
     'schema_migrations',
     'sqlite_sequence',

@@ -10,6 +10,7 @@ import { statement } from '../../../src/storage/database.ts'
 import { migrate, openDatabase } from '../../../src/storage/open.ts'
 import { insertApiKey } from '../../../src/storage/repositories/keys/key.repository.ts'
 import { claimMails, enqueueMail, giveUpMail } from '../../../src/storage/repositories/mail/mail.repository.ts'
+import { addUsage } from '../../../src/storage/repositories/plans/usage.repository.ts'
 import { insertSession } from '../../../src/storage/repositories/sessions/session.repository.ts'
 import { deleteUser, findUserById, insertUser, type NewUser } from '../../../src/storage/repositories/users/user.repository.ts'
 import { searchUsers } from '../../../src/storage/repositories/users/user-search.repository.ts'
@@ -24,6 +25,8 @@ import { startProcess } from '../../support/processes/service-process.ts'
 import { enqueueWebhook } from '../../support/servers/webhook-receiver.ts'
 
 const WRITER = fileURLToPath(new URL('../../support/processes/writer-process.ts', import.meta.url))
+const SET_PLAN = statement(`update users set plan = 'pro' where id = $1`)
+const ADD_WINDOW = statement('insert into limit_windows (subject, period_ms, ends_at, used) values ($1, $2, $3, $4)')
 const BAN = statement('update users set banned = true, last_login_at = 77 where id = $1')
 const ADD_RETIRING = statement('insert into retiring_secrets (key_hash, key_id, retired_at, expires_at) values ($1, $2, 1, $3)')
 const ADD_SIGNING_KEY = statement(`
@@ -42,6 +45,8 @@ const ORDERED = [
   'select * from secret_uses order by fingerprint',
   'select * from webhook_deliveries order by id',
   'select * from webhook_stops order by endpoint',
+  'select * from key_usage order by day, user_id, key_seq',
+  'select * from limit_windows order by subject',
 ]
 
 function person(n: number): NewUser {
@@ -79,12 +84,17 @@ async function filled(t: TestContext): Promise<string> {
         access: 'identify',
         expiresAt: 1_900_000_000_000,
         prefix: 'lk_Abc123',
+        limit: n === 1 ? '10/m' : undefined,
         lastUsedAt: undefined,
         retiringUntil: undefined,
       } as const
       await insertApiKey(tx, n, key, `hash-${n}`)
       await tx.run(ADD_RETIRING, `former-${n}`, key.id, 1_800_000_000_000 + n)
     }
+    await tx.run(SET_PLAN, 3)
+    const use = Array.from({ length: 1100 }, (_, day) => ({ day, userId: 1 + (day % 3), keySeq: 1 + (day % 3), allowed: day, limited: 1 }))
+    await addUsage(tx, use)
+    await tx.run(ADD_WINDOW, 'u1', 60_000, 1_800_000_000_000, 7)
     await addFactors(tx, 7)
     await tx.run(ADD_SIGNING_KEY, 'signing', '{"kty":"EC"}', 'sealed', 1, 2, null)
     await tx.run(ADD_SECRET_USE, 'fingerprint', 1, 2)
@@ -162,7 +172,7 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
   refusedWith(
     again,
     1,
-    'the target is not empty: 1198 rows in users, 20 rows in sessions, 1 rows in totp_secrets, 1 rows in recovery_codes, 1 rows in passkeys, 5 rows in api_keys, 5 rows in retiring_secrets, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
+    'the target is not empty: 1198 rows in users, 20 rows in sessions, 1 rows in totp_secrets, 1 rows in recovery_codes, 1 rows in passkeys, 5 rows in api_keys, 5 rows in retiring_secrets, 1100 rows in key_usage, 1 rows in limit_windows, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
   )
 
   const back = await run(url, 'sqlite:back/new.db')
@@ -199,7 +209,7 @@ test('migrate-data replaces what the start of a service leaves in a target that 
     const started = (await content()) as unknown[][]
     assert.deepEqual(
       started.map((rows) => rows.length > 0),
-      [false, false, false, false, false, false, false, false, true, true, false, false],
+      [false, false, false, false, false, false, false, false, true, true, false, false, false, false],
       'a signing key and the use of a secret',
     )
     const moved = await runLatchkey(['migrate-data', '--from', `sqlite:${old}`, '--to', name], { cwd })

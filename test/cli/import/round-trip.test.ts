@@ -10,11 +10,11 @@ import { type DatabaseKind, temporaryFolder, test } from '../../support/database
 import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 
 const USERS = statement(
-  'select id, email, email_key, password_hash, foreign_kind, first_name, first_name_folded, last_name, role, created_at, last_login_at from users order by id',
+  'select id, email, email_key, password_hash, foreign_kind, first_name, first_name_folded, last_name, role, plan, created_at, last_login_at from users order by id',
 )
 const FLAGS = statement<{ banned: unknown; verified: unknown }>('select banned, verified from users order by id')
 const KEYS = statement(
-  'select id, user_id, name, key_hash, scopes, access, created_at, expires_at, prefix, last_used_at from api_keys order by user_id, seq',
+  'select id, user_id, name, key_hash, scopes, access, call_limit, created_at, expires_at, prefix, last_used_at from api_keys order by user_id, seq',
 )
 const RETIRING = statement('select key_hash, key_id, retired_at, expires_at from retiring_secrets order by key_hash')
 const DATA = statement('select user_id, profile, app from user_data order by user_id')
@@ -51,7 +51,11 @@ async function fill(t: TestContext, line: CommandLine): Promise<{ readonly curre
   )
   const { id, key: former } = created as { id: string; key: string }
   const rotated = json(await line.run(['key', 'rotate', 'ada@example.com', id, '--overlap', '7d', '--json'])) as { key: string }
-  await line.run(['key', 'create', 'cem@example.com', '--name', 'Schlüssel 🗝', '--expires-at', '2999-01-01T00:00:00Z'])
+  await line.run(['key', 'create', 'cem@example.com', '--name', 'Schlüssel 🗝', '--expires-at', '2999-01-01T00:00:00Z', '--limit', '10/m'])
+  done(
+    await line.run(['user', 'plan', 'cem@example.com', 'pro'], '', { PLANS: 'free=60/m pro=600/m' }),
+    'user 3 (Cem@example.com) has the plan pro: 600/m\n',
+  )
   const db = await line.database()
   await db.run(USE)
   await db.run(LOG_IN)
@@ -93,6 +97,7 @@ nodeTest('accounts that move from SQLite to PostgreSQL and back are equal, and t
     readFileSync(files[0], 'utf8'),
     /"data":\{"profile":\{"__proto__":\{"a":\[null\]\},"\\u0000\\ud800":"é😀"\},"app":\{"tenant":"acme"\}\}/,
   )
+  assert.match(readFileSync(files[0], 'utf8'), /"email":"Cem@example\.com".*"plan":"pro".*"limit":"10\/m"/)
   for (const line of [second, third]) {
     const db = await line.database()
     assert.deepEqual(await contentOf(db), before)

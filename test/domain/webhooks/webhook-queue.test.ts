@@ -6,6 +6,7 @@ import { isWebhookType, WEBHOOK_TYPES } from '../../../src/model/webhook.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { admin, keyHolder, member } from '../../support/app/actors.ts'
+import { storedEvents } from '../../support/app/audit.ts'
 import { test } from '../../support/databases/databases.ts'
 import { ORIGIN } from '../../support/http/origins.ts'
 import { post } from '../../support/http/requests.ts'
@@ -68,6 +69,27 @@ test('a login, a logout, a key and a deletion over HTTP are reported with their 
     ],
   )
   assert.equal(receiver.received.length, 4)
+})
+
+test('a changed plan is reported once, and the same plan again is not', async (t) => {
+  const service = await startWebhookApp(t, { env: { PLANS: 'free=60/m pro=600/m' } })
+  const { app, receiver, webhooks, db } = service
+  const [ada, mia] = [await admin(service), await member(service)]
+  await webhooks.drain()
+  receiver.received.length = 0
+  const put = (plan: string) => app.inject({ method: 'PUT', url: `/users/${mia.id}/plan`, headers: ada.headers, payload: { plan } })
+  const statuses = [await put('pro'), await put('pro'), await put('gold')].map(({ statusCode }) => statusCode)
+  assert.deepEqual(statuses, [200, 200, 422])
+  await webhooks.drain()
+  assert.deepEqual(
+    receiver.received.map(({ body: { type, data } }) => ({ type, data })),
+    [{ type: 'user.plan_changed', data: { user_id: mia.id } }],
+  )
+  const stored = (await storedEvents(db)).filter(({ kind }) => kind === 'user.plan_changed')
+  assert.deepEqual(
+    stored.map(({ actor, target, via, detail }) => [actor, target, via, JSON.parse(String(detail))]),
+    [[ada.id, mia.id, 'http', { changed: ['plan'] }]],
+  )
 })
 
 test('no webhook and no row contains a secret, a name or an address', async (t) => {

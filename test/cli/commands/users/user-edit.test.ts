@@ -5,8 +5,9 @@ import { test as plainTest } from 'node:test'
 import { createPasswords } from '../../../../src/security/password.ts'
 import { statement } from '../../../../src/storage/database.ts'
 import { findSessionUser, insertSession } from '../../../../src/storage/repositories/sessions/session.repository.ts'
-import { findUserById } from '../../../../src/storage/repositories/users/user.repository.ts'
+import { findPlanName, findUserById } from '../../../../src/storage/repositories/users/user.repository.ts'
 import { ADA, BOB, threeAccounts } from '../../../support/app/accounts.ts'
+import { storedEvents } from '../../../support/app/audit.ts'
 import { temporaryFolder, test } from '../../../support/databases/databases.ts'
 import { commandLine, done, json, refusedWith, runLatchkey } from '../../../support/processes/command-line.ts'
 
@@ -119,4 +120,21 @@ test('a listed password is refused by user create and user set-password', async 
   refusedWith(await line.run(['user', 'create', ...dan], 'listed password\n', env), 1, message)
   assert.equal((await findUserById(db, 4))?.id, undefined)
   assert.equal((await findUserById(db, 2))?.passwordHash, before?.passwordHash)
+})
+
+test('user plan changes the plan of an account, and refuses one that PLANS does not have', async (t) => {
+  const PLANS = 'free=60/m,1000/d pro=600/m,100000/d'
+  const line = await commandLine(t)
+  const db = await threeAccounts(line)
+  const run = (...args: string[]) => line.run(['user', 'plan', ...args], '', { PLANS })
+  done(await run('bob@example.com', 'pro'), 'user 2 (Bob@example.com) has the plan pro: 600/m, 100000/d\n')
+  assert.deepEqual(json(await run('2', 'pro', '--json')), { plan: 'pro', limits: ['600/m', '100000/d'] })
+  refusedWith(await run('2', 'gold'), 1, '<plan>: should be one of free, pro')
+  refusedWith(await line.run(['user', 'plan', '2', 'pro']), 1, 'PLANS is not set, so that there are no plans')
+  assert.equal((await run('4711', 'pro')).code, 1)
+  assert.equal((await findPlanName(db, 2))?.plan, 'pro')
+  assert.deepEqual(
+    (await storedEvents(db)).map(({ kind, actor, target, via }) => [kind, actor, target, via]),
+    [['user.plan_changed', null, 2, 'cli']],
+  )
 })
