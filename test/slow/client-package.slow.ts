@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { keyHolder, member } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
-import { temporaryFolder } from '../support/databases/databases.ts'
-import { ROOT } from '../support/documents.ts'
+import { COMPILERS, compile, installPacked, lendPackages, RESOLUTIONS } from '../support/client/packed.ts'
 import { finished } from '../support/processes/processes.ts'
 import { issueToken } from '../support/servers/offline-verifier.ts'
 
@@ -17,19 +16,6 @@ const SIZES = [
   ['all verifiers', '{ createClient, createVerifier, createOfflineVerifier, LatchkeyError }', 6000],
   ['everything', '*', 8000],
 ] as const
-const CLIENT = join(ROOT, 'packages/client')
-
-/** Packs the client, and installs the tarball in an empty folder. Returns that folder. */
-function install(t: TestContext): string {
-  const packed = temporaryFolder(t)
-  const folder = temporaryFolder(t)
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', packed], { cwd: CLIENT, stdio: 'pipe' })
-  const [tarball = ''] = readdirSync(packed)
-  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  const options = ['--offline', '--no-audit', '--no-fund', '--prefix', folder]
-  execFileSync('npm', ['install', ...options, join(packed, tarball)], { cwd: folder, stdio: 'pipe' })
-  return folder
-}
 
 /** What a product writes. Each call marked with @ts-expect-error must not compile. */
 const PRODUCT = `
@@ -143,16 +129,17 @@ function olderNodes(): string[] {
   return ['/usr/bin/node', '/usr/local/bin/node'].filter((node) => Number(/^v(\d+)/.exec(versionOf(node))?.[1]) >= 20)
 }
 
-const COMPILERS = { 'TypeScript 5': '@tsd/typescript/typescript/bin/tsc', 'TypeScript 7': 'typescript/bin/tsc' }
+const NODE = { lib: ['es2022'], types: ['node'], skipLibCheck: true }
 const PLATFORMS = {
   // Without the types of Node.js; the declarations of the package are checked too.
-  'a browser': { lib: ['es2022', 'dom', 'dom.iterable'], types: [], module: 'esnext', moduleResolution: 'bundler' },
-  'Node.js': { lib: ['es2022'], types: ['node'], module: 'nodenext', skipLibCheck: true },
+  'a browser': { lib: ['es2022', 'dom', 'dom.iterable'], types: [], ...RESOLUTIONS.bundler },
+  'Node.js with node16': { ...NODE, ...RESOLUTIONS.node16 },
+  'Node.js with nodenext': { ...NODE, ...RESOLUTIONS.nodenext },
+  'Node.js with bundler': { ...NODE, ...RESOLUTIONS.bundler },
 }
-const STRICT = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true, target: 'es2022' }
 
 test('the client is packed, installed into an empty folder, and works there', async (t) => {
-  const folder = install(t)
+  const folder = installPacked(t, 'client', '--offline')
   const installed = join(folder, 'node_modules/@latchkey/client')
 
   await t.test('nothing else is installed, and there is nothing in the package but its build', () => {
@@ -197,14 +184,11 @@ test('the client is packed, installed into an empty folder, and works there', as
 
   writeFileSync(join(folder, 'product.ts'), PRODUCT)
   writeFileSync(join(folder, 'services.ts'), SERVICES)
-  for (const name of ['@types', 'undici-types', 'fastify', 'hono'])
-    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
+  lendPackages(folder, ['@types', 'undici-types', 'fastify', 'hono'])
   for (const [compiler, path] of Object.entries(COMPILERS))
     for (const [platform, options] of Object.entries(PLATFORMS))
       await t.test(`${compiler} accepts right calls and rejects wrong ones, for ${platform}`, () => {
-        const files = platform === 'Node.js' ? ['product.ts', 'services.ts'] : ['product.ts']
-        writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...STRICT, ...options }, files }))
-        const { status, stdout } = spawnSync(process.execPath, [join(ROOT, 'node_modules', path)], { cwd: folder, encoding: 'utf8' })
-        assert.deepEqual([status, stdout], [0, ''])
+        const files = platform === 'a browser' ? ['product.ts'] : ['product.ts', 'services.ts']
+        assert.deepEqual(compile(folder, path, files, options), [0, ''])
       })
 })

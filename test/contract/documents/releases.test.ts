@@ -19,13 +19,14 @@ test('the release that upgrades are tested from is the one before', () => {
   assert.match(previous.commit, /^[0-9a-f]{40}$/)
 })
 
-test('the client, the example and the documents name the version of the package', () => {
+test('both packages, the example and the documents name the version of the package', () => {
   const { version } = JSON.parse(read('package.json'))
   const named = {
     client: JSON.parse(read('packages/client/package.json')).version,
+    conformance: JSON.parse(read('packages/conformance/package.json')).version,
     example: JSON.parse(read('examples/notes/package.json')).dependencies['@latchkey/client'],
     webhooks: /^user-agent: Latchkey\/(.*)$/m.exec(read('docs/webhooks.md'))?.[1],
     landing: /description: 'The version of the service\.', examples: \['(.*?)'\]/.exec(read('src/http/web/landing.routes.ts'))?.[1],
   }
-  assert.deepEqual(named, { client: version, example: `^${version}`, webhooks: version, landing: version })
+  assert.deepEqual(named, { client: version, conformance: version, example: `^${version}`, webhooks: version, landing: version })
 })
