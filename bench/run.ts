@@ -17,8 +17,9 @@ import { pagesSection, scaleSection } from './scale-section.ts'
 import { measureStorm } from './storm.ts'
 import { type Machine, tableOf } from './table.ts'
 import { measureThroughput } from './throughput.ts'
+import { measureUse } from './use.ts'
 
-const PARTS = ['requests', 'check', 'logins', 'audit', 'storm', 'scale', 'import', 'footprint'] as const
+const PARTS = ['requests', 'check', 'logins', 'audit', 'storm', 'scale', 'import', 'use', 'footprint'] as const
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url))
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, users: { type: 'string', multiple: true } } })
@@ -49,6 +50,7 @@ if (only.has('scale')) {
   keep(scaleSection(scale), pagesSection(scale))
 }
 if (only.has('import')) keep(await measureImport(folder, report, values.users?.map(Number).at(-1)))
+if (only.has('use')) keep(await measureUse(folder, report))
 if (only.has('footprint')) keep(await measureFootprint(folder, report))
 
 process.stdout.write(`\n${tableOf(machine, sections)}`)
