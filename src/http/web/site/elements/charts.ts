@@ -89,14 +89,15 @@ ${days.toReversed().map(({ day, allowed, limited }) => html`<tr><td>${dateText(s
 </tbody></table></div></details>`
 }
 
-/** A card with the use of a key, or of all keys of an account. */
+/** A card with the use of a key, or of all keys of an account. Its title says what the colours of the bars stand for. */
 export function useCard(days: readonly DailyUse[], whose: string): Html {
   const [allowed, limited] = [days.reduce((sum, day) => sum + day.allowed, 0), days.reduce((sum, day) => sum + day.limited, 0)]
+  const swatch = (kind: string) => (allowed + limited === 0 ? undefined : html`<i class="${kind}"></i>`)
   const content =
     allowed + limited === 0
       ? html`<p class="quiet">No service has checked ${whose} in the last ${days.length} days.</p>`
       : useChart({ id: 'use-chart', days })
-  return html`<section class="card wide" aria-labelledby="use"><header><h2 id="use">Use</h2><span class="quiet">${numberOf(allowed)} allowed, ${numberOf(limited)} limited in ${days.length} days</span></header>
+  return html`<section class="card wide" aria-labelledby="use"><header><h2 id="use">Use</h2><span class="quiet">${swatch('swatch')}${numberOf(allowed)} allowed, ${swatch('swatch bad')}${numberOf(limited)} limited in ${days.length} days</span></header>
 ${content}
 </section>`
 }
