@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Refusal } from '../../model/refusal.ts'
+import type { LimitWindow } from '../../model/usage.ts'
 import { within } from '../../shared/within.ts'
 import type { Database } from '../../storage/database.ts'
 import { claim, findWindow, giveBack } from '../../storage/repositories/plans/window.repository.ts'
@@ -32,7 +33,11 @@ export type Counter = {
 }
 
 export function counterOf(name: string, subject: string, limit: Limit): Counter {
-  return { name, subject, limit, id: `${subject} ${limit.periodMs}` }
+  return { name, subject, limit, id: idOf(subject, limit.periodMs) }
+}
+
+function idOf(subject: string, periodMs: number): string {
+  return `${subject} ${periodMs}`
 }
 
 /** What is left of a limit. The time is unknown before the first request of a window. */
@@ -43,6 +48,8 @@ type Pair = { readonly limit: Limit; readonly share: Share }
 export type Counting = ReturnType<typeof createCounting>
 
 const MAX_ATTEMPTS = 3
+// On SQLite, which writes on this thread, a batch of this size takes a few milliseconds.
+const GIVE_BACK_SIZE = 500
 // /auth/check has no deadline: the read of the caller may have taken two seconds, and every client gets a response within three.
 const CLAIM_DEADLINE_MS = 900
 
@@ -150,27 +157,32 @@ export function createCounting(db: Database, now: () => number) {
     if (!isStopped) timer ??= setTimeout(() => void round().catch(() => undefined), ROUND_MS).unref()
   }
 
-  /** Gives back what was not used. After an error it is given back later, or lost for the rest of the window. */
+  /** Gives back what was not used. After an error it is lost for the rest of the window. */
   async function round(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
+    const unused = [...shares].flatMap(([id, share]) => settle(id, share) ?? [])
     try {
-      await Promise.all([...shares].map(([key, share]) => settle(key, share)))
+      // A write for each of thousands of keys would keep the requests of a second waiting.
+      for (let start = 0; start < unused.length; start += GIVE_BACK_SIZE)
+        for (const { subject, periodMs, endsAt, used } of await giveBack(db, unused.slice(start, start + GIVE_BACK_SIZE))) {
+          const share = shares.get(idOf(subject, periodMs))
+          if (share?.endsAt === endsAt) share.used = used
+        }
     } finally {
       if (shares.size > 0) schedule()
     }
   }
 
-  async function settle(key: string, share: Share): Promise<void> {
+  /** Ends the round of a share. Returns what to give back, if anything. */
+  function settle(id: string, share: Share): LimitWindow | undefined {
     enter(share, now())
     const amount = isStopped ? share.held : endRound(share)
-    if (amount > 0) {
-      const { subject, periodMs, endsAt } = share
-      share.held -= amount
-      const state = await giveBack(db, subject, periodMs, endsAt, amount)
-      if (state !== undefined && share.endsAt === endsAt) share.used = state.used
-    }
-    if (isForgettable(share)) shares.delete(key)
+    if (isForgettable(share)) shares.delete(id)
+    if (amount === 0) return undefined
+    share.held -= amount
+    const { subject, periodMs, endsAt } = share
+    return { subject, periodMs, endsAt, used: amount }
   }
 
   return {

@@ -1,6 +1,9 @@
-import type { LimitWindow } from '../../../model/usage.ts'
+import { LIMIT_WINDOW, type LimitWindow } from '../../../model/usage.ts'
 import { type Queries, type StoredRow, statement } from '../../database.ts'
 import { countsChanges, finds } from '../../repository-functions.ts'
+import { around, givenRows } from '../../tables.ts'
+
+const COLUMNS = LIMIT_WINDOW.columnNames.join(', ')
 
 /** A limit of an account or a key. */
 export type WindowKey = Pick<LimitWindow, 'subject' | 'periodMs'>
@@ -35,12 +38,24 @@ export const findWindow = finds<WindowState, [subject: string, periodMs: number]
   toState,
 )
 
-/** Returns what was taken and not used, unless the window is another one by now. Returns the window after that. */
-export const giveBack = finds<WindowState, [subject: string, periodMs: number, endsAt: number, amount: number], Queries>(
-  `update limit_windows set used = used - $4 where subject = $1 and period_ms = $2 and ends_at = $3 and used >= $4
-  returning ends_at, used`,
-  toState,
+// Each window is one look-up, in the order of the primary key, so that two processes cannot block each other. Nothing is inserted.
+const GIVE_BACK = statement<StoredRow>(
+  around(
+    givenRows('limit_windows'),
+    (given) => `insert into limit_windows (${COLUMNS}) select ${COLUMNS} from (${given}) as given
+      where (select true from limit_windows as known where known.subject = given.subject and known.period_ms = given.period_ms)
+      order by subject, period_ms
+      on conflict (subject, period_ms) do update set used = limit_windows.used - excluded.used
+      where limit_windows.ends_at = excluded.ends_at and limit_windows.used >= excluded.used
+      returning ${COLUMNS}`,
+  ),
 )
+
+/** Returns what was taken and not used, which is `used` here, except to windows that are others by now. Returns the windows after that. */
+export async function giveBack(db: Queries, unused: readonly LimitWindow[]): Promise<LimitWindow[]> {
+  const rows = await db.all(GIVE_BACK, JSON.stringify(unused.map(LIMIT_WINDOW.toRow)))
+  return rows.map((row) => ({ subject: String(row['subject']), periodMs: Number(row['period_ms']), ...toState(row) }))
+}
 
 function toState(row: StoredRow): WindowState {
   return { endsAt: Number(row['ends_at']), used: Number(row['used']) }
