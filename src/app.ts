@@ -17,6 +17,7 @@ import { emailSignInRoutes } from './http/routes/sign-in/email-sign-in.routes.ts
 import { handOffRoutes } from './http/routes/sign-in/hand-off.routes.ts'
 import { passkeyRoutes } from './http/routes/sign-in/passkey.routes.ts'
 import { passwordResetRoutes } from './http/routes/sign-in/password-reset.routes.ts'
+import { providerRoutes } from './http/routes/sign-in/provider.routes.ts'
 import { secondFactorRoutes } from './http/routes/sign-in/second-factor.routes.ts'
 import { accountRoutes, verificationRoutes } from './http/routes/sign-in/sign-in.routes.ts'
 import { invitationRoutes } from './http/routes/users/invitation.routes.ts'
@@ -106,7 +107,7 @@ export async function buildApp(config: Config, services: Services, parts: AppPar
     // Failed logins that are not written yet would be lost. The shutdown does not wait for them during an outage.
     app.addHook('onClose', () => services.failedLogins.flush({ isLast: true }).catch(() => undefined))
     app.addHook('onListen', async () => publicUrl.setPort(boundPort(app.server)))
-    addApiRoutes(app, services, { config, pages, publicUrl })
+    addApiRoutes(app, services, { config, pages, publicUrl, website, now: parts.now })
     metricsRoutes(app, observation.metrics)
     healthRoutes(app, { isReady: () => ping(db), instanceId, trustProxy })
     devMailRoutes(app, devMail(config, parts))
@@ -140,10 +141,16 @@ function devMail(config: Config, { keptMails: mails, devMailToken: token }: AppP
   return mails && token && config.smtpUrl === undefined && isLocalService(config) ? { mails, token } : undefined
 }
 
-type ApiParts = { readonly config: Config; readonly pages: Pages; readonly publicUrl: PublicUrl }
+type ApiParts = {
+  readonly config: Config
+  readonly pages: Pages
+  readonly publicUrl: PublicUrl
+  readonly website: Website
+  readonly now: () => number
+}
 
 /** The routes of accounts, sessions, keys, other services and the audit trail, in the order of the documentation. */
-function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }: ApiParts): void {
+function addApiRoutes(app: App, services: Services, { config, pages, publicUrl, website, now }: ApiParts): void {
   const { registration, login, passwordReset, apiKeys, limiter } = services
   accountRoutes(app, { registration, login, limiter })
   verificationRoutes(app, registration, pages)
@@ -158,6 +165,7 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl }
   passkeyRoutes(app, services)
   emailSignInRoutes(app, services, { isDisabled: !config.emailSignIn })
   handOffRoutes(app, services, { isDisabled: !config.accountPagesEnabled })
+  providerRoutes(app, { ...services, ...website, pages, publicUrl: publicUrl.get, now })
   userAdministrationRoutes(app, services.userAdministration, registration)
   // The link of an invitation opens an account page.
   invitationRoutes(app, services.invitations, { isDisabled: !config.accountPagesEnabled })

@@ -28,6 +28,7 @@ import { createPasskeys } from './domain/sign-in/passkeys.service.ts'
 import { createPasswordChange } from './domain/sign-in/password-change.service.ts'
 import { createPasswordProof } from './domain/sign-in/password-proof.ts'
 import { createPasswordReset } from './domain/sign-in/password-reset.service.ts'
+import { createProviders } from './domain/sign-in/providers.service.ts'
 import { createRegistration } from './domain/sign-in/registration.service.ts'
 import { createSecondFactor } from './domain/sign-in/second-factor.service.ts'
 import { createSelfDeletion } from './domain/sign-in/self-deletion.service.ts'
@@ -44,6 +45,7 @@ import type { Event } from './model/event.ts'
 import { createChallenges } from './security/challenges.ts'
 import { createLimitKeys, type Secrets } from './security/derived-keys.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
+import { createProviderClient } from './security/providers/provider-client.ts'
 import { createTokens } from './security/token.ts'
 import { createTotpSealer } from './security/totp-sealer.ts'
 import { isLocalService } from './shared/addresses.ts'
@@ -64,6 +66,8 @@ export type ServiceSettings = Pick<
   | 'apiTitle'
   | 'relyingParty'
   | 'secondFactor'
+  | 'providers'
+  | 'emailSignIn'
 >
 
 /** The dependencies of the services. Tests pass a clock that they control. */
@@ -122,6 +126,16 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     return relyingParty && createPasskeys({ ...common, challenges: createChallenges(secrets(), now), relyingParty, noteFailure })
   })
   const emailSignIn = once(() => createEmailSignIn({ ...common, tokens: tokens() }))
+  const providers = once(() => {
+    const { relyingParty, emailSignIn: hasEmailSignIn } = settings
+    // A client keeps the metadata of its provider.
+    const clients = settings.providers.map((provider) => ({
+      name: provider.name,
+      label: provider.label,
+      client: createProviderClient(provider, { fetch: globalThis.fetch, now }),
+    }))
+    return createProviders({ ...common, providers: clients, hasPasskeys: relyingParty !== undefined, hasEmailSignIn })
+  })
   const keyOf = once(() => createLimitKeys(secrets()))
   const known = once(() => createKnownNetworks({ db, keyOf: keyOf(), now }))
   const rule = once(() => ({ limits, keyOf: keyOf() }))
@@ -171,6 +185,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     passkeys,
     emailSignIn,
     handOffs: () => createHandOffs({ ...common, tokens: tokens() }),
+    providers,
     passwordReset: () => createPasswordReset(signing()),
     invitations: () => createInvitations(signing()),
     users,

@@ -6,6 +6,7 @@ import { rateLimitsText } from '../domain/values/rate-limits.ts'
 import { codeOf } from '../shared/errors.ts'
 import { COMMAND } from '../shared/program.ts'
 import type { DatabaseTarget } from '../storage/database.ts'
+import { type PROVIDER_PARTS, providerSetting, providersOf } from './providers.ts'
 import { relyingPartyOf } from './relying-party.ts'
 import { FIELDS, nameOf, readSettings, type SettingValues } from './settings.ts'
 import type { Environment } from './values.ts'
@@ -30,11 +31,14 @@ export function loadConfig(env: Environment) {
   const errors: string[] = []
   const values = readSettings(env, errors)
   const { databaseUrl, databaseReadUrl, adminEmail, adminPassword, webhookUrl, webhookSecret, webhookEvents, ...rest } = values
-  const { passkeyRpId, passkeyOrigins = [], ...others } = rest
+  const { passkeyRpId, passkeyOrigins = [], signInProviders = [], ...others } = rest
   const baseUrl = others.baseUrl ?? `http://localhost:${others.port}`
   const relyingParty = relyingPartyOf({ ...others, baseUrl, id: passkeyRpId, origins: passkeyOrigins }, errors)
+  const providers = providersOf(signInProviders, env, errors)
   errors.push(...findContradictions(env, values))
-  const placeOf = (error: string) => FIELDS.findIndex((field) => error.startsWith(`${nameOf(field)}:`))
+  // The settings of one provider come after the list of all.
+  const placeOf = (error: string) =>
+    FIELDS.findIndex((field) => error.startsWith(`${nameOf(field)}:`) || (field === 'signInProviders' && error.startsWith('PROVIDER_')))
   if (errors.length > 0) throw new ConfigError(errors.toSorted((one, other) => placeOf(one) - placeOf(other)))
   return Object.freeze({
     ...others,
@@ -45,6 +49,7 @@ export function loadConfig(env: Environment) {
     baseUrl,
     // Where passkeys work; undefined where browsers accept none.
     relyingParty,
+    providers: Object.freeze(providers),
     corsOrigins: Object.freeze(others.corsOrigins),
     admin: adminEmail && adminPassword ? Object.freeze({ email: adminEmail, password: adminPassword }) : undefined,
     webhook: webhookUrl && webhookSecret ? webhookOf(webhookUrl, webhookSecret, webhookEvents) : undefined,
@@ -56,7 +61,8 @@ function webhookOf(url: string, secrets: WebhookSettings['secrets'], types: Webh
 }
 
 /** What is wrong with settings that are valid alone. */
-function findContradictions(env: Environment, { databaseUrl, databaseReadUrl }: SettingValues): readonly string[] {
+function findContradictions(env: Environment, settings: SettingValues): readonly string[] {
+  const { databaseUrl, databaseReadUrl, signInProviders, accountPagesEnabled } = settings
   const isSet = (name: string) => Boolean(env[name])
   const isPostgres = databaseUrl.kind === 'postgres'
   const generate = `create one with \`${COMMAND} secret generate`
@@ -67,6 +73,11 @@ function findContradictions(env: Environment, { databaseUrl, databaseReadUrl }: 
     [isSet('SECRET_KEY_FALLBACKS') && !isSet('SECRET_KEY'), `SECRET_KEY_FALLBACKS: ${isUnused('SECRET_KEY')}`],
     [isSet('ADMIN_EMAIL') && !isSet('ADMIN_PASSWORD'), 'ADMIN_PASSWORD: is required with ADMIN_EMAIL'],
     [isSet('ADMIN_PASSWORD') && !isSet('ADMIN_EMAIL'), 'ADMIN_EMAIL: is required with ADMIN_PASSWORD'],
+    // The way back from a provider leads to them.
+    [
+      signInProviders !== undefined && !accountPagesEnabled,
+      'SIGN_IN_PROVIDERS: needs the account pages; remove ACCOUNT_PAGES_ENABLED=false',
+    ],
     [isSet('WEBHOOK_URL') && !isSet('WEBHOOK_SECRET'), `WEBHOOK_SECRET: is required with WEBHOOK_URL; ${generate} --webhook\``],
     [isSet('WEBHOOK_SECRET') && !isSet('WEBHOOK_URL'), 'WEBHOOK_URL: is required with WEBHOOK_SECRET'],
     [(env['WEBHOOK_EVENTS'] || ALL_EVENTS).trim() !== ALL_EVENTS && !isSet('WEBHOOK_URL'), `WEBHOOK_EVENTS: ${isUnused('WEBHOOK_URL')}`],
@@ -96,7 +107,7 @@ const SECRET_NAME = /SECRET|PASSWORD|TOKEN|_KEY$|^(?:DATABASE|DATABASE_READ|SMTP
 const WITH_CREDENTIALS = /:\/\/[^/]*@/
 
 /** The settings that a service runs with, by their names in the environment. Whatever looks like a secret has no value here. */
-export function describeSettings({ database, admin, webhook, relyingParty, ...config }: Config) {
+export function describeSettings({ database, admin, webhook, relyingParty, providers, ...config }: Config) {
   const values: Readonly<Record<keyof SettingValues, unknown>> = {
     ...config,
     databaseUrl: database.kind === 'sqlite' ? `sqlite:${database.file}` : database.url,
@@ -105,13 +116,24 @@ export function describeSettings({ database, admin, webhook, relyingParty, ...co
     plans: config.plans && plansText(config.plans),
     passkeyRpId: relyingParty?.id,
     passkeyOrigins: relyingParty?.origins,
+    signInProviders: providers.map(({ name }) => name),
     adminEmail: admin?.email,
     adminPassword: admin?.password,
     webhookUrl: webhook?.url,
     webhookSecret: webhook?.secrets,
     webhookEvents: webhook?.types,
   }
-  return FIELDS.map((field) => describe(nameOf(field), textOf(values[field]))).sort((one, other) => (one.name < other.name ? -1 : 1))
+  const ofProviders = providers.flatMap(({ name, clientId, clientSecret, issuer, label }) => {
+    const parts: Readonly<Record<keyof typeof PROVIDER_PARTS, string>> = {
+      CLIENT_ID: clientId,
+      CLIENT_SECRET: clientSecret,
+      ISSUER: issuer,
+      LABEL: label,
+    }
+    return Object.entries(parts).map(([part, value]) => describe(providerSetting(name, part as keyof typeof parts), value))
+  })
+  const described = FIELDS.map((field) => describe(nameOf(field), textOf(values[field])))
+  return [...described, ...ofProviders].sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 function describe(name: string, value: string | undefined) {

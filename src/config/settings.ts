@@ -14,6 +14,7 @@ import { parsePlans } from '../domain/values/plans.ts'
 import { parseRateLimits } from '../domain/values/rate-limits.ts'
 import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
+import { parseProviderNames } from './providers.ts'
 import {
   type Environment,
   type LogLevel,
@@ -118,6 +119,11 @@ export const SETTINGS = {
     parseBoolean,
     'false',
     'people can log in with a link or a code that is mailed to them; see [sign-in by mail](#sign-in-by-mail)',
+  ),
+  signInProviders: setting(
+    parseProviderNames,
+    undefined,
+    'the other providers that people can sign in with, separated by commas, such as `google,github,acme`; see [providers](providers.md)',
   ),
   confirmEmailChanges: setting(
     parseBoolean,

@@ -26,6 +26,8 @@ export const AUDITED_KINDS = [
   'factor.failed',
   'passkey.added',
   'passkey.removed',
+  'provider.connected',
+  'provider.disconnected',
   'key.created',
   'key.changed',
   'key.rotated',

@@ -67,5 +67,10 @@ export type LoginChallenge = ValuesOf<typeof LOGIN_CHALLENGE.fields>
 /** Where passkeys of this service work: the domain that they belong to, and the pages that may ask for them. */
 export type RelyingParty = { readonly id: string; readonly name: string; readonly origins: readonly string[] }
 
-/** What an account has besides its password. */
-export type Factors = { readonly totp: boolean; readonly passkeys: number; readonly recoveryCodes: number }
+/** What an account has to show who its owner is. */
+export type Factors = {
+  readonly hasPassword: boolean
+  readonly totp: boolean
+  readonly passkeys: number
+  readonly recoveryCodes: number
+}

@@ -16,6 +16,8 @@ export const NOTICE_KINDS = [
   'factor_reset',
   'passkey_added',
   'passkey_removed',
+  'provider_connected',
+  'provider_disconnected',
   'recovery_code_used',
 ] as const
 /**

@@ -3,11 +3,11 @@ import { AUDITED_KINDS, type EventKind } from './event.ts'
 import { OUTBOX_FIELDS, QUEUED_FIELDS } from './mail.ts'
 
 /** The kinds of events that webhooks report. An import is not reported: it may create a million accounts. */
-type Subject = 'user' | 'key' | 'session' | 'factor' | 'passkey'
+type Subject = 'user' | 'key' | 'session' | 'factor' | 'passkey' | 'provider'
 export type WebhookType = Exclude<Extract<EventKind, `${Subject}.${string}`>, 'user.imported'>
 
 export const WEBHOOK_TYPES: readonly WebhookType[] = AUDITED_KINDS.filter(
-  (kind) => /^(?:user|key|session|factor|passkey)\./.test(kind) && kind !== 'user.imported',
+  (kind) => /^(?:user|key|session|factor|passkey|provider)\./.test(kind) && kind !== 'user.imported',
 ) as WebhookType[]
 
 export function isWebhookType(kind: string): kind is WebhookType {

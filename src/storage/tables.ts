@@ -4,6 +4,7 @@ import { snakeCase } from '../model/entity.ts'
 import { PASSKEY_ROW, TOTP_SECRET } from '../model/factor.ts'
 import { INVITATION_ROW } from '../model/invitation.ts'
 import { DELIVERY_FIELDS, QUEUED_MAIL } from '../model/mail.ts'
+import { IDENTITY_ROW } from '../model/provider.ts'
 import { SESSION_ROW } from '../model/session.ts'
 import { SECRET_USE, SIGNING_KEY } from '../model/signing-key.ts'
 import { KEY_USAGE, LIMIT_WINDOW } from '../model/usage.ts'
@@ -25,6 +26,7 @@ export const TABLES = {
   totp_secrets: TOTP_SECRET.columnNames,
   recovery_codes: ['user_id', 'code_hash'],
   passkeys: PASSKEY_ROW.columnNames,
+  identities: IDENTITY_ROW.columnNames,
   api_keys: ['seq', ...KEY_ROW.columnNames],
   retiring_secrets: RETIRING_SECRET.columnNames,
   key_usage: KEY_USAGE.columnNames,

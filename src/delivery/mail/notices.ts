@@ -64,6 +64,8 @@ export function noticeTexts(notice: ClaimedNotice, apiTitle: string, email: stri
     case 'factor_reset':
     case 'passkey_added':
     case 'passkey_removed':
+    case 'provider_connected':
+    case 'provider_disconnected':
     case 'recovery_code_used': {
       const { heading, what, otherwise } = FACTOR_TEXTS[notice.kind]
       return {
@@ -100,6 +102,16 @@ const FACTOR_TEXTS = {
   },
   passkey_added: { heading: 'A passkey was added', what: 'A passkey was added to the sign-in', otherwise: INTRUDER },
   passkey_removed: { heading: 'A passkey was removed', what: 'A passkey was removed from the sign-in', otherwise: INTRUDER },
+  provider_connected: {
+    heading: 'An account of another provider was connected',
+    what: 'An account of another provider was connected to the sign-in',
+    otherwise: INTRUDER,
+  },
+  provider_disconnected: {
+    heading: 'An account of another provider was disconnected',
+    what: 'An account of another provider was disconnected from the sign-in',
+    otherwise: INTRUDER,
+  },
   recovery_code_used: { heading: 'A recovery code was used', what: 'A recovery code was used for the sign-in', otherwise: INTRUDER },
 } as const satisfies Partial<Record<NoticeKind, unknown>>
 

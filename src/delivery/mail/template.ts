@@ -33,6 +33,8 @@ const OF_KIND: Readonly<Record<MailKind, readonly Placeholder[]>> = {
   factor_reset: OF_NOTICE,
   passkey_added: OF_NOTICE,
   passkey_removed: OF_NOTICE,
+  provider_connected: OF_NOTICE,
+  provider_disconnected: OF_NOTICE,
   recovery_code_used: OF_NOTICE,
 }
 

@@ -94,6 +94,7 @@ const GUESSES: ReadonlySet<RefusalCode> = new Set([
   'login_unverified',
   'invalid_code',
   'code_refused',
+  'provider_refused',
 ] as const)
 
 /**

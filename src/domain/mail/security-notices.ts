@@ -23,6 +23,8 @@ const NOTICES: Partial<Record<EventKind, NoticeKind>> = {
   'factor.reset': 'factor_reset',
   'passkey.added': 'passkey_added',
   'passkey.removed': 'passkey_removed',
+  'provider.connected': 'provider_connected',
+  'provider.disconnected': 'provider_disconnected',
 }
 
 /** The use of a recovery code is part of a login and has no separate event. */

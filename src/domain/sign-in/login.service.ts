@@ -1,5 +1,6 @@
 import type { Actor, Origin } from '../../model/caller.ts'
 import type { FactorMethod, SignInMethod } from '../../model/factor.ts'
+import type { ProvenIdentity } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
 import { CHALLENGE_LIFETIME_MS, generateChallenge, hashChallenge } from '../../security/challenges.ts'
@@ -11,21 +12,37 @@ import {
   insertLoginChallenge,
   MAX_WRONG_CODES,
 } from '../../storage/repositories/sign-in/factor.repository.ts'
-import { findUserById, lockAccounts, recordFirstStep, recordLogin, recordSignIn } from '../../storage/repositories/users/user.repository.ts'
+import { findIdentityOwner } from '../../storage/repositories/sign-in/identity.repository.ts'
+import {
+  findUserByEmail,
+  findUserById,
+  lockAccounts,
+  recordFirstStep,
+  recordLogin,
+  recordSignIn,
+} from '../../storage/repositories/users/user.repository.ts'
 import { readToken, requireCaller } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
 import type { AuthFailureReason, LoginStatus } from '../operations/observer.ts'
 import { type OpenSession, openPageSession, openSession, type TokenPair } from '../sessions/sessions.service.ts'
+import { emailKey } from '../values/email.ts'
 import type { EmailSignIn, MailedProof } from './email-sign-in.service.ts'
 import type { Passkeys, PreparedPasskey } from './passkeys.service.ts'
 import type { PasswordProof } from './password-proof.ts'
+import { addAccountOf, personOf, takeOver } from './provider-accounts.ts'
 import type { SecondFactor } from './second-factor.service.ts'
 
 /** What the first step of a login leads to. A caller switches over the kind, so that a second step does not compile without it. */
 export type LoginResult<Session> =
   | { readonly kind: 'session'; readonly session: Session }
   | { readonly kind: 'second step'; readonly challenge: string; readonly methods: readonly FactorMethod[] }
+
+/** What a sign-in at another provider leads to. An account that has the address already is not opened: its owner connects it. */
+export type ProviderResult<Session> =
+  | LoginResult<Session>
+  | { readonly kind: 'account exists'; readonly userId: number; readonly email: string }
+  | { readonly kind: 'verification sent'; readonly email: string }
 
 /** What shows the second time who somebody is. */
 export type FactorAnswer = { readonly code: string } | { readonly passkey: object }
@@ -37,6 +54,8 @@ export type WaysIn<Session> = {
   byPasskey(origin: Origin, credential: object): Promise<Session>
   /** By the link or the code of a mail. Costs the same for every address. */
   byMail(origin: Origin, proof: MailedProof): Promise<LoginResult<Session>>
+  /** By an account at another provider. Nobody gets into an account because a provider names its address. */
+  byProvider(origin: Origin, identity: ProvenIdentity): Promise<ProviderResult<Session>>
   bySecondStep(origin: Origin, challenge: string, answer: FactorAnswer): Promise<Session>
 }
 
@@ -70,7 +89,7 @@ export function createLogin(parts: Parts): Login {
 
   function loginRefused(
     status: LoginStatus,
-    code: 'wrong_credentials' | 'login_banned' | 'login_unverified' | 'code_refused',
+    code: 'wrong_credentials' | 'login_banned' | 'login_unverified' | 'code_refused' | 'provider_refused',
     reason: string,
   ): Refusal {
     observer.loginAttempt(status)
@@ -170,7 +189,7 @@ export function createLogin(parts: Parts): Login {
       { id, resetVersion }: Account,
       method: SignInMethod,
       secondFactor: boolean,
-      refusal: 'invalid_challenge' | 'passkey_refused' | 'code_refused',
+      refusal: 'invalid_challenge' | 'passkey_refused' | 'code_refused' | 'provider_refused',
     ) {
       if (!(await recordSignIn(tx, id, resetVersion, now(), secondFactor)))
         throw new Refusal(refusal, `the account of user ${id} has changed`)
@@ -212,9 +231,58 @@ export function createLogin(parts: Parts): Login {
       })
     }
 
+    /** The account that an identity opens. Issuer and subject decide, whatever address the provider names now. */
+    async function byKnownIdentity(
+      origin: Origin,
+      { provider, issuer, subject }: ProvenIdentity,
+      userId: number,
+    ): Promise<LoginResult<Session>> {
+      const changed = () => loginRefused('invalid_password', 'provider_refused', `the account of user ${userId} changed during the login`)
+      const user = await findUserById(reads, userId)
+      if (user === undefined) throw changed()
+      requireUsable(origin, user)
+      const result = await changes.withoutCaller<LoginResult<Session>>(origin, async (tx) => {
+        await lockAccounts(tx, userId, userId)
+        if ((await findIdentityOwner(tx, issuer, subject)) !== userId) throw changed()
+        if (user.totp) return challenge(tx, user, provider, changed)
+        return { kind: 'session', session: await enter(tx, origin, user, provider, false, 'provider_refused') }
+      })
+      if (result.kind === 'session') await entered(origin, user)
+      return result
+    }
+
+    async function byUnknownIdentity(origin: Origin, identity: ProvenIdentity): Promise<ProviderResult<Session>> {
+      const person = personOf(identity)
+      const { provider, email, isEmailVerified } = person
+      const account = await findUserByEmail(reads, emailKey(email))
+      if (account?.verified) return { kind: 'account exists', userId: account.id, email: account.email }
+      // Only whoever the address belongs to may have an account that nobody has verified.
+      if (account !== undefined && (account.banned || !isEmailVerified)) requireUsable(origin, account)
+      const opened = await changes.withoutCaller(origin, async (tx) => {
+        const user = await (account === undefined ? addAccountOf(tx, person, now()) : takeOver(tx, account, person, now()))
+        return user.verified ? { user, session: await enter(tx, origin, user, provider, false, 'provider_refused') } : undefined
+      })
+      onMailQueued()
+      if (opened === undefined) return { kind: 'verification sent', email }
+      await entered(origin, opened.user)
+      return { kind: 'session', session: opened.session }
+    }
+
+    async function byProvider(origin: Origin, identity: ProvenIdentity, isRepeated = false): Promise<ProviderResult<Session>> {
+      const userId = await findIdentityOwner(reads, identity.issuer, identity.subject)
+      try {
+        return await (userId === undefined ? byUnknownIdentity(origin, identity) : byKnownIdentity(origin, identity, userId))
+      } catch (error) {
+        // Another request has created or verified the account since it was read: now there is one to decide about.
+        if (isRepeated || !(error instanceof Refusal) || error.code !== 'email_taken') throw error
+        return byProvider(origin, identity, true)
+      }
+    }
+
     return {
       byPassword,
       byMail,
+      byProvider: (origin, identity) => byProvider(origin, identity),
       async byPasskey(origin, credential) {
         const passkey = await requirePasskey(origin, credential, 'passkey_refused')
         const user = await findUserById(reads, passkey.userId)

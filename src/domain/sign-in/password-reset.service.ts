@@ -1,5 +1,7 @@
 import type { Origin } from '../../model/caller.ts'
+import type { User, UserSecrets } from '../../model/user.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
+import { deleteIdentities } from '../../storage/repositories/sign-in/identity.repository.ts'
 import { findUserById, resetPassword } from '../../storage/repositories/users/user.repository.ts'
 import { mailedTokenRefusal, readToken } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
@@ -13,14 +15,16 @@ export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
   const refused = mailedTokenRefusal(observer, 'password_reset')
 
   /** The account that a token may reset, with the version that it was issued for. */
-  async function accept(token: string): Promise<{ userId: number; email: string; totp: boolean; version: number }> {
+  async function accept(
+    token: string,
+  ): Promise<Pick<User & UserSecrets, 'email' | 'totp' | 'verified'> & { userId: number; version: number }> {
     const { userId, version } = readToken(tokens, observer, token, 'reset', 'password_reset')
     const user = await findUserById(reads, userId)
     if (user === undefined) throw refused('user_not_found')
     if (user.banned) throw refused('banned_user')
     // A password change, an address change and a ban raise the version, which invalidates tokens issued before.
     if (user.resetVersion !== version) throw refused('invalid_token')
-    return { userId, email: user.email, totp: user.totp, version }
+    return { userId, email: user.email, totp: user.totp, verified: user.verified, version }
   }
 
   return {
@@ -35,7 +39,7 @@ export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
      * factor: a mail alone does not show that it was them.
      */
     async reset(origin: Origin, token: string, newPassword: string): Promise<string | undefined> {
-      const { userId, email, totp, version } = await accept(token)
+      const { userId, email, totp, verified, version } = await accept(token)
       const passwordHash = await passwords.hash(newPassword, origin.signal)
       const endSessions = (work: (tx: ChangeTransaction) => Promise<void>) =>
         changes.withoutCaller(origin, async (tx) => {
@@ -47,6 +51,9 @@ export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
       await changes.withoutCaller(origin, async (tx) => {
         if (!(await resetPassword(tx, userId, passwordHash, version))) throw refused('invalid_token')
         await deleteSessionsOfUser(tx, userId)
+        // Whoever connected an account of a provider to an address that nobody has verified may not be whom it belongs to.
+        const ended = verified ? [] : await deleteIdentities(tx, userId)
+        for (const provider of ended) tx.record({ kind: 'provider.disconnected', target: userId, changed: [provider] })
         tx.record({ kind: 'user.password_reset', target: userId })
       })
       return totp ? undefined : email

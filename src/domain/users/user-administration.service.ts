@@ -3,6 +3,7 @@ import type { EventKind } from '../../model/event.ts'
 import type { Factors } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSearch, UserSecrets } from '../../model/user.ts'
+import { NO_PASSWORD } from '../../security/password.ts'
 import type { Reads } from '../../storage/database.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
@@ -168,5 +169,5 @@ function recordBatch(tx: ChangeTransaction, userId: number, keys: number, sessio
 export async function factorsOf(reads: Reads, userId: number): Promise<Factors> {
   const [user, recoveryCodes = 0] = await Promise.all([findUserById(reads, userId), countRecoveryCodes(reads, userId)])
   if (user === undefined) throw new Refusal('user_not_found')
-  return { totp: user.totp, passkeys: user.passkeys, recoveryCodes }
+  return { hasPassword: user.passwordHash !== NO_PASSWORD, totp: user.totp, passkeys: user.passkeys, recoveryCodes }
 }

@@ -71,6 +71,7 @@ const CODES: Readonly<Record<number, readonly ErrorCode[]>> = COMMON_CODES
 
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
   302: 'The page is at another address.',
+  303: 'The next page is at another address.',
   304: 'The cached copy of the client is current.',
   400: 'The request is valid, but cannot be carried out.',
   401: 'The token or the account is not accepted.',
@@ -114,7 +115,7 @@ export function createResponses(components: Components) {
 
   function succeeded(status: number, view: DeclaredSchema, schema: FastifySchema): object {
     const description = view.answer?.description ?? view.description ?? DESCRIPTIONS[status] ?? 'Done.'
-    if (status === 302) return { description, headers: { Location: LOCATION } }
+    if (status === 302 || status === 303) return { description, headers: { Location: LOCATION } }
     if (status === 204 || status === 304) return { description }
     if (view.contentMediaType) return { description, content: { [view.contentMediaType]: { schema: { type: 'string' } } } }
     return { description, content: describeContent(schema, view, { example: sampleOf(view) }) }

@@ -35,7 +35,7 @@ type ApiRoute<Params extends TSchema, Query extends TSchema, Body extends TSchem
     readonly refuses?: readonly (RefusalCode | CommonStatus)[]
     readonly errors?: Readonly<Record<number, TSchema>>
   } & {
-    readonly [Status in 204 | 302 | 304]?: TSchema
+    readonly [Status in 204 | 302 | 303 | 304]?: TSchema
   }
   readonly errorHandler?: RouteOptions['errorHandler']
   /** For a link in a mail: a scanner that sends HEAD must not use up its code. */

@@ -68,6 +68,11 @@ const NOTICES: Readonly<Record<NoticeKind, readonly [subject: string, ...texts: 
   factor_added: ['Codes from an app were set up: your Latchkey account', 'If it was not you: change your password'],
   factor_removed: ['Codes from an app were turned off: your Latchkey account', 'If it was not you: change your password'],
   factor_reset: ['Your second factor was reset: your Latchkey account', 'If you did not ask for it: change your password'],
+  provider_connected: ['An account of another provider was connected: your Latchkey account', 'If it was not you: change your password'],
+  provider_disconnected: [
+    'An account of another provider was disconnected: your Latchkey account',
+    'If it was not you: change your password',
+  ],
   passkey_added: ['A passkey was added: your Latchkey account', 'If it was not you: change your password'],
   passkey_removed: ['A passkey was removed: your Latchkey account', 'If it was not you: change your password'],
   recovery_code_used: ['A recovery code was used: your Latchkey account', 'If it was not you: change your password'],

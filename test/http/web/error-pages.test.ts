@@ -41,7 +41,14 @@ test('404, 405: a browser gets a page with the same status and headers, a progra
 
 test('500, 503: a browser gets a page with the request id and without the reason, a program gets JSON', async (t) => {
   const site = { apiTitle: 'Acme', baseUrl: 'https://acme.example.com', frontendUrl: 'https://app.example.com/"', brand: NO_BRAND }
-  const enabled = { consoleEnabled: true, accountPagesEnabled: true, selfDeletion: false, emailSignIn: false, returnOrigins: [] }
+  const enabled = {
+    consoleEnabled: true,
+    accountPagesEnabled: true,
+    selfDeletion: false,
+    providers: [],
+    emailSignIn: false,
+    returnOrigins: [],
+  }
   const pages = createPages(createSite({ ...site, ...enabled }, createSiteAssets(NO_BRAND), Date.now))
   const app = startSkeleton(
     t,

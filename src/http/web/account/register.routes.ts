@@ -1,4 +1,5 @@
 import { html } from '../../../shared/html.ts'
+import { providerButtons } from '../site/elements/providers.ts'
 import { arrivalOf, HAND_OFF_QUERY, productOrigin } from '../site/hand-off.ts'
 import { NAME_FIELDS, NEW_ACCOUNT_FIELDS, namePair, registrantOf } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
@@ -26,7 +27,7 @@ ${namePair(shown, { first_name: { hasFocus: true } })}
 ${shown.field('email')}
 ${shown.field('password')}
 <button class="primary">Create account</button>
-</form>
+</form>${providerButtons(site.root, site.providers, { next: shown.values['next'] ? returnPath(shown.values['next'], 'account') : undefined })}
 <p class="ways"><span>Already have an account? <a href="${site.root}${signInPath('account', shown.values['next'])}">Sign in</a></span></p>`,
     async submit({ body, request }, reply) {
       await limiter.countAddress('register:ip', request.origin.ip)

@@ -15,6 +15,7 @@ import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Redirect } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { returnPath, type Site } from '../site/site.ts'
+import { providersCard } from './providers.routes.ts'
 
 const PATH = '/account/security'
 const CODES_PATH = `${PATH}/recovery-codes`
@@ -27,7 +28,7 @@ const COOKIE = 'recovery-codes'
 const LAST_RESORT = 'Without your phone, these codes and a passkey, only an admin of this service can let you in again. No email can.'
 
 /** What an account has besides its password: codes from an app, recovery codes and passkeys. */
-export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies, secondFactor, passkeys }: PageParts): void {
+export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies, secondFactor, passkeys, providers }: PageParts): void {
   // Where a second factor is required, nobody could set one up otherwise.
   const open = { worksWithoutFactor: 'setup' } as const
   const asks = (to: string) => ({ asksForPassword: { to, cancel: PATH } })
@@ -37,7 +38,8 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
     async handle({ actor, request }) {
       const { user, hasFactor } = actor.caller
       const next = hasFactor ? cookies.readNext(request) : undefined
-      return securityPage(site, await secondFactor.status(user.id), await passkeys?.list(user.id), next)
+      const page = securityPage(site, await secondFactor.status(user.id), await passkeys?.list(user.id), next)
+      return { ...page, content: html`${page.content}\n${providersCard(site, await providers.list(user.id))}` }
     },
   })
 

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { IdentityRow, ProviderFlow } from '../../../model/provider.ts'
 import type { DerivedKeys } from '../../../security/derived-keys.ts'
 import { createSealer } from '../../../security/sealing.ts'
 import { isNotice, type Notice } from './messages.ts'
@@ -15,6 +16,20 @@ const SECRET_NAME = 'latchkey-secret'
 const NEXT_NAME = 'latchkey-next'
 /** As long as the link of a verification mail works. */
 const REMEMBERED_S = 24 * 60 * 60
+
+/** Where a sign-in at a provider leads. */
+type AfterFlow = {
+  readonly next: string
+  /** Whether it connects the account at the provider to the account of the session that the browser has. */
+  readonly connects: boolean
+}
+
+/** An identity, and the account that it is to be connected to. */
+export type Connection = Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email' | 'userId'> & {
+  /** The address of that account. */
+  readonly accountEmail: string
+  readonly expiresAt: number
+}
 
 type CookieParts = { readonly isSecure: boolean; readonly keys: DerivedKeys; readonly now: () => number }
 
@@ -39,7 +54,28 @@ export function createCookies({ isSecure, keys, now }: CookieParts) {
     return value
   }
 
+  /** What only this browser has, for a while. Its name is part of the encryption: one cookie cannot be used as another. */
+  function sealedCookie<Content extends { readonly expiresAt: number }>(key: string) {
+    const cookieName = isSecure ? `__Host-${key}` : key
+    const clear = (reply: FastifyReply) => set(reply, cookieName, '', 0)
+    return {
+      set: (reply: FastifyReply, content: Content) =>
+        set(reply, cookieName, sealer.seal(JSON.stringify(content), cookieName), Math.ceil((content.expiresAt - now()) / 1000)),
+      read(request: FastifyRequest): Content | undefined {
+        const opened = sealer.open(readCookie(request, cookieName) ?? '', cookieName)
+        // Only this service seals it.
+        const content = opened && (JSON.parse(opened.text) as Content)
+        return content !== undefined && content.expiresAt > now() ? content : undefined
+      },
+      clear,
+    }
+  }
+
   return {
+    /** A sign-in that has begun at another provider. */
+    flow: sealedCookie<ProviderFlow & AfterFlow>('latchkey-flow'),
+    /** An account at another provider that its owner has shown to be theirs, and that waits to be connected. */
+    connection: sealedCookie<Connection>('latchkey-connection'),
     readSession: (request: FastifyRequest) => readCookie(request, name),
     setSession: (reply: FastifyReply, token: string) => set(reply, name, token, LIFETIME_S),
     clearSession: (reply: FastifyReply) => set(reply, name, '', 0),

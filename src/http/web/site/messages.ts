@@ -71,6 +71,9 @@ export const NOTICES = {
   'passkey-added': 'The passkey has been added.',
   'passkey-renamed': 'The passkey has a new name.',
   'passkey-removed': 'The passkey has been removed. Delete it on your device too.',
+  'provider-connected': 'The account of the provider is connected. You can sign in with it.',
+  'provider-disconnected': 'The account of the provider is no longer connected.',
+  'connection-ended': 'Connecting took too long, or was completed already. Start again.',
   'factor-reset': 'Codes, recovery codes and passkeys of this user have been removed, and their sessions have ended.',
   'session-ended': 'Your session has ended. Sign in again.',
 } as const
@@ -84,6 +87,7 @@ export const NEUTRAL_NOTICES: ReadonlySet<Notice> = new Set<Notice>([
   'webhook-gone',
   'sign-in-ended',
   'factor-required',
+  'connection-ended',
   'session-ended',
 ])
 

@@ -15,6 +15,7 @@ import type { HandOffs } from '../../../domain/sign-in/hand-off.service.ts'
 import type { Login } from '../../../domain/sign-in/login.service.ts'
 import type { Passkeys } from '../../../domain/sign-in/passkeys.service.ts'
 import type { PasswordReset } from '../../../domain/sign-in/password-reset.service.ts'
+import type { Providers } from '../../../domain/sign-in/providers.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
 import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
@@ -51,6 +52,7 @@ export type PageServices = {
   /** Undefined without PLANS. */
   readonly plans: AccountPlans | undefined
   readonly productData: ProductData
+  readonly providers: Providers
   readonly registration: Registration
   readonly secondFactor: SecondFactor
   readonly selfDeletion: SelfDeletion

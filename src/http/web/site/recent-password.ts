@@ -2,20 +2,27 @@ import type { FastifyRequest } from 'fastify'
 import { isConfirmed } from '../../../domain/changes/callers.ts'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
 import type { Confirmation, Login } from '../../../domain/sign-in/login.service.ts'
+import type { Providers } from '../../../domain/sign-in/providers.service.ts'
 import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
 import type { Factors } from '../../../model/factor.ts'
+import type { Provider } from '../../../model/provider.ts'
 import { Refusal } from '../../../model/refusal.ts'
-import { html } from '../../../shared/html.ts'
-import type { Hook, PasswordQuestion } from '../../pipeline/declarations.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { Hook, PageArea, PasswordQuestion } from '../../pipeline/declarations.ts'
 import { GivenPassword, type Static, Type } from '../../validation/schema.ts'
 import { CODE, credentialOf, PASSKEY, passkeyButton } from './elements/factors.ts'
-import { formProblem, inputField } from './elements/fields.ts'
+import { actionForm, formProblem, inputField } from './elements/fields.ts'
 import { queryText } from './elements/paging.ts'
+import { providerButtons } from './elements/providers.ts'
 import type { Page } from './shell.ts'
 import type { Site } from './site.ts'
 
-/** A question, and what the account may answer it with besides its password. */
-type AskedQuestion = PasswordQuestion & { readonly factors: Pick<Factors, 'totp' | 'passkeys'> }
+/** A question, and what the account may answer it with. */
+type AskedQuestion = PasswordQuestion & {
+  readonly factors: Pick<Factors, 'hasPassword' | 'totp' | 'passkeys'>
+  /** A new sign-in with one of them confirms too. */
+  readonly providers: readonly Provider[]
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -44,19 +51,25 @@ type RecentPasswordParts = {
   readonly pageLimiter: Limiter
   readonly secondFactor: Pick<SecondFactor, 'status'>
   readonly passkeys: unknown
+  readonly providers: Pick<Providers, 'usable'>
 }
 
 /**
  * Lets a request pass if its session was opened or confirmed in the last ten minutes. Otherwise the answer is the same form with a field
  * for the password, and the right password lets it pass, or a code or a passkey of the account. Attempts count like those of signing in.
  */
-export function createRecentPassword({ site, login, pageLimiter, secondFactor, passkeys }: RecentPasswordParts): Hook {
+export function createRecentPassword({ site, login, pageLimiter, secondFactor, passkeys, providers }: RecentPasswordParts): Hook {
   return async (request) => {
     const { asksForPassword } = request.routeOptions.config
     const isRecent = isConfirmed(request.caller, site.now())
     if (typeof asksForPassword !== 'object' || isRecent || !((await asksForPassword.when?.(request)) ?? true)) return
-    const { totp, passkeys: count } = await secondFactor.status(request.caller.user.id)
-    request.passwordQuestion = { ...asksForPassword, factors: { totp, passkeys: passkeys === undefined ? 0 : count } }
+    const { id } = request.caller.user
+    const { hasPassword, totp, passkeys: count } = await secondFactor.status(id)
+    request.passwordQuestion = {
+      ...asksForPassword,
+      factors: { hasPassword, totp, passkeys: passkeys === undefined ? 0 : count },
+      providers: await providers.usable(id),
+    }
     const confirmation = confirmationOf((request.body ?? {}) as Answers)
     if (confirmation === undefined) throw new PasswordRequired()
     await login.confirm(request.actor, confirmation, pageLimiter)
@@ -77,7 +90,7 @@ function confirmationOf({ password, confirm_code: code = '', confirm_passkey: pa
 export function confirmPasswordPage(
   { root }: Site,
   request: FastifyRequest,
-  { to, cancel, factors: { totp, passkeys } }: AskedQuestion,
+  { to, cancel, factors: { hasPassword, totp, passkeys }, providers }: AskedQuestion,
   problem: string | undefined,
 ): Page {
   const { isDownload, page } = request.routeOptions.config
@@ -87,28 +100,56 @@ export function confirmPasswordPage(
   const fields = isForm ? ((request.body ?? {}) as Record<string, unknown>) : { next: `${path}${place}` }
   const action = isForm ? `${path}${place}` : `/${page}${CONFIRM_PATH}`
   const hidden = Object.entries(fields).filter(([name]) => !(name in ANSWER_FIELDS))
-  const hasFactor = totp || passkeys > 0
-  const typed = totp ? 'Enter a code or your password' : 'Enter your password'
-  const ways = passkeys > 0 ? `${typed}, or use a passkey,` : typed
-  const text = hasFactor
-    ? html`<p>You signed in more than ten minutes ago. ${ways} to ${to}.</p>`
-    : html`<p>You entered your password more than ten minutes ago. Enter it again to ${to}.</p>`
+  const isTyped = hasPassword || totp
+  const back = `${cancel ?? parentOf(path)}${place}`
+  const again = providerButtons(root, providers, { next: isForm ? back : `${path}${place}` })
+  const content = html`${formProblem(problem)}<p>${explanation({ hasPassword, totp, passkeys }, to, isForm)}</p>
+<form class="form" method="post" action="${root}${action}"${isDownload ? html` data-download` : ''}>
+${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
+${typedFields({ hasPassword, totp })}
+<div class="actions">${isTyped ? html`<button class="primary">Confirm</button>` : undefined}<a class="button" href="${root}${back}">Cancel</a></div>
+${passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'confirm_passkey' }) : undefined}
+</form>${again}${hasPassword || providers.length > 0 ? undefined : signOutForm(root, page)}`
+  return { title: hasPassword && !totp && passkeys === 0 ? 'Confirm your password' : 'Confirm that it is you', content, isLone: true }
+}
+
+function typedFields({ hasPassword, totp }: Pick<AskedQuestion['factors'], 'hasPassword' | 'totp'>): Html {
   const password = {
     name: 'password',
     label: totp ? 'Or your password' : 'Password',
     type: 'password',
     autocomplete: 'current-password',
     hasFocus: !totp,
+    isOptional: totp,
   } as const
-  const content = html`${formProblem(problem)}${text}
-<form class="form" method="post" action="${root}${action}"${isDownload ? html` data-download` : ''}>
-${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
-${totp ? inputField({ ...CODE, name: 'confirm_code', isOptional: true, hasFocus: true }) : undefined}
-${inputField({ ...password, isOptional: totp })}
-<div class="actions"><button class="primary">Confirm</button><a class="button" href="${root}${cancel ?? parentOf(path)}${place}">Cancel</a></div>
-${passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'confirm_passkey' }) : undefined}
-</form>`
-  return { title: hasFactor ? 'Confirm that it is you' : 'Confirm your password', content, isLone: true }
+  return html`${totp ? inputField({ ...CODE, name: 'confirm_code', isOptional: true, hasFocus: true }) : undefined}
+${hasPassword ? inputField(password) : undefined}`
+}
+
+/** Why the page asks, and what answers it. */
+function explanation(factors: AskedQuestion['factors'], to: string, isForm: boolean): string {
+  const { hasPassword, totp, passkeys } = factors
+  const ways = waysOf(factors)
+  if (!hasPassword) {
+    const others = ways === '' ? '' : `, or ${ways.charAt(0).toLowerCase()}${ways.slice(1)}`
+    const repeat = isForm ? ' After signing in again, repeat what you did.' : ''
+    return `You signed in more than ten minutes ago, and your account has no password. Sign in again${others} to ${to}.${repeat}`
+  }
+  if (totp || passkeys > 0) return `You signed in more than ten minutes ago. ${ways} to ${to}.`
+  return `You entered your password more than ten minutes ago. Enter it again to ${to}.`
+}
+
+/** What the form of the question takes. Empty if the account has none of it. */
+function waysOf({ hasPassword, totp, passkeys }: AskedQuestion['factors']): string {
+  const typed = [totp && 'a code', hasPassword && 'your password'].filter(Boolean).join(' or ')
+  const entered = typed === '' ? '' : `Enter ${typed}`
+  if (passkeys === 0) return entered
+  return entered === '' ? 'Use a passkey' : `${entered}, or use a passkey,`
+}
+
+/** For an account that is opened by mail only. */
+function signOutForm(root: string, area: PageArea = 'account'): Html {
+  return html`\n${actionForm(`${root}/${area}/sign-out`, 'Sign out, to sign in again')}`
 }
 
 /** The parsed query; nothing of a query that the route does not declare. */

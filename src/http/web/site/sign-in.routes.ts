@@ -6,6 +6,7 @@ import { isLocalClient } from '../../pipeline/reachability.ts'
 import { Email, GivenPassword } from '../../validation/schema.ts'
 import { credentialOf, PASSKEY, passkeyButton } from './elements/factors.ts'
 import { type Form, formOf } from './elements/fields.ts'
+import { providerButtons } from './elements/providers.ts'
 import { arrivalOf, HAND_OFF_QUERY, productOrigin, ReturnTo, returnAddress } from './hand-off.ts'
 import type { PageParts, PageRoutes } from './page-parts.ts'
 import { CONFIRM_PATH } from './recent-password.ts'
@@ -24,7 +25,7 @@ const TITLES: Readonly<Record<PageArea, string>> = { console: 'Sign in to the co
 export function signInRoutes({ form, get, post }: PageRoutes, parts: PageParts, area: PageArea): void {
   const { site, cookies, login, pageLimiter, passkeys } = parts
   const isForProduct = area === 'account'
-  const { root, isEnabled } = site
+  const { root, isEnabled, providers } = site
   const email = passkeys === undefined ? {} : { autocomplete: 'username webauthn' }
 
   async function show({ problem, values, field }: Form<keyof typeof FIELDS>, request: FastifyRequest): Promise<Html> {
@@ -39,7 +40,7 @@ ${next}
 ${field('email', { ...email, hasFocus: !isKnown && steps === undefined })}
 ${field('password', { hasFocus: isKnown })}
 <button${steps === undefined ? html` class="primary"` : ''}>Sign in</button>
-</form>${passkeys && byPasskey}${isEnabled.account ? accountLinks(site, area, values['next']) : ''}`
+</form>${passkeys && byPasskey}${providerButtons(root, providers, { next: values['next'] || area === 'console' ? returnPath(values['next'], area) : undefined })}${isEnabled.account ? accountLinks(site, area, values['next']) : ''}`
   }
 
   form('/sign-in', {

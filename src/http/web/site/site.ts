@@ -1,4 +1,5 @@
 import type { Brand } from '../../../model/brand.ts'
+import type { Provider } from '../../../model/provider.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { PAGE_SEGMENT } from '../../pipeline/reachability.ts'
@@ -14,6 +15,7 @@ type SiteOptions = {
   readonly returnOrigins: readonly string[] | undefined
   readonly selfDeletion: boolean
   readonly emailSignIn: boolean
+  readonly providers: readonly Provider[]
   readonly brand: Brand
 }
 
@@ -38,6 +40,8 @@ export function createSite(options: SiteOptions, assets: SiteAssets, now: () => 
     returnOrigins: new Set<string>([...(frontendUrl === undefined ? [] : [new URL(frontendUrl).origin]), ...returnOrigins]),
     hasSelfDeletion,
     hasEmailSignIn,
+    // Without what the settings keep secret about them.
+    providers: options.providers.map(({ name, label }): Provider => ({ name, label })),
     now,
   } as const
 }

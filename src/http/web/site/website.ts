@@ -8,6 +8,7 @@ import { accountMailRequestRoutes } from '../account/mail-request.routes.ts'
 import { accountPasskeysRoutes } from '../account/passkeys.routes.ts'
 import { accountPasswordRoutes } from '../account/password.routes.ts'
 import { accountProfileRoutes } from '../account/profile.routes.ts'
+import { accountProvidersRoutes } from '../account/providers.routes.ts'
 import { accountRegisterRoutes } from '../account/register.routes.ts'
 import { accountSecurityRoutes } from '../account/security.routes.ts'
 import { accountSessionsRoutes } from '../account/sessions.routes.ts'
@@ -63,6 +64,7 @@ const PAGES: Readonly<Record<PageArea, readonly ((pages: PageRoutes, parts: Page
     accountPasswordRoutes,
     accountSecurityRoutes,
     accountPasskeysRoutes,
+    accountProvidersRoutes,
     accountSessionsRoutes,
     accountKeysRoutes,
   ],
@@ -78,6 +80,7 @@ export function createWebsite(options: WebsiteOptions, services: PageServices, n
   const steps: PageSteps = { isSecure: site.isSecure, readCookie: cookies.readSession, requireRecentPassword: createRecentPassword(parts) }
   return {
     site,
+    cookies,
     steps,
     addRoutes(app: App): void {
       assetRoutes(app, site.assets)

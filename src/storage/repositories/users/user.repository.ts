@@ -110,6 +110,15 @@ export function updateUser(tx: Transaction, id: number, changed: UserChanges): P
   return tx.first(UPDATE, id, email, emailKey, passwordHash, ...names)
 }
 
+/**
+ * Verifies an account for the person whom its address belongs to, and ends its password, its factors and everything that was mailed for it.
+ * Returns true for exactly one of any number of parallel calls.
+ */
+export const takeOverUser = changes<Transaction, [id: number, noPassword: string]>(`
+  update users set verified = true, password_hash = $2, foreign_kind = null, totp = false, passkeys = 0,
+    email_version = email_version + 1, reset_version = reset_version + 1
+  where id = $1 and verified = false and banned = false`)
+
 /** Returns true for exactly one of any number of parallel calls. */
 export const markVerified = changes<Transaction, [id: number, emailVersion: number]>(
   'update users set verified = true where id = $1 and verified = false and banned = false and email_version = $2',

@@ -1,0 +1,256 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Authentication } from '../../../domain/identity/authentication.service.ts'
+import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
+import type { Login } from '../../../domain/sign-in/login.service.ts'
+import type { Providers } from '../../../domain/sign-in/providers.service.ts'
+import { parseEmail } from '../../../domain/values/email.ts'
+import type { Caller } from '../../../model/caller.ts'
+import { IDENTITY, type ProvenIdentity } from '../../../model/provider.ts'
+import { Refusal } from '../../../model/refusal.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import type { Answer } from '../../answers/answers.ts'
+import { answerError, wantsHtml } from '../../answers/errors.ts'
+import { described, Empty, HtmlView } from '../../answers/replies.ts'
+import type { App } from '../../pipeline/declarations.ts'
+import { flag, type Static, Type, text } from '../../validation/schema.ts'
+import { CONNECT_PATH, EXISTING_PATH } from '../../web/account/providers.routes.ts'
+import type { Cookies } from '../../web/site/cookies.ts'
+import { queryText } from '../../web/site/elements/paging.ts'
+import { personalMessage } from '../../web/site/messages.ts'
+import { type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
+import { secondStepPage } from '../../web/site/second-step.routes.ts'
+import { type Page, sendSitePage } from '../../web/site/shell.ts'
+import { returnPath, type Site } from '../../web/site/site.ts'
+import { createApiRoutes } from '../api-routes.ts'
+
+const ProviderName = text('The name of a provider in SIGN_IN_PROVIDERS.', 'google', { maxLength: 40 })
+const ProviderPath = Type.Object({ provider: ProviderName })
+const HAND_OFF = ['return_to', 'code_challenge', 'state'] as const
+const BeginQuery = Type.Object({
+  return_to: Type.Optional(
+    text('The page of your product to which the browser returns.', 'https://app.example.com/signed-in', { maxLength: 1000 }),
+  ),
+  code_challenge: Type.Optional(
+    text('The S256 challenge of the code that the product gets.', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', { maxLength: 200 }),
+  ),
+  state: Type.Optional(text('Passed on to the product.', 'af0ifjsldkj', { maxLength: 500 })),
+  next: Type.Optional(text('A page of this service to open after the sign-in.', '/account/keys', { maxLength: 1000 })),
+  connect: Type.Optional(flag('Whether to connect the account of the provider to the account that is signed in.', false)),
+})
+/** The parameters are those of the provider; whether they belong together, its client checks. */
+const CallbackQuery = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
+
+const IdentityView = Type.Object(
+  {
+    provider: ProviderName,
+    email: text('The address that the provider named when it was connected. It may have changed since.', 'mia@gmail.com'),
+    connected_at: Type.String({
+      format: 'date-time',
+      examples: ['2026-01-31T09:30:00.000Z'],
+      description: 'When it was connected, in UTC.',
+    }),
+  },
+  { title: 'ConnectedProvider', description: 'An account of another provider that opens the account.' },
+)
+
+/** Longer than that of other routes: the provider has to answer. */
+const DEADLINE_MS = 12_000
+const CONNECTION_MS = 10 * 60_000
+
+type Parts = {
+  readonly providers: Providers
+  readonly login: Login
+  readonly authentication: Authentication
+  readonly pageLimiter: Limiter
+  readonly site: Site
+  readonly cookies: Cookies
+  readonly pages: Pages
+  readonly publicUrl: () => string
+  readonly now: () => number
+}
+
+/** Signing in with other providers. Without SIGN_IN_PROVIDERS, the two paths of the sign-in answer 404. */
+export function providerRoutes(app: App, parts: Parts): void {
+  const { providers, login, authentication, pageLimiter, site, cookies, publicUrl, now } = parts
+  const api = createApiRoutes(app, 'Accounts')
+  const isDisabled = site.providers.length === 0
+  const redirectUriOf = (name: string) => `${publicUrl()}/login/with/${name}/callback`
+  const config = { access: 'public', writes: true, isDisabled, deadlineMs: DEADLINE_MS } as const
+  const errorHandler = providerErrors(parts)
+  const refused = ['provider_not_found', 'provider_unavailable', 'provider_refused', 429] as const
+
+  /** Counts like signing in on the pages: by what failed. */
+  async function limited<Result>({ origin }: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+    const place = await pageLimiter.countAddress('login:ip', origin.ip)
+    return pageLimiter.settle([place], origin, work)
+  }
+
+  api.get('/login/with/:provider', {
+    config,
+    exposeHeadRoute: false,
+    errorHandler,
+    operationId: 'loginWithProvider',
+    summary: 'Sign in with another provider',
+    description:
+      'For a browser. Leads to the provider, and from there back to this service, which signs in and leads on: to the account pages, or with ' +
+      '`return_to`, `code_challenge` and `state` to your product. A cookie binds the sign-in to this browser.',
+    page: true,
+    params: ProviderPath,
+    querystring: BeginQuery,
+    response: { 303: described(HtmlView, 'The sign-in page of the provider.'), refuses: refused },
+    handle: (request, reply) =>
+      limited(request, async () => {
+        const { params, query } = request
+        const { connect: connects = false } = query
+        const { url, flow } = await providers.begin(params.provider, redirectUriOf(params.provider), { choosesAccount: connects })
+        cookies.flow.set(reply, { ...flow, next: handOffPath(query) ?? returnPath(query.next, 'account'), connects })
+        return reply.redirect(url.href, 303)
+      }),
+  })
+
+  api.get('/login/with/:provider/callback', {
+    config,
+    exposeHeadRoute: false,
+    errorHandler,
+    operationId: 'providerCallback',
+    summary: 'Return from another provider',
+    description:
+      'The redirect URI that you register at the provider. Works once, in the browser that began the sign-in. Signs in and leads on, asks for ' +
+      'the second factor, or says what to do first. An account that exists is never opened because a provider names its address.',
+    page: true,
+    params: ProviderPath,
+    querystring: CallbackQuery,
+    response: {
+      200: described(HtmlView, 'A page that asks for the second factor, or says that an email was sent.'),
+      303: described(HtmlView, 'Where the sign-in was to lead.'),
+      refuses: [...refused, 'sign_in_ended', 'provider_without_email', 'provider_taken', 'login_banned', 'login_unverified'],
+    },
+    handle: (request, reply) => limited(request, () => complete(request, reply, request.params.provider)),
+  })
+
+  async function complete(request: FastifyRequest, reply: FastifyReply, name: string): Promise<FastifyReply> {
+    const { origin } = request
+    const flow = cookies.flow.read(request)
+    cookies.flow.clear(reply)
+    const answer = new URLSearchParams(request.url.split('?')[1] ?? '')
+    const identity = await providers.complete(origin, name, flow, redirectUriOf(name), answer)
+    const next = flow?.next ?? '/account/'
+    if (flow?.connects) return connect(request, reply, identity)
+    const result = await login.pages.byProvider(origin, identity)
+    switch (result.kind) {
+      case 'session':
+        cookies.setSession(reply, result.session)
+        return leadTo(reply, next)
+      case 'second step':
+        return show(reply, secondStepPage(site, 'account', result, next))
+      case 'account exists':
+        keepConnection(reply, identity, { id: result.userId, email: result.email })
+        return leadTo(reply, EXISTING_PATH)
+      case 'verification sent':
+        return show(reply, verificationPage(site, result.email))
+    }
+  }
+
+  /** Leads to the page on which the owner of the session confirms it. */
+  async function connect(request: FastifyRequest, reply: FastifyReply, identity: ProvenIdentity): Promise<FastifyReply> {
+    const caller = await callerOf(request)
+    if (caller === undefined) throw new Refusal('sign_in_ended', 'the session has ended since')
+    const ownerId = await providers.ownerOf(identity)
+    if (ownerId !== undefined && ownerId !== caller.user.id) throw new Refusal('provider_taken')
+    if (ownerId !== undefined) return leadTo(reply, '/account/security')
+    keepConnection(reply, identity, caller.user)
+    return leadTo(reply, CONNECT_PATH)
+  }
+
+  async function callerOf(request: FastifyRequest): Promise<Caller | undefined> {
+    const token = cookies.readSession(request)
+    try {
+      return token === undefined ? undefined : await authentication.byPageToken(token)
+    } catch (error) {
+      if (error instanceof Refusal && error.code !== 'unavailable') return undefined
+      throw error
+    }
+  }
+
+  function keepConnection(reply: FastifyReply, identity: ProvenIdentity, account: { readonly id: number; readonly email: string }): void {
+    const { provider, issuer, subject } = identity
+    const email = parseEmail(identity.email ?? '') ?? ''
+    const expiresAt = now() + CONNECTION_MS
+    cookies.connection.set(reply, { provider, issuer, subject, email, userId: account.id, accountEmail: account.email, expiresAt })
+  }
+
+  function leadTo(reply: FastifyReply, path: string): FastifyReply {
+    return reply.redirect(`${site.root}${path}`, 303)
+  }
+
+  function show(reply: FastifyReply, page: Page): FastifyReply {
+    // The address has the answer of the provider.
+    return sendSitePage(reply, site, { area: 'account', user: undefined }, { ...page, hasSecretAddress: true })
+  }
+
+  api.get('/users/me/providers', {
+    config: { access: 'user', acceptedKeys: 'read', writes: false },
+    operationId: 'listProviders',
+    summary: 'List your connected providers',
+    description: 'The accounts of other providers that you can sign in with, the oldest first.',
+    response: { 200: described(Type.Array(IdentityView), 'Your connected providers.') },
+    handle: async ({ caller }) => (await providers.list(caller.user.id)).map(IDENTITY.toJson),
+  })
+
+  api.delete('/users/me/providers/:provider', {
+    config: { access: 'user', acceptedKeys: 'none', writes: true, needsConfirmation: true },
+    operationId: 'disconnectProvider',
+    summary: 'Disconnect a provider',
+    description: 'You can no longer sign in with it. The last way to sign in cannot be taken away.',
+    params: ProviderPath,
+    response: { 204: Empty, refuses: ['provider_not_found', 'only_way_in', 'confirmation_required', 'user_not_found'] },
+    handle: ({ actor, params }) => providers.disconnect(actor, params.provider),
+  })
+}
+
+/**
+ * TO BE REPLACED by the shared validation of the hand-off: where the browser goes after signing in for a product. Here the parameters are
+ * only passed on to the sign-in page, which validates them and redirects nobody to an address that it does not know.
+ */
+function handOffPath(query: Static<typeof BeginQuery>): string | undefined {
+  if (query.return_to === undefined && query.code_challenge === undefined) return undefined
+  return `/account/sign-in${queryText(Object.fromEntries(HAND_OFF.map((name) => [name, query[name]])))}`
+}
+
+function verificationPage({ root }: Site, email: string): Page {
+  const content: Html = html`<p class="notice good" role="status">Your account has been created.</p>
+<p>We have sent an email to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in again.</p>
+<div class="actions"><a class="button primary" href="${root}/account/sign-in">Sign in</a><a class="button" href="${root}/account/resend-verification">No email?</a></div>`
+  return { title: 'Check your email', content, isLone: true }
+}
+
+const TITLES: Readonly<Record<string, string>> = {
+  provider_unavailable: 'The provider cannot be reached',
+  provider_not_found: 'There is no such provider',
+  sign_in_ended: 'This sign-in has ended',
+  login_banned: 'This account is banned',
+  login_unverified: 'Verify your address first',
+}
+const ADVICE: Readonly<Record<string, string>> = {
+  login_banned: 'Ask the operator of this service about it.',
+  login_unverified: 'Open the link in the verification email, then sign in again.',
+  provider_taken: 'Sign in with it to see which account it belongs to, and disconnect it there first.',
+}
+
+/** A refusal of the sign-in is a page that says what happened and what to do. */
+function providerErrors({ pages }: Pick<Parts, 'pages'>) {
+  const render = (answer: Answer): Html =>
+    pages.problem({
+      title: TITLES[answer.code] ?? 'You are not signed in',
+      message: personalMessage(answer),
+      advice: ADVICE[answer.code] ?? 'Start again, or sign in another way.',
+      helpPage: answer.code === 'login_unverified' ? 'resend-verification' : 'sign-in',
+    })
+  const others = pageErrors(wantsHtml, render)
+  return (error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const isOutage = error instanceof Refusal && error.code === 'provider_unavailable'
+    if (!isOutage || !wantsHtml(request)) return others(error, request, reply)
+    const answer = answerError(error, request)
+    return sendPage(reply.headers(answer.headers), answer.status, render(answer))
+  }
+}

@@ -1,0 +1,47 @@
+import { entity, instant, integer, text, type ValuesOf } from './entity.ts'
+
+/** `oidc`: OpenID Connect. `microsoft`: the same, with its own claim for verified addresses. `github`: OAuth and the API of GitHub. */
+export type ProviderKind = 'oidc' | 'microsoft' | 'github'
+
+/** A provider as people see it. */
+export type Provider = { readonly name: string; readonly label: string }
+
+/** A provider that people can sign in with, as the settings name it. */
+export type ProviderSettings = Provider & {
+  readonly kind: ProviderKind
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** What a provider has said about somebody, after its answer was verified. */
+export type ProvenIdentity = {
+  readonly provider: string
+  readonly issuer: string
+  readonly subject: string
+  /** As the provider wrote it; undefined if it named none. */
+  readonly email: string | undefined
+  /** Whether the provider says that the address belongs to this person. */
+  readonly isEmailVerified: boolean
+  readonly firstName: string | undefined
+  readonly lastName: string | undefined
+}
+
+/** A sign-in that has begun at a provider. Only the browser that began it has it, sealed in a cookie. */
+export type ProviderFlow = {
+  readonly provider: string
+  /** In the address that the provider leads back to. Works once. */
+  readonly state: string
+  /** In the signed answer of the provider. */
+  readonly nonce: string
+  /** Proves to the provider that the same service asks for the answer (PKCE). */
+  readonly verifier: string
+  readonly expiresAt: number
+}
+
+/** An account at a provider as its owner sees it. */
+export const IDENTITY = entity('identities', { provider: text, email: text, connectedAt: instant })
+export const IDENTITY_ROW = entity('identities', { issuer: text, subject: text, userId: integer, ...IDENTITY.fields })
+
+export type Identity = ValuesOf<typeof IDENTITY.fields>
+export type IdentityRow = ValuesOf<typeof IDENTITY_ROW.fields>

@@ -1,0 +1,32 @@
+import { IDENTITY, IDENTITY_ROW, type Identity, type IdentityRow } from '../../../model/provider.ts'
+import { insertInto, type Reads, statement, type Transaction } from '../../database.ts'
+import { changes, finds, lists } from '../../repository-functions.ts'
+
+const INSERT = statement(`${insertInto('identities', IDENTITY_ROW)} on conflict do nothing`)
+const DELETE_ALL = statement<{ readonly provider: string }>('delete from identities where user_id = $1 returning provider')
+
+/** False if the identity belongs to an account, or if the account has another one of this provider. */
+export async function insertIdentity(tx: Transaction, identity: IdentityRow): Promise<boolean> {
+  return (await tx.run(INSERT, ...IDENTITY_ROW.toValues(identity))) === 1
+}
+
+/** The id of the account that an identity opens. */
+export const findIdentityOwner = finds<number, [issuer: string, subject: string], Reads>(
+  'select user_id from identities where issuer = $1 and subject = $2',
+  (row) => Number(row['user_id']),
+)
+
+/** The oldest first. */
+export const listIdentities = lists<Identity, [userId: number]>(
+  `select ${IDENTITY.columns} from identities where user_id = $1 order by connected_at, provider`,
+  IDENTITY.fromRow,
+)
+
+export const deleteIdentity = changes<Transaction, [userId: number, provider: string]>(
+  'delete from identities where user_id = $1 and provider = $2',
+)
+
+/** Returns the providers of those that it deleted. */
+export async function deleteIdentities(tx: Transaction, userId: number): Promise<readonly string[]> {
+  return (await tx.all(DELETE_ALL, userId)).map(({ provider }) => provider)
+}
