@@ -67,6 +67,7 @@ export function createOidcClient(settings: ProviderSettings, { fetch, now }: Cli
         [client.customFetch]: withKeptMetadata(createStepFetch(issuer, fetch)) as OpenIdClient.CustomFetch,
         execute: [client.enableNonRepudiationChecks, ...(isLocal ? [client.allowInsecureRequests] : [])],
       })
+      allowedUrl(new URL(config.serverMetadata().authorization_endpoint ?? ''), issuer)
       return { client, config }
     } catch (error) {
       // Metadata that cannot be used are read again.
@@ -87,7 +88,7 @@ export function createOidcClient(settings: ProviderSettings, { fetch, now }: Cli
   return {
     async begin({ state, nonce, verifier, redirectUri }, { choosesAccount }) {
       const { client, config } = await configure()
-      const url = client.buildAuthorizationUrl(config, {
+      return client.buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
         scope: SCOPE,
         state,
@@ -96,7 +97,6 @@ export function createOidcClient(settings: ProviderSettings, { fetch, now }: Cli
         code_challenge_method: 'S256',
         ...(choosesAccount && { prompt: 'select_account' }),
       })
-      return allowedUrl(url, issuer)
     },
     async complete({ state, nonce, verifier, redirectUri }: FlowAt, answer): Promise<ProvenIdentity> {
       const configured = await configure()

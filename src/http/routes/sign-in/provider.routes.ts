@@ -37,8 +37,12 @@ const BeginQuery = Type.Object({
   next: Type.Optional(text('A page of this service to open after the sign-in.', '/account/keys', { maxLength: 1000 })),
   connect: Type.Optional(flag('Whether to connect the account of the provider to the account that is signed in.', false)),
 })
-/** The parameters are those of the provider; whether they belong together, its client checks. */
-const CallbackQuery = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
+/** Providers add further parameters. Whether they belong together, the client of the provider checks. */
+const CallbackQuery = Type.Object({
+  code: Type.Optional(text('What the provider exchanges for its answer.', 'b3BhcXVl')),
+  state: Type.Optional(text('The state of the sign-in.', 'b3BhcXVl')),
+  error: Type.Optional(text('Why the provider has not signed in.', 'access_denied')),
+})
 
 const IdentityView = Type.Object(
   {

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { TestContext } from 'node:test'
+import { test } from 'node:test'
+import { Provider as OidcServer } from 'oidc-provider'
+import { statement } from '../../../../src/storage/database.ts'
+import { createBrowser, leadsTo } from '../../../support/app/provider-browser.ts'
+import { startApp } from '../../../support/app/start-app.ts'
+import { textOf } from '../../../support/http/pages.ts'
+import { startGitHub } from '../../../support/servers/github.ts'
+import { type Lies, type Person, providerEnv, startIdentityProvider } from '../../../support/servers/identity-provider.ts'
+import { listen, serve } from '../../../support/servers/listen.ts'
+
+const COUNT = statement<{ count: number }>('select count(*) as count from users')
+const START = '/login/with/acme'
+const MIA: Person = { sub: 'mia', email: 'mia@example.com', email_verified: true }
+const CALLBACK = 'http://localhost:8000/login/with/acme/callback'
+
+async function startLiar(t: TestContext) {
+  const provider = await startIdentityProvider(t)
+  const service = await startApp(t, { env: { SIGN_IN_PROVIDERS: 'acme', ...provider.env('acme') } })
+  const browser = createBrowser(service)
+  const signIn = async (person = MIA, lies: Lies = {}) => {
+    provider.lie({})
+    const back = provider.authorize(leadsTo(await browser.open(START)), person)
+    provider.lie(lies)
+    return browser.open(back)
+  }
+  const countUsers = async () => Number((await service.db.first(COUNT))?.count)
+  return { ...service, provider, browser, signIn, countUsers }
+}
+
+const HOUR_S = 3600
+const now = () => Math.floor(Date.now() / 1000)
+
+test('401: an answer with a wrong nonce, issuer, audience, signature or time signs nobody in', async (t) => {
+  const { signIn, browser, countUsers, logged } = await startLiar(t)
+  const wrong: Readonly<Record<string, Lies>> = {
+    nonce: { claims: { nonce: 'another' } },
+    issuer: { claims: { iss: 'https://evil.example' } },
+    audience: { claims: { aud: 'another-client' } },
+    'several audiences': { claims: { aud: ['latchkey', 'another-client'] } },
+    expiry: { claims: { exp: now() - HOUR_S, iat: now() - 2 * HOUR_S } },
+    'a time to come': { claims: { nbf: now() + HOUR_S } },
+    signature: { signsWithForeignKey: true },
+    'no subject': { claims: { sub: '' } },
+    'a long subject': { claims: { sub: 'x'.repeat(256) } },
+  }
+  for (const [name, lies] of Object.entries(wrong)) {
+    const response = await signIn(MIA, lies)
+    assert.equal(response.headers['x-error-code'], 'provider_refused', name)
+    assert.equal(response.statusCode, 401, name)
+    assert.match(textOf(response), /You are not signed in.*Start again, or sign in another way/, name)
+    assert.equal(browser.isSignedIn(), false, name)
+  }
+  assert.equal(await countUsers(), 0)
+  assert.ok(!logged.join('').includes('secret-of-the-client'))
+})
+
+test('303: a key that the provider has just replaced is known at once', async (t) => {
+  const { signIn, provider } = await startLiar(t)
+  leadsTo(await signIn())
+  await provider.rotateKey()
+  leadsTo(await signIn())
+  assert.equal(provider.requests.filter((path) => path === '/.well-known/openid-configuration').length, 1, 'the metadata are kept')
+})
+
+test('401: somebody who cancels at the provider reads what happened', async (t) => {
+  const { browser } = await startLiar(t)
+  const state = new URL(leadsTo(await browser.open(START))).searchParams.get('state') ?? ''
+  const response = await browser.open(`${CALLBACK}?error=access_denied&state=${state}`)
+  assert.deepEqual([response.statusCode, response.headers['x-error-code']], [401, 'provider_refused'])
+  assert.match(textOf(response), /The sign-in was cancelled/)
+})
+
+test('503: a provider that is down, slow, moves or sends too much stops neither the start nor other ways to sign in', async (t) => {
+  const { provider, browser, app, signIn } = await startLiar(t)
+  const unavailable = async (reason: string) => {
+    const response = await browser.open(START)
+    assert.deepEqual([response.statusCode, response.headers['x-error-code']], [503, 'provider_unavailable'], reason)
+    assert.match(textOf(response), /The provider cannot be reached/, reason)
+    assert.ok(response.headers['retry-after'])
+  }
+  provider.lie({ movesTo: 'http://127.0.0.1:1/.well-known/openid-configuration' })
+  await unavailable('redirect')
+  provider.lie({ metadata: { padding: 'x'.repeat(600 * 1024) } })
+  await unavailable('too large')
+  provider.lie({ metadata: { authorization_endpoint: 'http://evil.example/authorize' } })
+  await unavailable('an address without TLS')
+  provider.lie({ isSilent: true })
+  const begun = performance.now()
+  await unavailable('silent')
+  assert.ok(performance.now() - begun < 10_000)
+  provider.lie({ metadata: { issuer: 'https://evil.example' } })
+  assert.equal((await browser.open(START)).headers['x-error-code'], 'provider_refused')
+  assert.equal((await signIn(MIA, { tokenStatus: 502 })).headers['x-error-code'], 'provider_unavailable')
+  // It recovers, and its metadata are used while it is down.
+  leadsTo(await signIn())
+  await provider.stop()
+  leadsTo(await browser.open(START))
+  assert.equal((await app.inject({ url: '/account/sign-in' })).statusCode, 200)
+})
+
+test('303: a real provider of OpenID Connect, whose address is at its userinfo endpoint', async (t) => {
+  const server = createServer()
+  const { url } = await listen(t, server)
+  const oidc = new OidcServer(url, {
+    clients: [
+      {
+        client_id: 'latchkey',
+        client_secret: 'secret-of-the-client',
+        redirect_uris: [CALLBACK],
+        token_endpoint_auth_method: 'client_secret_basic',
+      },
+    ],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name', 'family_name'] },
+    findAccount: (_, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, email: `${id}@example.com`, email_verified: true, given_name: 'Mia', family_name: 'Muster' }),
+    }),
+    clientAuthMethods: ['client_secret_basic'],
+    cookies: { keys: ['key of the cookies'] },
+  })
+  oidc.on('server_error', (_, error) => assert.fail(error))
+  server.on('request', oidc.callback())
+  const service = await startApp(t, { env: { SIGN_IN_PROVIDERS: 'acme', ...providerEnv('acme', url) } })
+  const browser = createBrowser(service)
+  const back = await signInAt(leadsTo(await browser.open(START)), 'mia')
+  assert.equal(leadsTo(await browser.open(back)), '/account/')
+  assert.match(textOf(await browser.open('/account/')), /mia@example\.com/)
+  assert.deepEqual(await service.services.providers.list(1), [
+    { provider: 'acme', email: 'mia@example.com', connectedAt: service.clock.now() },
+  ])
+})
+
+/** Signs in at the pages for development of a real provider. Returns where it leads back to. */
+async function signInAt(start: string, name: string): Promise<string> {
+  const jar = new Map<string, string>()
+  let [url, form]: [string, string | undefined] = [start, undefined]
+  for (let step = 0; step < 12; step++) {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      method: form === undefined ? 'GET' : 'POST',
+      headers: {
+        cookie: [...jar].map(([key, value]) => `${key}=${value}`).join('; '),
+        ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+      ...(form !== undefined && { body: form }),
+    })
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, key = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
+      jar.set(key, value)
+    }
+    const location = response.headers.get('location')
+    if (location?.startsWith(CALLBACK)) return location
+    const page = await response.text()
+    form = location === null ? (page.includes('name="login"') ? `prompt=login&login=${name}&password=x` : 'prompt=consent') : undefined
+    url = location === null ? new URL(/action="([^"]+)"/.exec(page)?.[1] ?? '', url).href : new URL(location, url).href
+  }
+  return assert.fail('the provider does not lead back')
+}
+
+test('303: GitHub, by its documented OAuth and e-mail API; the primary address counts', async (t) => {
+  const github = await startGitHub(t)
+  const service = await startApp(t, {
+    env: {
+      SIGN_IN_PROVIDERS: 'github',
+      PROVIDER_GITHUB_CLIENT_ID: 'latchkey',
+      PROVIDER_GITHUB_CLIENT_SECRET: 'secret-of-the-client',
+      PROVIDER_GITHUB_ISSUER: github.url,
+    },
+  })
+  const signIn = async () => {
+    const browser = createBrowser(service)
+    return { browser, response: await browser.open(github.authorize(leadsTo(await browser.open('/login/with/github')))) }
+  }
+  assert.equal(leadsTo((await signIn()).response), '/account/')
+  assert.deepEqual(await service.services.providers.list(1), [
+    { provider: 'github', email: 'octocat@example.com', connectedAt: service.clock.now() },
+  ])
+  const [header] = github.headers
+  assert.deepEqual(
+    [header?.authorization, header?.accept, header?.['x-github-api-version']],
+    ['Bearer gho_token', 'application/vnd.github+json', '2022-11-28'],
+  )
+  assert.ok(header?.['user-agent'])
+  // Another person, whose primary address is not verified.
+  github.become({
+    user: { id: 2, login: 'eve', name: null },
+    emails: [
+      { email: 'octocat@example.com', primary: false, verified: true },
+      { email: 'eve@example.com', primary: true, verified: false },
+    ],
+  })
+  const { response, browser } = await signIn()
+  assert.match(textOf(response), /Check your email.*eve@example\.com/)
+  assert.equal(browser.isSignedIn(), false)
+  github.become({ user: { id: 3, login: 'x', name: null }, emails: [] })
+  assert.equal((await signIn()).response.headers['x-error-code'], 'provider_without_email')
+  github.become({ user: { login: 'x' } as never, emails: [] })
+  assert.equal((await signIn()).response.headers['x-error-code'], 'provider_refused')
+  // GitHub answers with status 200 and an error to a code that does not work.
+  const late = createBrowser(service)
+  const back = new URL(github.authorize(leadsTo(await late.open('/login/with/github'))))
+  back.searchParams.set('code', 'wrong')
+  assert.equal((await late.open(back.href)).headers['x-error-code'], 'provider_refused')
+})
+
+test('503: nothing listens at the issuer', async (t) => {
+  const gone = await serve(t, () => undefined)
+  await gone.stop()
+  const { app } = await startApp(t, { env: { SIGN_IN_PROVIDERS: 'acme', ...providerEnv('acme', gone.url) } })
+  const response = await app.inject({ url: START })
+  assert.deepEqual([response.statusCode, response.json()], [503, { detail: 'Provider is unavailable' }])
+})
