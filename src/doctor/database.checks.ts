@@ -8,6 +8,7 @@ import { checkFactors } from './factor.checks.ts'
 import { about, type Finding, inTime } from './finding.ts'
 import { checkMails, checkWebhooks } from './outbox.checks.ts'
 import { checkForeignHashes } from './password.checks.ts'
+import { checkConnected } from './provider.checks.ts'
 import { checkAudit, checkRotation } from './secret.checks.ts'
 
 const DATABASE = about('database')
@@ -41,6 +42,7 @@ export async function checkDatabase(config: Config, now: () => number): Promise<
     ...checkRotation(config, inspection, now()),
     ...checkAdmins(inspection),
     ...checkFactors(config, inspection),
+    ...checkConnected(config, inspection.providers),
     ...checkAudit(config, inspection, now()),
     ...checkMails(inspection, now()),
     ...checkWebhooks(config, inspection, now()),

@@ -6,6 +6,7 @@ import { checkDevMail, checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
 import { checkBlocklist } from './password.checks.ts'
 import { checkPooler, checkReplica } from './postgres.checks.ts'
+import { checkProviders } from './provider.checks.ts'
 import { checkSecret } from './secret.checks.ts'
 
 const SETTINGS = about('settings')
@@ -39,6 +40,7 @@ export async function examineService(config: Config, { sendTo, now = Date.now }:
     mailbox: () => checkDevMail(config),
     port: () => checkAddresses(config, now),
     frontend: () => checkFrontend(config),
+    providers: () => checkProviders(config, now),
   }
   const groups = await Promise.all(Object.entries(checks).map(([name, check]) => inTime(name, DEADLINE_MS, check)))
   return groups.flat()

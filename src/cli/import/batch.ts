@@ -29,11 +29,12 @@ export function createBatch<Entry>(size = BATCH_SIZE) {
 }
 
 /** What only one account can have. */
-export function namesOf({ emailKey, keys, passkeyList }: ImportedUser): string[] {
+export function namesOf({ emailKey, keys, passkeyList, identities }: ImportedUser): string[] {
   return [
     emailKey,
     ...keys.flatMap(({ id, keyHash, retiringSecrets }) => [id, keyHash, ...retiringSecrets.map((secret) => secret.keyHash)]),
     ...passkeyList.flatMap(({ id, credentialId }) => [id, credentialId]),
+    ...identities.map(({ issuer, subject }) => `${issuer} ${subject}`),
   ]
 }
 

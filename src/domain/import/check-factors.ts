@@ -1,8 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../model/json.ts'
+import { parseEmail } from '../values/email.ts'
 import { MAX_PASSKEYS } from '../values/limits.ts'
-import { checkFields, checkList, checkObject, checkShape, checkWholeNumber } from './field-checks.ts'
-import { type ImportedPasskey, type ImportedTotp, MOVED_PASSKEY, MOVED_TOTP, NO_NAME, Rejected } from './imported-user.ts'
+import { checkFields, checkList, checkObject, checkParsed, checkShape, checkWholeNumber } from './field-checks.ts'
+import {
+  type ImportedIdentity,
+  type ImportedPasskey,
+  type ImportedTotp,
+  MOVED_IDENTITY,
+  MOVED_PASSKEY,
+  MOVED_TOTP,
+  NO_NAME,
+  Rejected,
+} from './imported-user.ts'
 
 const MAX_RECOVERY_CODES = 100
 const MAX_TRANSPORTS = 10
@@ -25,6 +35,25 @@ const checkPasskeyFields = checkFields(MOVED_PASSKEY.fields, {
   counter: checkWholeNumber(MAX_COUNTER),
   transports: checkTexts(checkShape(/^[a-z-]{1,20}$/, 'the name of a transport, such as internal'), MAX_TRANSPORTS),
 })
+
+const checkIdentityFields = checkFields(MOVED_IDENTITY.fields, {
+  issuer: checkShape(/^https?:\/\/\S{1,500}$/, 'the URL of an issuer'),
+  subject: checkShape(/^[^\p{Cc}]{1,255}$/u, '1 to 255 characters without control characters'),
+  provider: checkShape(/^[a-z][a-z0-9]{0,31}$/, 'the name of a provider'),
+  email: checkParsed(parseEmail, 'an e-mail address'),
+})
+const MAX_IDENTITIES = 20
+
+/** The accounts of other providers that open the account. */
+export function checkIdentities(value: unknown): readonly ImportedIdentity[] {
+  return checkList('providers', value, MAX_IDENTITIES).map((entry, index) => {
+    const name = `providers[${index}]`
+    const { issuer, subject, provider, email = '', connectedAt } = checkIdentityFields(checkObject(name, entry) ?? {}, `${name}.`)
+    if (issuer === undefined || subject === undefined || provider === undefined)
+      throw new Rejected(`${name}: needs provider, issuer and subject`)
+    return { issuer, subject, provider, email, connectedAt }
+  })
+}
 
 /** The secret of an app, which asks for codes from the import on. Undefined if the user has none. */
 export function checkTotp(value: unknown): ImportedTotp | undefined {

@@ -9,7 +9,7 @@ import { emailKey, parseEmail } from '../values/email.ts'
 import { areKnownScopes, isPassword } from '../values/limits.ts'
 import { LIMIT_HINT, PLAN_NAME, parseLimit } from '../values/plans.ts'
 import { PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../values/text.ts'
-import { checkPasskeys, checkTotp } from './check-factors.ts'
+import { checkIdentities, checkPasskeys, checkTotp } from './check-factors.ts'
 import { checkFields, checkList, checkObject, checkParsed, checkShape, checkText } from './field-checks.ts'
 import {
   type ImportedKey,
@@ -62,6 +62,7 @@ export function checkUser(record: UserFields, line: number, options: CheckOption
     ...checkSecret(record, options),
     totpSecret: checkTotp(record.totp),
     passkeyList: checkPasskeys(record.passkeys),
+    identities: checkIdentities(record.providers),
     data: checkData(checkObject('data', record.data) ?? {}, 'data.'),
     keys: checkList('keys', record.keys, MAX_KEYS).map((key, index) => checkKey(key, `keys[${index}]`, options)),
   }

@@ -2,11 +2,12 @@ import type { KeyRow, RetiringSecret } from '../../model/api-key.ts'
 import type { Origin } from '../../model/caller.ts'
 import type { TotpSecret } from '../../model/factor.ts'
 import type { JsonObject } from '../../model/json.ts'
+import type { IdentityRow } from '../../model/provider.ts'
 import type { UserRow } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import type { TotpSealer } from '../../security/totp-sealer.ts'
 import { COMMAND } from '../../shared/program.ts'
-import { listExportedFactors } from '../../storage/repositories/import/factor-import.repository.ts'
+import { listExportedFactors, listExportedIdentities } from '../../storage/repositories/import/factor-import.repository.ts'
 import {
   countUsers,
   listExportedKeys,
@@ -15,7 +16,7 @@ import {
 } from '../../storage/repositories/import/import.repository.ts'
 import { listUserData } from '../../storage/repositories/users/user-data.repository.ts'
 import { type DomainParts, pagesOf } from '../changes/changes.ts'
-import { MOVED_KEY, MOVED_PASSKEY, MOVED_SECRET, MOVED_TOTP, MOVED_USER } from './imported-user.ts'
+import { MOVED_IDENTITY, MOVED_KEY, MOVED_PASSKEY, MOVED_SECRET, MOVED_TOTP, MOVED_USER } from './imported-user.ts'
 
 export type Export = ReturnType<typeof createExport>
 
@@ -78,8 +79,18 @@ export function createExport(parts: Parts, origin: Origin, options: ExportOption
         const secrets = Map.groupBy(await listExportedSecrets(reads, afterId, lastId, now()), ({ keyId }) => keyId)
         const keysOf = (id: number) => (keys.get(id) ?? []).map((key) => keyObject(key, secrets.get(key.id) ?? [], options))
         const factorsOf = options.withHashes ? await factorsBetween(afterId, lastId) : () => ({})
+        const identities = Map.groupBy(await listExportedIdentities(reads, afterId, lastId), ({ userId }) => userId)
+        const providersOf = ({ id }: UserRow) => {
+          const owned = identities.get(id) ?? []
+          return owned.length === 0 ? {} : { providers: owned.map((identity) => identityObject(identity)) }
+        }
         const data = new Map((await listUserData(reads, afterId, lastId)).map(({ userId, ...objects }) => [userId, { data: objects }]))
-        yield users.map((user) => ({ ...userObject(user, keysOf(user.id), options), ...factorsOf(user), ...data.get(user.id) }))
+        yield users.map((user) => ({
+          ...userObject(user, keysOf(user.id), options),
+          ...factorsOf(user),
+          ...providersOf(user),
+          ...data.get(user.id),
+        }))
         afterId = lastId
       }
     },
@@ -98,6 +109,12 @@ function keyObject(key: KeyRow, secrets: readonly RetiringSecret[], { withHashes
     ...(withHashes && { key_hash: key.keyHash }),
     ...(withHashes && secrets.length > 0 && { retiring_secrets: secrets.map(MOVED_SECRET.toJson) }),
   }
+}
+
+function identityObject({ email, ...identity }: IdentityRow): JsonObject {
+  // A provider may have named no address.
+  const { email: address, ...others } = MOVED_IDENTITY.toJson({ email, ...identity })
+  return given({ ...others, email: address === '' ? null : address })
 }
 
 /** Without the fields that are unknown. */

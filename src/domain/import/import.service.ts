@@ -7,7 +7,13 @@ import { decideKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import type { TotpSealer } from '../../security/totp-sealer.ts'
-import { insertImportedPasskeys, listTotpSecrets, saveImportedCodes } from '../../storage/repositories/import/factor-import.repository.ts'
+import {
+  insertImportedIdentities,
+  insertImportedPasskeys,
+  listIdentityOwners,
+  listTotpSecrets,
+  saveImportedCodes,
+} from '../../storage/repositories/import/factor-import.repository.ts'
 import {
   continueIds,
   expectManyRows,
@@ -73,7 +79,8 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
   async function writeBatch(tx: ChangeTransaction, users: readonly ImportedUser[]): Promise<BatchOutcome> {
     const rejected: Rejection[] = []
     const reject = (user: ImportedUser, reason: string) => void rejected.push({ user, reason })
-    const importable = await withoutForeignKeys(tx, keepIds ? withIds(users, reject) : users, reject)
+    const withOwnKeys = await withoutForeignKeys(tx, keepIds ? withIds(users, reject) : users, reject)
+    const importable = await withoutForeignIdentities(tx, withOwnKeys, reject)
     const rows = importable.map((user) => toNewRow(isNumbered ? { ...user, id: --lastRehearsedId } : user, now()))
     const created = joined(importable, await insertUsers(tx, rows, { keepsIds: keepIds || isNumbered }))
     if (keepIds && !isRehearsal && created.size > 0) await continueIds(tx)
@@ -86,6 +93,7 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
     const updatedIds = new Set(updated.values())
     await writeCodes(tx, written, updatedIds)
     await writePasskeys(tx, written, updatedIds)
+    await writeIdentities(tx, written, updatedIds)
     await writeData(tx, created, updated)
     recordImport(tx, created, updated)
     const skipped = onConflict === 'skip' ? [...found.keys()] : []
@@ -159,6 +167,15 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
       if (updatedIds.has(target)) tx.record({ kind: 'passkey.added', target })
   }
 
+  async function writeIdentities(tx: ChangeTransaction, ids: UserIds, updatedIds: ReadonlySet<number>): Promise<void> {
+    const rows = [...ids].flatMap(([{ identities }, userId]) =>
+      identities.map((identity) => ({ ...identity, userId, connectedAt: identity.connectedAt ?? now() })),
+    )
+    if (rows.length === 0) return
+    for (const { userId, provider } of await insertImportedIdentities(tx, rows))
+      if (updatedIds.has(userId)) tx.record({ kind: 'provider.connected', target: userId, changed: [provider] })
+  }
+
   /** New accounts have no data. What an account loses or gets leaves an event, as if it had been changed by hand. */
   async function writeData(tx: ChangeTransaction, created: UserIds, updated: UserIds): Promise<void> {
     const rows = [...created].flatMap(([{ data }, userId]) => (isGiven(data) ? [{ userId, ...replaced(NO_DATA, data) }] : []))
@@ -226,6 +243,23 @@ async function withoutForeignKeys(tx: ChangeTransaction, users: readonly Importe
     if (foreign !== undefined) reject(user, `keys: the key ${foreign.id} belongs to another account`)
     else if (foreignPasskey !== undefined) reject(user, `passkeys: the passkey ${foreignPasskey.id} belongs to another account`)
     return foreign === undefined && foreignPasskey === undefined
+  })
+}
+
+/** Rejects users with an account of a provider that opens another account. */
+async function withoutForeignIdentities(
+  tx: ChangeTransaction,
+  users: readonly ImportedUser[],
+  reject: Reject,
+): Promise<readonly ImportedUser[]> {
+  const given = users.flatMap(({ identities }) => identities)
+  if (given.length === 0) return users
+  const nameOf = ({ issuer, subject }: { readonly issuer: string; readonly subject: string }) => `${issuer} ${subject}`
+  const owners = new Map((await listIdentityOwners(tx, given)).map((row) => [nameOf(row), row.email_key]))
+  return users.filter((user) => {
+    const foreign = user.identities.find((identity) => (owners.get(nameOf(identity)) ?? user.emailKey) !== user.emailKey)
+    if (foreign !== undefined) reject(user, `providers: the account at ${foreign.provider} belongs to another account`)
+    return foreign === undefined
   })
 }
 

@@ -1,6 +1,7 @@
 import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../model/api-key.ts'
 import { type Entity, entity, type Fields, type Given, type JsonOf, text, texts } from '../../model/entity.ts'
 import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../model/factor.ts'
+import { IDENTITY_ROW, type IdentityRow } from '../../model/provider.ts'
 import { USER, USER_DETAILS, type UserRow } from '../../model/user.ts'
 import { USER_DATA } from '../../model/user-data.ts'
 import type { DataChange } from '../users/user-data.service.ts'
@@ -23,6 +24,9 @@ const { userId: ___, sealedWith: ____, ...TOTP_FIELDS } = TOTP_SECRET.fields
 export const MOVED_TOTP = entity('totp_secrets', { ...TOTP_FIELDS, recoveryCodes: texts })
 const { userId: _____, ...PASSKEY_FIELDS } = PASSKEY_ROW.fields
 export const MOVED_PASSKEY = entity('passkeys', PASSKEY_FIELDS)
+const { userId: ______, ...IDENTITY_FIELDS } = IDENTITY_ROW.fields
+/** An account of another provider. It is no secret: who has only this opens nothing. */
+export const MOVED_IDENTITY = entity('identities', IDENTITY_FIELDS)
 
 /** The name of whoever, and of whatever, has none. */
 export const NO_NAME = '-'
@@ -45,6 +49,7 @@ export const USER_FIELDS = {
   password_hash: true,
   totp: namesOf(MOVED_TOTP),
   passkeys: namesOf(MOVED_PASSKEY),
+  providers: namesOf(MOVED_IDENTITY),
   data: namesOf(USER_DATA),
   keys: { ...namesOf(MOVED_KEY_AND_HASH), retiring_secrets: namesOf(MOVED_SECRET) },
 } as const
@@ -68,6 +73,7 @@ export type ImportedUser = Given<typeof MOVED_USER.fields> &
     readonly keys: readonly ImportedKey[]
     readonly totpSecret?: ImportedTotp | undefined
     readonly passkeyList: readonly ImportedPasskey[]
+    readonly identities: readonly ImportedIdentity[]
   }
 
 /** A key of a file. Without a hash in the file it has a random one. */
@@ -87,6 +93,8 @@ export type ImportedPasskey = Omit<PasskeyRow, 'userId' | 'createdAt' | 'lastUse
   readonly createdAt?: number | undefined
   readonly lastUsedAt?: number | undefined
 }
+
+export type ImportedIdentity = Omit<IdentityRow, 'userId' | 'connectedAt'> & { readonly connectedAt?: number | undefined }
 
 /** A user of a file that cannot be imported. The reason never contains a password or a hash. */
 export class Rejected extends Error {

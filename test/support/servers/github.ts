@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { TestContext } from 'node:test'
 import { serve } from './listen.ts'
 
@@ -17,9 +17,11 @@ const OCTOCAT: Somebody = {
 }
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' }
 
+type Codes = Map<string, { readonly challenge: string; readonly redirectUri: string }>
+
 /** A server that answers like a GitHub Enterprise Server, as its documentation says. */
 export async function startGitHub(t: TestContext) {
-  const codes = new Map<string, { readonly challenge: string; readonly redirectUri: string }>()
+  const codes: Codes = new Map()
   const headers: IncomingHttpHeaders[] = []
   let somebody = OCTOCAT
 
@@ -28,17 +30,7 @@ export async function startGitHub(t: TestContext) {
     const isKnown = request.headers.authorization === 'Bearer gho_token' && request.headers['user-agent'] !== undefined
     switch (request.url) {
       case '/login/oauth/access_token': {
-        let text = ''
-        for await (const chunk of request) text += chunk
-        const form = new URLSearchParams(text)
-        const given = codes.get(form.get('code') ?? '')
-        const challenge = createHash('sha256')
-          .update(form.get('code_verifier') ?? '')
-          .digest('base64url')
-        const isRight =
-          given?.challenge === challenge &&
-          form.get('client_secret') === 'secret-of-the-client' &&
-          given.redirectUri === form.get('redirect_uri')
+        const isRight = isRightCode(new URLSearchParams(await bodyOf(request)), codes)
         // Errors have status 200.
         if (!isRight) return send(200, { error: 'bad_verification_code', error_description: 'The code passed is incorrect or expired.' })
         return send(200, { access_token: 'gho_token', scope: 'read:user,user:email', token_type: 'bearer' })
@@ -68,4 +60,20 @@ export async function startGitHub(t: TestContext) {
       return `${redirectUri}?${new URLSearchParams({ code, state: searchParams.get('state') ?? '' })}`
     },
   }
+}
+
+function isRightCode(form: URLSearchParams, codes: Codes): boolean {
+  const given = codes.get(form.get('code') ?? '')
+  const challenge = createHash('sha256')
+    .update(form.get('code_verifier') ?? '')
+    .digest('base64url')
+  const isClient = form.get('client_secret') === 'secret-of-the-client'
+  return isClient && given?.challenge === challenge && given.redirectUri === form.get('redirect_uri')
+}
+
+/** The body of a request, as text. */
+export async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request) text += chunk
+  return text
 }

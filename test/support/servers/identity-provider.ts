@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { bodyOf } from './github.ts'
 import { type Listening, serve } from './listen.ts'
 
 const CLIENT = { id: 'latchkey', secret: 'secret-of-the-client' } as const
@@ -54,6 +55,20 @@ export async function startIdentityProvider(t: TestContext): Promise<IdentityPro
     return token.sign(signing)
   }
 
+  async function exchange(form: URLSearchParams, response: ServerResponse): Promise<unknown> {
+    if (lies.tokenStatus !== undefined) return void response.writeHead(lies.tokenStatus).end()
+    const code = form.get('code') ?? ''
+    const grant = grants.get(code)
+    grants.delete(code)
+    const challenge = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
+    const isClient = form.get('client_secret') === CLIENT.secret
+    if (!isClient || grant?.challenge !== challenge || grant.redirectUri !== form.get('redirect_uri'))
+      return void response.writeHead(400, JSON_TYPE).end(JSON.stringify({ error: 'invalid_grant' }))
+    return { access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token: await idToken(grant, provider.url) }
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const issuer = provider.url
     const { pathname } = new URL(request.url ?? '', issuer)
@@ -64,19 +79,8 @@ export async function startIdentityProvider(t: TestContext): Promise<IdentityPro
         return { ...metadataOf(issuer), ...lies.metadata }
       case '/jwks':
         return { keys: [await key.jwk()] }
-      case '/token': {
-        if (lies.tokenStatus !== undefined) return void response.writeHead(lies.tokenStatus).end()
-        const form = new URLSearchParams(await textOf(request))
-        const grant = grants.get(form.get('code') ?? '')
-        grants.delete(form.get('code') ?? '')
-        const challenge = createHash('sha256')
-          .update(form.get('code_verifier') ?? '')
-          .digest('base64url')
-        const isRight =
-          form.get('client_secret') === CLIENT.secret && grant?.challenge === challenge && grant.redirectUri === form.get('redirect_uri')
-        if (!isRight) return void response.writeHead(400, JSON_TYPE).end(JSON.stringify({ error: 'invalid_grant' }))
-        return { access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token: await idToken(grant, issuer) }
-      }
+      case '/token':
+        return exchange(new URLSearchParams(await bodyOf(request)), response)
       default:
         return void response.writeHead(404).end()
     }
@@ -141,10 +145,4 @@ async function newKey() {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const kid = randomUUID()
   return { key: privateKey, kid, jwk: async () => ({ ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' }) }
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of request) text += chunk
-  return text
 }

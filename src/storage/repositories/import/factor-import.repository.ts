@@ -1,4 +1,5 @@
 import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../../model/factor.ts'
+import { IDENTITY_ROW, type IdentityRow } from '../../../model/provider.ts'
 import { type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
 import { around, insertRows } from '../../tables.ts'
 
@@ -35,6 +36,22 @@ const EXPORTED_TOTP = statement(EXPORTED('totp_secrets', TOTP_SECRET.columns, 'u
 const EXPORTED_CODES = statement<RecoveryCode>(EXPORTED('recovery_codes', 'user_id as "userId", code_hash as "codeHash"', 'code_hash'))
 const EXPORTED_PASSKEYS = statement(EXPORTED('passkeys', PASSKEY_ROW.columns, 'created_at, id'), PASSKEY_ROW.fromRow)
 
+const EXPORTED_IDENTITIES = statement(EXPORTED('identities', IDENTITY_ROW.columns, 'connected_at, provider'), IDENTITY_ROW.fromRow)
+const INSERT_IDENTITIES = statement<{ user_id: number; provider: string }>(
+  insertRows('identities', { keepsIds: true, suffix: 'on conflict do nothing returning user_id, provider' }),
+)
+const IDENTITY_OWNERS = statement<{ issuer: string; subject: string; email_key: string }>(
+  around(
+    {
+      postgres:
+        '(identities.issuer, identities.subject) in (select issuer, subject from json_populate_recordset(null::identities, $1::text::json))',
+      sqlite: `(identities.issuer, identities.subject) in (select value ->> 'issuer', value ->> 'subject' from json_each($1))`,
+    },
+    (given) =>
+      `select identities.issuer, identities.subject, users.email_key from identities join users on users.id = identities.user_id where ${given}`,
+  ),
+)
+
 type RecoveryCode = { readonly userId: number; readonly codeHash: string }
 
 /** The secrets that these accounts have, also those that are not confirmed yet. */
@@ -66,4 +83,19 @@ export async function listExportedFactors(db: Reads, afterId: number, lastId: nu
     codes: Map.groupBy(await db.all(EXPORTED_CODES, afterId, lastId), ({ userId }) => userId),
     passkeys: Map.groupBy(await db.all(EXPORTED_PASSKEYS, afterId, lastId), ({ userId }) => userId),
   }
+}
+
+/** Inserts accounts of other providers. One that exists is left as it is. Returns those that are new. */
+export async function insertImportedIdentities(tx: Transaction, identities: readonly IdentityRow[]) {
+  const rows = await tx.all(INSERT_IDENTITIES, JSON.stringify(identities.map(IDENTITY_ROW.toRow)))
+  return rows.map(({ user_id: userId, provider }) => ({ userId, provider }))
+}
+
+/** The address of the owner of each of these identities that exists. */
+export function listIdentityOwners(tx: Transaction, identities: readonly Pick<IdentityRow, 'issuer' | 'subject'>[]) {
+  return tx.all(IDENTITY_OWNERS, JSON.stringify(identities.map(({ issuer, subject }) => ({ issuer, subject }))))
+}
+
+export function listExportedIdentities(db: Reads, afterId: number, lastId: number): Promise<IdentityRow[]> {
+  return db.all(EXPORTED_IDENTITIES, afterId, lastId)
 }

@@ -138,26 +138,31 @@ async function signInAt(start: string, name: string): Promise<string> {
   const jar = new Map<string, string>()
   let [url, form]: [string, string | undefined] = [start, undefined]
   for (let step = 0; step < 12; step++) {
-    const response = await fetch(url, {
-      redirect: 'manual',
-      method: form === undefined ? 'GET' : 'POST',
-      headers: {
-        cookie: [...jar].map(([key, value]) => `${key}=${value}`).join('; '),
-        ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
-      },
-      ...(form !== undefined && { body: form }),
-    })
-    for (const cookie of response.headers.getSetCookie()) {
-      const [, key = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
-      jar.set(key, value)
-    }
+    const response = await request(url, form, jar)
     const location = response.headers.get('location')
     if (location?.startsWith(CALLBACK)) return location
     const page = await response.text()
-    form = location === null ? (page.includes('name="login"') ? `prompt=login&login=${name}&password=x` : 'prompt=consent') : undefined
-    url = location === null ? new URL(/action="([^"]+)"/.exec(page)?.[1] ?? '', url).href : new URL(location, url).href
+    const [, action = ''] = /action="([^"]+)"/.exec(page) ?? []
+    form = location === null ? answerTo(page, name) : undefined
+    url = new URL(location ?? action, url).href
   }
   return assert.fail('the provider does not lead back')
+}
+
+function answerTo(page: string, name: string): string {
+  return page.includes('name="login"') ? `prompt=login&login=${name}&password=x` : 'prompt=consent'
+}
+
+async function request(url: string, form: string | undefined, jar: Map<string, string>): Promise<Response> {
+  const cookie = [...jar].map(([key, value]) => `${key}=${value}`).join('; ')
+  const sent = form === undefined ? {} : { method: 'POST', body: form }
+  const type = form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }
+  const response = await fetch(url, { redirect: 'manual', ...sent, headers: { cookie, ...type } })
+  for (const set of response.headers.getSetCookie()) {
+    const [, key = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+    jar.set(key, value)
+  }
+  return response
 }
 
 test('303: GitHub, by its documented OAuth and e-mail API; the primary address counts', async (t) => {

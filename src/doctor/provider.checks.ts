@@ -1,0 +1,39 @@
+import type { Config } from '../config/load.ts'
+import { Refusal } from '../model/refusal.ts'
+import { createProviderClient } from '../security/providers/provider-client.ts'
+import { counted } from '../shared/text.ts'
+import type { Inspection } from '../storage/maintenance/inspection.ts'
+import { about, type Finding } from './finding.ts'
+
+const PROVIDERS = about('providers')
+
+/** Asks each provider for its addresses. The service starts without them, but nobody can sign in with one that does not answer. */
+export async function checkProviders({ providers }: Pick<Config, 'providers'>, now: () => number): Promise<readonly Finding[]> {
+  const findings = await Promise.all(
+    providers.map(async (provider) => {
+      try {
+        await createProviderClient(provider, { fetch: globalThis.fetch, now }).check()
+        return PROVIDERS.ok(`${provider.name} answers (${provider.issuer})`)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        return PROVIDERS.warning(
+          `nobody can sign in with ${error.message}`,
+          `Check that this machine reaches ${provider.issuer}, and that it is the issuer which the documentation of the provider names.`,
+        )
+      }
+    }),
+  )
+  return findings.flat()
+}
+
+/** Accounts that a provider opened which the settings no longer name. */
+export function checkConnected({ providers }: Pick<Config, 'providers'>, connected: Inspection['providers']): readonly Finding[] {
+  return connected
+    .filter(({ provider }) => !providers.some(({ name }) => name === provider))
+    .flatMap(({ provider, count }) =>
+      PROVIDERS.warning(
+        `${counted(Number(count), 'account')} cannot be opened with ${provider}, which SIGN_IN_PROVIDERS does not name`,
+        'Add it again, or tell their owners to request a password reset.',
+      ),
+    )
+}
