@@ -31,6 +31,8 @@ GET    /confirm-email/                          |   200     200     200     200 
 POST   /login/email                             |   200     200     200     200      200      200   | 200    200    200  |    200        200
 POST   /login/email/confirm                     |   200     200     200     200      200      200   | 200    200    200  |    200        200
 POST   /login/exchange                          |   200     200     200     200      200      200   | 200    200    200  |    200        200
+GET    /login/with/:provider                    |   404     404     404     404      404      404   | 404    404    404  |    404        404
+GET    /login/with/:provider/callback           |   404     404     404     404      404      404   | 404    404    404  |    404        404
 POST   /logout/                                 |   401     401     401     401      401      401   | 204    204    204  |    400        400
 
 GET    /users/me                                |   401     401     401     401      401      401   | 200    200    200  |    200        200
@@ -107,6 +109,8 @@ POST   /users/me/passkeys                       |   401     401     401     401 
 GET    /users/me/passkeys                       |   401     401     401     401      401      401   | 200    200    200  |    200        200
 PATCH  /users/me/passkeys/:id                   |   401     401     401     401      401      401   | 404    404    404  |    404        404
 DELETE /users/me/passkeys/:id                   |   401     401     401     401      401      401   | 404    404    404  |    403        403
+GET    /users/me/providers                      |   401     401     401     401      401      401   | 200    200    200  |    200        200
+DELETE /users/me/providers/:provider            |   401     401     401     401      401      401   | 404    404    404  |    403        403
 
 GET    /heartbeat                               |   200     200     200     200      200      200   | 200    200    200  |    200        200
 GET    /ready                                   |   200     200     200     200      200      200   | 200    200    200  |    200        200

@@ -34,6 +34,7 @@ const FOR_SESSIONS = [
   'POST /users/me/passkeys/options',
   'POST /users/me/passkeys',
   'DELETE /users/me/passkeys/:id',
+  'DELETE /users/me/providers/:provider',
 ]
 
 /** The documented routes of each access, written down independently of the declarations of the routes. */

@@ -146,6 +146,7 @@ const WRITES: Readonly<Record<string, Write>> = {
   },
   'PATCH /users/me/passkeys/{id}': { role: 'user', request: () => ({ url: '/users/me/passkeys/none', payload: { name: 'mine' } }) },
   'DELETE /users/me/passkeys/{id}': { role: 'user', by: 'session', request: () => ({ url: '/users/me/passkeys/none' }) },
+  'DELETE /users/me/providers/{provider}': { role: 'user', by: 'session', request: () => ({ url: '/users/me/providers/acme' }) },
 }
 
 type Revocation = { readonly ends: 'session' | 'key' | 'both' | 'role'; revoke(stage: Stage): Promise<unknown> }

@@ -72,6 +72,7 @@ const CODES: Readonly<Record<number, readonly ErrorCode[]>> = COMMON_CODES
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
   302: 'The page is at another address.',
   303: 'The next page is at another address.',
+  503: 'The service, or another one that it needs, cannot answer right now.',
   304: 'The cached copy of the client is current.',
   400: 'The request is valid, but cannot be carried out.',
   401: 'The token or the account is not accepted.',

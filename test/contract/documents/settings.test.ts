@@ -2,15 +2,21 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { PROVIDER_PARTS } from '../../../src/config/providers.ts'
 import { FIELDS, nameOf, SETTINGS } from '../../../src/config/settings.ts'
 import { listsExactly, ROOT, read } from '../../support/documents.ts'
 
 const MAX_LINE_LENGTH = 130
 
 test('docs/settings.md says of every setting what its row says', () => {
-  const expected = FIELDS.map((field) => {
+  // Each provider has these settings.
+  const ofProvider = Object.entries(PROVIDER_PARTS).map(
+    ([part, { absence, meaning }]) => `| \`PROVIDER_<NAME>_${part}\` | ${absence} | ${meaning} |`,
+  )
+  const expected = FIELDS.flatMap((field) => {
     const { standard, absence, meaning } = SETTINGS[field]
-    return `| \`${nameOf(field)}\` | ${standard === undefined ? absence : `\`${standard}\``} | ${meaning} |`
+    const row = `| \`${nameOf(field)}\` | ${standard === undefined ? absence : `\`${standard}\``} | ${meaning} |`
+    return field === 'signInProviders' ? [row, ...ofProvider] : [row]
   })
   listsExactly('docs/settings.md', 'Settings', expected)
 })
@@ -29,7 +35,8 @@ function exampleOf(field: (typeof FIELDS)[number]): string {
   // A link becomes its text and the document that it leads to.
   const text = meaning.replace(/\[([^\]]+)\]\(([^)#]*)[^)]*\)/g, (_, label, file) => `${label} (docs/${file || 'settings.md'})`)
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
-  return [...linesOf(sentence), `#${nameOf(field)}=${value.includes(' ') ? `"${value}"` : value}`].join('\n')
+  const family = field === 'signInProviders' ? Object.keys(PROVIDER_PARTS).map((part) => `#PROVIDER_GOOGLE_${part}=`) : []
+  return [...linesOf(sentence), `#${nameOf(field)}=${value.includes(' ') ? `"${value}"` : value}`, ...family].join('\n')
 }
 
 function linesOf(sentence: string): string[] {

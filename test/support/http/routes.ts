@@ -2,7 +2,16 @@ import { channel } from 'node:diagnostics_channel'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 
 /** The settings that add routes. */
-export const EVERY_ROUTE = { SELF_DELETION: 'true', EMAIL_SIGN_IN: 'true', PLANS: 'free=1000000/m pro=2000000/m' } as const
+export const EVERY_ROUTE = {
+  SELF_DELETION: 'true',
+  EMAIL_SIGN_IN: 'true',
+  PLANS: 'free=1000000/m pro=2000000/m',
+  SIGN_IN_PROVIDERS: 'github',
+  PROVIDER_GITHUB_CLIENT_ID: 'latchkey',
+  PROVIDER_GITHUB_CLIENT_SECRET: 'secret',
+  // Nothing listens there.
+  PROVIDER_GITHUB_ISSUER: 'http://127.0.0.1:9',
+} as const
 
 /** The routes that are added while a service starts, such as `GET /users/me`, and their declarations. Routes that only refuse methods are left out. */
 export async function routesDuring<Started>(
