@@ -319,6 +319,7 @@ test('an empty environment results in the defaults', () => {
     confirmEmailChanges: false,
     emailSignIn: false,
     selfDeletion: false,
+    providers: [],
     relyingParty: { id: 'localhost', name: 'Latchkey', origins: ['http://localhost:8000'] },
     secondFactor: 'optional',
     securityNotices: false,
@@ -465,3 +466,46 @@ function errorsOf(env: Readonly<Record<string, string | undefined>>): readonly s
   }
   throw new assert.AssertionError({ message: `no error was found in ${JSON.stringify(env)}` })
 }
+
+const ACME = {
+  SIGN_IN_PROVIDERS: 'google,acme',
+  PROVIDER_GOOGLE_CLIENT_ID: 'id',
+  PROVIDER_GOOGLE_CLIENT_SECRET: 'secret',
+  PROVIDER_ACME_CLIENT_ID: 'id',
+  PROVIDER_ACME_CLIENT_SECRET: 'secret',
+  PROVIDER_ACME_ISSUER: 'https://login.acme.example',
+  PROVIDER_ACME_LABEL: 'Acme',
+}
+
+test('providers have their own settings; one that is missing, wrong or unknown stops the start, and no message has a secret', () => {
+  const [google, acme] = loadConfig(ACME).providers
+  assert.deepEqual([google?.issuer, google?.label], ['https://accounts.google.com', 'Google'])
+  assert.deepEqual([acme?.kind, acme?.issuer, acme?.label], ['oidc', 'https://login.acme.example', 'Acme'])
+  const errorsOf = (env: Readonly<Record<string, string>>) => {
+    try {
+      loadConfig({ ...ACME, ...env })
+    } catch (error) {
+      return error instanceof ConfigError ? error.errors : []
+    }
+    return []
+  }
+  const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+    [{ PROVIDER_ACME_CLIENT_ID: '' }, /^PROVIDER_ACME_CLIENT_ID: is required with acme in SIGN_IN_PROVIDERS$/],
+    [{ PROVIDER_ACME_ISSUER: '' }, /^PROVIDER_ACME_ISSUER: is required/],
+    [{ PROVIDER_ACME_LABEL: '' }, /^PROVIDER_ACME_LABEL: is required/],
+    [{ PROVIDER_ACME_CLIENT_SECRET: 'hidden secret' }, /^PROVIDER_ACME_CLIENT_SECRET: should be 1 to 2000 visible/],
+    [{ PROVIDER_ACME_ISSUER: 'http://login.acme.example' }, /^PROVIDER_ACME_ISSUER: should be an https:\/\/ URL/],
+    [{ PROVIDER_ACME_SCOPE: 'x' }, /^PROVIDER_ACME_SCOPE: is unknown/],
+    [{ PROVIDER_GITHUB_CLIENT_ID: 'x' }, /^PROVIDER_GITHUB_CLIENT_ID: is only used together with github/],
+    [{ ACCOUNT_PAGES_ENABLED: 'false' }, /^SIGN_IN_PROVIDERS: needs the account pages/],
+  ]
+  for (const [env, message] of wrong) {
+    const errors = errorsOf(env)
+    assert.equal(errors.length, 1, errors.join())
+    assert.match(errors[0] ?? '', message)
+    assert.ok(!errors.join().includes('hidden secret'))
+  }
+  for (const names of ['Google', 'a,a', 'password', 'a b', '1x'])
+    assert.match(errorsOf({ SIGN_IN_PROVIDERS: names })[0] ?? '', /^SIGN_IN_PROVIDERS: /)
+  assert.deepEqual(errorsOf({ PROVIDER_ACME_ISSUER: 'http://127.0.0.1:9000' }), [])
+})

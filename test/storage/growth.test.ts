@@ -71,6 +71,7 @@ const ACCEPTED_WITHOUT_VALUES: Accepted = [
     'a batch of webhooks whose turn has not come',
   ],
   ['select id, email_key from users where email_key in', 'a batch of an import'],
+  ['select identities.issuer, identities.subject, users.email_key from identities join users', 'a batch of an import'],
   [
     'select users.id, users.email, users.first_name, users.last_name, users.role, users.banned, users.verified, users.created_at, users.last_login_at, users.plan, users.email_key, users.first_name_folded',
     'a batch of an import',
