@@ -23,7 +23,7 @@ export function accountProvidersRoutes({ get, post }: PageRoutes, { site, cookie
     access: 'public',
     handle({ request }) {
       const connection = cookies.connection.read(request)
-      return connection === undefined ? ENDED : existingPage(site, connection)
+      return connection === undefined ? { ...ENDED, to: '/account/sign-in' } : existingPage(site, connection)
     },
   })
 

@@ -42,7 +42,7 @@ test('200, 303: codes are on after a right code only, and the recovery codes are
   const code = codeAt(secret, Math.floor(clock.now() / 30_000))
   const on = await app.inject(submit(`${PATH}/codes/on`, { secret, code: `${code.slice(0, 3)} ${code.slice(3)}` }, cookie))
   assert.deepEqual([on.statusCode, on.headers.location], [303, `${PATH}/recovery-codes`])
-  assert.deepEqual(await status(), { totp: true, passkeys: 0, recoveryCodes: 10 })
+  assert.deepEqual(await status(), { hasPassword: true, totp: true, passkeys: 0, recoveryCodes: 10 })
   const shown = await app.inject(visit(`${PATH}/recovery-codes`, `${cookie}; ${secretCookie(on.headers)}`))
   assert.equal(shown.body.match(/\b[a-z0-9]{5}-[a-z0-9]{5}\b/g)?.length, 10)
   assert.match(textOf(shown), /only an admin of this service can let you in again.* I have saved these codes Continue/)
@@ -66,7 +66,7 @@ test('303: new recovery codes replace the old ones, and turning codes off remove
   assert.ok(!recoveryCodes.some((code) => shown.body.includes(code)))
   const off = await app.inject(submit(`${PATH}/codes/off`, {}, cookie))
   assert.deepEqual([off.statusCode, off.headers.location], [303, PATH])
-  assert.deepEqual(await services.secondFactor.status(mia.id), { totp: false, passkeys: 0, recoveryCodes: 0 })
+  assert.deepEqual(await services.secondFactor.status(mia.id), { hasPassword: true, totp: false, passkeys: 0, recoveryCodes: 0 })
   assert.equal((await app.inject(submit(`${PATH}/codes/off`, {}, cookie))).statusCode, 400)
 })
 
