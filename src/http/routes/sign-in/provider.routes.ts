@@ -12,29 +12,32 @@ import type { Answer } from '../../answers/answers.ts'
 import { answerError, wantsHtml } from '../../answers/errors.ts'
 import { described, Empty, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { flag, type Static, Type, text } from '../../validation/schema.ts'
+import { flag, Type, text } from '../../validation/schema.ts'
 import { CONNECT_PATH, EXISTING_PATH } from '../../web/account/providers.routes.ts'
 import type { Cookies } from '../../web/site/cookies.ts'
-import { queryText } from '../../web/site/elements/paging.ts'
-import { personalMessage } from '../../web/site/messages.ts'
+import { HAND_OFF_QUERY, handOffPath, parseHandOff } from '../../web/site/hand-off.ts'
+import { messageFor } from '../../web/site/page-errors.ts'
 import { type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
 import { secondStepPage } from '../../web/site/second-step.routes.ts'
 import { type Page, sendSitePage } from '../../web/site/shell.ts'
-import { returnPath, type Site } from '../../web/site/site.ts'
+import { Next, returnPath, type Site, signInPath, withNext } from '../../web/site/site.ts'
 import { createApiRoutes } from '../api-routes.ts'
 
 const ProviderName = text('The name of a provider in SIGN_IN_PROVIDERS.', 'google', { maxLength: 40 })
 const ProviderPath = Type.Object({ provider: ProviderName })
-const HAND_OFF = ['return_to', 'code_challenge', 'state'] as const
 const BeginQuery = Type.Object({
-  return_to: Type.Optional(
-    text('The page of your product to which the browser returns.', 'https://app.example.com/signed-in', { maxLength: 1000 }),
-  ),
-  code_challenge: Type.Optional(
-    text('The S256 challenge of the code that the product gets.', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', { maxLength: 200 }),
-  ),
-  state: Type.Optional(text('Passed on to the product.', 'af0ifjsldkj', { maxLength: 500 })),
-  next: Type.Optional(text('A page of this service to open after the sign-in.', '/account/keys', { maxLength: 1000 })),
+  return_to: {
+    ...HAND_OFF_QUERY.return_to,
+    description: 'The page of your product to which the browser returns.',
+    examples: ['https://app.example.com/signed-in'],
+  },
+  code_challenge: {
+    ...HAND_OFF_QUERY.code_challenge,
+    description: 'The S256 challenge of the code that the product gets.',
+    examples: ['E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'],
+  },
+  state: { ...HAND_OFF_QUERY.state, description: 'Passed on to the product.', examples: ['af0ifjsldkj'] },
+  next: { ...Next, description: 'A page of this service to open after the sign-in.', examples: ['/account/keys'] },
   connect: Type.Optional(flag('Whether to connect the account of the provider to the account that is signed in.', false)),
 })
 /** Providers add further parameters. Whether they belong together, the client of the provider checks. */
@@ -60,6 +63,8 @@ const IdentityView = Type.Object(
 /** Longer than that of other routes: the provider has to answer. */
 const DEADLINE_MS = 12_000
 const CONNECTION_MS = 10 * 60_000
+/** A browser keeps cookies of up to 4096 bytes. A longer address of a product is kept in a cookie that is not encrypted. */
+const SEALED_MAX_LENGTH = 2500
 
 type Parts = {
   readonly providers: Providers
@@ -106,8 +111,12 @@ export function providerRoutes(app: App, parts: Parts): void {
       limited(request, async () => {
         const { params, query } = request
         const { connect: connects = false } = query
+        const handOff = parseHandOff(site, query)
+        const next = returnPath(handOff === undefined ? query.next : handOffPath(handOff), 'account')
         const { url, flow } = await providers.begin(params.provider, redirectUriOf(params.provider), { choosesAccount: connects })
-        cookies.flow.set(reply, { ...flow, next: handOffPath(query) ?? returnPath(query.next, 'account'), connects })
+        const fits = next.length <= SEALED_MAX_LENGTH
+        if (!fits) cookies.rememberNext(reply, next)
+        cookies.flow.set(reply, { ...flow, next: fits ? next : undefined, connects })
         return reply.redirect(url.href, 303)
       }),
   })
@@ -138,7 +147,7 @@ export function providerRoutes(app: App, parts: Parts): void {
     cookies.flow.clear(reply)
     const answer = new URLSearchParams(request.url.split('?')[1] ?? '')
     const identity = await providers.complete(origin, name, flow, redirectUriOf(name), answer)
-    const next = flow?.next ?? '/account/'
+    const next = flow?.next ?? returnPath(cookies.readNext(request), 'account')
     if (flow?.connects) return connect(request, reply, identity)
     const result = await login.pages.byProvider(origin, identity)
     switch (result.kind) {
@@ -149,9 +158,12 @@ export function providerRoutes(app: App, parts: Parts): void {
         return show(reply, secondStepPage(site, 'account', result, next))
       case 'account exists':
         keepConnection(reply, identity, { id: result.userId, email: result.email })
+        cookies.rememberNext(reply, next)
         return leadTo(reply, EXISTING_PATH)
       case 'verification sent':
-        return show(reply, verificationPage(site, result.email))
+        // The link in the mail may be opened in another tab.
+        cookies.rememberNext(reply, next)
+        return show(reply, verificationPage(site, result.email, next))
     }
   }
 
@@ -212,23 +224,15 @@ export function providerRoutes(app: App, parts: Parts): void {
   })
 }
 
-/**
- * TO BE REPLACED by the shared validation of the hand-off: where the browser goes after signing in for a product. Here the parameters are
- * only passed on to the sign-in page, which validates them and redirects nobody to an address that it does not know.
- */
-function handOffPath(query: Static<typeof BeginQuery>): string | undefined {
-  if (query.return_to === undefined && query.code_challenge === undefined) return undefined
-  return `/account/sign-in${queryText(Object.fromEntries(HAND_OFF.map((name) => [name, query[name]])))}`
-}
-
-function verificationPage({ root }: Site, email: string): Page {
+function verificationPage({ root }: Site, email: string, next: string): Page {
   const content: Html = html`<p class="notice good" role="status">Your account has been created.</p>
 <p>We have sent an email to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in again.</p>
-<div class="actions"><a class="button primary" href="${root}/account/sign-in">Sign in</a><a class="button" href="${root}/account/resend-verification">No email?</a></div>`
+<div class="actions"><a class="button primary" href="${root}${signInPath('account', next)}">Sign in</a><a class="button" href="${root}${withNext('account', '/resend-verification', next)}">No email?</a></div>`
   return { title: 'Check your email', content, isLone: true }
 }
 
 const TITLES: Readonly<Record<string, string>> = {
+  invalid_request: 'This cannot be processed',
   provider_unavailable: 'The provider cannot be reached',
   provider_not_found: 'There is no such provider',
   sign_in_ended: 'This sign-in has ended',
@@ -236,6 +240,7 @@ const TITLES: Readonly<Record<string, string>> = {
   login_unverified: 'Verify your address first',
 }
 const ADVICE: Readonly<Record<string, string>> = {
+  invalid_request: 'Go back and try again, or sign in another way.',
   login_banned: 'Ask the operator of this service about it.',
   login_unverified: 'Open the link in the verification email, then sign in again.',
   provider_taken: 'Sign in with it to see which account it belongs to, and disconnect it there first.',
@@ -246,7 +251,7 @@ function providerErrors({ pages }: Pick<Parts, 'pages'>) {
   const render = (answer: Answer): Html =>
     pages.problem({
       title: TITLES[answer.code] ?? 'You are not signed in',
-      message: personalMessage(answer),
+      message: messageFor(answer, 'GET'),
       advice: ADVICE[answer.code] ?? 'Start again, or sign in another way.',
       helpPage: answer.code === 'login_unverified' ? 'resend-verification' : 'sign-in',
     })

@@ -5,9 +5,10 @@ import type { Connection } from '../site/cookies.ts'
 import { askedForm, emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
 import { dateOf } from '../site/elements/format.ts'
 import { providerName } from '../site/elements/providers.ts'
+import { productOrigin } from '../site/hand-off.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
-import type { Site } from '../site/site.ts'
+import { returnPath, type Site } from '../site/site.ts'
 
 const SECURITY_PATH = '/account/security'
 /** Asks to sign in to the account that has the address. */
@@ -30,7 +31,9 @@ export function accountProvidersRoutes({ get, post }: PageRoutes, { site, cookie
   get('/connect/confirm', {
     handle({ request, actor }) {
       const connection = cookies.connection.read(request)
-      return connection === undefined ? ENDED : connectPage(site, connection, actor.caller.user.id)
+      if (connection === undefined) return ENDED
+      const page = connectPage(site, connection, actor.caller.user.id)
+      return { ...page, formOrigin: productOrigin(site, cookies.readNext(request)) }
     },
   })
 
@@ -43,7 +46,9 @@ export function accountProvidersRoutes({ get, post }: PageRoutes, { site, cookie
       const { provider, issuer, subject, email } = connection
       await providers.connect(actor, { provider, issuer, subject, email })
       cookies.connection.clear(reply)
-      return { to: SECURITY_PATH, notice: 'provider-connected' }
+      // A product may wait for somebody who had to connect first.
+      const next = cookies.readNext(request)
+      return next === undefined ? { to: SECURITY_PATH, notice: 'provider-connected' } : { to: returnPath(next, 'account') }
     },
   })
 

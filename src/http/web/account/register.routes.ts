@@ -4,7 +4,7 @@ import { arrivalOf, HAND_OFF_QUERY, productOrigin } from '../site/hand-off.ts'
 import { NAME_FIELDS, NEW_ACCOUNT_FIELDS, namePair, registrantOf } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import { productLine } from '../site/sign-in.routes.ts'
-import { Next, returnPath, signInPath, toFrontend, withNext } from '../site/site.ts'
+import { Next, requestedPath, returnPath, signInPath, toFrontend, withNext } from '../site/site.ts'
 
 /** Creating an account. Its owner verifies the address with a link before signing in. */
 export function accountRegisterRoutes({ form }: PageRoutes, parts: PageParts): void {
@@ -27,7 +27,7 @@ ${namePair(shown, { first_name: { hasFocus: true } })}
 ${shown.field('email')}
 ${shown.field('password')}
 <button class="primary">Create account</button>
-</form>${providerButtons(site.root, site.providers, { next: shown.values['next'] ? returnPath(shown.values['next'], 'account') : undefined })}
+</form>${providerButtons(site.root, site.providers, { next: requestedPath(shown.values['next'], 'account') })}
 <p class="ways"><span>Already have an account? <a href="${site.root}${signInPath('account', shown.values['next'])}">Sign in</a></span></p>`,
     async submit({ body, request }, reply) {
       await limiter.countAddress('register:ip', request.origin.ip)

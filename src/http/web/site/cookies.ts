@@ -19,7 +19,8 @@ const REMEMBERED_S = 24 * 60 * 60
 
 /** Where a sign-in at a provider leads. */
 type AfterFlow = {
-  readonly next: string
+  /** Undefined if it is too long for this cookie: see `rememberNext`. */
+  readonly next: string | undefined
   /** Whether it connects the account at the provider to the account of the session that the browser has. */
   readonly connects: boolean
 }

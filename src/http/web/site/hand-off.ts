@@ -58,7 +58,7 @@ function invalid(name: keyof typeof HAND_OFF_QUERY, form: string): InvalidReques
 }
 
 /** The page that completes a hand-off. It needs a session, and everything that other pages need of one. */
-function handOffPath({ returnTo, codeChallenge, state }: HandOff): string {
+export function handOffPath({ returnTo, codeChallenge, state }: HandOff): string {
   const query = { return_to: returnTo, code_challenge: codeChallenge, ...(state !== undefined && { state }) }
   return `${HAND_OFF_PATH}?${new URLSearchParams(query)}`
 }

@@ -7,7 +7,7 @@ import { answerError } from '../../answers/errors.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import type { Cookies } from './cookies.ts'
 import { type Form, type FormFields, formOf } from './elements/fields.ts'
-import { HAND_OFF_QUERY } from './hand-off.ts'
+import { HAND_OFF_QUERY, productOrigin } from './hand-off.ts'
 import { messageOf, personalMessage } from './messages.ts'
 import { confirmPasswordPage, PasswordRequired } from './recent-password.ts'
 import { type Page, SITE_HEADERS, sendSitePage } from './shell.ts'
@@ -47,7 +47,8 @@ export function pageErrorHandler(site: Site, cookies: Cookies, area: PageArea, {
     reply.headers(headers)
     if (isSignedOut) return sendSitePage(reply, site, { area, status, user: undefined }, signedOutPage(site, area))
     const form = retry && RETRIED.has(status) ? formOf(fields, textsOf(request, fields), answer) : undefined
-    const page = passwordPage(site, error, answer, request) ?? (form && (await retry?.(form, request)))
+    const page =
+      questionPage(site, cookies, passwordPage(site, error, answer, request), request) ?? (form && (await retry?.(form, request)))
     return sendSitePage(reply, site, { area, status, user: viewerOf(area, request) }, page ?? problemPage(site, area, answer, request))
   }
 }
@@ -62,6 +63,11 @@ function betterPath(area: PageArea, code: string, { method, url, routeOptions }:
 /** Only a caller who may see the area gets its navigation. */
 function viewerOf(area: PageArea, { caller }: FastifyRequest): User | undefined {
   return area === 'account' || caller?.user.role === 'admin' ? caller?.user : undefined
+}
+
+/** What follows the answer to a question may be a page of the product that waits. */
+function questionPage(site: Site, cookies: Cookies, page: Page | undefined, request: FastifyRequest): Page | undefined {
+  return page && { ...page, formOrigin: productOrigin(site, cookies.readNext(request)) }
 }
 
 /** The question for the password, if the error is that it is missing or wrong. */
@@ -123,7 +129,7 @@ function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, 
 }
 
 /** A page without a form is invalid because of its address. */
-function messageFor(answer: Answer, method: string): string {
+export function messageFor(answer: Answer, method: string): string {
   if (answer.status !== 422 || !READING.has(method)) return personalMessage(answer)
   const [issue] = typeof answer.detail === 'string' ? [] : answer.detail
   const isOfProduct = String(issue?.loc[1]) in HAND_OFF_QUERY

@@ -11,7 +11,7 @@ import { arrivalOf, HAND_OFF_QUERY, productOrigin, ReturnTo, returnAddress } fro
 import type { PageParts, PageRoutes } from './page-parts.ts'
 import { CONFIRM_PATH } from './recent-password.ts'
 import { secondStepPage } from './second-step.routes.ts'
-import { Next, returnPath, type Site, withNext } from './site.ts'
+import { Next, requestedPath, returnPath, type Site, withNext } from './site.ts'
 
 const FIELDS = {
   email: { schema: Email, label: 'Email', type: 'email', autocomplete: 'username' },
@@ -40,7 +40,7 @@ ${next}
 ${field('email', { ...email, hasFocus: !isKnown && steps === undefined })}
 ${field('password', { hasFocus: isKnown })}
 <button${steps === undefined ? html` class="primary"` : ''}>Sign in</button>
-</form>${passkeys && byPasskey}${providerButtons(root, providers, { next: values['next'] || area === 'console' ? returnPath(values['next'], area) : undefined })}${isEnabled.account ? accountLinks(site, area, values['next']) : ''}`
+</form>${passkeys && byPasskey}${providerButtons(root, providers, { next: area === 'console' ? returnPath(values['next'], area) : requestedPath(values['next'], area) })}${isEnabled.account ? accountLinks(site, area, values['next']) : ''}`
   }
 
   form('/sign-in', {

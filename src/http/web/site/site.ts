@@ -66,6 +66,12 @@ export function returnPath(requested: string | undefined, area: PageArea): strin
   return path.includes('//') || /\/sign-(?:in|out)(?:\/|$)/.test(path) ? start : requested
 }
 
+/** The page that was requested; undefined for the first page of the area, which a link need not name. */
+export function requestedPath(requested: string | undefined, area: PageArea): string | undefined {
+  const next = returnPath(requested, area)
+  return next === `/${area}/` ? undefined : next
+}
+
 /** The sign-in page that leads back to the requested page. */
 export function signInPath(area: PageArea, requested: string | undefined): string {
   return withNext(area, '/sign-in', requested)
@@ -73,8 +79,8 @@ export function signInPath(area: PageArea, requested: string | undefined): strin
 
 /** A page of an area, from which signing in leads to the requested page. */
 export function withNext(area: PageArea, path: string, requested: string | undefined): string {
-  const next = returnPath(requested, area)
-  return next === `/${area}/` ? `/${area}${path}` : `/${area}${path}?next=${encodeURIComponent(next)}`
+  const next = requestedPath(requested, area)
+  return next === undefined ? `/${area}${path}` : `/${area}${path}?next=${encodeURIComponent(next)}`
 }
 
 /** Leads a session without a second factor to what it needs, and from there to the requested page. */

@@ -3,6 +3,7 @@ import { statement } from '../../../../src/storage/database.ts'
 import { keyHolder, member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
 import { storedEvents, storedKinds } from '../../../support/app/audit.ts'
+import { arrived, beginSignIn, hiddenFields, PRODUCT, WITH_PRODUCT } from '../../../support/app/hand-off.ts'
 import { type Browser, createBrowser, leadsTo } from '../../../support/app/provider-browser.ts'
 import { caller, turnOn } from '../../../support/app/second-factor.ts'
 import { type StartOptions, secondApp, startApp, type TestApp } from '../../../support/app/start-app.ts'
@@ -427,13 +428,104 @@ async function proven({ provider, db }: Setting) {
   }
 }
 
-test('the parameters of a product lead to the sign-in page, and no address of another site is opened', async (t) => {
-  const service = await start(t)
-  const browser = createBrowser(service)
-  const query = 'return_to=https%3A%2F%2Fapp.example.com%2Fin&code_challenge=abc&state=xyz'
-  assert.equal(leadsTo(await signIn(service, browser, somebody(), `${START}?${query}`)), `/account/sign-in?${query}`)
+test('303: the parameters of a product lead to it, after a second step too, and no address of another site is opened', async (t) => {
+  const service = await start(t, { env: WITH_PRODUCT })
+  const person = somebody()
+  const first = createBrowser(service)
+  const begun = beginSignIn(`${PRODUCT}/in`)
+  const handOff = leadsTo(await signIn(service, first, person, `${START}?${begun.query}`))
+  const code = arrived(await first.open(handOff), begun.state, `${PRODUCT}/in`)
+  const payload = { code, code_verifier: begun.verifier }
+  const exchanged = await service.app.inject({ method: 'POST', url: '/login/exchange', payload })
+  assert.equal(exchanged.statusCode, 200, exchanged.body)
+  const mia = { headers: { authorization: `Bearer ${exchanged.json().token}` } }
+  const [{ method }] = (await caller(service, mia)('GET', '/users/me/sessions')).json()
+  assert.equal(method, 'acme')
+  const codes = await turnOn(service, mia)
+  service.clock.advance({ seconds: 30 })
+  const second = createBrowser(service)
+  const again = beginSignIn()
+  const step = await signIn(service, second, person, `${START}?${again.query}`)
+  assert.match(textOf(step), /Enter your code/)
+  assert.match(String(step.headers['content-security-policy']), /form-action 'self' https:\/\/app\.example\.com;/)
+  const answer = leadsTo(await second.send('/account/sign-in/second-step', { ...hiddenFields(step), code: codes.code() }))
+  arrived(await second.open(answer), again.state)
   for (const next of ['https://evil.example', '//evil.example', '/\\evil.example', '/users/me'])
-    assert.equal(leadsTo(await signIn(service, browser, somebody(), `${START}?next=${encodeURIComponent(next)}`)), '/account/')
+    assert.equal(
+      leadsTo(await signIn(service, createBrowser(service), somebody({ sub: next }), `${START}?next=${encodeURIComponent(next)}`)),
+      '/account/',
+    )
+})
+
+test('303: the buttons of the sign-in and the register page lead to the product, however long its address is', async (t) => {
+  const service = await start(t, { env: WITH_PRODUCT })
+  for (const [page, path] of [
+    ['sign-in', '/in'],
+    ['register', `/${'a/'.repeat(450)}`],
+    ['sign-in', `/in?q=${'%2F'.repeat(300)}`],
+    ['sign-in', `/${'/'.repeat(950)}`],
+  ] as const) {
+    const browser = createBrowser(service)
+    const begun = beginSignIn(PRODUCT + path)
+    const shown = await browser.open(`/account/${page}?${begun.query}`)
+    const link = /href="(\/login\/with\/acme[^"]*)"/.exec(shown.body)?.[1]?.replaceAll('&amp;', '&') ?? assert.fail('no link')
+    const started = await browser.open(link)
+    for (const cookie of [started.headers['set-cookie'] ?? []].flat()) assert.ok((cookie.split(';')[0]?.length ?? 0) < 4096, path)
+    const back = await browser.open(service.provider.authorize(leadsTo(started), somebody({ sub: path.slice(0, 20) + page })))
+    arrived(await browser.open(leadsTo(back)), begun.state, `${PRODUCT}${path.split('?')[0]}`)
+    assert.equal(browser.jar.has('latchkey-next'), false)
+  }
+})
+
+test('303: somebody who has to verify an address or to connect an account first arrives at the product afterwards', async (t) => {
+  const service = await start(t, { env: WITH_PRODUCT })
+  const person = somebody({ email_verified: false })
+  const browser = createBrowser(service)
+  const begun = beginSignIn()
+  const sent = await signIn(service, browser, person, `${START}?${begun.query}`)
+  assert.match(sent.body, /href="\/account\/sign-in\?next=%2Faccount%2Fhand-off/)
+  assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(person.email ?? '')))).statusCode, 200)
+  const form = await browser.open('/account/sign-in')
+  const link = /href="(\/login\/with\/acme[^"]*)"/.exec(form.body)?.[1]?.replaceAll('&amp;', '&') ?? assert.fail('no link')
+  arrived(await browser.open(leadsTo(await signIn(service, browser, person, link))), begun.state)
+
+  const mia = await member(service)
+  const other = createBrowser(service)
+  const later = beginSignIn()
+  assert.equal(
+    leadsTo(await signIn(service, other, somebody({ sub: 'mia', email: mia.email }), `${START}?${later.query}`)),
+    '/account/connect',
+  )
+  await other.send('/account/sign-in', { email: mia.email, password: mia.password, next: '/account/connect/confirm' })
+  const page = await other.open('/account/connect/confirm')
+  assert.match(String(page.headers['content-security-policy']), /form-action 'self' https:\/\/app\.example\.com;/)
+  arrived(await other.open(leadsTo(await other.send('/account/connect/confirm'))), later.state)
+})
+
+test('422: parameters of a product that are not right lead nowhere, neither to the provider nor to another site', async (t) => {
+  const service = await start(t, { env: WITH_PRODUCT })
+  const { query } = beginSignIn()
+  const without = (name: string) => {
+    const left = new URLSearchParams(query)
+    left.delete(name)
+    return String(left)
+  }
+  const wrong = [
+    without('return_to'),
+    without('code_challenge'),
+    String(new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(query)), return_to: 'https://evil.example/' })),
+    query.replace(/code_challenge=[^&]*/, 'code_challenge=short'),
+    query.replace(/state=[^&]*/, 'state=%0a'),
+  ]
+  for (const one of wrong) {
+    const browser = createBrowser(service)
+    const response = await browser.open(`${START}?${one}`)
+    assert.deepEqual([response.statusCode, response.headers.location, browser.jar.size], [422, undefined, 0], one)
+    assert.match(textOf(response), /This cannot be processed.*The link that has led you here is not valid/, one)
+    assert.ok(!response.body.includes('evil'))
+    assert.equal((await service.app.inject({ url: `${START}?${one}` })).json().detail[0].loc[0], 'query')
+  }
+  assert.deepEqual(service.provider.requests, [])
 })
 
 test('an account without a password confirms by signing in again, and the page says so', async (t) => {
