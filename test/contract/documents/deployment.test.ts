@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { loadConfig } from '../../../src/config/load.ts'
+import { PROVIDER_PARTS } from '../../../src/config/providers.ts'
 import { startApp } from '../../support/app/start-app.ts'
 import { temporaryFolder } from '../../support/databases/databases.ts'
 import { runLatchkey } from '../../support/processes/command-line.ts'
@@ -29,13 +30,15 @@ function knownSettings(): string[] {
 
 test('.env.example lists every setting with its default, and no other', () => {
   const example = parseEnv(read('.env.example').replace(/^#(?=[A-Z_]+=)/gm, ''))
-  assert.deepEqual(Object.keys(example).sort(), knownSettings())
+  // Each provider has settings of its own. The example shows those of one.
+  const ofProvider = Object.keys(PROVIDER_PARTS).map((part) => `PROVIDER_GOOGLE_${part}`)
+  assert.deepEqual(Object.keys(example).sort(), [...knownSettings(), ...ofProvider].sort())
   assert.deepEqual(loadConfig(example), loadConfig({}))
   assert.deepEqual(Object.keys(parseEnv(read('.env.example'))), [], 'a copy of it changes nothing')
 })
 
-// The image sets the first two. It listens on all addresses, where /dev/mail does not exist.
-const NOT_PASSED: ReadonlySet<string> = new Set(['HOST', 'PORT', 'DEV_MAIL_TOKEN'])
+// The image sets the first two. It listens on all addresses, where /dev/mail does not exist. The last is in a file of its own.
+const NOT_PASSED: ReadonlySet<string> = new Set(['HOST', 'PORT', 'DEV_MAIL_TOKEN', 'SIGN_IN_PROVIDERS'])
 
 test('compose.yaml passes on every setting that has an effect in a container, and no other', () => {
   const section = read('compose.yaml').split('    environment:\n')[1]?.split('    volumes:')[0] ?? ''
@@ -44,6 +47,12 @@ test('compose.yaml passes on every setting that has an effect in a container, an
     passed.sort(),
     knownSettings().filter((name) => !NOT_PASSED.has(name)),
   )
+})
+
+test('compose.yaml passes on every provider, whatever its name, and git ignores the file with their secrets', () => {
+  assert.match(read('compose.yaml'), /^ {4}env_file:\n {6}- path: providers\.env\n {8}required: false$/m)
+  assert.match(read('docs/providers.md'), /`compose\.yaml`, put these lines into a file `providers\.env`/)
+  assert.ok(read('.gitignore').split('\n').includes('providers.env'))
 })
 
 test('compose.yaml names a version of every image that it does not build', () => {
