@@ -66,6 +66,7 @@ function contentOf(file: string): unknown {
     'totp_secrets',
     'recovery_codes',
     'passkeys',
+    'identities',
     'api_keys',
     'key_usage',
     'limit_windows',

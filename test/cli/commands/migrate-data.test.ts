@@ -40,6 +40,7 @@ const ORDERED = [
   'select * from totp_secrets order by user_id',
   'select * from recovery_codes order by code_hash',
   'select * from passkeys order by id',
+  'select * from identities order by subject',
   'select * from retiring_secrets order by key_hash',
   'select * from signing_keys order by id',
   'select * from secret_uses order by fingerprint',
@@ -172,7 +173,7 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
   refusedWith(
     again,
     1,
-    'the target is not empty: 1198 rows in users, 20 rows in sessions, 1 rows in totp_secrets, 1 rows in recovery_codes, 1 rows in passkeys, 5 rows in api_keys, 5 rows in retiring_secrets, 1100 rows in key_usage, 1 rows in limit_windows, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
+    'the target is not empty: 1198 rows in users, 20 rows in sessions, 1 rows in totp_secrets, 1 rows in recovery_codes, 1 rows in passkeys, 1 rows in identities, 5 rows in api_keys, 5 rows in retiring_secrets, 1100 rows in key_usage, 1 rows in limit_windows, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
   )
 
   const back = await run(url, 'sqlite:back/new.db')

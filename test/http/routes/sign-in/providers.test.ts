@@ -552,3 +552,28 @@ test('404: a provider that the settings do not name, and every provider without 
   assert.equal((await without.app.inject({ url: `${START}/callback` })).statusCode, 404)
   assert.ok(!(await without.app.inject({ url: '/account/sign-in', headers: { accept: 'text/html' } })).body.includes('login/with'))
 })
+
+test('429: refused answers of a provider count for the address, and whoever signs in does not', async (t) => {
+  const service = await start(t, { env: { RATE_LIMITS: 'login:ip=3/h' } })
+  const person = somebody()
+  for (let round = 0; round < 5; round++) assert.equal(leadsTo(await signIn(service, createBrowser(service), person)), '/account/')
+  const browser = createBrowser(service)
+  const back = service.provider.authorize(leadsTo(await browser.open(START)), person)
+  const cookies = new Map(browser.jar)
+  const attacker = createBrowser(service)
+  for (let round = 0; round < 3; round++) {
+    service.provider.lie({})
+    const url = service.provider.authorize(leadsTo(await attacker.open(START)), person)
+    service.provider.lie({ claims: { nonce: 'another' } })
+    assert.equal((await attacker.open(url)).headers['x-error-code'], 'provider_refused')
+  }
+  service.provider.lie({})
+  for (const limited of [await attacker.open(START), await browser.open(back)]) {
+    assert.equal(limited.statusCode, 429)
+    assert.match(String(limited.headers['retry-after']), /^\d+$/)
+    assert.match(textOf(limited), /Too many requests\. Try again in/)
+  }
+  assert.equal(browser.isSignedIn(), false)
+  refused(await service.app.inject(login({ email: newEmail(), password: PASSWORD })), 429, 'Too many requests')
+  assert.deepEqual(browser.jar, cookies, 'what has begun can be completed later')
+})
