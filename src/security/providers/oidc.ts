@@ -20,6 +20,8 @@ export type ClientParts = { readonly fetch: WebFetch; readonly now: () => number
 const SCOPE = 'openid email profile'
 const METADATA_PATH = '/.well-known/openid-configuration'
 const METADATA_MS = 60 * 60_000
+/** Its metadata name no prompts. */
+const GOOGLE = 'https://accounts.google.com'
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -85,6 +87,11 @@ export function createOidcClient(settings: ProviderSettings, { fetch, now }: Cli
     return client.fetchUserInfo(config, accessToken, token.sub)
   }
 
+  /** Every provider has to be able to ask for a new login; some refuse to ask which account to use (OpenID Connect Core, 15.1). */
+  function hasAccountChoice({ prompt_values_supported: prompts }: Readonly<Record<string, unknown>>): boolean {
+    return kind === 'microsoft' || issuer === GOOGLE || (Array.isArray(prompts) && prompts.includes('select_account'))
+  }
+
   return {
     async begin({ state, nonce, verifier, redirectUri }, { choosesAccount }) {
       const { client, config } = await configure()
@@ -95,7 +102,7 @@ export function createOidcClient(settings: ProviderSettings, { fetch, now }: Cli
         nonce,
         code_challenge: await client.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
-        ...(choosesAccount && { prompt: 'select_account' }),
+        ...(choosesAccount && { prompt: hasAccountChoice(config.serverMetadata()) ? 'select_account' : 'login' }),
       })
     },
     async complete({ state, nonce, verifier, redirectUri }: FlowAt, answer): Promise<ProvenIdentity> {

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
-import { Provider as OidcServer } from 'oidc-provider'
 import { statement } from '../../../../src/storage/database.ts'
 import { createBrowser, leadsTo } from '../../../support/app/provider-browser.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { textOf } from '../../../support/http/pages.ts'
 import { startGitHub } from '../../../support/servers/github.ts'
 import { type Lies, type Person, providerEnv, startIdentityProvider } from '../../../support/servers/identity-provider.ts'
-import { listen, serve } from '../../../support/servers/listen.ts'
+import { serve } from '../../../support/servers/listen.ts'
+import { startOidcProvider } from '../../../support/servers/oidc-provider.ts'
 
 const COUNT = statement<{ count: number }>('select count(*) as count from users')
 const START = '/login/with/acme'
@@ -57,6 +56,15 @@ test('401: an answer with a wrong nonce, issuer, audience, signature or time sig
   assert.ok(!logged.join('').includes('secret-of-the-client'))
 })
 
+test('303: to connect, the provider asks for a new login, or for the account where it says that it can', async (t) => {
+  const { provider, browser, clock } = await startLiar(t)
+  const promptOf = async (url: string) => new URL(leadsTo(await browser.open(url))).searchParams.get('prompt')
+  assert.deepEqual([await promptOf(START), await promptOf(`${START}?connect=true`)], [null, 'login'])
+  provider.lie({ metadata: { prompt_values_supported: ['login', 'select_account'] } })
+  clock.advance({ hours: 1 })
+  assert.equal(await promptOf(`${START}?connect=true`), 'select_account')
+})
+
 test('303: a key that the provider has just replaced is known at once', async (t) => {
   const { signIn, provider } = await startLiar(t)
   leadsTo(await signIn())
@@ -102,27 +110,7 @@ test('503: a provider that is down, slow, moves or sends too much stops neither 
 })
 
 test('303: a real provider of OpenID Connect, whose address is at its userinfo endpoint', async (t) => {
-  const server = createServer()
-  const { url } = await listen(t, server)
-  const oidc = new OidcServer(url, {
-    clients: [
-      {
-        client_id: 'latchkey',
-        client_secret: 'secret-of-the-client',
-        redirect_uris: [CALLBACK],
-        token_endpoint_auth_method: 'client_secret_basic',
-      },
-    ],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name', 'family_name'] },
-    findAccount: (_, id) => ({
-      accountId: id,
-      claims: () => ({ sub: id, email: `${id}@example.com`, email_verified: true, given_name: 'Mia', family_name: 'Muster' }),
-    }),
-    clientAuthMethods: ['client_secret_basic'],
-    cookies: { keys: ['key of the cookies'] },
-  })
-  oidc.on('server_error', (_, error) => assert.fail(error))
-  server.on('request', oidc.callback())
+  const url = await startOidcProvider(t, CALLBACK)
   const service = await startApp(t, { env: { SIGN_IN_PROVIDERS: 'acme', ...providerEnv('acme', url) } })
   const browser = createBrowser(service)
   const back = await signInAt(leadsTo(await browser.open(START)), 'mia')
