@@ -132,6 +132,6 @@ test('303: the console shows what a user has and resets it; the sessions of that
   )
   const reset = await app.inject(submit(`/console/users/${mia.id}/reset-second-factor`, {}, cookie))
   assert.deepEqual([reset.statusCode, reset.headers.location], [303, `/console/users/${mia.id}`])
-  assert.deepEqual(await services.secondFactor.status(mia.id), { totp: false, passkeys: 0, recoveryCodes: 0 })
+  assert.deepEqual(await services.secondFactor.status(mia.id), { hasPassword: true, totp: false, passkeys: 0, recoveryCodes: 0 })
   assert.equal((await app.inject(visit('/account/', hers))).statusCode, 303)
 })
