@@ -15,7 +15,7 @@ import type { App } from '../../pipeline/declarations.ts'
 import { flag, Type, text } from '../../validation/schema.ts'
 import { CONNECT_PATH, EXISTING_PATH } from '../../web/account/providers.routes.ts'
 import type { Cookies } from '../../web/site/cookies.ts'
-import { HAND_OFF_QUERY, handOffPath, parseHandOff } from '../../web/site/hand-off.ts'
+import { HAND_OFF_QUERY, handOffPath, parseHandOff, productOrigin } from '../../web/site/hand-off.ts'
 import { messageFor } from '../../web/site/page-errors.ts'
 import { type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
 import { secondStepPage } from '../../web/site/second-step.routes.ts'
@@ -157,7 +157,7 @@ export function providerRoutes(app: App, parts: Parts): void {
       case 'second step':
         return show(reply, secondStepPage(site, 'account', result, next))
       case 'account exists':
-        keepConnection(reply, identity, { id: result.userId, email: result.email })
+        keepConnection(reply, identity, { id: result.userId, email: result.email }, productOrigin(site, next) !== undefined)
         cookies.rememberNext(reply, next)
         return leadTo(reply, EXISTING_PATH)
       case 'verification sent':
@@ -174,7 +174,7 @@ export function providerRoutes(app: App, parts: Parts): void {
     const ownerId = await providers.ownerOf(identity)
     if (ownerId !== undefined && ownerId !== caller.user.id) throw new Refusal('provider_taken')
     if (ownerId !== undefined) return leadTo(reply, '/account/security')
-    keepConnection(reply, identity, caller.user)
+    keepConnection(reply, identity, caller.user, false)
     return leadTo(reply, CONNECT_PATH)
   }
 
@@ -188,11 +188,25 @@ export function providerRoutes(app: App, parts: Parts): void {
     }
   }
 
-  function keepConnection(reply: FastifyReply, identity: ProvenIdentity, account: { readonly id: number; readonly email: string }): void {
+  function keepConnection(
+    reply: FastifyReply,
+    identity: ProvenIdentity,
+    account: { readonly id: number; readonly email: string },
+    isForProduct: boolean,
+  ): void {
     const { provider, issuer, subject } = identity
     const email = parseEmail(identity.email ?? '') ?? ''
     const expiresAt = now() + CONNECTION_MS
-    cookies.connection.set(reply, { provider, issuer, subject, email, userId: account.id, accountEmail: account.email, expiresAt })
+    cookies.connection.set(reply, {
+      provider,
+      issuer,
+      subject,
+      email,
+      userId: account.id,
+      accountEmail: account.email,
+      isForProduct,
+      expiresAt,
+    })
   }
 
   function leadTo(reply: FastifyReply, path: string): FastifyReply {

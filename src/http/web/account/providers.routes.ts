@@ -47,7 +47,7 @@ export function accountProvidersRoutes({ get, post }: PageRoutes, { site, cookie
       await providers.connect(actor, { provider, issuer, subject, email })
       cookies.connection.clear(reply)
       // A product may wait for somebody who had to connect first.
-      const next = cookies.readNext(request)
+      const next = connection.isForProduct ? cookies.readNext(request) : undefined
       return next === undefined ? { to: SECURITY_PATH, notice: 'provider-connected' } : { to: returnPath(next, 'account') }
     },
   })

@@ -29,6 +29,8 @@ type AfterFlow = {
 export type Connection = Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email' | 'userId'> & {
   /** The address of that account. */
   readonly accountEmail: string
+  /** Whether a product waits, as `rememberNext` has it. */
+  readonly isForProduct: boolean
   readonly expiresAt: number
 }
 

@@ -500,6 +500,14 @@ test('303: somebody who has to verify an address or to connect an account first 
   const page = await other.open('/account/connect/confirm')
   assert.match(String(page.headers['content-security-policy']), /form-action 'self' https:\/\/app\.example\.com;/)
   arrived(await other.open(leadsTo(await other.send('/account/connect/confirm'))), later.state)
+
+  // A product that was left earlier does not take over what is connected under /account/security.
+  const eve = await member(service)
+  const late = createBrowser(service)
+  await late.send('/account/sign-in', { email: eve.email, password: eve.password })
+  late.jar.set('latchkey-next', `/account/hand-off?${later.query}`)
+  await signIn(service, late, somebody({ sub: 'eve' }), `${START}?connect=true`)
+  assert.equal(leadsTo(await late.send('/account/connect/confirm')), '/account/security')
 })
 
 test('422: parameters of a product that are not right lead nowhere, neither to the provider nor to another site', async (t) => {
