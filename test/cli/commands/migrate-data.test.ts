@@ -210,7 +210,7 @@ test('migrate-data replaces what the start of a service leaves in a target that 
     const started = (await content()) as unknown[][]
     assert.deepEqual(
       started.map((rows) => rows.length > 0),
-      [false, false, false, false, false, false, false, false, true, true, false, false, false, false],
+      [false, false, false, false, false, false, false, false, false, true, true, false, false, false, false],
       'a signing key and the use of a secret',
     )
     const moved = await runLatchkey(['migrate-data', '--from', `sqlite:${old}`, '--to', name], { cwd })

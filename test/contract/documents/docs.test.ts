@@ -42,7 +42,7 @@ test('docs/settings.md lists every setting with its default, and no other', () =
   assert.equal(defaults.get('DATABASE_URL'), 'sqlite:data/latchkey.db')
   assert.equal(defaults.get('BASE_URL')?.replace('{PORT}', String(config.port)), config.baseUrl)
   // Setting a documented default changes nothing.
-  const described: (string | undefined)[] = ['BASE_URL', 'SECRET_KEY', 'PASSKEY_RP_ID']
+  const described: (string | undefined)[] = ['BASE_URL', 'SECRET_KEY', 'PASSKEY_RP_ID', ...ofProviders]
   const texts = [...defaults].filter(([name, text]) => !described.includes(name) && text !== 'none')
   assert.deepEqual(loadConfig(Object.fromEntries(texts)), config)
   // A setting that is documented without a default has none.
@@ -60,6 +60,7 @@ test('docs/settings.md lists every setting with its default, and no other', () =
     PLANS: config.plans,
     RETURN_ORIGINS: config.returnOrigins?.[0],
     SECRET_KEY_FALLBACKS: config.secretKeyFallbacks[0],
+    SIGN_IN_PROVIDERS: config.providers[0],
     SMTP_URL: config.smtpUrl,
     TEMPLATES_DIR: config.templatesDir,
     WEBHOOK_SECRET: config.webhook?.secrets[0],
