@@ -104,7 +104,8 @@ const KEY = {
 const SCRYPT = { algorithm: 'scrypt', hash: { value: 'ab', encoding: 'hex' }, salt: { value: 'abc' }, password: {}, keylen: 1 }
 const TOTP = { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }
 const PASSKEY = { credential_id: 'a', public_key: 'b' }
-const LATCHKEY_USER = { email: 'ada@example.com', totp: TOTP, passkeys: [PASSKEY], data: {}, keys: [KEY] }
+const IDENTITY = { provider: 'acme', issuer: 'https://login.acme.example', subject: 'ada' }
+const LATCHKEY_USER = { email: 'ada@example.com', totp: TOTP, passkeys: [PASSKEY], providers: [IDENTITY], data: {}, keys: [KEY] }
 
 /** Users that make each source read all that it reads. */
 const USERS: Readonly<Record<SourceName, readonly JsonObject[]>> = {
