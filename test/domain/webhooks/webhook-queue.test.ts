@@ -14,9 +14,9 @@ import { startWebhookApp, webhookRows } from '../../support/servers/webhook-rece
 
 const UNRELATED = statement('update users set first_name = first_name where id = $1')
 
-nodeTest('webhooks report events of users, keys, sessions and second factors, and no others', () => {
-  assert.equal(WEBHOOK_TYPES.length, 24)
-  for (const type of WEBHOOK_TYPES) assert.match(type, /^(user|key|session|factor|passkey)\.[a-z_]+$/)
+nodeTest('webhooks report events of users, keys, sessions, second factors and providers, and no others', () => {
+  assert.equal(WEBHOOK_TYPES.length, 26)
+  for (const type of WEBHOOK_TYPES) assert.match(type, /^(user|key|session|factor|passkey|provider)\.[a-z_]+$/)
   for (const kind of ['user.imported', 'login.failed', 'secret.rotated', 'data.exported', 'mail.requested', 'webhook.test'])
     assert.equal(isWebhookType(kind), false, kind)
 })
