@@ -23,6 +23,7 @@ import { createSessions } from './domain/sessions/sessions.service.ts'
 import { createEmailSignIn } from './domain/sign-in/email-sign-in.service.ts'
 import { createFirstAdmin } from './domain/sign-in/first-admin.service.ts'
 import { createHandOffs } from './domain/sign-in/hand-off.service.ts'
+import { createInvitationAcceptance } from './domain/sign-in/invitation-acceptance.service.ts'
 import { createLogin } from './domain/sign-in/login.service.ts'
 import { createPasskeys } from './domain/sign-in/passkeys.service.ts'
 import { createPasswordChange } from './domain/sign-in/password-change.service.ts'
@@ -125,6 +126,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     const noteFailure = (userId: number, origin: Origin) => failedLogins().note(userId, origin, 'factor.failed')
     return relyingParty && createPasskeys({ ...common, challenges: createChallenges(secrets(), now), relyingParty, noteFailure })
   })
+  const invitations = once(() => createInvitations({ ...common, tokens: tokens() }))
   const emailSignIn = once(() => createEmailSignIn({ ...common, tokens: tokens() }))
   const providers = once(() => {
     const { relyingParty, emailSignIn: hasEmailSignIn } = settings
@@ -187,7 +189,8 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     handOffs: () => createHandOffs({ ...common, tokens: tokens() }),
     providers,
     passwordReset: () => createPasswordReset(signing()),
-    invitations: () => createInvitations(signing()),
+    invitations,
+    invitationAcceptance: () => createInvitationAcceptance({ ...signing(), invitations: invitations(), passkeys: passkeys() }),
     users,
     passwordChange: () => createPasswordChange({ ...common, proof: proof(), users: users() }),
     emailChanges: () => createEmailChanges({ ...common, tokens: tokens() }),

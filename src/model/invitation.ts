@@ -1,7 +1,7 @@
 import { entity, instant, integer, type ValuesOf } from './entity.ts'
 import { PROFILE, USER } from './user.ts'
 
-/** An account that is created when the invited person sets a password, as admins see it. */
+/** An account that is created when the invited person accepts, as admins see it. */
 export const INVITATION = entity('invitations', {
   id: integer,
   ...PROFILE.fields,

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CDPSession, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { member } from '../support/app/actors.ts'
 import { turnOnCodes } from '../support/app/codes.ts'
 import { startApp } from '../support/app/start-app.ts'
 import { OPERATOR } from '../support/http/origins.ts'
 import { openBrowser, openPage, signIn } from '../support/servers/browser.ts'
+import { addPasskey, plugIn, withoutAutofill } from '../support/servers/browser-passkeys.ts'
 import { freePort } from '../support/servers/free-port.ts'
 
 type Stored = { readonly credentials: { readonly credentialId: string; readonly signCount: number }[] }
@@ -18,34 +19,6 @@ async function start(t: Parameters<typeof startApp>[0]) {
   await service.app.listen({ port, host: '127.0.0.1' })
   return { ...service, url, mia: await member(service) }
 }
-
-/** An authenticator that keeps passkeys and knows who holds it. It answers at once. */
-async function plugIn(page: Page): Promise<{ session: CDPSession; authenticatorId: string }> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  const { authenticatorId } = (await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })) as { authenticatorId: string }
-  return { session, authenticatorId }
-}
-
-async function addPasskey(page: Page, url: string, name: string): Promise<void> {
-  await page.goto(`${url}/account/security`)
-  await page.getByRole('link', { name: 'Add a passkey' }).click()
-  await page.getByLabel('Name').fill(name)
-  await page.getByRole('button', { name: 'Create passkey' }).click()
-  await page.getByText('The passkey has been added.').waitFor()
-}
-
-/** The authenticator of these tests chooses for the person, so that the email field would sign in before the button is pressed. */
-const withoutAutofill = (page: Page) => page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false')
 
 const signOut = (page: Page) => page.getByRole('button', { name: 'Sign out' }).click()
 
@@ -141,6 +114,34 @@ test('a copy with a lower counter, a replayed answer, a banned owner and another
   await other.page.getByRole('button', { name: 'Use a passkey' }).click()
   await other.page.getByText('No passkey was used. Try again.').waitFor()
 })
+
+for (const javaScriptEnabled of [true, false])
+  test(`an invited person creates an account ${javaScriptEnabled ? 'with a passkey' : 'with a password, without JavaScript'}`, async (t) => {
+    const { url, services, mailbox } = await start(t)
+    const profile = { email: 'ida@example.com', firstName: 'Ida', lastName: 'Invited' }
+    await services.invitations.create(OPERATOR, profile, 'user')
+    const { page, problems } = await openPage(await openBrowser(t), url, { javaScriptEnabled })
+    if (javaScriptEnabled) {
+      await plugIn(page)
+      await withoutAutofill(page)
+    }
+    await page.goto(await mailbox.linkFor(profile.email))
+    const button = page.getByRole('button', { name: 'Create a passkey instead' })
+    assert.equal(await button.isVisible(), javaScriptEnabled)
+    if (javaScriptEnabled) await button.click()
+    else {
+      await page.getByLabel('Password').fill('correct horse battery')
+      await page.getByRole('button', { name: 'Create account' }).click()
+    }
+    await page.getByText('Your account has been created, and you are signed in.').waitFor()
+    if (!javaScriptEnabled) return
+    await page.goto(`${url}/account/security`)
+    await page.getByRole('link', { name: 'First passkey' }).waitFor()
+    await signOut(page)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.getByRole('heading', { name: 'Profile' }).waitFor()
+    assert.deepEqual(problems, [])
+  })
 
 test('without JavaScript the password and the code sign in, and no page shows a button for passkeys', async (t) => {
   const service = await start(t)

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Actor, Origin } from '../../model/caller.ts'
-import type { Passkey, RelyingParty } from '../../model/factor.ts'
+import type { Passkey, PasskeyRow, RelyingParty } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
+import type { User } from '../../model/user.ts'
 import { type Challenges, hashChallenge } from '../../security/challenges.ts'
 import { asCredential, challengeOf, creationOptions, requestOptions, verifyNewPasskey, verifyPasskey } from '../../security/passkey.ts'
 import { type Transaction, UniqueViolation } from '../../storage/database.ts'
@@ -27,11 +28,24 @@ export type PreparedPasskey = {
   use(tx: Transaction): Promise<boolean>
 }
 
+/** A new passkey that has shown that it belongs to this service. */
+export type NewPasskey = {
+  /** Refuses all but one of any number of uses of one answer, in any process. */
+  store(tx: ChangeTransaction, userId: number, name: string): Promise<Passkey>
+}
+
+/** Somebody who has no account yet. No account and nobody else has the same handle, by which devices tell accounts apart. */
+export type NewOwner = Pick<User, 'email' | 'firstName' | 'lastName'> & { readonly handle: string }
+
 export type Passkeys = {
   list(userId: number): Promise<readonly Passkey[]>
   /** What a browser needs to create a passkey. */
   creationOptions(actor: Actor): Promise<ReturnType<typeof creationOptions>>
   add(actor: Actor, name: string, credential: object): Promise<Passkey>
+  /** What a browser needs to create the first passkey of an account that is yet to be created. */
+  firstOptions(owner: NewOwner): ReturnType<typeof creationOptions>
+  /** Verifies an answer to firstOptions(). */
+  prepareFirst(owner: Pick<NewOwner, 'handle'>, credential: object): Promise<NewPasskey>
   rename(actor: Actor, id: string, name: string): Promise<Passkey>
   remove(actor: Actor, id: string): Promise<void>
   /** What a browser needs to ask for any passkey. With the challenge of a login, the answer is its second step, and nothing else. */
@@ -51,45 +65,58 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
   const subjectOf = (loginChallenge: string | undefined) =>
     loginChallenge === undefined ? 'sign in' : `second step of ${hashChallenge(loginChallenge)}`
   const additionBy = ({ caller }: Actor) => `add to ${caller.user.id}`
+  const additionFor = ({ handle }: Pick<NewOwner, 'handle'>) => `first of ${handle}`
   const toOwn = <Result>(actor: Actor, work: (tx: ChangeTransaction, passkeys: number) => Promise<Result>) =>
     changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, (tx, target) => work(tx, target.passkeys))
+
+  function optionsFor({ handle, email, firstName, lastName }: NewOwner, subject: string, existing: readonly PasskeyRow[]) {
+    const user = { handle: Buffer.from(handle).toString('base64url'), email, displayName: `${firstName} ${lastName}` }
+    return creationOptions(relyingParty, challenges.issue(subject), user, existing)
+  }
+
+  async function prepareNew(given: object, subject: string): Promise<NewPasskey> {
+    const credential = asCredential(given)
+    if (credential === undefined) throw new Refusal('invalid_passkey', 'its shape')
+    const challenge = challengeOf(credential) ?? ''
+    const asked = challenges.read(challenge, subject)
+    if (asked === undefined) throw new Refusal('invalid_passkey', 'the challenge')
+    const verified = await verifyNewPasskey(relyingParty, credential, challenge)
+    if (verified === undefined) throw new Refusal('invalid_passkey')
+    return {
+      async store(tx, userId, name) {
+        if (!(await markUsed(tx, asked.id, asked.expiresAt))) throw new Refusal('invalid_passkey', 'the challenge was used')
+        const passkey = { id: randomUUID(), name, createdAt: now(), userId, ...verified }
+        await insertPasskey(tx, passkey)
+        await countPasskeys(tx, userId)
+        tx.record({ kind: 'passkey.added', target: userId })
+        return passkey
+      },
+    }
+  }
 
   return {
     list: (userId) => listPasskeys(reads, userId),
     async creationOptions(actor) {
-      const { id, email, firstName, lastName } = await requireCaller(reads, actor.caller, now())
-      const existing = await listPasskeys(reads, id)
+      const user = await requireCaller(reads, actor.caller, now())
+      const existing = await listPasskeys(reads, user.id)
       if (existing.length >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
-      const user = { handle: Buffer.from(String(id)).toString('base64url'), email, displayName: `${firstName} ${lastName}` }
-      return creationOptions(relyingParty, challenges.issue(additionBy(actor)), user, existing)
+      return optionsFor({ ...user, handle: String(user.id) }, additionBy(actor), existing)
     },
     async add(actor, name, given) {
       const { user, sessionId = '' } = actor.caller
       await requireCaller(reads, actor.caller, now())
-      const credential = asCredential(given)
-      if (credential === undefined) throw new Refusal('invalid_passkey', 'its shape')
-      const challenge = challengeOf(credential) ?? ''
-      const asked = challenges.read(challenge, additionBy(actor))
-      if (asked === undefined) throw new Refusal('invalid_passkey', 'the challenge')
-      const verified = await verifyNewPasskey(relyingParty, credential, challenge)
-      if (verified === undefined) throw new Refusal('invalid_passkey')
-      const passkey = { id: randomUUID(), name, createdAt: now(), userId: user.id, ...verified }
-      try {
-        await toOwn(actor, async (tx, count) => {
-          if (count >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
-          if (!(await markUsed(tx, asked.id, asked.expiresAt))) throw new Refusal('invalid_passkey', 'the challenge was used')
-          await insertPasskey(tx, passkey)
-          await countPasskeys(tx, user.id)
-          // The authenticator has just verified its user.
-          await confirmSession(tx, sessionId, now(), true)
-          tx.record({ kind: 'passkey.added', target: user.id })
-        })
-      } catch (error) {
-        if (error instanceof UniqueViolation) throw new Refusal('invalid_passkey', 'the passkey is known already', { cause: error })
-        throw error
-      }
-      return passkey
+      const prepared = await prepareNew(given, additionBy(actor))
+      const change = toOwn(actor, async (tx, count) => {
+        if (count >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
+        const passkey = await prepared.store(tx, user.id, name)
+        // The authenticator has just verified its user.
+        await confirmSession(tx, sessionId, now(), true)
+        return passkey
+      })
+      return refusingKnownPasskey(change)
     },
+    firstOptions: (owner) => optionsFor(owner, additionFor(owner), []),
+    prepareFirst: (owner, given) => prepareNew(given, additionFor(owner)),
     rename: (actor, id, name) =>
       toOwn(actor, async (tx) => {
         const renamed = await renamePasskey(tx, actor.caller.user.id, id, name)
@@ -126,5 +153,15 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
         },
       }
     },
+  }
+}
+
+/** Waits for a change that stores a new passkey. */
+export async function refusingKnownPasskey<Result>(change: Promise<Result>): Promise<Result> {
+  try {
+    return await change
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw new Refusal('invalid_passkey', 'the passkey is known already', { cause: error })
+    throw error
   }
 }

@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto'
-import type { Actor, Operator, Origin } from '../../model/caller.ts'
+import type { Actor, Operator } from '../../model/caller.ts'
 import type { Invitation, InvitationRow } from '../../model/invitation.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Profile, Role } from '../../model/user.ts'
 import { LIFETIME_MINUTES } from '../../security/token.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import {
-  acceptInvitation,
   deleteInvitation,
   findInvitation,
   listInvitations,
@@ -16,9 +15,7 @@ import {
 import { findUserByEmail } from '../../storage/repositories/users/user.repository.ts'
 import { claimsOf, requireReader } from '../changes/callers.ts'
 import { type ChangeTransaction, changeAsAdmin, type DomainParts } from '../changes/changes.ts'
-import { openPageSession } from '../sessions/sessions.service.ts'
 import { emailKey } from '../values/email.ts'
-import { addAccount } from './user-creation.ts'
 
 export type Invitations = ReturnType<typeof createInvitations>
 
@@ -28,8 +25,8 @@ const MAX_VERSION = 2 ** 47
 const PAGE_SIZE = 250
 
 /** Invited people have no account until they accept: nobody else can use or reset it, and a withdrawn invitation leaves nothing behind. */
-export function createInvitations(parts: Omit<DomainParts, 'observer'>) {
-  const { reads, lists, changes, tokens, passwords, now, onMailQueued } = parts
+export function createInvitations(parts: Omit<DomainParts, 'observer' | 'passwords'>) {
+  const { reads, lists, changes, tokens, now, onMailQueued } = parts
 
   /** Runs a change after which the invited person gets a new link. */
   async function mailing(by: Actor | Operator, work: (tx: ChangeTransaction) => Promise<Invitation>): Promise<Invitation> {
@@ -84,17 +81,5 @@ export function createInvitations(parts: Omit<DomainParts, 'observer'>) {
     },
     /** The open invitation that a link was mailed for. Changes nothing. */
     find,
-    /** Creates the account, verified, and opens a session on the web pages. Returns the token for its cookie. */
-    async accept(origin: Origin, token: string, password: string): Promise<string> {
-      const invitation = await find(token)
-      if (invitation === undefined) throw new Refusal('invitation_not_found')
-      const { id, version, email, firstName, lastName, role } = invitation
-      const passwordHash = await passwords.hash(password, origin.signal)
-      return changes.withoutCaller(origin, async (tx) => {
-        if (!(await acceptInvitation(tx, id, version, now()))) throw new Refusal('invitation_not_found', 'used a moment ago')
-        const userId = await addAccount(tx, { email, firstName, lastName, role, passwordHash, verified: true, createdAt: now() })
-        return openPageSession(tx, tokens, { userId, method: 'password', secondFactor: false, origin, now: now() })
-      })
-    },
   }
 }

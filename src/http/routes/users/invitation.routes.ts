@@ -41,7 +41,7 @@ export function invitationRoutes(app: App, invitations: Invitations, { isDisable
     operationId: 'createInvitation',
     summary: 'Invite somebody',
     description:
-      'Mails a link that works once, within seven days. It opens a page where the invited person sets a password: then the account exists, is ' +
+      'Mails a link that works once, within seven days. It opens a page where the invited person sets a password or creates a passkey: then the account exists, is ' +
       'verified, and they are signed in. Another invitation of the same address replaces this one.',
     body: InvitationBody,
     response: { 201: described(InvitationView, 'The invitation.'), refuses: ['email_taken'] },

@@ -1,43 +1,66 @@
 import { REFUSALS } from '../../../model/refusal.ts'
-import { html } from '../../../shared/html.ts'
-import { formProblem } from '../site/elements/fields.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import { credentialOf, newPasskeyButton, PASSKEY } from '../site/elements/factors.ts'
+import { type Form, formOf, formProblem } from '../site/elements/fields.ts'
 import { NEW_ACCOUNT_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import { MAILED_CODE } from './email-sign-in.routes.ts'
 
+const PATH = '/invitation'
+const PASSKEY_PATH = `${PATH}/passkey`
 const FIELDS = { code: MAILED_CODE, password: NEW_ACCOUNT_FIELDS.password } as const
+const PAGE = { title: 'Accept your invitation', isLone: true, hasSecretAddress: true } as const
+const OPEN = { access: 'public', asksForPassword: false, limits: { ip: 'login:ip' } } as const
+const ACCEPTED = { to: '/account/', notice: 'invitation-accepted' } as const
 
-/** The link of an invitation: the invited person sets a password, and is signed in. */
-export function accountInvitationRoutes({ form }: PageRoutes, { site, cookies, invitations, pageLimiter }: PageParts): void {
+/** The link of an invitation: the invited person sets a password or creates a passkey, and is signed in. */
+export function accountInvitationRoutes({ form, get, post }: PageRoutes, parts: PageParts): void {
+  const { site, cookies, invitations, invitationAcceptance, pageLimiter, passkeys } = parts
+  const { root } = site
   const closed = html`${formProblem(REFUSALS.invitation_not_found)}<p>Ask the person who has invited you for another invitation.</p>
-<div class="actions"><a class="button" href="${site.root}/account/sign-in">Sign in</a></div>`
+<div class="actions"><a class="button" href="${root}/account/sign-in">Sign in</a></div>`
 
-  form('/invitation', {
-    title: 'Accept your invitation',
-    isLone: true,
-    hasSecretAddress: true,
-    access: 'public',
-    asksForPassword: false,
-    query: { code: MAILED_CODE.schema },
-    fields: FIELDS,
-    limits: { ip: 'login:ip' },
-    async show({ problem, values, field }) {
-      const code = values['code'] ?? ''
-      const invitation = await invitations.find(code)
-      if (invitation === undefined) return closed
-      const { email, firstName } = invitation
-      return html`${problem}<p>Welcome, ${firstName}. Choose a password for your account <strong>${email}</strong>.</p>
-<form class="form" method="post" action="${site.root}/account/invitation">
-<input type="hidden" name="code" value="${code}">
+  async function show({ problem, values, field }: Form<keyof typeof FIELDS>): Promise<Html> {
+    const invitation = await invitations.find(values['code'] ?? '')
+    if (invitation === undefined) return closed
+    const { email, firstName } = invitation
+    const code = html`<input type="hidden" name="code" value="${values['code']}">`
+    const options = invitationAcceptance.passkeyOptions(invitation)
+    const byPasskey = html`\n<form class="form" method="post" action="${root}/account${PASSKEY_PATH}">${code}
+${newPasskeyButton({ text: 'Create a passkey instead', name: 'passkey', options })}</form>`
+    return html`${problem}<p>Welcome, ${firstName}. Choose a password for your account <strong>${email}</strong>.</p>
+<form class="form" method="post" action="${root}/account${PATH}">
+${code}
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 ${field('password', { hasFocus: true })}
 <button class="primary">Create account</button>
-</form>`
-    },
+</form>${options && byPasskey}`
+  }
+
+  form(PATH, {
+    ...PAGE,
+    ...OPEN,
+    query: { code: MAILED_CODE.schema },
+    fields: FIELDS,
+    show,
     async submit({ body, request: { origin, places } }, reply) {
-      const accept = () => invitations.accept(origin, body.code ?? '', body.password)
+      const accept = () => invitationAcceptance.accept(origin, body.code ?? '', { password: body.password })
       cookies.setSession(reply, await pageLimiter.settle(places, origin, accept))
-      return { to: '/account/', notice: 'invitation-accepted' }
+      return ACCEPTED
+    },
+  })
+
+  if (passkeys === undefined) return
+  // A page that is loaded again after a refusal.
+  get(PASSKEY_PATH, { access: 'public', handle: () => ({ to: '/account/sign-in' }) })
+  post(PASSKEY_PATH, {
+    ...OPEN,
+    fields: { code: MAILED_CODE, passkey: PASSKEY },
+    retry: async ({ problem, values }) => ({ ...PAGE, content: await show({ ...formOf(FIELDS, values), problem }) }),
+    async handle({ body, request: { origin, places } }, reply) {
+      const accept = () => invitationAcceptance.accept(origin, body.code ?? '', { passkey: credentialOf(body.passkey ?? '') })
+      cookies.setSession(reply, await pageLimiter.settle(places, origin, accept))
+      return ACCEPTED
     },
   })
 }

@@ -6,7 +6,7 @@ import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
 import { nameField, Type } from '../../validation/schema.ts'
 import { deletionCard, splitCard } from '../site/elements/cards.ts'
-import { credentialOf, PASSKEY } from '../site/elements/factors.ts'
+import { credentialOf, newPasskeyButton, PASSKEY } from '../site/elements/factors.ts'
 import { type Form, formOf } from '../site/elements/fields.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
@@ -91,8 +91,7 @@ function newPasskeyPage({ root }: Site, passkeys: Passkeys) {
       text: 'Your device keeps the passkey and opens it with its screen lock: a fingerprint, a face or a PIN. It works on this site only, so that a false site cannot get it from you.',
       content: html`<form class="form" method="post" action="${root}${PATH}/passkeys">
 ${problem}${field('name', { hasFocus: true })}
-<input type="hidden" name="passkey">
-<div class="actions"><button type="button" class="primary" data-passkey data-field="passkey" data-create="${JSON.stringify(options)}" hidden>Create passkey</button><a class="button" href="${root}${PATH}">Cancel</a></div>
+<div class="actions">${newPasskeyButton({ text: 'Create passkey', name: 'passkey', options, isPrimary: true })}<a class="button" href="${root}${PATH}">Cancel</a></div>
 <noscript><p class="hint">Creating a passkey needs JavaScript.</p></noscript>
 </form>`,
     })

@@ -12,6 +12,7 @@ import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import type { EmailSignIn } from '../../../domain/sign-in/email-sign-in.service.ts'
 import type { FirstAdmin } from '../../../domain/sign-in/first-admin.service.ts'
 import type { HandOffs } from '../../../domain/sign-in/hand-off.service.ts'
+import type { InvitationAcceptance } from '../../../domain/sign-in/invitation-acceptance.service.ts'
 import type { Login } from '../../../domain/sign-in/login.service.ts'
 import type { Passkeys } from '../../../domain/sign-in/passkeys.service.ts'
 import type { PasswordReset } from '../../../domain/sign-in/password-reset.service.ts'
@@ -38,6 +39,7 @@ export type PageServices = {
   readonly emailSignIn: EmailSignIn
   readonly firstAdmin: FirstAdmin
   readonly handOffs: HandOffs
+  readonly invitationAcceptance: InvitationAcceptance
   readonly invitations: Invitations
   readonly keyDirectory: KeyDirectory
   readonly leakedKeys: LeakedKeys

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type Actor, admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
 import { storedEvents } from '../../../support/app/audit.ts'
+import { createAuthenticator } from '../../../support/app/authenticator.ts'
 import { secondApp, startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { sessionCookie, submit, textOf, visit } from '../../../support/http/pages.ts'
@@ -219,4 +220,94 @@ test('404: no invitations without the account pages', async (t) => {
   const service = await startApp(t, { env: { ACCOUNT_PAGES_ENABLED: 'false' } })
   const boss = await admin(service)
   refused(await call(service, boss, 'GET', PATH), 404, 'Not Found')
+})
+
+const PASSKEY_PARTY = { origin: 'http://localhost:8000' }
+
+/** Opens the page of an invitation and creates the passkey that it asks for. */
+async function createPasskey({ app }: Pick<TestApp, 'app'>, code: string, authenticator = createAuthenticator(PASSKEY_PARTY)) {
+  const page = await app.inject(visit(`${PAGE}?code=${code}`))
+  const [, options = ''] = /data-create="([^"]+)"/.exec(page.body) ?? []
+  return { authenticator, passkey: JSON.stringify(authenticator.create(JSON.parse(options.replaceAll('&quot;', '"')))) }
+}
+
+const acceptByPasskey = ({ app }: Pick<TestApp, 'app'>, code: string, passkey: string) =>
+  app.inject(submit(`${PAGE}/passkey`, { code, passkey }))
+
+test('303: a passkey instead of a password creates a verified account without a password, and signs in to it', async (t) => {
+  const service = await startApp(t)
+  const { app, db, mailbox, services } = service
+  const { email } = await invite(service, await admin(service))
+  const code = await mailbox.codeFor(email)
+  const { authenticator, passkey } = await createPasskey(service, code)
+  const before = (await storedEvents(db)).length
+  const accepted = await acceptByPasskey(service, code, passkey)
+  assert.deepEqual([accepted.statusCode, accepted.headers.location], [303, '/account/'], textOf(accepted))
+  const kinds = (await storedEvents(db)).slice(before).map(({ kind }) => kind)
+  assert.deepEqual(kinds, ['user.registered', 'passkey.added', 'session.created'])
+  const caller = await services.authentication.byPageToken(sessionCookie(accepted).replace(/^[^=]*=/, ''))
+  const { id, verified } = caller.user
+  assert.deepEqual([verified, (await services.passkeys?.list(id))?.map(({ name }) => name)], [true, ['First passkey']])
+  const [session] = await services.sessions.list(id)
+  assert.deepEqual([session?.method, session?.secondFactor], ['passkey', true])
+  refused(await app.inject(login({ email, password: PASSWORD })), 400, 'Wrong email or password')
+  const options = (await app.inject({ method: 'POST', url: '/login/passkey/options' })).json()
+  const credential = authenticator.get(options)
+  assert.equal((await app.inject({ method: 'POST', url: '/login/passkey', payload: { credential } })).statusCode, 200)
+  assert.equal((await acceptByPasskey(service, code, passkey)).statusCode, 404)
+})
+
+test('400: a passkey for another invitation, another site, another question or an old one creates no account', async (t) => {
+  const service = await startApp(t)
+  const { app, db, clock, mailbox } = service
+  const boss = await admin(service)
+  const code = await mailbox.codeFor((await invite(service, boss)).email)
+  const otherCode = await mailbox.codeFor((await invite(service, boss)).email)
+  const known = await createPasskey(service, otherCode)
+  const oldPage = await createPasskey(service, code)
+  clock.advance({ minutes: 6 })
+  const question = (await app.inject({ method: 'POST', url: '/login/passkey/options' })).json()
+  const toSignIn = createAuthenticator(PASSKEY_PARTY).create({ ...question, rp: { id: 'localhost' }, user: { id: 'MQ' } })
+  const ofOther = await createPasskey(service, otherCode)
+  const ofAnotherSite = await createPasskey(service, code, createAuthenticator({ origin: 'https://evil.example' }))
+  const ofNobody = await createPasskey(service, code, createAuthenticator({ ...PASSKEY_PARTY, verifiesUser: false }))
+  const before = await storedEvents(db)
+  for (const [name, passkey] of Object.entries({
+    'of another invitation': ofOther.passkey,
+    'of another site': ofAnotherSite.passkey,
+    'without a verified user': ofNobody.passkey,
+    'for signing in': JSON.stringify(toSignIn),
+    'six minutes old': oldPage.passkey,
+    'no passkey': '{}',
+    'no JSON': 'x',
+  })) {
+    const answer = await acceptByPasskey(service, code, passkey)
+    assert.equal(answer.statusCode, 400, name)
+    assert.match(textOf(answer), /This passkey was not accepted\. Welcome, Ida\./, name)
+    assert.equal(answer.headers['set-cookie'], undefined, name)
+  }
+  assert.deepEqual(await storedEvents(db), before)
+  // A device that has a passkey here already.
+  const first = await createPasskey(service, otherCode, known.authenticator)
+  assert.equal((await acceptByPasskey(service, otherCode, first.passkey)).statusCode, 303)
+  const second = await createPasskey(service, code, known.authenticator)
+  assert.equal((await acceptByPasskey(service, code, second.passkey)).statusCode, 400)
+  // The invitation is still open.
+  assert.equal((await accept(service, code)).statusCode, 303)
+})
+
+test('404: a link that has ended takes no passkey, and where browsers accept none the page offers none', async (t) => {
+  const service = await startApp(t)
+  const boss = await admin(service)
+  const { id, email } = await invite(service, boss)
+  const code = await service.mailbox.codeFor(email)
+  const { passkey } = await createPasskey(service, code)
+  assert.equal((await call(service, boss, 'DELETE', `${PATH}/${id}`)).statusCode, 204)
+  assert.equal((await acceptByPasskey(service, code, passkey)).statusCode, 404)
+  const without = await startApp(t, { env: { BASE_URL: 'http://10.0.0.1:8000' } })
+  const invited = await invite(without, await admin(without))
+  const itsCode = await without.mailbox.codeFor(invited.email)
+  assert.doesNotMatch((await without.app.inject(visit(`${PAGE}?code=${itsCode}`))).body, /passkey/)
+  assert.equal((await acceptByPasskey(without, itsCode, passkey)).statusCode, 404)
+  assert.equal((await accept(without, itsCode)).statusCode, 303)
 })

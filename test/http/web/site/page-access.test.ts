@@ -9,7 +9,8 @@ import { SAME_ORIGIN, signIn, submit, visit } from '../../../support/http/pages.
 import { EVERY_ROUTE, routesDuring } from '../../../support/http/routes.ts'
 
 /** The pages that need no session. */
-const PUBLIC = /(?:^GET \/account\/sign-out|\/(?:sign-in(?:\/.*)?|email-sign-in|invitation|register|forgot-password|resend-verification))$/
+const PUBLIC =
+  /(?:^GET \/account\/sign-out|\/(?:sign-in(?:\/.*)?|email-sign-in|invitation(?:\/passkey)?|register|forgot-password|resend-verification))$/
 /** Everybody who is signed in may leave. */
 const FOR_EVERYONE = /^(?:POST \/console\/sign-out|(?:GET|POST) \/console\/second-factor)$/
 

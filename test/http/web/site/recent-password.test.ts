@@ -26,6 +26,8 @@ const PAGES: Readonly<Record<string, string>> = {
   'POST /account/forgot-password': NO,
   'GET /account/invitation': NO,
   'POST /account/invitation': NO,
+  'GET /account/invitation/passkey': NO,
+  'POST /account/invitation/passkey': NO,
   'GET /account/hand-off': NO,
   'GET /account/keys': NO,
   'POST /account/keys': 'to create this key, for some',

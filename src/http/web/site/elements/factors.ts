@@ -32,6 +32,18 @@ export function passkeyButton({ root, text, name, challenge, hasAutofill = false
   return html`<input type="hidden" name="${name}"><button type="button" data-passkey="${root}/login/passkey/options" data-field="${name}"${question}${hasAutofill ? html` data-autofill` : ''} hidden>${text}</button>`
 }
 
+/** A button that creates a passkey and sends its form with it. Hidden without the script, which it needs. */
+export function newPasskeyButton({ text, name, options, isPrimary = false }: NewPasskeyButton): Html {
+  const look = isPrimary ? html` class="primary"` : ''
+  return html`<input type="hidden" name="${name}"><button type="button"${look} data-passkey data-field="${name}" data-create="${JSON.stringify(options)}" hidden>${text}</button>`
+}
+
+type NewPasskeyButton = Pick<PasskeyButton, 'text' | 'name'> & {
+  /** What the browser needs to create it. */
+  readonly options: object | undefined
+  readonly isPrimary?: boolean
+}
+
 /** The answer of a form: the passkey, if the script has filled it in, otherwise the code. */
 export function factorAnswer(code = '', passkey = ''): FactorAnswer {
   if (passkey !== '') return { passkey: credentialOf(passkey) }
