@@ -3,24 +3,9 @@ import type { FactorMethod, SignInMethod } from '../../model/factor.ts'
 import type { ProvenIdentity } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
-import { CHALLENGE_LIFETIME_MS, generateChallenge, hashChallenge } from '../../security/challenges.ts'
 import { confirmSession, deleteSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
-import {
-  countCode,
-  endLoginChallenge,
-  findLoginChallenge,
-  insertLoginChallenge,
-  MAX_WRONG_CODES,
-} from '../../storage/repositories/sign-in/factor.repository.ts'
 import { findIdentityOwner } from '../../storage/repositories/sign-in/identity.repository.ts'
-import {
-  findUserByEmail,
-  findUserById,
-  lockAccounts,
-  recordFirstStep,
-  recordLogin,
-  recordSignIn,
-} from '../../storage/repositories/users/user.repository.ts'
+import { findUserByEmail, findUserById, lockAccounts, recordLogin, recordSignIn } from '../../storage/repositories/users/user.repository.ts'
 import { readToken, requireCaller } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
@@ -28,10 +13,9 @@ import type { AuthFailureReason, LoginStatus } from '../operations/observer.ts'
 import { type OpenSession, openPageSession, openSession, type TokenPair } from '../sessions/sessions.service.ts'
 import { emailKey } from '../values/email.ts'
 import type { EmailSignIn, MailedProof } from './email-sign-in.service.ts'
-import type { Passkeys, PreparedPasskey } from './passkeys.service.ts'
 import type { PasswordProof } from './password-proof.ts'
 import { addAccountOf, personOf, takeOver } from './provider-accounts.ts'
-import type { SecondFactor } from './second-factor.service.ts'
+import { createSecondStep, type FactorAnswer, type SecondStepParts } from './second-step.ts'
 
 /** What the first step of a login leads to. A caller switches over the kind, so that a second step does not compile without it. */
 export type LoginResult<Session> =
@@ -44,8 +28,6 @@ export type ProviderResult<Session> =
   | { readonly kind: 'account exists'; readonly userId: number; readonly email: string }
   | { readonly kind: 'verification sent'; readonly email: string }
 
-/** What shows the second time who somebody is. */
-export type FactorAnswer = { readonly code: string } | { readonly passkey: object }
 export type Confirmation = FactorAnswer | { readonly password: string }
 
 /** The ways in. A session is what its owner keeps of it: two tokens, or the cookie of the web pages. */
@@ -69,23 +51,21 @@ export type Login = {
   logout(actor: Actor): Promise<void>
 }
 
-type Parts = Omit<DomainParts, 'lists'> & {
-  readonly proof: PasswordProof
-  readonly secondFactor: Pick<SecondFactor, 'prepare'>
-  readonly passkeys: Pick<Passkeys, 'prepare'> | undefined
-  readonly emailSignIn: Pick<EmailSignIn, 'prepare'>
-  /** Limits wrong codes, whatever the settings say. */
-  readonly codeLimiter: Pick<Limiter, 'countCode' | 'countAccount' | 'settle' | 'recognise'>
-  readonly noteFailure: (userId: number, origin: Origin, kind: 'login.failed' | 'factor.failed') => void
-  /** Queues the notice that a recovery code was used. Returns false if the settings ask for no notices. */
-  readonly noticeRecovery: (tx: ChangeTransaction, userId: number) => Promise<boolean>
-}
+type Parts = Omit<DomainParts, 'lists'> &
+  SecondStepParts & {
+    readonly proof: PasswordProof
+    readonly emailSignIn: Pick<EmailSignIn, 'prepare'>
+    /** Limits wrong codes, whatever the settings say. */
+    readonly codeLimiter: Pick<Limiter, 'countCode' | 'countAccount' | 'settle' | 'recognise'>
+    readonly noteFailure: (userId: number, origin: Origin, kind: 'login.failed' | 'factor.failed') => void
+  }
 
 type Account = User & UserSecrets
 
 export function createLogin(parts: Parts): Login {
   const { reads, changes, tokens, passwords, observer, now, onMailQueued } = parts
-  const { proof, secondFactor, passkeys, emailSignIn, codeLimiter, noteFailure, noticeRecovery } = parts
+  const { proof, emailSignIn, codeLimiter, noteFailure } = parts
+  const secondStep = createSecondStep(parts)
 
   function loginRefused(
     status: LoginStatus,
@@ -111,68 +91,6 @@ export function createLogin(parts: Parts): Login {
   /** Hashes the password again if the stored hash is weaker than a new one. A full queue must not refuse a correct login. */
   async function strongerHash(password: string, passwordHash: string): Promise<string | undefined> {
     return passwords.needsRehash(passwordHash) ? await passwords.hash(password).catch(() => undefined) : undefined
-  }
-
-  /** Asks for the second step, unless the account has changed since it was read. */
-  async function challenge(
-    tx: ChangeTransaction,
-    { id: userId, resetVersion, passwordHash, passkeys: count }: Account,
-    method: SignInMethod,
-    changed: () => Refusal,
-    newHash = passwordHash,
-  ) {
-    if (!(await recordFirstStep(tx, userId, resetVersion, passwordHash, newHash))) throw changed()
-    const text = generateChallenge()
-    const expiresAt = now() + CHALLENGE_LIFETIME_MS
-    await insertLoginChallenge(tx, { id: hashChallenge(text), userId, method, resetVersion, wrongCodes: 0, expiresAt })
-    const methods: FactorMethod[] = ['totp', 'recovery_code']
-    if (passkeys !== undefined && count > 0) methods.push('passkey')
-    return { kind: 'second step', challenge: text, methods } as const
-  }
-
-  /** Compares a code. The work either uses it and returns, or returns undefined: then the code was wrong. */
-  async function withCode<Result>(
-    origin: Origin,
-    { id, email }: Pick<User, 'id' | 'email'>,
-    code: string,
-    refusal: 'invalid_code' | 'code_refused',
-    work: (use: (tx: ChangeTransaction) => Promise<boolean>) => Promise<Result | undefined>,
-  ): Promise<Result> {
-    const place = await codeLimiter.countCode({ id, email }, origin.ip)
-    return codeLimiter.settle([place], origin, async () => {
-      const { method, use } = await secondFactor.prepare(id, code)
-      let isMailQueued = false
-      const result = await work(async (tx) => {
-        const isRight = await use(tx)
-        if (isRight && method === 'recovery_code') isMailQueued = await noticeRecovery(tx, id)
-        return isRight
-      })
-      if (isMailQueued) onMailQueued()
-      observer.secondFactorAttempt(method, result === undefined ? 'invalid' : 'success')
-      if (result !== undefined) return result
-      noteFailure(id, origin, 'factor.failed')
-      throw new Refusal(refusal, `wrong code of user ${id}`)
-    })
-  }
-
-  async function requirePasskey(
-    origin: Origin,
-    credential: object,
-    refusal: 'invalid_passkey' | 'passkey_refused',
-    { userId, loginChallenge }: { readonly userId?: number; readonly loginChallenge?: string } = {},
-  ): Promise<PreparedPasskey> {
-    const prepared = await passkeys?.prepare(origin, credential, loginChallenge)
-    if (prepared !== undefined && (userId ?? prepared.userId) === prepared.userId) return prepared
-    throw passkeyRefused(refusal, 'the answer')
-  }
-
-  function passkeyRefused(refusal: 'invalid_passkey' | 'passkey_refused', reason: string): Refusal {
-    observer.secondFactorAttempt('passkey', 'invalid')
-    return new Refusal(refusal, reason)
-  }
-
-  async function usePasskey(tx: ChangeTransaction, passkey: PreparedPasskey): Promise<void> {
-    if (!(await passkey.use(tx))) throw passkeyRefused('passkey_refused', 'used before')
   }
 
   /** Only a whole login makes a network known to an account: with it, guesses from there count apart from all others. */
@@ -202,7 +120,7 @@ export function createLogin(parts: Parts): Login {
       const newHash = await strongerHash(password, user.passwordHash)
       const changed = () => loginRefused('invalid_password', 'wrong_credentials', `the account of user ${user.id} changed during the login`)
       const result = await changes.withoutCaller<LoginResult<Session>>(origin, async (tx) => {
-        if (user.totp) return challenge(tx, user, 'password', changed, newHash)
+        if (user.totp) return secondStep.begin(tx, user, 'password', changed, newHash)
         if (!(await recordLogin(tx, user.id, user.passwordHash, now(), newHash))) throw changed()
         const session = await open(tx, tokens, { userId: user.id, method: 'password', secondFactor: false, origin, now: now() })
         return { kind: 'session', session }
@@ -219,7 +137,7 @@ export function createLogin(parts: Parts): Login {
         const result = await changes.withoutCaller<LoginResult<Session> | undefined>(origin, async (tx) => {
           // The count of a wrong code is committed.
           if (!(await use(tx)) || user === undefined) return undefined
-          if (user.totp) return challenge(tx, user, 'email', refusedCode)
+          if (user.totp) return secondStep.begin(tx, user, 'email', refusedCode)
           return { kind: 'session', session: await enter(tx, origin, user, 'email', false, 'code_refused') }
         })
         if (result === undefined || user === undefined) {
@@ -244,7 +162,7 @@ export function createLogin(parts: Parts): Login {
       const result = await changes.withoutCaller<LoginResult<Session>>(origin, async (tx) => {
         await lockAccounts(tx, userId, userId)
         if ((await findIdentityOwner(tx, issuer, subject)) !== userId) throw changed()
-        if (user.totp) return challenge(tx, user, provider, changed)
+        if (user.totp) return secondStep.begin(tx, user, provider, changed)
         return { kind: 'session', session: await enter(tx, origin, user, provider, false, 'provider_refused') }
       })
       if (result.kind === 'session') await entered(origin, user)
@@ -284,13 +202,13 @@ export function createLogin(parts: Parts): Login {
       byMail,
       byProvider: (origin, identity) => byProvider(origin, identity),
       async byPasskey(origin, credential) {
-        const passkey = await requirePasskey(origin, credential, 'passkey_refused')
+        const passkey = await secondStep.requirePasskey(origin, credential, 'passkey_refused')
         const user = await findUserById(reads, passkey.userId)
         if (user === undefined) throw new Refusal('passkey_refused', 'the account was deleted')
         requireUsable(origin, user)
         const session = await changes.withoutCaller(origin, async (tx) => {
           await lockAccounts(tx, user.id, user.id)
-          await usePasskey(tx, passkey)
+          await secondStep.usePasskey(tx, passkey)
           return enter(tx, origin, user, 'passkey', true, 'passkey_refused')
         })
         observer.secondFactorAttempt('passkey', 'success')
@@ -298,40 +216,11 @@ export function createLogin(parts: Parts): Login {
         return session
       },
       async bySecondStep(origin, text, answer) {
-        const id = hashChallenge(text)
-        const begun = await findLoginChallenge(reads, id, now())
-        const user = begun && (await findUserById(reads, begun.userId))
-        if (begun === undefined || user === undefined || !user.totp || user.resetVersion !== begun.resetVersion)
-          throw new Refusal('invalid_challenge')
-        const complete = async (tx: ChangeTransaction, maxCounted: number) => {
-          if (!(await endLoginChallenge(tx, id, maxCounted))) throw new Refusal('invalid_challenge', 'used or ended meanwhile')
-          return { session: await enter(tx, origin, user, begun.method, true, 'invalid_challenge') }
-        }
-        const { session } =
-          'code' in answer
-            ? await withCode(origin, user, answer.code, 'code_refused', (use) =>
-                changes.withoutCaller(origin, async (tx) => {
-                  await lockAccounts(tx, user.id, user.id)
-                  if (!(await countCode(tx, id, now(), MAX_WRONG_CODES))) throw new Refusal('invalid_challenge', 'too many wrong codes')
-                  // The count of a wrong code is committed.
-                  return (await use(tx)) ? complete(tx, MAX_WRONG_CODES) : undefined
-                }),
-              )
-            : await completeByPasskey(answer.passkey)
+        const { user, session } = await secondStep.complete(origin, text, answer, (tx, account, method) =>
+          enter(tx, origin, account, method, true, 'invalid_challenge'),
+        )
         await entered(origin, user)
         return session
-
-        async function completeByPasskey(credential: object) {
-          const passkey = await requirePasskey(origin, credential, 'passkey_refused', { userId: begun?.userId ?? 0, loginChallenge: text })
-          const completed = await changes.withoutCaller(origin, async (tx) => {
-            await lockAccounts(tx, passkey.userId, passkey.userId)
-            await usePasskey(tx, passkey)
-            // A passkey counts no attempt, but five wrong codes, also at the same moment, end the challenge for it too.
-            return complete(tx, MAX_WRONG_CODES - 1)
-          })
-          observer.secondFactorAttempt('passkey', 'success')
-          return completed
-        }
       },
     }
   }
@@ -355,10 +244,10 @@ export function createLogin(parts: Parts): Login {
         await limiter.attempt(user.email, origin, () => proof.ofCaller(actor, confirmation.password))
         await confirmBy(false, async () => true)
       } else if ('code' in confirmation) {
-        await withCode(origin, user, confirmation.code, 'invalid_code', (use) => confirmBy(true, use))
+        await secondStep.withCode(origin, user, confirmation.code, 'invalid_code', (use) => confirmBy(true, use))
       } else {
-        const passkey = await requirePasskey(origin, confirmation.passkey, 'invalid_passkey', { userId: user.id })
-        if (!(await confirmBy(true, passkey.use))) throw passkeyRefused('invalid_passkey', 'used before')
+        const passkey = await secondStep.requirePasskey(origin, confirmation.passkey, 'invalid_passkey', { userId: user.id })
+        if (!(await confirmBy(true, passkey.use))) throw secondStep.passkeyRefused('invalid_passkey', 'used before')
         observer.secondFactorAttempt('passkey', 'success')
       }
     },

@@ -1,4 +1,4 @@
-import type { FactorAnswer } from '../../../../domain/sign-in/login.service.ts'
+import type { FactorAnswer } from '../../../../domain/sign-in/second-step.ts'
 import { type Html, html } from '../../../../shared/html.ts'
 import { Type } from '../../../validation/schema.ts'
 import { invalidField } from './fields.ts'
