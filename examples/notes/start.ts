@@ -32,17 +32,24 @@ function freePort(): Promise<number> {
   })
 }
 
+/** The providers to sign in with, if the environment names any. */
+function providerSettings(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(?:SIGN_IN_PROVIDERS$|PROVIDER_)/.test(name)))
+}
+
 /** Resolves when Latchkey serves. Prints the mails that it would send. */
 function startLatchkey(folder: string, port: number, productUrl: string): Promise<() => void> {
   const child = spawn(process.execPath, [join(ROOT, 'src/main.ts')], {
     cwd: folder,
     env: {
+      ...providerSettings(),
       PATH: process.env['PATH'],
       PORT: String(port),
       API_TITLE: 'Notes',
       RETURN_ORIGINS: productUrl,
       PASSKEY_ORIGINS: productUrl,
       CORS_ORIGINS: productUrl,
+      EMAIL_SIGN_IN: 'true',
       LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -65,7 +72,8 @@ print('Preparing the example …')
 installClient(folder)
 // Imported after the client is installed, which it imports.
 const { createProduct } = await import('./server.ts')
-const [port, latchkeyPort] = [Number(process.env['PORT'] ?? (await freePort())), await freePort()]
+const portOf = async (name: string) => Number(process.env[name] ?? (await freePort()))
+const [port, latchkeyPort] = [await portOf('PORT'), await portOf('LATCHKEY_PORT')]
 const [url, latchkeyUrl] = [`http://localhost:${port}`, `http://localhost:${latchkeyPort}`]
 const stopLatchkey = await startLatchkey(folder, latchkeyPort, url)
 const product = createProduct(latchkeyUrl).listen(port, HOST)

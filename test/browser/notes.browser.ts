@@ -1,39 +1,15 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { createClient } from '../../packages/client/src/index.ts'
 import { codeAt } from '../../src/security/totp.ts'
-import { ROOT } from '../support/documents.ts'
-import { untilPrinted } from '../support/processes/service-process.ts'
+import { startExample } from '../support/processes/example.ts'
 import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
-import { freePort } from '../support/servers/free-port.ts'
 
 const EMAIL = 'mia@example.com'
 const PASSWORD = 'correct horse battery'
 const NEW_PASSWORD = 'a brand new password'
-// It packs and installs the client first.
-const START_MS = 180_000
-
-/** Starts the example as its README says. */
-async function startExample(t: TestContext) {
-  // The example chooses its port long before it listens. This one is not given to a connection of another program meanwhile.
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(await freePort()) }
-  const child = spawn(process.execPath, [join(ROOT, 'examples/notes/start.ts')], { env })
-  t.after(async () => {
-    // Not killed, so that it stops Latchkey and removes its data.
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  })
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (printed += text))
-  const example = { url: '', process: child, output: () => printed }
-  const find = async (pattern: RegExp) => new RegExp(pattern).exec(await untilPrinted(example, pattern, START_MS))?.[1] ?? ''
-  return { url: await find(/Notes +(http\S+)/), latchkeyUrl: await find(/Latchkey +(http\S+)\/docs/), find }
-}
 
 /** A field of the form that is shown. */
 function field(page: Page, label: string): Locator {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions } from 'playwright-core'
 import { member } from '../support/app/actors.ts'
 import { beginSignIn } from '../support/app/hand-off.ts'
 import { startApp } from '../support/app/start-app.ts'
@@ -9,7 +9,7 @@ import { openBrowser, openPage, SCREENSHOTS, signIn } from '../support/servers/b
 import { freePort } from '../support/servers/free-port.ts'
 import { providerEnv } from '../support/servers/identity-provider.ts'
 import { serve } from '../support/servers/listen.ts'
-import { startOidcProvider } from '../support/servers/oidc-provider.ts'
+import { signInAt, startOidcProvider } from '../support/servers/oidc-provider.ts'
 
 const BUILT_IN = ['google', 'microsoft', 'gitlab', 'github']
 
@@ -27,16 +27,6 @@ async function start(t: TestContext) {
   const service = await startApp(t, { env: { ...env, ...providerEnv('acme', issuer) } })
   await service.app.listen({ port, host: '127.0.0.1' })
   return { service, url, issuer, product: product.url }
-}
-
-/** Signs in at the pages of the provider, which asks for consent the first time. */
-async function signInAt(page: Page, issuer: string, name: string): Promise<void> {
-  await page.waitForURL(`${issuer}/**`)
-  await page.locator('[name=login]').fill(name)
-  await page.locator('[name=password]').fill('x')
-  await page.locator('[type=submit]').click()
-  await page.locator('[value=consent]').waitFor({ state: 'attached' })
-  await page.locator('[type=submit]').click()
 }
 
 for (const javaScriptEnabled of [true, false])
@@ -104,6 +94,7 @@ test('the pages with providers fit on a phone and a desktop, and ask no other ho
   await signInAt(connecting.page, issuer, 'mia')
   await connecting.page.getByRole('button', { name: 'Connect' }).click()
   await connecting.page.getByRole('heading', { name: 'Security' }).waitFor()
+  await member(service, { email: 'ben@example.com' })
   for (const [look, options] of Object.entries(LOOKS)) {
     const { page, problems } = await openPage(browser, url, options)
     const photograph = async (name: string) => {
@@ -116,9 +107,22 @@ test('the pages with providers fit on a phone and a desktop, and ask no other ho
     await page.goto(`${url}/account/sign-in`)
     assert.equal(await page.getByRole('link', { name: /^Continue with / }).count(), BUILT_IN.length + 1)
     await photograph('sign-in')
+    await page.goto(`${url}/console/sign-in`)
+    await photograph('console')
     await signIn(page, `${url}/account/sign-in`, mia, 'Profile')
     await page.goto(`${url}/account/security`)
     await photograph('security')
     assert.deepEqual(problems, [], look)
+    // From here on the browser also visits the provider.
+    const { page: away } = await openPage(browser, url, options)
+    const photographAway = (name: string) => away.screenshot({ path: `${SCREENSHOTS}/providers-${name}-${look}.png`, fullPage: true })
+    await away.goto(`${url}/login/with/acme`)
+    await away.getByRole('link', { name: 'Cancel' }).click()
+    await away.getByRole('heading', { name: 'You are not signed in' }).waitFor()
+    await photographAway('refused')
+    await away.goto(`${url}/login/with/acme`)
+    await signInAt(away, issuer, 'ben')
+    await away.getByRole('heading', { name: 'You already have an account' }).waitFor()
+    await photographAway('existing')
   }
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { TestContext } from 'node:test'
 import { Provider } from 'oidc-provider'
+import type { Page } from 'playwright-core'
 import { listen } from './listen.ts'
 
 /** A real provider of OpenID Connect, with its pages for development: whatever name somebody enters there is a person. */
@@ -28,4 +29,14 @@ export async function startOidcProvider(t: TestContext, redirectUri: string): Pr
   oidc.on('server_error', (_, error) => assert.fail(error))
   server.on('request', oidc.callback())
   return url
+}
+
+/** Signs in at the pages of the provider, which asks for consent the first time. */
+export async function signInAt(page: Page, issuer: string, name: string): Promise<void> {
+  await page.waitForURL(`${issuer}/**`)
+  await page.locator('[name=login]').fill(name)
+  await page.locator('[name=password]').fill('x')
+  await page.locator('[type=submit]').click()
+  await page.locator('[value=consent]').waitFor({ state: 'attached' })
+  await page.locator('[type=submit]').click()
 }
