@@ -32,10 +32,11 @@ async function startLiar(t: TestContext) {
 const HOUR_S = 3600
 const now = () => Math.floor(Date.now() / 1000)
 
-test('401: an answer with a wrong nonce, issuer, audience, signature or time signs nobody in', async (t) => {
+test('401: an answer with a wrong nonce or none, with a wrong issuer, audience, signature or time signs nobody in', async (t) => {
   const { signIn, browser, countUsers, logged } = await startLiar(t)
   const wrong: Readonly<Record<string, Lies>> = {
     nonce: { claims: { nonce: 'another' } },
+    'no nonce': { claims: { nonce: undefined } },
     issuer: { claims: { iss: 'https://evil.example' } },
     audience: { claims: { aud: 'another-client' } },
     'several audiences': { claims: { aud: ['latchkey', 'another-client'] } },
